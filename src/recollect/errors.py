@@ -1,0 +1,196 @@
+"""Everything that can go wrong, as classes a caller can catch.
+
+    RecollectError
+    ├── InvalidInput            400  the request itself is malformed
+    │   ├── InvalidUrl               the database address cannot be understood
+    │   └── InvalidIdentity          a tenant, app, user … id that cannot be one
+    ├── Forbidden               403  the scope lacks a capability
+    ├── NotFound                404  missing, or somebody else's: the answer is the same
+    ├── Conflict                409  the state of things does not allow it
+    │   ├── ConversationClosed       appends are for open conversations only
+    │   ├── IdempotencyMismatch      the key was used before with another body
+    │   └── LeaseLost                another worker has taken the job over
+    ├── LimitExceeded           422  a size or a count is over its limit
+    ├── EngineClosed            503  the engine was closed, or cannot be used in this process
+    └── StoreError              500  the database, not the request
+        ├── StoreUnavailable    503  cannot be reached or opened
+        ├── StoreBusy           503  other writers held it for too long
+        ├── StoreFull           507  no room left on the disk
+        ├── StoreReadOnly       500  cannot be written
+        ├── NotADatabase        500  the file is something else, or damaged
+        ├── SchemaTooNew        500  made by a newer Recollect
+        └── ExtensionMissing    500  PostgreSQL without pgvector, or the driver is not installed
+
+Each error has a message that says what was wrong, a `status` (the HTTP status a server answers with) and a `hint`
+that says what to do about it.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class RecollectError(Exception):
+    """Something Recollect was asked to do could not be done."""
+
+    status: ClassVar[int] = 500
+    default_hint: ClassVar[str] = ""
+
+    def __init__(self, message: str | None = None, *, hint: str | None = None) -> None:
+        self.message = message if message is not None else (type(self).__doc__ or "").strip()
+        self.hint = hint if hint is not None else self.default_hint
+        super().__init__(self.message, self.hint)
+
+    def __str__(self) -> str:
+        return f"{self.message} Hint: {self.hint}" if self.hint else self.message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The initialisers of subclasses differ, so an error is rebuilt from its attributes: it must survive the way
+        # back from a process pool.
+        return (_rebuild, (type(self), dict(self.__dict__), self.args))
+
+
+def _rebuild(kind: type[RecollectError], attributes: dict[str, object], args: tuple[object, ...]) -> RecollectError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
+
+
+class InvalidInput(RecollectError, ValueError):
+    """The request is malformed."""
+
+    status = 400
+
+
+class InvalidUrl(InvalidInput):
+    """The database address cannot be understood."""
+
+    default_hint = (
+        "Use sqlite:///relative.db, sqlite:////absolute/path.db, sqlite:///:memory: or postgresql://user@host/database."
+    )
+
+
+class InvalidIdentity(InvalidInput):
+    """This cannot be the id of a tenant, an app or a user."""
+
+    default_hint = (
+        "An identity is a text of 1 to 255 characters that is not blank, not '*' and has no control characters."
+    )
+
+
+class Forbidden(RecollectError):
+    """The scope lacks a capability."""
+
+    status = 403
+
+
+class NotFound(RecollectError):
+    """There is no such thing in this scope."""
+
+    status = 404
+    default_hint = "Check the id, and that this context is of the tenant, app and user it belongs to."
+
+    def __init__(self, noun: str, id: str) -> None:
+        super().__init__(f"There is no {noun} {id!r} in this scope.")
+        self.noun = noun
+        self.id = id
+
+
+class Conflict(RecollectError):
+    """The state of things does not allow this."""
+
+    status = 409
+
+
+class ConversationClosed(Conflict):
+    """The conversation is closed."""
+
+    default_hint = "A closed conversation stays closed: create a new one to go on."
+
+    def __init__(self, conversation_id: str) -> None:
+        super().__init__(f"Conversation {conversation_id!r} is closed and takes no more messages.")
+        self.conversation_id = conversation_id
+
+
+class IdempotencyMismatch(Conflict):
+    """The idempotency key was used before with another body."""
+
+    default_hint = "Use a new key for a new message; repeat the same content and visibility to retry."
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"The idempotency key {key!r} was used before in this conversation with a different user message."
+        )
+        self.key = key
+
+
+class LeaseLost(Conflict):
+    """Another worker has taken the job over, so this one's result is refused."""
+
+    default_hint = "Nothing to do: the job is done by the worker that holds its lease."
+
+
+class LimitExceeded(RecollectError):
+    """A size or a count is over its limit."""
+
+    status = 422
+
+    def __init__(self, what: str, *, limit: int, given: int, unit: str) -> None:
+        super().__init__(f"{what} is limited to {limit:,} {unit}; {given:,} were given.")
+        self.limit = limit
+        self.given = given
+
+
+class EngineClosed(RecollectError):
+    """The engine is closed."""
+
+    status = 503
+    default_hint = "Open a new one with recollect.open()."
+
+
+class StoreError(RecollectError):
+    """The database failed."""
+
+
+class StoreUnavailable(StoreError):
+    """The database cannot be reached or opened."""
+
+    status = 503
+
+
+class StoreBusy(StoreError):
+    """Other writers held the database for too long."""
+
+    status = 503
+    default_hint = (
+        "Try again; if it goes on, look for a process that holds a transaction open, or raise busy_timeout_seconds."
+    )
+
+
+class StoreFull(StoreError):
+    """There is no room left on the disk."""
+
+    status = 507
+    default_hint = "Free some space and try again; nothing was written half-way."
+
+
+class StoreReadOnly(StoreError):
+    """The database cannot be written."""
+
+    default_hint = "Check who owns the file and its folder, and that the disk is not mounted read-only."
+
+
+class NotADatabase(StoreError):
+    """The file is not a SQLite database, or it is damaged."""
+
+    default_hint = "Check the path. Recollect never overwrites a file it does not recognise."
+
+
+class SchemaTooNew(StoreError):
+    """The database was made by a newer version of Recollect."""
+
+    default_hint = "Upgrade Recollect: pip install --upgrade recollect."
+
+
+class ExtensionMissing(StoreError):
+    """Something that PostgreSQL support needs is not installed."""

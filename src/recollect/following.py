@@ -1,0 +1,44 @@
+"""Reads the ledger from a cursor on, as it grows."""
+
+from __future__ import annotations
+
+import time
+
+from recollect.errors import InvalidInput
+from recollect.models.change import Change
+from recollect.store import ledger
+from recollect.store.database import Database
+
+_AT_ONCE = 500
+
+
+class Following:
+    """One reader's way through the changes: it holds the cursor, and tells when to pause and when to end."""
+
+    pause_seconds = 0.05
+
+    def __init__(self, database: Database, after: int | None, wait: bool | float) -> None:
+        if after is not None and (isinstance(after, bool) or not isinstance(after, int) or after < 0):
+            raise InvalidInput(
+                f"after is {after!r}.", hint="Pass the cursor of the last change you have dealt with, or None."
+            )
+        if not isinstance(wait, bool | int | float) or not wait >= 0:
+            raise InvalidInput(f"wait is {wait!r}.", hint="It is True, False or a number of seconds.")
+        self._database = database
+        self._cursor = after or 0
+        self._patience = float("inf") if wait is True else float(wait)
+        self._quiet_since = time.monotonic()
+        self.ended = False
+        self.waiting = False
+
+    def read(self) -> list[Change]:
+        """The next changes, or none for now."""
+        rows = self._database.read(None, ledger.read_changes, self._cursor, _AT_ONCE)
+        settled = self._database.settled(self._cursor, rows)
+        self.waiting = not settled
+        if settled:
+            self._cursor = settled[-1][0]
+            self._quiet_since = time.monotonic()
+        elif not rows:
+            self.ended = time.monotonic() - self._quiet_since >= self._patience
+        return [ledger.change_from_row(row) for row in settled]

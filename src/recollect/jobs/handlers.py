@@ -1,0 +1,64 @@
+"""What a kind of job is: a function that is given one job and says what came of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.errors import InvalidInput
+from recollect.models.job import Job
+from recollect.scope import Scope
+from recollect.store.database import Database
+
+_KIND = re.compile(r"[a-z][a-z0-9_.\-]{0,99}")
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a job writes: a function of a transaction, committed together with the end of the job, or not at all."""
+
+    work: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class JobRun:
+    """One attempt at a job, as its handler sees it."""
+
+    job: Job
+    scope: Scope
+    database: Database
+    still_ours: Callable[[], bool]
+    """Gives a sign of life and tells whether the job is still this worker's, for long handlers to ask now and then."""
+
+
+Handler = Callable[[JobRun], Any]
+"""Thinks as long as it needs, outside of any transaction, and returns a JSON value to keep, or an Effect."""
+
+
+def checked_kind(kind: object) -> str:
+    if isinstance(kind, str) and _KIND.fullmatch(kind):
+        return kind
+    raise InvalidInput(
+        f"{kind!r} cannot be a kind of job.", hint="Use lower-case letters, digits, '_', '-' and '.', at most 100."
+    )
+
+
+class Handlers:
+    """The kinds of jobs that this engine knows, by name."""
+
+    def __init__(self) -> None:
+        self._by_kind: dict[str, Handler] = {}
+
+    def register(self, kind: str, handler: Handler) -> None:
+        if not callable(handler):
+            raise InvalidInput(f"The handler of {kind!r} is not callable.")
+        self._by_kind[checked_kind(kind)] = handler
+
+    def kinds(self) -> list[str]:
+        return list(self._by_kind)
+
+    def of(self, kind: str) -> Handler:
+        return self._by_kind[kind]

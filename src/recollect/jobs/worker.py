@@ -1,0 +1,166 @@
+"""Works jobs off: claims them, keeps the claims alive, and commits what came of them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from recollect.clock import Clock
+from recollect.errors import LeaseLost, RecollectError
+from recollect.jobs.handlers import Effect, Handlers, JobRun
+from recollect.jobs.retry import seconds_until_retry
+from recollect.models.job import WorkReport
+from recollect.models.text import encode_json
+from recollect.settings import Settings
+from recollect.store import jobs as store
+from recollect.store.database import Database, Transaction
+from recollect.store.jobs import Claim, Ending
+
+_log = logging.getLogger("recollect.jobs")
+
+_ERROR_LIMIT = 4_000
+_NAP_AFTER_TROUBLE_SECONDS = 1.0
+
+
+class Worker:
+    """One worker, in one thread. Any number of them, in any number of processes, may share a database."""
+
+    def __init__(self, database: Database, handlers: Handlers, settings: Settings, clock: Clock) -> None:
+        self._database = database
+        self._handlers = handlers
+        self._settings = settings
+        self._clock = clock
+        self._name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._turn = 0
+
+    def work(self, limit: int | None = None, stop: threading.Event | None = None) -> WorkReport:
+        """Do what is due, and what becomes due by it, until nothing is left."""
+        report = WorkReport()
+        done = 0
+        with _Heartbeat(self) as heartbeat:
+            while (limit is None or done < limit) and not (stop is not None and stop.is_set()):
+                claim = self._claim_next()
+                if claim is None:
+                    break
+                with heartbeat.keeping(claim):
+                    report = report + self._attempt(claim)
+                done += 1
+        return report
+
+    def is_ours(self, claim: Claim) -> bool:
+        """Give a sign of life; False when another worker has taken the job over."""
+        now = self._clock()
+        return self._database.write(claim.scope, store.extend, claim, self._lease_end(now), now)
+
+    @property
+    def seconds_between_beats(self) -> float:
+        return self._settings.job_lease_seconds / 3
+
+    def run_until(self, stop: threading.Event, woken: threading.Event) -> None:
+        """Work until told to stop. Trouble with the database is logged and waited out."""
+        while not stop.is_set():
+            woken.clear()
+            try:
+                self.work(stop=stop)
+            except RecollectError as error:
+                _log.warning("worker %s: %s", self._name, error)
+                stop.wait(_NAP_AFTER_TROUBLE_SECONDS)
+            else:
+                woken.wait(self._settings.worker_poll_seconds)
+
+    def _claim_next(self) -> Claim | None:
+        # Each kind has its turn, so that a flood of one does not hold up the others.
+        kinds = self._handlers.kinds()
+        for step in range(len(kinds)):
+            kind = kinds[(self._turn + step) % len(kinds)]
+            now = self._clock()
+            found = self._database.write(None, store.claim, kind, self._name, 1, self._lease_end(now), now)
+            if found:
+                self._turn += step + 1
+                return found[0]
+        return None
+
+    def _lease_end(self, now: int) -> int:
+        return now + int(self._settings.job_lease_seconds * 1_000_000)
+
+    def _attempt(self, claim: Claim) -> WorkReport:
+        job = claim.job
+        if job.attempts > job.max_attempts:
+            return self._fail(claim, f"The worker died during each of {job.max_attempts} attempts.")
+        try:
+            outcome = self._handlers.of(job.kind)(JobRun(job, claim.scope, self._database, lambda: self.is_ours(claim)))
+            self._database.write(claim.scope, _complete, claim, outcome, self._clock())
+        except LeaseLost as error:
+            _log.warning("job %s (%s): %s", job.id, job.kind, error.message)
+            return WorkReport(lost=1)
+        except Exception as error:
+            # Only the kind of error is logged: its words may quote what a user said. They are kept with the job.
+            _log.warning("job %s (%s) failed: %s", job.id, job.kind, type(error).__name__)
+            return self._fail(claim, f"{type(error).__name__}: {error}")
+        return WorkReport(succeeded=1)
+
+    def _fail(self, claim: Claim, error: str) -> WorkReport:
+        job, now = claim.job, self._clock()
+        # What the error quotes may hold anything; what cannot be stored as text is made visible instead.
+        error = error.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode()[:_ERROR_LIMIT]
+        if job.attempts < job.max_attempts:
+            wait = int(seconds_until_retry(job.attempts, self._settings) * 1_000_000)
+            ending, report = Ending("failed", error=error, due_at=now + wait), WorkReport(failed=1)
+        else:
+            ending, report = Ending("dead", error=error), WorkReport(dead=1)
+        try:
+            self._database.write(claim.scope, store.finish, claim, ending, now)
+        except LeaseLost:
+            return WorkReport(lost=1)
+        return report
+
+
+def _complete(run: Transaction, claim: Claim, outcome: Any, now: int) -> None:
+    """The job's effect and its end, in one transaction: both, or neither."""
+    result = outcome.work(run, *outcome.arguments) if isinstance(outcome, Effect) else outcome
+    store.finish(run, claim, Ending("succeeded", result=encode_json("result", result)), now)
+
+
+class _Heartbeat:
+    """Extends the lease of the job at hand in the background, for as long as its handler works."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._claim: Claim | None = None
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> _Heartbeat:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    @contextmanager
+    def keeping(self, claim: Claim) -> Iterator[None]:
+        self._claim = claim
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._beat, name="recollect-heartbeat", daemon=True)
+            self._thread.start()
+        try:
+            yield
+        finally:
+            self._claim = None
+
+    def _beat(self) -> None:
+        while not self._stop.wait(self._worker.seconds_between_beats):
+            claim = self._claim
+            if claim is None:
+                continue
+            try:
+                self._worker.is_ours(claim)
+            except RecollectError as error:
+                _log.warning("job %s: no sign of life could be given: %s", claim.job.id, error.message)

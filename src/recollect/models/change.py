@@ -1,0 +1,25 @@
+"""A change: what subscribers are told and followers read."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from recollect.models.value import Value
+
+ChangeKind = Literal["conversation.created", "conversation.closed", "message.appended"]
+
+
+class Change(Value):
+    """Something that was committed. `cursor` is its place in the ledger; follow on from there."""
+
+    cursor: int
+    kind: ChangeKind
+    tenant_id: str
+    app_id: str
+    user_id: str
+    conversation_id: str
+    event_id: str
+    """The id of the ledger row; for message.appended it is the message's id."""
+    at: str
+    data: dict[str, Any]
+    """What is needed to act on it without reading more; never what was said."""

@@ -1,0 +1,30 @@
+"""Checks of parameters that many operations share: ids, labels and counts."""
+
+from __future__ import annotations
+
+from recollect.errors import InvalidInput, LimitExceeded
+from recollect.models.text import check_text
+from recollect.scope import IDENTITY_LIMIT
+
+READ_LIMIT = 10_000
+"""How many rows one call may ask for."""
+
+
+def checked_label(name: str, value: object) -> str | None:
+    """A short text from outside, such as a trace id or a model's name."""
+    return None if value is None else check_text(name, value, limit=IDENTITY_LIMIT, blank=False)
+
+
+def checked_id(name: str, value: object) -> str:
+    """An id somebody asks for. It need not exist, but it must be a text that can be looked up."""
+    return check_text(name, value)
+
+
+def checked_count(name: str, value: object, *, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput(f"{name} must be a whole number, not {value!r}.")
+    if value < 1:
+        raise InvalidInput(f"{name} is {value}.", hint=f"It is at least 1 and at most {most:,}.")
+    if value > most:
+        raise LimitExceeded(name, limit=most, given=value, unit="at a time")
+    return value

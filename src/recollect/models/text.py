@@ -1,0 +1,80 @@
+"""Text and JSON that can be stored on both engines: what is refused, and the words it is refused with."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from recollect.errors import InvalidInput, LimitExceeded
+
+Json = Any
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_DEEPEST = 100
+
+
+def check_text(where: str, value: object, *, limit: int | None = None, blank: bool = True) -> str:
+    """Return the value if it is a text that can be stored, and say what is wrong with it if not."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{where} must be a text, not {type(value).__name__}.")
+    found = _UNSTORABLE.search(value)
+    if found:
+        kind = "a NUL character" if found[0] == "\x00" else f"half a surrogate pair (U+{ord(found[0]):04X})"
+        raise InvalidInput(
+            f"{where} has {kind} at position {found.start()}.", hint="Remove it: no database can keep it as text."
+        )
+    if limit is not None and len(value) > limit:
+        raise LimitExceeded(where, limit=limit, given=len(value), unit="characters")
+    if not blank and not value.strip():
+        raise InvalidInput(f"{where} is blank.")
+    return value
+
+
+def encode_json(where: str, value: Json, *, limit: int | None = None) -> str:
+    """Write plain JSON data as compact text; a limit is in bytes of UTF-8."""
+    for path, leaf in _leaves(where, where, value, 0):
+        if isinstance(leaf, str):
+            check_text(path, leaf)
+        elif isinstance(leaf, float) and not math.isfinite(leaf):
+            raise InvalidInput(f"{path} is {leaf}, which JSON has no way to write.")
+        elif not isinstance(leaf, bool | int | float | None):
+            raise InvalidInput(
+                f"{path} is a {type(leaf).__name__}, which is not JSON.",
+                hint="Use texts, numbers, booleans, None, lists and dicts with text keys.",
+            )
+    try:
+        encoded = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except ValueError as error:
+        # An integer of thousands of digits: Python itself refuses to write it.
+        raise InvalidInput(f"{where} cannot be written as JSON: {error}") from None
+    if limit is not None:
+        check_size(where, encoded, limit)
+    return encoded
+
+
+def check_size(where: str, encoded: str, limit: int) -> None:
+    """Refuse what takes more bytes of UTF-8 than the limit."""
+    # A character takes four bytes at the most, so short texts need not be measured.
+    if len(encoded) * 4 > limit:
+        size = len(encoded.encode())
+        if size > limit:
+            raise LimitExceeded(where, limit=limit, given=size, unit="bytes")
+
+
+def _leaves(root: str, path: str, value: Json, depth: int) -> Iterator[tuple[str, Json]]:
+    if depth > _DEEPEST:
+        raise LimitExceeded(f"The depth of {root}", limit=_DEEPEST, given=depth, unit="levels")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise InvalidInput(f"{path} has the key {key!r}, and a key of JSON must be a text.")
+            check_text(f"the key {key!r} of {path}", key)
+            yield from _leaves(root, f"{path}.{key}", item, depth + 1)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _leaves(root, f"{path}[{index}]", item, depth + 1)
+    else:
+        yield path, value

@@ -1,0 +1,51 @@
+"""What all values have in common, and the list type that carries a cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+T = TypeVar("T")
+
+_set = object.__setattr__
+
+
+class Value(BaseModel):
+    """A frozen value: attributes in snake_case, JSON in camelCase, both accepted on the way in."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        protected_namespaces=(),
+    )
+
+    @classmethod
+    def trusted(cls, fields: dict[str, Any]) -> Self:
+        """Make a value from all of its fields as they came out of our own database, without checking them again."""
+        value = cls.__new__(cls)
+        _set(value, "__dict__", fields)
+        _set(value, "__pydantic_fields_set__", cls._every_field)
+        _set(value, "__pydantic_extra__", None)
+        _set(value, "__pydantic_private__", None)
+        return value
+
+    _every_field: ClassVar[set[str]] = set()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        cls._every_field = set(cls.model_fields)
+
+
+class Page(list[T], Generic[T]):
+    """A list that knows how to go on: pass `next_cursor` to the same call for what comes after; None is the end."""
+
+    def __init__(self, items: Iterable[T] = (), next_cursor: str | None = None) -> None:
+        super().__init__(items)
+        self.next_cursor = next_cursor

@@ -1,0 +1,64 @@
+"""The one table of what can be asked, by whom: every surface and the reference in the documentation read it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from recollect.conversations import Conversations
+from recollect.jobs import Jobs
+from recollect.scope import Capability
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A method of one of a context's services. Its signature and its docstring are its description."""
+
+    service: str
+    name: str
+    method: Callable[..., Any]
+    access: Literal["read", "write"]
+    needs: Capability | None = None
+
+    @property
+    def path(self) -> str:
+        return f"{self.service}.{self.name}"
+
+    @property
+    def summary(self) -> str:
+        return (inspect.getdoc(self.method) or "").partition("\n\n")[0].replace("\n", " ")
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The parameters as a caller gives them."""
+        full = inspect.signature(self.method, eval_str=True)
+        return full.replace(parameters=list(full.parameters.values())[1:])
+
+
+def _operations(service: str, of: type, *, reads: list[str], writes: list[str]) -> list[Operation]:
+    return [
+        *(Operation(service, name, getattr(of, name), "read") for name in reads),
+        *(Operation(service, name, getattr(of, name), "write") for name in writes),
+    ]
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    *_operations(
+        "conversations",
+        Conversations,
+        reads=["get_conversation", "list_conversations", "get_messages", "get_raw_turns"],
+        writes=[
+            "create_conversation",
+            "append_user_message",
+            "append_assistant_turn",
+            "append_tool_result",
+            "append_system_message",
+            "append_turn",
+            "close_conversation",
+            "close_stale",
+        ],
+    ),
+    *_operations("jobs", Jobs, reads=["get_job", "list_jobs"], writes=["enqueue", "retry_job"]),
+)

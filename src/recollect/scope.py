@@ -1,0 +1,122 @@
+"""Whose memory it is: the immutable scope that every read and write is bound to.
+
+A scope is made by the host of the engine (or by the server from a credential), never from what a caller sends.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Literal, get_args
+from urllib.parse import quote
+
+from recollect.errors import Forbidden, InvalidIdentity, InvalidInput
+
+IDENTITY_LIMIT = 255
+
+Capability = Literal["admin"]
+Level = Literal["session", "user", "run", "org", "scope"]
+
+
+def check_identity(name: str, value: object) -> str:
+    """Return the value if it can be an identity, and say why if it cannot."""
+    if not isinstance(value, str):
+        raise InvalidIdentity(f"{name} must be a text, not {type(value).__name__}.")
+    if not value.strip():
+        raise InvalidIdentity(f"{name} is blank.")
+    if value == "*":
+        raise InvalidIdentity(f"{name} is '*', which stands for everybody and so is nobody's id.")
+    if len(value) > IDENTITY_LIMIT:
+        raise InvalidIdentity(f"{name} is limited to {IDENTITY_LIMIT} characters; {len(value):,} were given.")
+    for position, character in enumerate(value):
+        # Cc are the control characters, Cs the halves of surrogate pairs, which no database can store.
+        if unicodedata.category(character) in ("Cc", "Cs"):
+            raise InvalidIdentity(f"{name} has the control character U+{ord(character):04X} at position {position}.")
+    return value
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A user inside an app inside a tenant, and what else is known of the call."""
+
+    tenant_id: str
+    app_id: str
+    user_id: str
+    agent_id: str | None = None
+    group: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    client_id: str | None = None
+    graph_id: str | None = None
+    node_id: str | None = None
+    capabilities: frozenset[Capability] = field(default=frozenset())
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if each.name == "capabilities":
+                continue
+            value = getattr(self, each.name)
+            if value is not None or each.name in ("tenant_id", "app_id", "user_id"):
+                check_identity(each.name, value)
+        object.__setattr__(self, "capabilities", _checked_capabilities(self.capabilities))
+
+    @cached_property
+    def id(self) -> str:
+        """The key that begins every row of this user: 24 characters made from tenant, app and user."""
+        digest = hashlib.blake2b(digest_size=15, person=b"recollect.scope")
+        for part in (self.tenant_id, self.app_id, self.user_id):
+            encoded = part.encode()
+            # The length goes first, so that no two triples are written the same way.
+            digest.update(len(encoded).to_bytes(4) + encoded)
+        return base64.b32encode(digest.digest()).decode().lower()
+
+    def require(self, capability: Capability) -> None:
+        if capability not in self.capabilities:
+            raise Forbidden(
+                f"This needs the capability {capability!r}.",
+                hint=f"Let the host make the context with capabilities={{{capability!r}}}.",
+            )
+
+
+def _checked_capabilities(given: Iterable[str]) -> frozenset[str]:
+    if isinstance(given, str):
+        raise InvalidInput("capabilities must be a set of names, not one text.")
+    names = frozenset(given)
+    unknown = names - set(get_args(Capability))
+    if unknown:
+        raise InvalidInput(
+            f"Unknown capabilities {sorted(unknown)}.", hint=f"Known are {sorted(get_args(Capability))}."
+        )
+    return names
+
+
+def timeline_id(scope: Scope, level: Level = "session", *, session_id: str | None = None) -> str:
+    """Name the timeline that events of this scope are kept on.
+
+    A level whose id the scope lacks falls back to the next wider one that it has; a user is always known. Ids are
+    percent-encoded, so that an id holding `|`, `:` or `/` neither collides with another timeline nor escapes a path.
+    """
+    org = f"org:{_encoded(scope.tenant_id)}"
+    session = session_id or scope.session_id
+    user = f"{org}:user:{_encoded(scope.user_id)}"
+    match level:
+        case "session" if session:
+            bucket = f"session:{_encoded(session)}"
+        case "run" if scope.run_id:
+            bucket = f"run:{_encoded(scope.run_id)}"
+        case "org":
+            return org
+        case "scope":
+            bucket = "global"
+        case _:
+            bucket = user
+    return f"{org}|{bucket}"
+
+
+def _encoded(identity: str) -> str:
+    # quote() leaves dots alone, and a path made of '..' is the one way left to climb out of a folder.
+    return quote(identity, safe="").replace(".", "%2E")

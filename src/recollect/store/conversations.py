@@ -1,0 +1,353 @@
+"""Units of work on conversations and their messages."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from recollect.clock import Micros, to_iso
+from recollect.errors import ConversationClosed, IdempotencyMismatch, NotFound
+from recollect.ids import new_id
+from recollect.models.content import decode_content
+from recollect.models.conversation import Conversation
+from recollect.models.message import Message, Role, Turn, Usage, Visibility
+from recollect.scope import Scope, timeline_id
+from recollect.store.database import Row, Transaction
+from recollect.store.ledger import CHAT, record
+
+
+@dataclass(frozen=True)
+class NewConversation:
+    namespace: str
+    title: str | None
+    session_id: str | None
+    metadata: str
+
+
+@dataclass(frozen=True)
+class NewMessage:
+    """A message that was checked and encoded, but has no place yet."""
+
+    role: Role
+    content: str
+    visibility: Visibility
+    at: Micros
+    stop_reason: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    usage: str | None = None
+    tool_use_id: str | None = None
+    tool_name: str | None = None
+    is_error: bool | None = None
+    trace_id: str | None = None
+    idempotency_key: str | None = None
+    fingerprint: str | None = None
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a message stands."""
+
+    conversation_id: str
+    sequence: int
+    turn_id: str
+    attempt: int
+    session_id: str | None
+
+
+def create(run: Transaction, scope: Scope, new: NewConversation, now: Micros) -> Conversation:
+    conversation_id = new_id("conv", now)
+    run.send(
+        "insert_conversation",
+        id=conversation_id,
+        tenant_id=scope.tenant_id,
+        app_id=scope.app_id,
+        user_id=scope.user_id,
+        agent_id=scope.agent_id,
+        namespace=new.namespace,
+        title=new.title,
+        session_id=new.session_id,
+        metadata=new.metadata,
+        now=now,
+    )
+    _record_change(run, scope, "conversation.created", conversation_id, new.namespace, now)
+    return Conversation(
+        id=conversation_id,
+        tenant_id=scope.tenant_id,
+        app_id=scope.app_id,
+        namespace=new.namespace,
+        user_id=scope.user_id,
+        title=new.title,
+        session_id=new.session_id,
+        status="open",
+        metadata=json.loads(new.metadata),
+        message_count=0,
+        rolling_summary=None,
+        rolling_summary_until_seq=0,
+        created_at=to_iso(now),
+        updated_at=to_iso(now),
+        closed_at=None,
+    )
+
+
+def get(run: Transaction, conversation_id: str) -> Conversation | None:
+    row = run.one("get_conversation", id=conversation_id)
+    return _conversation(row) if row else None
+
+
+def list_newest_first(
+    run: Transaction, namespace: str | None, status: str | None, before: tuple[Micros, str] | None, limit: int
+) -> list[Conversation]:
+    before_time, before_id = before or (None, None)
+    rows = run.all(
+        "list_conversations",
+        namespace=namespace,
+        status=status,
+        before_time=before_time,
+        before_id=before_id,
+        limit=limit,
+    )
+    return [_conversation(row) for row in rows]
+
+
+def close(run: Transaction, scope: Scope, conversation_id: str, now: Micros) -> Conversation:
+    conversation = close_if_stale(run, scope, conversation_id, None, now) or get(run, conversation_id)
+    if conversation is None:
+        raise NotFound("conversation", conversation_id)
+    return conversation
+
+
+def close_if_stale(
+    run: Transaction, scope: Scope, conversation_id: str, stale_before: Micros | None, now: Micros
+) -> Conversation | None:
+    """Close an open conversation, given an instant only if nothing was appended since; None if it was left as it is."""
+    row = run.one("close_conversation", id=conversation_id, stale_before=stale_before, now=now)
+    if row is None:
+        return None
+    conversation = _conversation(row)
+    _record_change(run, scope, "conversation.closed", conversation_id, conversation.namespace, now)
+    return conversation
+
+
+def find_stale(run: Transaction, namespace: str | None, before: Micros) -> list[str]:
+    return [row[0] for row in run.all("stale_conversations", namespace=namespace, before=before)]
+
+
+def owners_of_open(run: Transaction) -> list[Scope]:
+    return [Scope(*row) for row in run.all("owners_of_open_conversations")]
+
+
+def append(run: Transaction, scope: Scope, conversation_id: str, new: NewMessage, now: Micros) -> Message:
+    """Append one message; with a key that was used before, give back the message of that time instead."""
+    known = _message_of_key(run, conversation_id, new)
+    if known:
+        return known
+    opens_turn = new.role == "user"
+    place = _take_place(run, conversation_id, 1, now, opens_turn=opens_turn)
+    return _insert(run, scope, place, new)
+
+
+def append_turn(
+    run: Transaction, scope: Scope, conversation_id: str, user: NewMessage, assistant: NewMessage, now: Micros
+) -> Turn:
+    """Append a user's message and its answer side by side; on a retry of the user's message only a new answer."""
+    asked = _message_of_key(run, conversation_id, user)
+    if asked is None:
+        place = _take_place(run, conversation_id, 2, now, opens_turn=True)
+        asked = _insert(run, scope, place, user)
+        place = replace(place, sequence=place.sequence + 1)
+    else:
+        place = _take_place_for_answer(run, conversation_id, asked, now)
+    answer = _insert(run, scope, place, assistant)
+    return Turn(turn_id=asked.turn_id, user_message=asked, assistant_message=answer)
+
+
+def last_messages(
+    run: Transaction,
+    conversation_id: str,
+    *,
+    limit: int,
+    before: int,
+    internal: bool,
+    hidden: bool,
+    latest_attempts: bool,
+) -> list[Message]:
+    """The tail of a conversation in the order in which it was said."""
+    rows = run.all(
+        "last_messages",
+        conversation_id=conversation_id,
+        limit=limit,
+        before=before,
+        internal=int(internal),
+        hidden=int(hidden),
+        latest_attempts=int(latest_attempts),
+    )
+    if not rows and run.one("conversation_status", conversation_id=conversation_id) is None:
+        raise NotFound("conversation", conversation_id)
+    rows.reverse()
+    return [_message(row) for row in rows]
+
+
+def _message_of_key(run: Transaction, conversation_id: str, new: NewMessage) -> Message | None:
+    """The message that came with this idempotency key before. The conversation is held, so the answer stays true."""
+    if new.idempotency_key is None:
+        return None
+    if run.one("lock_conversation", conversation_id=conversation_id) is None:
+        raise NotFound("conversation", conversation_id)
+    row = run.one("message_by_key", conversation_id=conversation_id, idempotency_key=new.idempotency_key)
+    if row is None:
+        return None
+    if row[-1] != new.fingerprint:
+        raise IdempotencyMismatch(new.idempotency_key)
+    return _message(row, replayed=True)
+
+
+def _take_place(run: Transaction, conversation_id: str, count: int, now: Micros, *, opens_turn: bool) -> _Place:
+    fresh = new_id("turn", now)
+    return _take(
+        run,
+        conversation_id,
+        count=count,
+        now=now,
+        new_turn_id=fresh if opens_turn else None,
+        # A conversation may begin with the assistant's greeting, before there is a turn to belong to.
+        spare_turn_id=fresh,
+        answered_turn_id=None,
+        attempt=None,
+    )
+
+
+def _take_place_for_answer(run: Transaction, conversation_id: str, asked: Message, now: Micros) -> _Place:
+    newest = run.one(
+        "newest_attempt", conversation_id=conversation_id, turn_id=asked.turn_id, user_sequence=asked.sequence
+    )
+    attempt = (newest[0] if newest and newest[0] else 0) + 1
+    place = _take(
+        run,
+        conversation_id,
+        count=1,
+        now=now,
+        new_turn_id=None,
+        spare_turn_id=None,
+        answered_turn_id=asked.turn_id,
+        attempt=attempt,
+    )
+    return replace(place, turn_id=asked.turn_id, attempt=attempt)
+
+
+def _take(run: Transaction, conversation_id: str, **values: Any) -> _Place:
+    row = run.one("take_sequences", conversation_id=conversation_id, **values)
+    if row is None:
+        if run.one("conversation_status", conversation_id=conversation_id) is None:
+            raise NotFound("conversation", conversation_id)
+        raise ConversationClosed(conversation_id)
+    sequence, turn_id, attempt, session_id = row
+    return _Place(conversation_id, sequence, turn_id, attempt, session_id)
+
+
+def _insert(run: Transaction, scope: Scope, place: _Place, new: NewMessage) -> Message:
+    message_id = new_id("msg", new.at)
+    session_id = place.session_id or scope.session_id
+    record(
+        run,
+        scope,
+        event_id=message_id,
+        kind=CHAT,
+        at=new.at,
+        timeline_id=timeline_id(scope, session_id=session_id),
+        session_id=session_id,
+        stage=new.role,
+        tags='["chat"]',
+        conversation_id=place.conversation_id,
+        sequence=place.sequence,
+        turn_id=place.turn_id,
+        attempt=place.attempt,
+        visibility=new.visibility,
+        content=new.content,
+        stop_reason=new.stop_reason,
+        model=new.model,
+        provider=new.provider,
+        usage=new.usage,
+        tool_use_id=new.tool_use_id,
+        tool_name=new.tool_name,
+        is_error=new.is_error,
+        trace_id=new.trace_id,
+        idempotency_key=new.idempotency_key,
+        fingerprint=new.fingerprint,
+    )
+    row = (
+        message_id, place.conversation_id, place.turn_id, place.sequence, new.role, new.content, new.visibility,
+        new.stop_reason, new.model, new.provider, new.usage, new.tool_use_id, new.tool_name, new.is_error,
+        new.trace_id, new.idempotency_key, new.at, place.attempt, new.fingerprint,
+    )  # fmt: skip
+    return _message(row)
+
+
+def _record_change(
+    run: Transaction, scope: Scope, kind: str, conversation_id: str, namespace: str, now: Micros
+) -> None:
+    # No timeline: a change of a conversation is not something that was said or done in it.
+    record(
+        run,
+        scope,
+        event_id=new_id("evt", now),
+        kind=kind,
+        at=now,
+        conversation_id=conversation_id,
+        data=json.dumps({"namespace": namespace}, ensure_ascii=False),
+    )
+
+
+def _conversation(row: Row) -> Conversation:
+    (
+        id, tenant_id, app_id, namespace, user_id, title, session_id, status, metadata, next_sequence,
+        rolling_summary, rolling_summary_until_seq, created_at, updated_at, closed_at,
+    ) = row  # fmt: skip
+    return Conversation(
+        id=id,
+        tenant_id=tenant_id,
+        app_id=app_id,
+        namespace=namespace,
+        user_id=user_id,
+        title=title,
+        session_id=session_id,
+        status=status,
+        metadata=json.loads(metadata),
+        message_count=next_sequence - 1,
+        rolling_summary=rolling_summary,
+        rolling_summary_until_seq=rolling_summary_until_seq,
+        created_at=to_iso(created_at),
+        updated_at=to_iso(updated_at),
+        closed_at=to_iso(closed_at) if closed_at is not None else None,
+    )
+
+
+def _message(row: Row, *, replayed: bool = False) -> Message:
+    (
+        id, conversation_id, turn_id, sequence, role, content, visibility, stop_reason, model, provider, usage,
+        tool_use_id, tool_name, is_error, trace_id, idempotency_key, at, attempt, _fingerprint,
+    ) = row  # fmt: skip
+    return Message.trusted(
+        {
+            "id": id,
+            "conversation_id": conversation_id,
+            "turn_id": turn_id,
+            "sequence": sequence,
+            "role": role,
+            "content": decode_content(content),
+            "visibility": visibility,
+            "stop_reason": stop_reason,
+            "model": model,
+            "provider": provider,
+            "usage": Usage.model_validate_json(usage) if usage else None,
+            "tool_use_id": tool_use_id,
+            "tool_name": tool_name,
+            "is_error": None if is_error is None else bool(is_error),
+            "trace_id": trace_id,
+            "idempotency_key": idempotency_key,
+            "created_at": to_iso(at),
+            "attempt": attempt,
+            "replayed": replayed,
+        }
+    )

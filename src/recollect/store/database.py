@@ -1,0 +1,85 @@
+"""What the rest of Recollect sees of a database: transactions, and functions that are run in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from recollect.models.change import Change
+from recollect.scope import Scope
+from recollect.store.queries import EngineName
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Row = tuple[Any, ...]
+Pending = Callable[[], Row | None]
+"""The row a statement gives back, to be asked for when the transaction has ended."""
+
+EVERY_SCOPE = "*"
+
+
+class Transaction(Protocol):
+    """A transaction in progress. It binds the scope to every statement by itself."""
+
+    @property
+    def scope_id(self) -> str: ...
+
+    def one(self, query: str, **values: Any) -> Row | None:
+        """The first row."""
+
+    def all(self, query: str, **values: Any) -> list[Row]:
+        """All rows."""
+
+    def send(self, query: str, **values: Any) -> Pending:
+        """Run a statement whose answer is not needed before the end: it costs no round trip of its own."""
+
+    def emit(self, change: Callable[[], Change]) -> None:
+        """Announce a change, once the transaction has been committed."""
+
+
+Work = Callable[Concatenate[Transaction, P], T]
+
+
+class Publisher(Protocol):
+    """Where a database tells what it has committed."""
+
+    def add(self, changes: list[Callable[[], Change]]) -> None:
+        """Called once per transaction, in the order of commits where the engine knows it."""
+
+    def deliver(self) -> None:
+        """Called when no lock is held: a subscriber may take its time, and write itself."""
+
+
+class Database(Protocol):
+    """One of the two engines."""
+
+    engine: EngineName
+
+    def read(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function that only reads; each of its statements sees what is committed by then.
+
+        No scope is for the engine's own work over all of them.
+        """
+
+    def write(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function in a transaction of its own: when this returns, what it wrote is on disk."""
+
+    def settled(self, after: int, rows: list[Row]) -> list[Row]:
+        """Of ledger rows in order, those before which no row can appear any more."""
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Announcements:
+    """The changes of one transaction, kept until it is committed."""
+
+    changes: list[Callable[[], Change]] = field(default_factory=list)
+
+    def emit(self, change: Callable[[], Change]) -> None:
+        self.changes.append(change)
+
+
+def scope_key(scope: Scope | None) -> str:
+    return EVERY_SCOPE if scope is None else scope.id

@@ -1,0 +1,140 @@
+"""Units of work on the queue of jobs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.clock import Micros, to_iso
+from recollect.errors import Conflict, LeaseLost, NotFound
+from recollect.ids import new_id
+from recollect.models.job import Job
+from recollect.scope import Scope
+from recollect.store.database import Row, Transaction
+
+
+@dataclass(frozen=True)
+class NewJob:
+    kind: str
+    payload: str
+    due_at: Micros
+    max_attempts: int
+    unique_key: str | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A job in the hands of one worker: whose it is, and the token that proves the claim."""
+
+    scope: Scope
+    job: Job
+    fencing_token: int
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an attempt ended: with a result, with an error and a next attempt, or with an error for good."""
+
+    status: str
+    result: str | None = None
+    error: str | None = None
+    due_at: Micros | None = None
+
+
+def enqueue(run: Transaction, scope: Scope, new: NewJob, now: Micros) -> Job:
+    """Queue a job in the transaction of the change that causes it. A job with a known unique key is that job."""
+    row = run.one(
+        "insert_job",
+        id=new_id("job", now),
+        tenant_id=scope.tenant_id,
+        app_id=scope.app_id,
+        user_id=scope.user_id,
+        kind=new.kind,
+        payload=new.payload,
+        max_attempts=new.max_attempts,
+        unique_key=new.unique_key,
+        due_at=new.due_at,
+        now=now,
+    ) or run.one("job_by_key", kind=new.kind, unique_key=new.unique_key)
+    if row is None:
+        raise Conflict("The job of this unique key was removed this moment.", hint="Try again.")
+    return _job(row)
+
+
+def get(run: Transaction, job_id: str) -> Job | None:
+    row = run.one("get_job", id=job_id)
+    return _job(row) if row else None
+
+
+def list_newest_first(
+    run: Transaction, status: str | None, kind: str | None, before_id: str | None, limit: int
+) -> list[Job]:
+    return [_job(row) for row in run.all("list_jobs", status=status, kind=kind, before_id=before_id, limit=limit)]
+
+
+def retry(run: Transaction, job_id: str, now: Micros) -> Job:
+    row = run.one("retry_job", id=job_id, now=now)
+    if row:
+        return _job(row)
+    job = get(run, job_id)
+    if job is None:
+        raise NotFound("job", job_id)
+    raise Conflict(f"Job {job_id!r} is {job.status}.", hint="Only a failed or dead job can be retried.")
+
+
+def claim(run: Transaction, kind: str, worker: str, limit: int, lease_until: Micros, now: Micros) -> list[Claim]:
+    """Take due jobs of one kind, of all scopes; the oldest first."""
+    rows = run.all("claim_jobs", kind=kind, worker=worker, limit=limit, lease_until=lease_until, now=now)
+    return [Claim(Scope(tenant, app, user), _job(tuple(rest)), token) for tenant, app, user, token, *rest in rows]
+
+
+def extend(run: Transaction, claim: Claim, lease_until: Micros, now: Micros) -> bool:
+    """Give a sign of life; False when the job is no longer this worker's."""
+    row = run.one("extend_lease", id=claim.job.id, fencing_token=claim.fencing_token, lease_until=lease_until, now=now)
+    return row is not None
+
+
+def finish(run: Transaction, claim: Claim, ending: Ending, now: Micros) -> None:
+    """End an attempt. Refused, with everything else in the transaction, when the claim is no longer the newest."""
+    row = run.one(
+        "finish_job",
+        id=claim.job.id,
+        fencing_token=claim.fencing_token,
+        status=ending.status,
+        result=ending.result,
+        error=ending.error,
+        due_at=ending.due_at,
+        finished_at=now if ending.due_at is None else None,
+        now=now,
+    )
+    if row is None:
+        raise LeaseLost(f"Job {claim.job.id!r} was taken over by another worker, or its user's data was erased.")
+
+
+def raise_epoch(run: Transaction) -> int:
+    """Begin a new epoch of this scope: jobs queued before it can no longer write."""
+    row: Any = run.one("raise_epoch")
+    return int(row[0])
+
+
+def _job(row: Row) -> Job:
+    (
+        id, kind, status, payload, result, error, attempts, max_attempts, unique_key, due_at, created_at, updated_at,
+        finished_at,
+    ) = row  # fmt: skip
+    return Job(
+        id=id,
+        kind=kind,
+        status=status,
+        payload=json.loads(payload),
+        result=None if result is None else json.loads(result),
+        error=error,
+        attempts=attempts,
+        max_attempts=max_attempts,
+        unique_key=unique_key,
+        due_at=None if due_at is None else to_iso(due_at),
+        created_at=to_iso(created_at),
+        updated_at=to_iso(updated_at),
+        finished_at=None if finished_at is None else to_iso(finished_at),
+    )

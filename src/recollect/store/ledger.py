@@ -1,0 +1,87 @@
+"""Units of work on the ledger: rows go in at the end, and are read back as changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from recollect.clock import Micros, to_iso
+from recollect.models.change import Change
+from recollect.scope import Scope
+from recollect.store.database import Row, Transaction
+
+CHAT = "chat.turn"
+"""The kind of every row that is a message."""
+
+_COLUMNS = (
+    "timeline_id", "stage", "tags", "data", "conversation_id", "sequence", "turn_id", "attempt", "visibility",
+    "content", "stop_reason", "model", "provider", "usage", "tool_use_id", "tool_name", "is_error", "trace_id",
+    "idempotency_key", "fingerprint",
+)  # fmt: skip
+_NOTHING: Mapping[str, None] = dict.fromkeys(_COLUMNS)
+
+
+def record(run: Transaction, scope: Scope, *, event_id: str, kind: str, at: Micros, **columns: Any) -> None:
+    """Append a row, and announce it as a change once it is committed."""
+    row = {
+        **_NOTHING,
+        "tenant_id": scope.tenant_id,
+        "app_id": scope.app_id,
+        "user_id": scope.user_id,
+        "agent_id": scope.agent_id,
+        "client_id": scope.client_id,
+        "session_id": scope.session_id,
+        "run_id": scope.run_id,
+        "graph_id": scope.graph_id,
+        "node_id": scope.node_id,
+        "event_id": event_id,
+        "kind": kind,
+        "ts": at,
+        **columns,
+    }
+    position = run.send("insert_event", **row)
+    run.emit(lambda: _change({**row, "position": (position() or (0,))[0]}))
+
+
+def read_changes(run: Transaction, after: int, limit: int) -> list[Row]:
+    return run.all("changes_after", after=after, limit=limit)
+
+
+def last_position(run: Transaction) -> int:
+    row = run.one("last_position")
+    return int(row[0]) if row else 0
+
+
+def change_from_row(row: Row) -> Change:
+    names = (
+        "position", "kind", "tenant_id", "app_id", "user_id", "conversation_id", "event_id", "ts", "stage", "sequence",
+        "turn_id", "visibility", "data",
+    )  # fmt: skip
+    return _change(dict(zip(names, row, strict=True)))
+
+
+def _change(row: Mapping[str, Any]) -> Change:
+    if row["kind"] == CHAT:
+        kind: Any = "message.appended"
+        data = {
+            "messageId": row["event_id"],
+            "role": row["stage"],
+            "sequence": row["sequence"],
+            "turnId": row["turn_id"],
+            "visibility": row["visibility"],
+        }
+    else:
+        kind = row["kind"]
+        data = json.loads(row["data"] or "{}")
+    return Change(
+        cursor=row["position"],
+        kind=kind,
+        tenant_id=row["tenant_id"],
+        app_id=row["app_id"],
+        user_id=row["user_id"],
+        conversation_id=row["conversation_id"],
+        event_id=row["event_id"],
+        at=to_iso(row["ts"]),
+        data=data,
+    )

@@ -1,0 +1,58 @@
+"""From an address to a database that is ready for use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recollect.errors import InvalidUrl
+from recollect.settings import Settings
+from recollect.store.database import Database, Publisher
+from recollect.store.migrate import load_migrations
+from recollect.store.sqlite import MEMORY, SqliteDatabase
+
+
+def open_database(settings: Settings, publisher: Publisher) -> Database:
+    """Open the database of `settings.url` and bring its schema up to date."""
+    url = settings.url
+    if not isinstance(url, str):
+        raise InvalidUrl(f"The address must be a text, not {type(url).__name__}.")
+    if url.startswith("sqlite:"):
+        database: SqliteDatabase | PostgresDatabase = SqliteDatabase(sqlite_path(url), settings, publisher)
+    elif url.startswith(("postgresql://", "postgres://")):
+        # The driver is an optional part, and nobody should wait for it to load who keeps memory in a file.
+        from recollect.store.postgres import PostgresDatabase
+
+        database = PostgresDatabase(url, settings, publisher)
+    else:
+        raise InvalidUrl(f"{_scheme_of(url)} is not an address Recollect knows.", hint=_hint_for(url))
+    try:
+        database.migrate(load_migrations(database.engine))
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def sqlite_path(url: str) -> str:
+    """The file of `sqlite:///file` (relative) or `sqlite:////file` (absolute)."""
+    path = url.removeprefix("sqlite:///")
+    if path == url or not path:
+        raise InvalidUrl(
+            f"{url!r} is not an address of a file.",
+            hint="A file takes three slashes, or four when its path is absolute.",
+        )
+    if "?" in path or "#" in path or "\x00" in path:
+        raise InvalidUrl(f"{url!r} has a '?', '#' or NUL, and takes no options.")
+    return path if path == MEMORY else str(Path(path).expanduser())
+
+
+def _scheme_of(url: str) -> str:
+    # Only the part before the first colon is shown: what comes after may hold a password.
+    scheme, colon, _ = url.partition("://")
+    return repr(f"{scheme}://…") if colon else repr(url)
+
+
+def _hint_for(url: str) -> str | None:
+    if "://" not in url and url.endswith((".db", ".sqlite", ".sqlite3")):
+        return f"Did you mean sqlite:///{url}?"
+    return None

@@ -1,0 +1,60 @@
+"""Reads the named queries of the `.sql` files.
+
+A block opens with `-- name: …` (or `-- fragment: …`) and may be preceded by comments that say why; `-- system: …`
+among them marks a statement that is meant to see all scopes. The engine's own file overrides the common one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Literal
+
+EngineName = Literal["sqlite", "postgres"]
+
+SQL = files("recollect.store") / "sql"
+_OPENING = re.compile(r"^-- (name|fragment): (\w+)\s*$")
+_PLACEHOLDER = re.compile(r"(?<!:):(\w+)")
+
+
+@dataclass(frozen=True)
+class Query:
+    name: str
+    text: str
+    system: bool
+    """Whether it is meant for the engine's own work over all scopes."""
+
+
+def load_queries(engine: EngineName) -> dict[str, Query]:
+    fragments: dict[str, str] = {}
+    queries: dict[str, Query] = {}
+    for source in ("common", engine):
+        for kind, query in _blocks((SQL / f"{source}.sql").read_text("utf-8")):
+            if kind == "fragment":
+                fragments[query.name] = query.text
+            else:
+                queries[query.name] = query
+    return {name: Query(name, _finish(query.text, fragments, engine), query.system) for name, query in queries.items()}
+
+
+def _blocks(source: str) -> Iterator[tuple[str, Query]]:
+    # A paragraph is a block; the comments above its opening line belong to it.
+    for paragraph in re.split(r"\n\s*\n", source):
+        lines = paragraph.strip().splitlines()
+        for number, line in enumerate(lines):
+            opening = _OPENING.match(line)
+            if opening:
+                system = any(above.startswith("-- system:") for above in lines[:number])
+                text = "\n".join(lines[number + 1 :]).strip().removesuffix(";")
+                yield opening[1], Query(opening[2], text, system)
+                break
+
+
+def _finish(text: str, fragments: dict[str, str], engine: EngineName) -> str:
+    for name, fragment in fragments.items():
+        text = text.replace("{" + name + "}", fragment)
+    if engine == "postgres":
+        return _PLACEHOLDER.sub(r"%(\1)s", text.replace("%", "%%"))
+    return text

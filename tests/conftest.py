@@ -1,0 +1,84 @@
+"""Fixtures: every test that takes `database_url`, or what is built on it, runs on both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+import recollect
+from harness.network import loopback_only
+from harness.postgres import PostgresServer
+
+TEMPLATE = "recollect_template"
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_network() -> Iterator[None]:
+    with loopback_only():
+        yield
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """One real PostgreSQL for the whole run, or for each worker of pytest-xdist."""
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: PostgresServer) -> str:
+    """The name of a database with every migration applied; copying it is faster than migrating anew."""
+    recollect.open(postgres_server.create_database(TEMPLATE)).close()
+    return TEMPLATE
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """An empty PostgreSQL database, with no migration applied."""
+    with _fresh_database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """An SQLite database that does not exist yet."""
+    return f"sqlite:///{tmp_path}/memory.db"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database with every migration applied, once on each engine."""
+    # Fetched by name, so that a run on SQLite alone starts no PostgreSQL.
+    if request.param == "sqlite":
+        yield request.getfixturevalue("sqlite_url")
+        return
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    with _fresh_database(server, request.getfixturevalue("postgres_template")) as url:
+        yield url
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[recollect.Recollect]:
+    with recollect.open(database_url) as engine:
+        yield engine
+
+
+@pytest.fixture
+def ctx(engine: recollect.Recollect) -> recollect.Context:
+    return engine.context(tenant_id="acme", app_id="support", user_id="ada")
+
+
+@contextmanager
+def _fresh_database(server: PostgresServer, template: str | None = None) -> Iterator[str]:
+    name = f"test_{next(_numbers)}"
+    url = server.create_database(name, template)
+    try:
+        yield url
+    finally:
+        server.drop_database(name)

@@ -1,0 +1,138 @@
+"""The harness itself: a real PostgreSQL that leaves nothing behind, and no network."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from harness.network import NetworkForbidden
+from harness.postgres import PostgresServer
+
+ROOT = Path(__file__).parents[1]
+
+START_A_SERVER_AND_WAIT = """
+from harness.postgres import PostgresServer
+server = PostgresServer()
+print(server.pid, server.folder, flush=True)
+input()
+"""
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def is_running(pid: int) -> bool:
+    # A machine's first process may be slow to take note of an ended one, or in a container never do.
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_pgvector_finds_the_nearest_vector(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE EXTENSION vector")
+        connection.execute("CREATE TABLE points (name text, place vector(2))")
+        connection.execute("INSERT INTO points VALUES ('far', '[9,9]'), ('near', '[1,2]')")
+        nearest = connection.execute("SELECT name FROM points ORDER BY place <-> '[1,1]' LIMIT 1").fetchone()
+    assert nearest == ("near",)
+
+
+def test_fsync_is_on(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("SHOW fsync").fetchone() == ("on",)
+
+
+def test_a_database_can_be_copied_from_a_template(postgres_server: PostgresServer) -> None:
+    with psycopg.connect(postgres_server.create_database("original")) as connection:
+        connection.execute("CREATE TABLE notes AS SELECT 'kept' AS text")
+    with psycopg.connect(postgres_server.create_database("copy", template="original")) as connection:
+        assert connection.execute("SELECT text FROM notes").fetchone() == ("kept",)
+    postgres_server.drop_database("copy")
+    postgres_server.drop_database("original")
+
+
+def test_a_dropped_database_ends_its_connections(postgres_server: PostgresServer) -> None:
+    with psycopg.connect(postgres_server.create_database("doomed")) as connection:
+        postgres_server.drop_database("doomed")
+        with pytest.raises(psycopg.OperationalError):
+            connection.execute("SELECT 1")
+
+
+def test_a_stopped_server_leaves_no_process_and_no_folder() -> None:
+    with PostgresServer() as server:
+        pid = server.pid
+        assert is_running(pid)
+        assert server.folder.exists()
+    assert eventually(lambda: not is_running(pid))
+    assert not server.folder.exists()
+    server.stop()  # a second time is harmless
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_committed_rows_outlive_a_restart(mode) -> None:
+    with PostgresServer() as server:
+        first = server.pid
+        with psycopg.connect(server.url()) as connection:
+            connection.execute("CREATE TABLE notes AS SELECT 'kept' AS text")
+        server.restart(mode)
+        assert server.pid != first
+        with psycopg.connect(server.url()) as connection:
+            assert connection.execute("SELECT text FROM notes").fetchone() == ("kept",)
+
+
+def test_over_tcp_a_password_is_needed() -> None:
+    with PostgresServer(tcp=True) as server:
+        with psycopg.connect(server.url()) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+        user_and_password, place = server.url().split("@")
+        assert place.startswith("127.0.0.1:")
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(user_and_password.rpartition(":")[0] + "@" + place)
+
+
+def test_the_server_dies_with_the_process_that_started_it() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", START_A_SERVER_AND_WAIT],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        pid, folder = process.stdout.readline().split()
+        assert is_running(int(pid))
+        os.kill(process.pid, signal.SIGKILL)
+    assert eventually(lambda: not is_running(int(pid)) and not Path(folder).exists())
+
+
+def test_the_server_never_runs_as_root(postgres_server: PostgresServer) -> None:
+    assert psutil.Process(postgres_server.pid).uids().effective != 0
+
+
+@pytest.mark.parametrize("address", [("192.0.2.1", 80), ("example.invalid", 443)])
+def test_connecting_beyond_this_machine_is_refused(address: tuple[str, int]) -> None:
+    with socket.socket() as connection, pytest.raises(NetworkForbidden, match=address[0]):
+        connection.connect(address)
+
+
+def test_connecting_to_this_machine_is_allowed() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        socket.create_connection(listener.getsockname()).close()

@@ -1,0 +1,65 @@
+"""Writes the stub that tells type checkers what the awaitable services look like.
+
+python -m tools.twins           write src/recollect/twins.pyi
+python -m tools.twins --check   fail if it is not current
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from pathlib import Path
+
+from recollect.conversations import conversations
+from recollect.jobs import jobs
+
+STUB = Path(__file__).parent.parent / "src" / "recollect" / "twins.pyi"
+SERVICES = ((conversations, "Conversations"), (jobs, "Jobs"))
+
+
+def stub() -> str:
+    """The services' own source with bodies left out and `async` put before each public method."""
+    imports: set[str] = {"from recollect.hop import Hop"}
+    classes: list[str] = []
+    for module, name in SERVICES:
+        tree = ast.parse(inspect.getsource(module))
+        service = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+        methods = [_awaitable(node) for node in service.body if _is_public(node)]
+        used = {node.id for method in methods for node in ast.walk(method) if isinstance(node, ast.Name)}
+        imports |= {line for node in tree.body for line in _imports_of(node, used)}
+        imports.add(f"from {module.__name__.rpartition('.')[0]} import {name}")
+        body = "\n".join(f"    {line}" for method in methods for line in ast.unparse(method).splitlines())
+        classes.append(f"class Async{name}:\n    def __init__(self, original: {name}, hop: Hop) -> None: ...\n{body}\n")
+    return "\n".join([*sorted(imports), "", *classes])
+
+
+def _is_public(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+
+
+def _awaitable(node: ast.stmt) -> ast.AsyncFunctionDef:
+    assert isinstance(node, ast.FunctionDef)
+    # The docstring is all that stays of the body: an editor shows it.
+    return ast.fix_missing_locations(ast.AsyncFunctionDef(node.name, node.args, node.body[:1], [], node.returns))
+
+
+def _imports_of(node: ast.stmt, used: set[str]) -> list[str]:
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    names = [alias.name for alias in node.names if alias.name in used]
+    return [f"from {node.module} import {', '.join(names)}"] if names else []
+
+
+def main(arguments: list[str]) -> int:
+    if "--check" in arguments:
+        if STUB.read_text("utf-8") == stub():
+            return 0
+        print(f"{STUB.name} is not current: run python -m tools.twins", file=sys.stderr)
+        return 1
+    STUB.write_text(stub(), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
