@@ -40,7 +40,7 @@ class Opening:
         try:
             return AsyncRecollect(await hop(self._open_engine), hop)
         except BaseException:
-            hop.close()
+            await hop.close()
             raise
 
     def __await__(self) -> Generator[Any, None, AsyncRecollect]:
@@ -75,6 +75,7 @@ class AsyncRecollect:
     def __init__(self, engine: Recollect, hop: Hop) -> None:
         self._engine = engine
         self._hop = hop
+        self._closed = False
 
     @property
     def settings(self) -> Settings:
@@ -120,10 +121,10 @@ class AsyncRecollect:
     async def follow(self, after: int | None = None, *, wait: bool | float = False) -> AsyncIterator[Change]:
         """Read the changes of all processes and all scopes in their order, from a cursor on."""
         following = self._engine.following(after, wait=wait)
-        while not following.ended:
+        while not (following.ended or self._closed):
             for change in await self._hop(following.read):
                 yield change
-            if following.waiting:
+            if following.waiting and not following.ended:
                 await asyncio.sleep(following.pause_seconds)
 
     async def last_cursor(self) -> int:
@@ -152,8 +153,10 @@ class AsyncRecollect:
 
     async def close(self) -> None:
         """Stop the workers and close the database; closing again does nothing."""
-        await self._hop(self._engine.close)
-        self._hop.close()
+        if not self._closed:
+            self._closed = True
+            await self._hop(self._engine.close)
+            await self._hop.close()
 
     async def __aenter__(self) -> AsyncRecollect:
         return self

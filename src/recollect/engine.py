@@ -13,7 +13,7 @@ from recollect.changes import Changes, Subscriber
 from recollect.clock import Clock, system_clock
 from recollect.context import Context
 from recollect.conversations import Conversations
-from recollect.errors import EngineClosed, InvalidInput
+from recollect.errors import EngineClosed, InvalidInput, StoreBusy
 from recollect.following import Following
 from recollect.forking import survive_forks
 from recollect.jobs import Handler, Jobs, Worker
@@ -124,7 +124,11 @@ class Recollect:
 
     def last_cursor(self) -> int:
         """The cursor of the newest change: follow from here to see only what comes."""
-        return self._database.read(None, ledger.last_position)
+        newest = self._database.read(None, ledger.last_position)
+        # A write that is under way may hold a lower place, and its change is still to come.
+        if not self._database.settle(self.settings.busy_timeout_seconds):
+            raise StoreBusy("A transaction has been writing for too long to tell where the changes end.")
+        return newest
 
     def close_stale(self, idle: timedelta | float, *, namespace: str | None = None) -> int:
         """Close the open conversations of all users that nothing was appended to for this long; for a scheduled job."""
@@ -166,7 +170,7 @@ class Recollect:
         return stopped
 
     def _worker(self) -> Worker:
-        return Worker(self._database, self._handlers, self.settings, self._clock)
+        return Worker(self._database, self._handlers, self.settings, self._clock, self._context)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -7,9 +7,10 @@ import time
 from recollect.errors import InvalidInput
 from recollect.models.change import Change
 from recollect.store import ledger
-from recollect.store.database import Database
+from recollect.store.database import Database, Row
 
 _AT_ONCE = 500
+_SETTLING_SECONDS = 0.2
 
 
 class Following:
@@ -33,8 +34,8 @@ class Following:
 
     def read(self) -> list[Change]:
         """The next changes, or none for now."""
-        rows = self._database.read(None, ledger.read_changes, self._cursor, _AT_ONCE)
-        settled = self._database.settled(self._cursor, rows)
+        rows = self._read_rows()
+        settled = rows if _has_no_gap(self._cursor, rows) else self._settled(rows)
         self.waiting = not settled
         if settled:
             self._cursor = settled[-1][0]
@@ -42,3 +43,16 @@ class Following:
         elif not rows:
             self.ended = time.monotonic() - self._quiet_since >= self._patience
         return [ledger.change_from_row(row) for row in settled]
+
+    def _read_rows(self) -> list[Row]:
+        return self._database.read(None, ledger.read_changes, self._cursor, _AT_ONCE)
+
+    def _settled(self, rows: list[Row]) -> list[Row]:
+        """A gap may still be filled. Give out what comes before it, or all once it is known what belongs there."""
+        if self._database.settle(_SETTLING_SECONDS):
+            return [row for row in self._read_rows() if row[0] <= rows[-1][0]]
+        return [row for number, row in enumerate(rows, 1) if row[0] == self._cursor + number]
+
+
+def _has_no_gap(cursor: int, rows: list[Row]) -> bool:
+    return not rows or rows[-1][0] - cursor == len(rows)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
+from recollect.errors import EngineClosed
 from recollect.forking import leave_to_parent, survive_forks
 
 P = ParamSpec("P")
@@ -22,6 +23,7 @@ class Hop:
     """Runs blocking calls in threads of its own, so that they wait for nobody else's in the loop's default pool."""
 
     def __init__(self) -> None:
+        self._closed = False
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="recollect-async")
         survive_forks(self)
 
@@ -30,11 +32,15 @@ class Hop:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="recollect-async")
 
     async def __call__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._closed:
+            raise EngineClosed
         call = functools.partial(contextvars.copy_context().run, function, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
-    def close(self) -> None:
-        self._threads.shutdown(wait=False)
+    async def close(self) -> None:
+        """Let what is under way come to its end; the loop goes on meanwhile, since it may be needed for that."""
+        self._closed = True
+        await asyncio.to_thread(self._threads.shutdown)
 
 
 def twin_of(service: type) -> type:

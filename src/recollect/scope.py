@@ -83,15 +83,14 @@ class Scope:
 
 
 def _checked_capabilities(given: Iterable[str]) -> frozenset[str]:
-    if isinstance(given, str):
-        raise InvalidInput("capabilities must be a set of names, not one text.")
-    names = frozenset(given)
-    unknown = names - set(get_args(Capability))
+    known = get_args(Capability)
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidInput(f"capabilities must be a set of names, not {given!r}.", hint=f"Known are {known}.")
+    names = list(given)
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise InvalidInput(
-            f"Unknown capabilities {sorted(unknown)}.", hint=f"Known are {sorted(get_args(Capability))}."
-        )
-    return names
+        raise InvalidInput(f"Unknown capabilities {unknown}.", hint=f"Known are {known}.")
+    return frozenset(names)
 
 
 def timeline_id(scope: Scope, level: Level = "session", *, session_id: str | None = None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, get_args, get_type_hints
 
@@ -17,8 +17,8 @@ Durability = Literal["full", "normal"]
 class Settings:
     """How an engine works. Each can be given to `open()` or as `RECOLLECT_<NAME>` in the environment."""
 
-    url: str = ""
-    """Where the memory is kept; empty means the file in the home folder."""
+    url: str = field(default="", repr=False)
+    """Where the memory is kept; empty means the file in the home folder. Not shown in logs: it may hold a password."""
     durability: Durability = "full"
     """`full`: what was written survives a power cut. `normal`: SQLite may lose the last moments, and is faster."""
     busy_timeout_seconds: float = 30.0
@@ -70,8 +70,9 @@ def _number(name: str, value: object, kind: object) -> object:
         return value
     try:
         return int(value) if kind is int else float(value)  # type: ignore[call-overload, arg-type]
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{name} is {value!r}, which is not a number.") from None
+    except (TypeError, ValueError, OverflowError):
+        example = "16" if kind is int else "2.5"
+        raise InvalidInput(f"{name} is {value!r}, which is not a number.", hint=f"Write it like {example}.") from None
 
 
 def _home_url() -> str:

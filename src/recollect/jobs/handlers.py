@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInput
 from recollect.models.job import Job
 from recollect.scope import Scope
-from recollect.store.database import Database
+
+if TYPE_CHECKING:
+    from recollect.context import Context
 
 _KIND = re.compile(r"[a-z][a-z0-9_.\-]{0,99}")
 
@@ -28,10 +30,14 @@ class JobRun:
     """One attempt at a job, as its handler sees it."""
 
     job: Job
-    scope: Scope
-    database: Database
+    context: Context
+    """The context of the user whose job it is."""
     still_ours: Callable[[], bool]
     """Gives a sign of life and tells whether the job is still this worker's, for long handlers to ask now and then."""
+
+    @property
+    def scope(self) -> Scope:
+        return self.context.scope
 
 
 Handler = Callable[[JobRun], Any]

@@ -7,9 +7,9 @@ import os
 import socket
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.clock import Clock
 from recollect.errors import LeaseLost, RecollectError
@@ -17,10 +17,14 @@ from recollect.jobs.handlers import Effect, Handlers, JobRun
 from recollect.jobs.retry import seconds_until_retry
 from recollect.models.job import WorkReport
 from recollect.models.text import encode_json
+from recollect.scope import Scope
 from recollect.settings import Settings
 from recollect.store import jobs as store
 from recollect.store.database import Database, Transaction
 from recollect.store.jobs import Claim, Ending
+
+if TYPE_CHECKING:
+    from recollect.context import Context
 
 _log = logging.getLogger("recollect.jobs")
 
@@ -31,8 +35,16 @@ _NAP_AFTER_TROUBLE_SECONDS = 1.0
 class Worker:
     """One worker, in one thread. Any number of them, in any number of processes, may share a database."""
 
-    def __init__(self, database: Database, handlers: Handlers, settings: Settings, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        handlers: Handlers,
+        settings: Settings,
+        clock: Clock,
+        context_of: Callable[[Scope], Context],
+    ) -> None:
         self._database = database
+        self._context_of = context_of
         self._handlers = handlers
         self._settings = settings
         self._clock = clock
@@ -94,7 +106,8 @@ class Worker:
         if job.attempts > job.max_attempts:
             return self._fail(claim, f"The worker died during each of {job.max_attempts} attempts.")
         try:
-            outcome = self._handlers.of(job.kind)(JobRun(job, claim.scope, self._database, lambda: self.is_ours(claim)))
+            run = JobRun(job, self._context_of(claim.scope), lambda: self.is_ours(claim))
+            outcome = self._handlers.of(job.kind)(run)
             self._database.write(claim.scope, _complete, claim, outcome, self._clock())
         except LeaseLost as error:
             _log.warning("job %s (%s): %s", job.id, job.kind, error.message)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from recollect.errors import StoreError
 from recollect.models.change import Change
 from recollect.scope import Scope
 from recollect.store.queries import EngineName
@@ -65,8 +66,12 @@ class Database(Protocol):
     def write(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in a transaction of its own: when this returns, what it wrote is on disk."""
 
-    def settled(self, after: int, rows: list[Row]) -> list[Row]:
-        """Of ledger rows in order, those before which no row can appear any more."""
+    def settle(self, seconds: float) -> bool:
+        """Wait until every transaction that is writing now has ended; False when that took longer than given.
+
+        Positions of the ledger are taken before their transactions commit. After this, a place that was empty below a
+        row that was seen before stays empty for ever: its transaction was rolled back, or its row was erased.
+        """
 
     def close(self) -> None: ...
 
@@ -83,3 +88,12 @@ class Announcements:
 
 def scope_key(scope: Scope | None) -> str:
     return EVERY_SCOPE if scope is None else scope.id
+
+
+def refuse_nesting(nested: bool) -> None:
+    """A unit of work must not begin another write: it would wait for itself."""
+    if nested:
+        raise StoreError(
+            "A write was asked for inside a transaction.",
+            hint="Inside an Effect use the functions of recollect.store on the transaction it is given.",
+        )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recollect.errors import InvalidUrl
+from recollect.errors import InvalidInput, InvalidUrl
+from recollect.models.text import check_text
 from recollect.settings import Settings
 from recollect.store.database import Database, Publisher
 from recollect.store.migrate import load_migrations
@@ -14,8 +15,10 @@ from recollect.store.sqlite import MEMORY, SqliteDatabase
 def open_database(settings: Settings, publisher: Publisher) -> Database:
     """Open the database of `settings.url` and bring its schema up to date."""
     url = settings.url
-    if not isinstance(url, str):
-        raise InvalidUrl(f"The address must be a text, not {type(url).__name__}.")
+    try:
+        check_text("The address", url)
+    except InvalidInput as error:
+        raise InvalidUrl(error.message) from None
     if url.startswith("sqlite:"):
         database: SqliteDatabase | PostgresDatabase = SqliteDatabase(sqlite_path(url), settings, publisher)
     elif url.startswith(("postgresql://", "postgres://")):
@@ -41,18 +44,22 @@ def sqlite_path(url: str) -> str:
             f"{url!r} is not an address of a file.",
             hint="A file takes three slashes, or four when its path is absolute.",
         )
-    if "?" in path or "#" in path or "\x00" in path:
-        raise InvalidUrl(f"{url!r} has a '?', '#' or NUL, and takes no options.")
-    return path if path == MEMORY else str(Path(path).expanduser())
+    if "?" in path or "#" in path:
+        raise InvalidUrl(f"{url!r} has a '?' or '#', and takes no options.")
+    try:
+        # Made absolute at once: connections are made later too, when the working folder may be another.
+        return path if path == MEMORY else str(Path(path).expanduser().absolute())
+    except RuntimeError:
+        raise InvalidUrl(f"{url!r} names the home folder of nobody known here.", hint="Write the path out.") from None
 
 
 def _scheme_of(url: str) -> str:
     # Only the part before the first colon is shown: what comes after may hold a password.
     scheme, colon, _ = url.partition("://")
-    return repr(f"{scheme}://…") if colon else repr(url)
+    return repr(f"{scheme}://…") if colon else repr("…" + url[url.rindex("@") :] if "@" in url else url)
 
 
 def _hint_for(url: str) -> str | None:
-    if "://" not in url and url.endswith((".db", ".sqlite", ".sqlite3")):
+    if "://" not in url and "@" not in url and url.endswith((".db", ".sqlite", ".sqlite3")):
         return f"Did you mean sqlite:///{url}?"
     return None

@@ -8,17 +8,17 @@ for costs no round trip.
 
 from __future__ import annotations
 
-import logging
+import re
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
 from recollect.errors import (
     EngineClosed,
     ExtensionMissing,
+    InvalidUrl,
     StoreBusy,
     StoreError,
     StoreFull,
@@ -28,13 +28,14 @@ from recollect.errors import (
 from recollect.forking import leave_to_parent, survive_forks
 from recollect.scope import Scope
 from recollect.settings import Settings
-from recollect.store.database import Announcements, P, Pending, Publisher, Row, Work, scope_key
+from recollect.store.database import Announcements, P, Pending, Publisher, Row, Work, refuse_nesting, scope_key
 from recollect.store.migrate import Migration, check_version
 from recollect.store.queries import EngineName, Query, load_queries
 
 try:
     import psycopg
     import psycopg_pool
+    from psycopg.conninfo import conninfo_to_dict
 except ImportError as error:  # the extra is not installed
     raise ExtensionMissing(
         "PostgreSQL needs the driver psycopg, which is not installed.", hint="pip install 'recollect[postgres]'"
@@ -45,9 +46,6 @@ T = TypeVar("T")
 # Any number will do, as long as nobody else in the database uses it: this is 'recollect' as a telephone would spell it.
 _MIGRATION_LOCK = 732_655_328
 _APP_ROLE = "recollect_app"
-_SETTLING_SECONDS = 0.2
-
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 
 class ScopedConnection(psycopg.Connection[Row]):
@@ -93,21 +91,30 @@ class PostgresTransaction(Announcements):
         return self._run(query, values).fetchone
 
 
+class _Writing(threading.local):
+    """Whether this thread is in a write transaction."""
+
+    now = False
+
+
 class PostgresDatabase:
     engine: EngineName = "postgres"
 
     def __init__(self, url: str, settings: Settings, publisher: Publisher) -> None:
         self._url = url
+        self._address = _without_password(url)
         self._settings = settings
         self._publisher = publisher
         self._queries = load_queries("postgres")
         self._closed = False
+        self._writing = _Writing()
         self._pool_lock = threading.Lock()
         self._pool: psycopg_pool.ConnectionPool[ScopedConnection] | None = None
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
         leave_to_parent(self._pool)
+        self._writing = _Writing()
         self._pool_lock = threading.Lock()
         self._pool = None
 
@@ -129,8 +136,7 @@ class PostgresDatabase:
                 connection.execute(
                     "INSERT INTO recollect.recollect_schema VALUES (%s, %s)", (migration.version, migration.name)
                 )
-            if missing:
-                _ensure_role(connection)
+            _ensure_role(connection)
 
     def read(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         scope_id = scope_key(scope)
@@ -140,8 +146,10 @@ class PostgresDatabase:
 
     def write(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         scope_id = scope_key(scope)
+        refuse_nesting(self._writing.now)
         with self._translated(), self._connections().connection() as connection:
             transaction = PostgresTransaction(connection, self._queries, scope_id)
+            self._writing.now = True
             try:
                 with connection.pipeline():
                     connection.execute("BEGIN")
@@ -151,31 +159,25 @@ class PostgresDatabase:
             except BaseException:
                 connection.abandon()
                 raise
+            finally:
+                self._writing.now = False
         self._publisher.add(transaction.changes)
         self._publisher.deliver()
         return result
 
-    def settled(self, after: int, rows: list[Row]) -> list[Row]:
-        """Positions are taken before transactions commit, so a gap may still be filled: wait for it, or stop there.
-
-        A gap that is older than every running transaction stays empty for ever (its transaction was rolled back, or
-        its row was erased).
-        """
-        last = rows[-1][0] if rows else after
-        if last - after == len(rows):
-            return rows
-        fence = int(self.read(None, lambda run: run.one("snapshot_bounds"))[1])  # type: ignore[index]
-        deadline = time.monotonic() + _SETTLING_SECONDS
-        while time.monotonic() < deadline:
-            if int(self.read(None, lambda run: run.one("snapshot_bounds"))[0]) >= fence:  # type: ignore[index]
-                return self.read(
-                    None,
-                    lambda run: [
-                        row for row in run.all("changes_after", after=after, limit=len(rows)) if row[0] <= last
-                    ],
-                )
+    def settle(self, seconds: float) -> bool:
+        fence = self._snapshot_bounds()[1]
+        deadline = time.monotonic() + seconds
+        while self._snapshot_bounds()[0] < fence:
+            if time.monotonic() >= deadline:
+                return False
             time.sleep(0.005)
-        return [row for number, row in enumerate(rows, 1) if row[0] == after + number]
+        return True
+
+    def _snapshot_bounds(self) -> tuple[int, int]:
+        """The oldest transaction that is still running, and the first one that has not begun."""
+        oldest, next_one = self.read(None, lambda run: run.one("snapshot_bounds")) or (0, 0)
+        return int(oldest), int(next_one)
 
     def _connections(self) -> psycopg_pool.ConnectionPool[ScopedConnection]:
         if self._closed:
@@ -222,7 +224,7 @@ class PostgresDatabase:
         try:
             yield
         except (psycopg.Error, psycopg_pool.PoolTimeout) as error:
-            raise _translate(error, _without_password(self._url)) from error
+            raise _translate(error, self._address) from error
 
 
 def _ensure_schema(connection: psycopg.Connection[Any]) -> None:
@@ -252,14 +254,23 @@ def _ensure_role(connection: psycopg.Connection[Any]) -> None:
     """Make the role that superusers step down to. Anybody else is held by the wall as it is, the owner included."""
     if not _sees_through(connection):
         return
-    # Roles are shared by all databases of a server: another process may be making it this moment.
-    connection.execute(
-        f"DO $$ BEGIN CREATE ROLE {_APP_ROLE} NOLOGIN; "
-        "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
+    ready = connection.execute(
+        "SELECT bool_and(has_table_privilege(pg_roles.oid, pg_class.oid, 'SELECT')) FROM pg_roles, pg_class "
+        "WHERE rolname = %s AND relnamespace = 'recollect'::regnamespace AND relkind = 'r'",
+        (_APP_ROLE,),
     )
-    connection.execute(f"GRANT USAGE ON SCHEMA recollect TO {_APP_ROLE}")
-    connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA recollect TO {_APP_ROLE}")
-    connection.execute(f"REVOKE INSERT, UPDATE, DELETE ON recollect.recollect_schema FROM {_APP_ROLE}")
+    if ready.fetchone() != (True,):
+        # Roles are shared by all databases of a server: another process may be making it this moment. Who bypasses
+        # the wall without being a superuser has to be a member to step down.
+        connection.execute(
+            f"DO $$ BEGIN CREATE ROLE {_APP_ROLE} NOLOGIN; GRANT {_APP_ROLE} TO CURRENT_USER; "
+            "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
+        )
+        connection.execute(f"GRANT USAGE ON SCHEMA recollect TO {_APP_ROLE}")
+        connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA recollect TO {_APP_ROLE}")
+        connection.execute(f"REVOKE INSERT, UPDATE, DELETE ON recollect.recollect_schema FROM {_APP_ROLE}")
+    # Tried here, since the pool would say only after a long wait that it cannot be done.
+    connection.execute(f"SET LOCAL ROLE {_APP_ROLE}")
 
 
 def _sees_through(connection: psycopg.Connection[Any]) -> bool:
@@ -270,14 +281,24 @@ def _sees_through(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _whole(number: float) -> int:
-    return max(1, round(number))
+    # PostgreSQL knows no longer times than fit into 31 bits.
+    return max(1, round(min(number, 2**31 - 1)))
 
 
 def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    name = user.partition(":")[0]
-    return urlunsplit((parts.scheme, name + at + host, parts.path, "", ""))
+    """The address as the driver reads it. One it would misread is refused: its words about it quote the password."""
+    parts: dict[str, Any] | None = None
+    with suppress(psycopg.ProgrammingError):
+        parts = conninfo_to_dict(url)
+    user_info, at, place = url.partition("://")[2].partition("@")
+    unescaped = at and ("/" in user_info or "@" in place.partition("?")[0])
+    if parts is None or unescaped or not re.fullmatch(r"[0-9,]*", parts.get("port") or ""):
+        raise InvalidUrl(
+            "The address of PostgreSQL cannot be understood.",
+            hint="Write postgresql://user:password@host:5432/database, and in a password %40 for '@' and %2F for '/'.",
+        )
+    named = {key: parts.get(key) or "" for key in ("user", "host", "port", "dbname")}
+    return "postgresql://{user}@{host}:{port}/{dbname}".format(**named)
 
 
 def _translate(error: Exception, address: str) -> Exception:

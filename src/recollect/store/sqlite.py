@@ -30,7 +30,7 @@ from recollect.forking import leave_to_parent, survive_forks
 from recollect.models.change import Change
 from recollect.scope import Scope
 from recollect.settings import Settings
-from recollect.store.database import Announcements, P, Pending, Publisher, Row, Work, scope_key
+from recollect.store.database import Announcements, P, Pending, Publisher, Row, Work, refuse_nesting, scope_key
 from recollect.store.migrate import Migration, check_version
 from recollect.store.queries import EngineName, Query, load_queries
 
@@ -95,6 +95,7 @@ class SqliteDatabase:
         self._queries = load_queries("sqlite")
         self._closed: EngineClosed | None = None
         self._queue: deque[_Ticket] = deque()
+        self._leader: int | None = None
         self._writer_lock = threading.Lock()
         self._readers: deque[apsw.Connection] = deque()
         if path != MEMORY:
@@ -105,6 +106,7 @@ class SqliteDatabase:
     def renew_after_fork(self) -> None:
         leave_to_parent(self._writer, self._readers)
         self._queue = deque()
+        self._leader = None
         self._writer_lock = threading.Lock()
         self._readers = deque()
         self._writer = None
@@ -173,11 +175,17 @@ class SqliteDatabase:
 
     def write(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         self._check_usable()
+        refuse_nesting(self._leader == threading.get_ident())
         ticket = _Ticket(scope, lambda run: work(run, *args, **kwargs))
         self._queue.append(ticket)
-        with self._writer_lock:
-            if not ticket.done:
-                self._carry(ticket)
+        try:
+            with self._writer_lock:
+                if not ticket.done:
+                    self._carry(ticket)
+        except BaseException:
+            # The caller was interrupted while it waited, and is gone: nobody is to do its work any more.
+            ticket.done = True
+            raise
         result: T = ticket.outcome()
         self._publisher.deliver()
         return result
@@ -185,7 +193,9 @@ class SqliteDatabase:
     def _carry(self, mine: _Ticket) -> None:
         """Do the work of all who wait, mine among them, each batch in one transaction."""
         while not mine.done:
-            batch = [self._queue.popleft() for _ in range(min(len(self._queue), _CARRIED_AT_ONCE))]
+            waiting = [self._queue.popleft() for _ in range(min(len(self._queue), _CARRIED_AT_ONCE))]
+            batch = [ticket for ticket in waiting if not ticket.done]
+            self._leader = threading.get_ident()
             try:
                 with self._translated():
                     self._commit(self._own_writer(), batch)
@@ -195,6 +205,7 @@ class SqliteDatabase:
                 for ticket in batch:
                     ticket.fail(error if ticket is mine or isinstance(error, Exception) else _interrupted())
             finally:
+                self._leader = None
                 for ticket in batch:
                     ticket.done = True
 
@@ -231,9 +242,9 @@ class SqliteDatabase:
             self._writer = self._connect()
         return self._writer
 
-    def settled(self, after: int, rows: list[Row]) -> list[Row]:
+    def settle(self, seconds: float) -> bool:
         # There is one writer at a time, so positions appear in their order.
-        return rows
+        return True
 
     def _check_usable(self) -> None:
         if self._closed is not None:
@@ -300,15 +311,14 @@ def _roll_back(connection: apsw.Connection) -> None:
 
 def _prepare_folder(path: Path) -> None:
     folder = path.parent
-    if folder.is_dir():
-        return
     try:
-        folder.mkdir(parents=True, mode=0o700)
+        if not folder.is_dir():
+            folder.mkdir(parents=True, mode=0o700)
     except FileExistsError as error:
         raise StoreUnavailable(f"{folder} is a file, not a folder.", hint="Choose another path.") from error
     except OSError as error:
         raise StoreUnavailable(
-            f"The folder {folder} cannot be made: {error.strerror}.", hint="Make it, or choose another path."
+            f"The folder {folder} cannot be used: {error.strerror}.", hint="Make it, or choose another path."
         ) from error
 
 
@@ -319,7 +329,8 @@ def _translate(error: Exception, path: str) -> Exception:
             return NotADatabase(f"{path} is not a SQLite database, or it is damaged ({error}).")
         case apsw.BusyError() | apsw.LockedError():
             return StoreBusy(f"Other writers held {path} for too long.")
-        case apsw.FullError():
+        # The second: the index beside the WAL file could not be given its size. The types of apsw do not know the code.
+        case apsw.FullError() | apsw.IOError(extendedresult=apsw.SQLITE_IOERR_SHMSIZE):  # type: ignore[misc]
             return StoreFull(f"There is no room left to write {path}.")
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return StoreReadOnly(f"{path} cannot be written ({error}).")

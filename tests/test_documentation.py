@@ -1,0 +1,281 @@
+"""What is written down is true: examples run, reference and tables are current, nothing public is left out."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import io
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import recollect
+from harness.postgres import PostgresServer
+from recollect.operations import OPERATIONS
+from tools import docs
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
+# What a person wrote: the reference mentions everything by itself.
+WRITTEN = [page for page in PAGES if page.name not in ("operations.md", "CHANGELOG.md")]
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+POSTGRES_PLACEHOLDER = "postgresql://recollect:secret@db.example/recollect"
+# A block that cannot be run has to be defended here, by its page and its first line.
+NOT_RUN: set[tuple[str, str]] = set()
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    page: Path
+    line: int
+    info: str
+    text: str
+
+    @property
+    def printed(self) -> list[str]:
+        """What the block says it prints."""
+        return re.findall(r"^\s*#> ?(.*)$", self.text, re.MULTILINE)
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    text = page.read_text("utf-8")
+    for found in re.finditer(r"^```(.*)\n((?s:.*?))^```$", text, re.MULTILINE):
+        yield Block(page, text.count("\n", 0, found.start()) + 1, found[1].strip(), found[2])
+
+
+def prose_of(page: Path) -> str:
+    return re.sub(r"^```(?s:.*?)^```$", "", page.read_text("utf-8"), flags=re.MULTILINE)
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def mentions(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory and a home of its own, so that no example touches what belongs to somebody."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("RECOLLECT_URL", f"sqlite:///{tmp_path}/default.db")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text("utf-8")], ids=name_of)
+@pytest.mark.usefixtures("elsewhere")
+def test_the_python_blocks_of_a_page_run_and_print_what_they_say(page: Path, request: pytest.FixtureRequest) -> None:
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks_of(page):
+        if block.info != "python":
+            continue
+        text = block.text
+        if POSTGRES_PLACEHOLDER in text:
+            text = text.replace(POSTGRES_PLACEHOLDER, request.getfixturevalue("postgres_url"))
+        printed = io.StringIO()
+        # The empty lines before make a traceback name the line of the page.
+        code = compile("\n" * block.line + text, str(page), "exec")
+        with contextlib.redirect_stdout(printed):
+            exec(code, namespace)
+        assert printed.getvalue().splitlines() == block.printed, f"{name_of(page)}, line {block.line}"
+
+
+def test_a_block_that_is_not_run_is_defended() -> None:
+    marked = {
+        (name_of(block.page), block.text.splitlines()[0])
+        for page in PAGES
+        for block in blocks_of(page)
+        if block.info.startswith("python ")
+    }
+
+    assert marked == NOT_RUN
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
+def test_an_example_runs(script: Path, elsewhere: Path) -> None:
+    done = run(script)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout
+
+
+def test_the_demonstration_holds_on_both_engines(database_url: str, elsewhere: Path) -> None:
+    done = run(ROOT / "examples" / "demo.py", "--url", database_url)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[NOT SO]" not in done.stdout
+    assert done.stdout.count("[ok]") > 15
+
+
+def test_the_demonstration_cleans_up_after_itself(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = elsewhere / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+
+    assert run(ROOT / "examples" / "demo.py").returncode == 0
+
+    assert list(temporary.iterdir()) == []
+    assert list(elsewhere.iterdir()) == [temporary]
+
+
+def test_the_demonstration_fails_when_something_is_not_as_it_should_be(elsewhere: Path) -> None:
+    # A database in memory cannot be found again by another process.
+    forgotten = run(ROOT / "examples" / "demo.py", "--url", "sqlite:///:memory:")
+    unreachable = run(ROOT / "examples" / "demo.py", "--url", "sqlite:////dev/null/memory.db")
+
+    assert forgotten.returncode == 1
+    assert "[NOT SO]" in forgotten.stdout
+    assert unreachable.returncode == 1
+    assert unreachable.stderr.strip().startswith("The demonstration stopped:")
+
+
+def test_the_quickstart_goes_on_where_its_first_run_stopped(elsewhere: Path) -> None:
+    script = ROOT / "examples" / "quickstart.py"
+
+    first, second = run(script), run(script)
+
+    assert "user" not in first.stdout
+    assert second.stdout.startswith("  1  user       I prefer meetings on Tuesday mornings.")
+
+
+def test_what_the_code_says_is_written_down_as_it_is_now() -> None:
+    assert docs.main(["--check"]) == 0, "run python -m tools.docs"
+
+
+def test_the_check_notices_a_page_that_is_not_current(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for page in (ROOT / "docs").glob("*.md"):
+        (tmp_path / page.name).write_text(page.read_text("utf-8"), "utf-8")
+    monkeypatch.setattr(docs, "DOCS", tmp_path)
+    storage = tmp_path / "storage.md"
+    current = storage.read_text("utf-8")
+    storage.write_text(current.replace("RECOLLECT_POOL_SIZE", "RECOLLECT_POND_SIZE"), "utf-8")
+
+    assert docs.main(["--check"]) == 1
+    assert "docs/storage.md is not current" in capsys.readouterr().err
+    assert docs.main([]) == 0
+    assert storage.read_text("utf-8") == current
+
+
+def test_every_operation_is_explained_beyond_the_reference() -> None:
+    written = "\n".join(page.read_text("utf-8") for page in WRITTEN)
+
+    assert [each.path for each in OPERATIONS if not mentions(written, each.name)] == []
+
+
+def test_every_public_name_is_explained() -> None:
+    written = "\n".join(page.read_text("utf-8") for page in PAGES)
+    methods = [name for name, _ in docs.engine_methods()]
+
+    assert [name for name in recollect.__all__ if not mentions(written, name)] == []
+    assert [name for name in methods if not mentions(written, name.rpartition(".")[2])] == []
+
+
+def test_every_setting_is_in_the_page_on_storage() -> None:
+    page = (ROOT / "docs" / "storage.md").read_text("utf-8")
+    names = [each.name for each in dataclasses.fields(recollect.Settings)]
+
+    assert [name for name in names if f"`{name}` | `RECOLLECT_{name.upper()}`" not in page] == []
+
+
+def test_every_error_is_in_the_page_on_errors_with_its_status() -> None:
+    tree = next(block.text for block in blocks_of(ROOT / "docs" / "errors.md") if block.info == "text")
+    classes = [
+        each
+        for each in vars(recollect).values()
+        if inspect.isclass(each) and issubclass(each, recollect.RecollectError)
+    ]
+
+    assert [each.__name__ for each in classes if not mentions(tree, each.__name__)] == []
+    assert len(classes) == len(tree.strip().splitlines())
+    for each in classes:
+        drawn = re.search(rf"\b{each.__name__} +(\d+)?", tree)
+        # A line without a status has the one of the class it hangs under.
+        if drawn and drawn[1]:
+            assert int(drawn[1]) == each.status
+        elif each is not recollect.RecollectError:
+            assert each.status == each.__mro__[1].status  # type: ignore[attr-defined]
+
+
+def test_every_dependency_has_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    names = {re.split(r"[\[<>=~! ;]", requirement)[0] for group in groups for requirement in group}
+    explained = set(re.findall(r"^\| `([\w.-]+)` \| \w", (ROOT / "docs" / "dependencies.md").read_text("utf-8"), re.M))
+
+    assert explained == names
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    broken = []
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)]+)\)", prose_of(page)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            file = (page.parent / path).resolve() if path else page
+            if not file.exists() or (anchor and anchor not in anchors_of(file)):
+                broken.append(f"{name_of(page)}: {target}")
+
+    assert broken == []
+
+
+def test_every_page_can_be_reached_from_the_map() -> None:
+    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", (ROOT / "docs" / "index.md").read_text("utf-8")))
+
+    assert linked == {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
+
+
+def test_the_readme_begins_with_two_commands() -> None:
+    first = next(blocks_of(ROOT / "README.md"))
+
+    assert [line.split()[:2] for line in first.text.splitlines()] == [["./dev", "demo"], ["./dev", "test"]]
+    assert all(re.search(r"# \w", line) for line in first.text.splitlines())
+
+
+def test_the_statements_for_a_role_that_owns_nothing_are_enough(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    statements = next(block.text for block in blocks_of(ROOT / "docs" / "storage.md") if block.info == "sql")
+    recollect.open(postgres_url).close()
+    with psycopg.connect(postgres_url, autocommit=True) as superuser:
+        for statement in statements.strip().splitlines():
+            superuser.execute(statement)
+    try:
+        service_url = postgres_url.replace("postgres@", "recollect_service@")
+        with recollect.open(service_url) as engine:
+            ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+            ctx.conversations.create_conversation("support-chat")
+            ctx.jobs.enqueue("anything")
+
+            assert len(ctx.conversations.list_conversations()) == 1
+        with psycopg.connect(service_url) as service:
+            assert service.execute("SELECT count(*) FROM recollect.conversations").fetchone() == (0,)
+    finally:
+        with psycopg.connect(postgres_url, autocommit=True) as superuser:
+            superuser.execute("DROP ROLE recollect_service")
+
+
+def anchors_of(page: Path) -> set[str]:
+    return {docs.slug(heading) for heading in re.findall(r"^#+ (.+)$", prose_of(page), re.MULTILINE)}
+
+
+def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(script), *arguments], capture_output=True, text=True, timeout=60, env=dict(os.environ)
+    )
