@@ -151,6 +151,8 @@ class EngineClosed(RecollectError):
 class StoreError(RecollectError):
     """The database failed."""
 
+    default_hint = "The message says what the database answered; its log may say more."
+
 
 class StoreUnavailable(StoreError):
     """The database cannot be reached or opened."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, get_args, get_type_hints
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, InvalidUrl
 
 Durability = Literal["full", "normal"]
 
@@ -54,6 +54,8 @@ def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | 
     unknown = sorted(given.keys() - kinds.keys())
     if unknown:
         raise InvalidInput(f"Unknown settings {unknown}.", hint=f"Known are {sorted(kinds)}.")
+    if given.get("url") == "":
+        raise InvalidUrl("The address is empty.", hint="Leave it out to use the file in the home folder.")
     values: dict[str, object] = {}
     for name, kind in kinds.items():
         variable = f"RECOLLECT_{name.upper()}"

@@ -166,18 +166,17 @@ class PostgresDatabase:
         return result
 
     def settle(self, seconds: float) -> bool:
-        fence = self._snapshot_bounds()[1]
+        before = self._ledger_writers()
         deadline = time.monotonic() + seconds
-        while self._snapshot_bounds()[0] < fence:
+        while not before.isdisjoint(self._ledger_writers()):
             if time.monotonic() >= deadline:
                 return False
             time.sleep(0.005)
         return True
 
-    def _snapshot_bounds(self) -> tuple[int, int]:
-        """The oldest transaction that is still running, and the first one that has not begun."""
-        oldest, next_one = self.read(None, lambda run: run.one("snapshot_bounds")) or (0, 0)
-        return int(oldest), int(next_one)
+    def _ledger_writers(self) -> set[str]:
+        """The running transactions that may have taken a place in the ledger."""
+        return {row[0] for row in self.read(None, lambda run: run.all("ledger_writers"))}
 
     def _connections(self) -> psycopg_pool.ConnectionPool[ScopedConnection]:
         if self._closed:
@@ -185,6 +184,8 @@ class PostgresDatabase:
         pool = self._pool
         if pool is None:
             with self._pool_lock:
+                if self._closed:
+                    raise EngineClosed
                 pool = self._pool = self._pool or self._open_pool()
         return pool
 
@@ -214,10 +215,11 @@ class PostgresDatabase:
             connection.execute(f"SET ROLE {_APP_ROLE}")
 
     def close(self) -> None:
-        self._closed = True
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
+        with self._pool_lock:
+            self._closed = True
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -307,6 +309,8 @@ def _translate(error: Exception, address: str) -> Exception:
     match error:
         case psycopg.errors.LockNotAvailable() | psycopg.errors.QueryCanceled() | psycopg.errors.DeadlockDetected():
             return StoreBusy(f"Other transactions held what was needed at {address} for too long ({words}).")
+        case psycopg_pool.PoolClosed():
+            return EngineClosed()
         case psycopg_pool.PoolTimeout() | psycopg_pool.TooManyRequests():
             return StoreUnavailable(
                 f"No connection to {address} became free in time.",

@@ -100,6 +100,8 @@ class SqliteDatabase:
         self._readers: deque[apsw.Connection] = deque()
         if path != MEMORY:
             _prepare_folder(Path(path))
+            with self._translated():
+                _refuse_what_is_not_ours(path)
         self._writer: apsw.Connection | None = self._connect()
         survive_forks(self)
 
@@ -320,6 +322,29 @@ def _prepare_folder(path: Path) -> None:
         raise StoreUnavailable(
             f"The folder {folder} cannot be used: {error.strerror}.", hint="Make it, or choose another path."
         ) from error
+
+
+def _refuse_what_is_not_ours(path: str) -> None:
+    """Look before anything is changed: a text file, or another program's database, must stay as it is."""
+    try:
+        with open(path, "rb") as file:
+            beginning = file.read(16)
+    except FileNotFoundError:
+        return
+    except OSError:
+        # Not to be read, or a folder: opening it says so in SQLite's words.
+        return
+    if not beginning:
+        return
+    if beginning != b"SQLite format 3\x00":
+        raise NotADatabase(f"{path} is not a SQLite database.")
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    finally:
+        connection.close()
+    if tables and "recollect_schema" not in tables:
+        raise NotADatabase(f"{path} is a SQLite database of another program.")
 
 
 def _translate(error: Exception, path: str) -> Exception:

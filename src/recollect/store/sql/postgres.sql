@@ -20,6 +20,9 @@ SET status = 'running', attempts = attempts + 1, fencing_token = fencing_token +
 WHERE (scope_id, id) IN (SELECT scope_id, id FROM due)
 RETURNING tenant_id, app_id, user_id, fencing_token, {job_columns};
 
--- system: whether transactions that were running when a gap in the ledger was seen have all ended
--- name: snapshot_bounds
-SELECT pg_snapshot_xmin(pg_current_snapshot())::text, pg_snapshot_xmax(pg_current_snapshot())::text;
+-- system: who may still fill a gap in the ledger. The lock is taken before a place is, and let go after the commit can
+-- be seen. Transaction ids would not do: a snapshot's xmax is past those that have ended, not past those that run.
+-- name: ledger_writers
+SELECT virtualtransaction FROM pg_locks
+WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND relation = 'events'::regclass
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database());

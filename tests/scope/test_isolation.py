@@ -1,0 +1,339 @@
+"""Nobody sees, changes or counts anything of anybody else: the whole table of operations is tried."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.models.value import Value
+from recollect.operations import OPERATIONS, Operation
+from recollect.store import conversations as store
+from tests.scope.identities import LEGAL
+
+OWNER: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
+SECRET = "The secret of Ada"
+ID = re.compile(r"\b(conv|msg|turn|evt|job)_[0-9a-f]{32}")
+
+
+@dataclass(frozen=True)
+class Things:
+    """What somebody has, and what a stranger could get hold of."""
+
+    conversation_id: str
+    closed_id: str
+    cursor: str
+    dead_job_id: str
+    queued_job_id: str
+    job_cursor: str
+
+
+# What to ask with somebody's things in hand. An operation that is added to the table is added here.
+ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
+    "conversations.get_conversation": [
+        lambda things: {"conversation_id": things.conversation_id},
+        lambda things: {"conversation_id": things.closed_id},
+    ],
+    "conversations.list_conversations": [
+        lambda _: {},
+        lambda _: {"namespace": "daily-checkin", "status": "open", "limit": 1},
+        lambda things: {"cursor": things.cursor},
+    ],
+    "conversations.get_messages": [
+        lambda things: {"conversation_id": things.conversation_id, "include_internal": True},
+        lambda things: {"conversation_id": things.closed_id, "limit": 1, "before": 2},
+    ],
+    "conversations.get_raw_turns": [
+        lambda things: {"conversation_id": things.conversation_id, "include_hidden": True},
+        lambda things: {"conversation_id": things.conversation_id, "latest_attempts": True},
+    ],
+    "conversations.create_conversation": [
+        lambda _: {"namespace": "daily-checkin", "title": "A new one", "session_id": "session-1"},
+    ],
+    "conversations.append_user_message": [
+        lambda things: {"conversation_id": things.conversation_id, "content": "Let me in."},
+        # The key that the owner has used, with the same words and with others.
+        lambda things: {"conversation_id": things.conversation_id, "content": "Hello.", "idempotency_key": "key-1"},
+        lambda things: {"conversation_id": things.conversation_id, "content": "Bye.", "idempotency_key": "key-1"},
+        lambda things: {"conversation_id": things.closed_id, "content": "Let me in."},
+    ],
+    "conversations.append_assistant_turn": [
+        lambda things: {"conversation_id": things.conversation_id, "content": "Let me in."},
+        lambda things: {"conversation_id": things.closed_id, "content": "Let me in."},
+    ],
+    "conversations.append_tool_result": [
+        lambda things: {"conversation_id": things.conversation_id, "tool_use_id": "call-1", "content": "Let me in."},
+        lambda things: {"conversation_id": things.closed_id, "tool_use_id": "call-1", "content": "Let me in."},
+    ],
+    "conversations.append_system_message": [
+        lambda things: {"conversation_id": things.conversation_id, "content": "Let me in."},
+        lambda things: {"conversation_id": things.closed_id, "content": "Let me in."},
+    ],
+    "conversations.append_turn": [
+        lambda things: {
+            "conversation_id": things.conversation_id,
+            "user_content": "Hello.",
+            "assistant": {"content": "Hello!"},
+            "idempotency_key": "key-1",
+        },
+        lambda things: {
+            "conversation_id": things.closed_id,
+            "user_content": "Hello.",
+            "assistant": {"content": "Hello!"},
+        },
+    ],
+    "conversations.close_conversation": [
+        lambda things: {"conversation_id": things.conversation_id},
+        lambda things: {"conversation_id": things.closed_id},
+    ],
+    "conversations.close_stale": [
+        lambda _: {"idle": 0},
+        lambda _: {"idle": timedelta(0), "namespace": "daily-checkin"},
+    ],
+    "jobs.get_job": [
+        lambda things: {"job_id": things.dead_job_id},
+        lambda things: {"job_id": things.queued_job_id},
+    ],
+    "jobs.list_jobs": [
+        lambda _: {},
+        lambda _: {"status": "dead", "kind": "fail", "limit": 1},
+        lambda things: {"cursor": things.job_cursor},
+    ],
+    "jobs.enqueue": [
+        lambda _: {"kind": "wait", "payload": {"from": "a stranger"}},
+        lambda _: {"kind": "wait", "payload": {"from": "a stranger"}, "unique_key": "once"},
+    ],
+    "jobs.retry_job": [
+        lambda things: {"job_id": things.dead_job_id},
+        lambda things: {"job_id": things.queued_job_id},
+    ],
+}
+
+# Each takes the name of a stranger, and says who that is.
+STRANGERS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "another user": lambda name: {**OWNER, "user_id": name},
+    "the same user of another tenant": lambda name: {**OWNER, "tenant_id": name},
+    "the same user of another app": lambda name: {**OWNER, "app_id": name},
+}
+
+
+def test_every_operation_of_the_table_is_tried() -> None:
+    assert ARGUMENTS.keys() == {operation.path for operation in OPERATIONS}
+
+
+def test_the_table_has_every_public_method_of_every_service_and_no_other() -> None:
+    with recollect.open("sqlite:///:memory:") as engine:
+        services = {name: service for name, service in vars(engine.context(**OWNER)).items() if name != "scope"}
+    methods = {
+        f"{name}.{method}": function
+        for name, service in services.items()
+        for method, function in inspect.getmembers(type(service), callable)
+        if not method.startswith("_")
+    }
+    assert {operation.path: operation.method for operation in OPERATIONS} == methods
+    assert len(OPERATIONS) == len(methods)
+
+
+def questions() -> Iterator[tuple[Operation, Callable[[Things], dict[str, Any]]]]:
+    for operation in OPERATIONS:
+        for arguments_of in ARGUMENTS[operation.path]:
+            yield operation, arguments_of
+
+
+@pytest.mark.conforms("A0.3", "A0.4")
+@pytest.mark.parametrize("who", STRANGERS)
+def test_a_strangers_thing_is_like_one_that_is_not_there(who: str, engine: recollect.Recollect) -> None:
+    ada = engine.context(**OWNER)
+    eve, mallory = (engine.context(**STRANGERS[who](name)) for name in ("eve", "mallory"))
+    hers = furnish(engine, ada, SECRET)
+    furnish(engine, eve, "My own")
+    furnish(engine, mallory, "My own")
+    before = state_of(engine, ada)
+    private = {SECRET, *(match[0] for match in ID.finditer(repr(before)))}
+    assert len(private) > 20
+    for operation, arguments_of in questions():
+        # One asks for what Ada has, the other for what nobody has, and both are told the same.
+        given, made_up = arguments_of(hers), arguments_of(missing(hers))
+        answer = told(ask(eve, operation, given), hers)
+        assert anonymous(answer) == anonymous(told(ask(mallory, operation, made_up), missing(hers))), (operation, given)
+        assert not [word for word in private if word in answer], (operation, given)
+        assert anonymous(told(state_of(engine, eve))) == anonymous(told(state_of(engine, mallory))), (operation, given)
+        assert state_of(engine, ada) == before, (operation, given)
+
+
+@pytest.mark.conforms("A0.4")
+@pytest.mark.parametrize("who", STRANGERS)
+def test_an_answer_is_the_same_whether_or_not_there_are_others(who: str, engine: recollect.Recollect) -> None:
+    furnish(engine, engine.context(**OWNER), SECRET)
+    with recollect.open("sqlite:///:memory:") as lonely:
+        among_others, alone = (each.context(**STRANGERS[who]("eve")) for each in (engine, lonely))
+        things = furnish(engine, among_others, "My own")
+        same_things = furnish(lonely, alone, "My own")
+        for operation, arguments_of in questions():
+            answer = anonymous(told(ask(among_others, operation, arguments_of(things)), things))
+            assert answer == anonymous(told(ask(alone, operation, arguments_of(same_things)), same_things)), operation
+        assert anonymous(told(state_of(engine, among_others))) == anonymous(told(state_of(lonely, alone)))
+
+
+def fail(run: recollect.JobRun) -> None:
+    raise RuntimeError(f"{run.job.payload['words']} went wrong.")
+
+
+def furnish(engine: recollect.Recollect, context: recollect.Context, words: str) -> Things:
+    """Give somebody a bit of everything, the same for all but for their words."""
+    engine.register_job("fail", fail)
+    chat = context.conversations
+    first = chat.create_conversation("daily-checkin", title=words, session_id="session-1", metadata={"about": words})
+    chat.append_user_message(first.id, "Hello.", idempotency_key="key-1")
+    chat.append_assistant_turn(first.id, f"Hello! {words}?")
+    chat.append_tool_result(first.id, "call-1", words)
+    chat.append_system_message(first.id, words)
+    chat.append_user_message(first.id, f"{words}, hidden.", visibility="hidden")
+    chat.append_turn(first.id, user_content=words, assistant={"content": "Noted."}, idempotency_key="key-2")
+    chat.append_turn(first.id, user_content=words, assistant={"content": "Noted again."}, idempotency_key="key-2")
+    second = chat.create_conversation("support-chat")
+    chat.append_user_message(second.id, words)
+    chat.close_conversation(second.id)
+    chat.create_conversation("daily-checkin")
+    dead = context.jobs.enqueue("fail", {"words": words}, max_attempts=1)
+    assert engine.work().dead == 1
+    queued = context.jobs.enqueue("wait", {"words": words}, unique_key="once")
+    cursor = chat.list_conversations(limit=1).next_cursor
+    job_cursor = context.jobs.list_jobs(limit=1).next_cursor
+    assert cursor
+    assert job_cursor
+    return Things(first.id, second.id, cursor, dead.id, queued.id, job_cursor)
+
+
+def missing(things: Things) -> Things:
+    """Things that look the same, but that nobody has: the last digit of each id is another one."""
+    return Things(*(value[:-1] + ("0" if value[-1] != "0" else "1") for value in vars(things).values()))
+
+
+def ask(context: recollect.Context, operation: Operation, arguments: dict[str, Any]) -> object:
+    """What the operation answers, or the error it raises, in a form that can be compared."""
+    try:
+        return plain(getattr(getattr(context, operation.service), operation.name)(**arguments))
+    except recollect.RecollectError as error:
+        return (type(error).__name__, error.status, error.message, error.hint)
+
+
+def plain(answer: object) -> object:
+    match answer:
+        case recollect.Page():
+            return [plain(item) for item in answer], answer.next_cursor
+        case list():
+            return [plain(item) for item in answer]
+        case Value():
+            return answer.model_dump()
+        case _:
+            return answer
+
+
+def state_of(engine: recollect.Recollect, context: recollect.Context) -> object:
+    """All that somebody has: conversations, messages with the hidden ones, jobs, and what has happened to them."""
+    found = context.conversations.list_conversations()
+    messages = [context.conversations.get_raw_turns(each.id, limit=1000, include_hidden=True) for each in found]
+    whose = (context.scope.tenant_id, context.scope.app_id, context.scope.user_id)
+    changes = [change for change in engine.follow() if (change.tenant_id, change.app_id, change.user_id) == whose]
+    return [plain(found), [plain(each) for each in messages], plain(context.jobs.list_jobs(limit=1000)), plain(changes)]
+
+
+def told(answer: object, asked_for: Things | None = None) -> str:
+    """The answer as a text, with names for what was asked for."""
+    text = repr(answer)
+    for name, value in vars(asked_for).items() if asked_for else ():
+        text = text.replace(value, f"<the {name} asked for>")
+    return text
+
+
+def anonymous(text: str) -> str:
+    """An answer without what differs from stranger to stranger: names, ids and times."""
+    text = re.sub(r"'(eve|mallory)'", "<me>", text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "<time>", text)
+    text = re.sub(r"'cursor': \d+", "'cursor': <number>", text)
+    numbers: dict[str, str] = {}
+    return ID.sub(lambda match: numbers.setdefault(match[0], f"<{match[1]} {len(numbers)}>"), text)
+
+
+@pytest.mark.conforms("A0.4")
+def test_a_cursor_of_somebody_else_leads_to_nothing_of_theirs(engine: recollect.Recollect) -> None:
+    ada, bob = engine.context(**OWNER), engine.context(**{**OWNER, "user_id": "bob"})
+    hers = furnish(engine, ada, SECRET)
+    assert ada.conversations.list_conversations(cursor=hers.cursor) != []
+    assert ada.jobs.list_jobs(cursor=hers.job_cursor) != []
+    assert bob.conversations.list_conversations(cursor=hers.cursor) == []
+    assert bob.jobs.list_jobs(cursor=hers.job_cursor) == []
+
+
+def test_a_query_cannot_be_given_another_scope(engine: recollect.Recollect) -> None:
+    ada, bob = engine.context(**OWNER), engine.context(**{**OWNER, "user_id": "bob"})
+    conversation = ada.conversations.create_conversation("daily-checkin")
+    database = engine._database
+    asked = {"id": conversation.id, "scope_id": ada.scope.id}
+    assert database.read(ada.scope, lambda run: run.one("get_conversation", **asked)) is not None
+    assert database.read(bob.scope, lambda run: run.one("get_conversation", **asked)) is None
+    assert database.write(bob.scope, lambda run: run.all("get_conversation", **asked)) == []
+    assert database.read(None, store.get, conversation.id) is None
+
+
+@pytest.mark.conforms("A0.3", "T25")
+@pytest.mark.parametrize("field", ["tenant_id", "app_id", "user_id"])
+def test_identities_that_look_alike_are_not_taken_for_one_another(field: str, engine: recollect.Recollect) -> None:
+    contexts = [engine.context(**{**OWNER, field: name}) for name in LEGAL]
+    made = [
+        context.conversations.create_conversation("daily-checkin", title=f"{at}") for at, context in enumerate(contexts)
+    ]
+    for context, conversation in zip(contexts, made, strict=True):
+        context.conversations.append_user_message(conversation.id, f"I am {conversation.title}.")
+        context.jobs.enqueue("wait", {"title": conversation.title}, unique_key="once")
+    for at, context in enumerate(contexts):
+        (found,) = context.conversations.list_conversations()
+        assert (found.id, found.title, getattr(found, field)) == (made[at].id, f"{at}", LEGAL[at])
+        assert [message.text for message in context.conversations.get_messages(found.id)] == [f"I am {at}."]
+        assert [job.payload for job in context.jobs.list_jobs()] == [{"title": f"{at}"}]
+        assert context.conversations.get_conversation(made[at - 1].id) is None
+
+
+def test_a_job_is_done_in_the_name_of_the_one_who_queued_it(engine: recollect.Recollect) -> None:
+    contexts = [engine.context(**{**OWNER, "user_id": name}) for name in LEGAL]
+    seen: dict[str, str] = {}
+
+    def note(run: recollect.JobRun) -> None:
+        seen[run.scope.user_id] = run.job.payload["user"]
+        run.context.conversations.create_conversation("from-a-job", title=run.job.payload["user"])
+
+    engine.register_job("note", note)
+    for context in contexts:
+        context.jobs.enqueue("note", {"user": context.scope.user_id})
+    assert engine.work().succeeded == len(contexts)
+    assert seen == {name: name for name in LEGAL}
+    for context in contexts:
+        (found,) = context.conversations.list_conversations()
+        assert found.title == context.scope.user_id
+
+
+def test_what_else_is_known_of_a_call_opens_no_other_scope(engine: recollect.Recollect) -> None:
+    ada = engine.context(**OWNER, agent_id="agent-1", session_id="session-1", run_id="run-1", client_id="client-1")
+    conversation = ada.conversations.create_conversation("daily-checkin")
+    twin = engine.context(**OWNER, agent_id="agent-2", session_id="session-2", capabilities={"admin"})
+    assert [each.id for each in twin.conversations.list_conversations()] == [conversation.id]
+    admin = engine.context(
+        **{**OWNER, "user_id": "bob"}, agent_id="agent-1", session_id="session-1", capabilities={"admin"}
+    )
+    assert admin.conversations.list_conversations() == []
+    assert admin.conversations.get_conversation(conversation.id) is None
+
+
+def test_a_scope_that_was_copied_with_another_user_is_another_scope(engine: recollect.Recollect) -> None:
+    ada = engine.context(**OWNER)
+    # The id is worked out once and kept; a copy must not keep the one it was copied from.
+    bob = replace(ada.scope, user_id="bob")
+    assert bob.id != ada.scope.id
+    assert bob.id == engine.context(**{**OWNER, "user_id": "bob"}).scope.id

@@ -1,0 +1,156 @@
+"""What the live schemas of both engines say about themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import apsw
+import psycopg
+from psycopg.rows import TupleRow
+
+from recollect.store.migrate import load_migrations
+
+OWN_TABLES = {"recollect_schema"}
+"""Tables that hold nothing of any user."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """A primary, unique or foreign key."""
+
+    table: str
+    columns: tuple[str | None, ...]
+    """None stands for an expression."""
+
+
+def migrated_in_memory() -> apsw.Connection:
+    """An SQLite database with all migrations applied, for looking at its schema."""
+    connection = apsw.Connection(":memory:")
+    for migration in load_migrations("sqlite"):
+        connection.execute(migration.text)
+    return connection
+
+
+def sqlite_tables(connection: apsw.Connection) -> set[str]:
+    # Shadow tables are the private storage of a virtual table, which is listed itself.
+    rows = connection.execute(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual')"
+    )
+    return {str(name) for (name,) in rows if not str(name).startswith("sqlite_")} - OWN_TABLES
+
+
+def sqlite_user_tables(connection: apsw.Connection) -> set[str]:
+    """The tables whose rows belong to somebody: they have a scope_id."""
+    return {table for table in sqlite_tables(connection) if "scope_id" in sqlite_columns(connection, table)}
+
+
+def sqlite_columns(connection: apsw.Connection, table: str) -> list[str]:
+    return [str(name) for (name,) in connection.execute("SELECT name FROM pragma_table_info(?) ORDER BY cid", (table,))]
+
+
+def sqlite_keys(connection: apsw.Connection, table: str) -> set[Key]:
+    indexes = connection.execute('SELECT name FROM pragma_index_list(?) WHERE "unique"', (table,)).fetchall()
+    keys = {
+        tuple(column for (column,) in connection.execute("SELECT name FROM pragma_index_info(?) ORDER BY seqno", index))
+        for index in indexes
+    }
+    # The primary key of a table with rowids may have no index of its own.
+    keys.add(_names(connection, "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", table))
+    for (number,) in connection.execute("SELECT DISTINCT id FROM pragma_foreign_key_list(?)", (table,)).fetchall():
+        for end in ("from", "to"):
+            rows = connection.execute(
+                f'SELECT "{end}" FROM pragma_foreign_key_list(?) WHERE id = ? ORDER BY seq', (table, number)
+            )
+            keys.add(tuple(column for (column,) in rows))
+    return {Key(table, columns) for columns in keys if columns}
+
+
+def _names(connection: apsw.Connection, query: str, table: str) -> tuple[str, ...]:
+    return tuple(str(name) for (name,) in connection.execute(query, (table,)))
+
+
+def sqlite_description(path: str) -> list[tuple[object, ...]]:
+    """Everything that makes up the schema, in a form that can be compared."""
+    connection = apsw.Connection(path)
+    try:
+        return connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY 1, 2").fetchall()
+    finally:
+        connection.close()
+
+
+def postgres_tables(connection: psycopg.Connection[TupleRow]) -> set[str]:
+    rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
+    return {name for (name,) in rows} - OWN_TABLES
+
+
+def postgres_user_tables(connection: psycopg.Connection[TupleRow]) -> set[str]:
+    rows = connection.execute(
+        "SELECT table_name FROM information_schema.columns "
+        "WHERE table_schema = 'recollect' AND column_name = 'scope_id'"
+    )
+    return {name for (name,) in rows}
+
+
+def postgres_columns(connection: psycopg.Connection[TupleRow], table: str) -> list[str]:
+    """The columns that a row can be written with."""
+    rows = connection.execute(
+        "SELECT column_name FROM information_schema.columns "
+        "WHERE table_schema = 'recollect' AND table_name = %s AND is_generated = 'NEVER' ORDER BY ordinal_position",
+        (table,),
+    )
+    return [name for (name,) in rows]
+
+
+def postgres_keys(connection: psycopg.Connection[TupleRow], table: str) -> set[Key]:
+    rows = connection.execute(
+        """
+        SELECT ARRAY(
+            SELECT attname FROM unnest(columns) WITH ORDINALITY AS place (number, nth)
+            LEFT JOIN pg_attribute ON attrelid = relation AND attnum = number AND number > 0 ORDER BY nth
+        )
+        FROM (
+            SELECT indrelid AS relation, indkey::int2[] AS columns FROM pg_index WHERE indisunique
+            UNION ALL SELECT conrelid, conkey FROM pg_constraint WHERE contype IN ('p', 'u', 'x', 'f')
+            UNION ALL SELECT confrelid, confkey FROM pg_constraint WHERE contype = 'f'
+        ) AS keys
+        WHERE relation = to_regclass(%s)
+        """,
+        (f"recollect.{table}",),
+    )
+    return {Key(table, tuple(columns)) for (columns,) in rows}
+
+
+_POSTGRES_DESCRIPTION = {
+    "columns": """
+        SELECT table_name, ordinal_position, column_name, data_type, is_nullable, column_default, collation_name,
+            is_identity, identity_generation, is_generated, generation_expression
+        FROM information_schema.columns WHERE table_schema = 'recollect'""",
+    "constraints": """
+        SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
+        WHERE connamespace = to_regnamespace('recollect')""",
+    "indexes": "SELECT indexdef FROM pg_indexes WHERE schemaname = 'recollect'",
+    "policies": """
+        SELECT tablename, policyname, permissive, roles::text[], cmd, qual, with_check FROM pg_policies
+        WHERE schemaname = 'recollect'""",
+    "relations": """
+        SELECT relname, relkind, relpersistence, relrowsecurity, relforcerowsecurity, reloptions, relacl::text
+        FROM pg_class WHERE relnamespace = to_regnamespace('recollect')""",
+    "triggers": """
+        SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger
+        WHERE NOT tgisinternal
+            AND tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('recollect'))""",
+    "functions": """
+        SELECT proname, pg_get_functiondef(oid) FROM pg_proc
+        WHERE pronamespace = to_regnamespace('recollect') AND prokind = 'f'""",
+    "schema": "SELECT nspname, nspacl::text FROM pg_namespace WHERE nspname = 'recollect'",
+    "extensions": "SELECT extname FROM pg_extension",
+}
+
+
+def postgres_description(url: str) -> dict[str, list[str]]:
+    """Everything that makes up the schema, in a form that can be compared."""
+    with psycopg.connect(url) as connection:
+        return {
+            part: sorted(repr(row) for row in connection.execute(query.encode()))
+            for part, query in _POSTGRES_DESCRIPTION.items()
+        }

@@ -1,0 +1,238 @@
+"""Both engines answer the same questions, and a database that grew with the versions is like one made today."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import apsw
+import psycopg
+import pytest
+
+import recollect
+from recollect.changes import Changes
+from recollect.settings import Settings
+from recollect.store.migrate import Migration, load_migrations
+from recollect.store.postgres import PostgresDatabase
+from recollect.store.queries import EngineName, Query, load_queries
+from recollect.store.sqlite import SqliteDatabase
+from tests.store.schema import (
+    postgres_columns,
+    postgres_description,
+    postgres_user_tables,
+    sqlite_columns,
+    sqlite_description,
+    sqlite_user_tables,
+)
+
+# Names that one engine alone answers: its own way to know that no gap in the ledger can be filled any more.
+ON_POSTGRES_ONLY = {"ledger_writers"}
+
+MIGRATIONS = load_migrations("sqlite")
+ADA = recollect.Scope("acme", "support", "ada")
+
+# What a database of each version may hold, in words that both engines understand. A new migration adds its rows here.
+ROWS = {
+    1: [
+        f"""INSERT INTO conversations (
+            scope_id, id, tenant_id, app_id, user_id, namespace, title, status, metadata, next_sequence, turn_id,
+            attempt, rolling_summary_until_seq, created_at, updated_at
+        ) VALUES (
+            '{ADA.id}', 'conv_1', 'acme', 'support', 'ada', 'daily-checkin', 'Kept', 'open', '{{"mood":"good"}}', 2,
+            'turn_1', 1, 0, 1000000, 2000000
+        )""",
+        f"""INSERT INTO events (
+            scope_id, event_id, tenant_id, app_id, user_id, ts, kind, stage, conversation_id, sequence, turn_id,
+            attempt, visibility, content, idempotency_key, fingerprint
+        ) VALUES (
+            '{ADA.id}', 'msg_1', 'acme', 'support', 'ada', 2000000, 'chat.turn', 'user', 'conv_1', 1, 'turn_1', 1,
+            'user', '[{{"type":"text","text":"I moved to Graz."}}]', 'key-1', 'fingerprint'
+        )""",
+    ],
+    2: [
+        f"""INSERT INTO jobs (
+            scope_id, id, tenant_id, app_id, user_id, kind, status, payload, attempts, max_attempts, unique_key,
+            fencing_token, epoch, due_at, created_at, updated_at
+        ) VALUES (
+            '{ADA.id}', 'job_1', 'acme', 'support', 'ada', 'extract', 'queued', '{{"n":1}}', 0, 5, 'once', 0, 3,
+            1000000, 1000000, 1000000
+        )""",
+        f"INSERT INTO erasures (scope_id, epoch) VALUES ('{ADA.id}', 3)",
+    ],
+}
+
+
+def parameters(query: Query, engine: EngineName) -> set[str]:
+    pattern = r"(?<!:):(\w+)" if engine == "sqlite" else r"%\((\w+)\)s"
+    return set(re.findall(pattern, query.text))
+
+
+def test_both_engines_answer_the_same_names() -> None:
+    sqlite, postgres = load_queries("sqlite"), load_queries("postgres")
+    assert postgres.keys() - sqlite.keys() == ON_POSTGRES_ONLY
+    assert sqlite.keys() - postgres.keys() == set()
+
+
+def test_a_name_takes_the_same_parameters_on_both_engines() -> None:
+    sqlite, postgres = load_queries("sqlite"), load_queries("postgres")
+    shared = sqlite.keys() & postgres.keys()
+    assert {name: parameters(sqlite[name], "sqlite") for name in shared} == {
+        name: parameters(postgres[name], "postgres") for name in shared
+    }
+    assert any(len(parameters(sqlite[name], "sqlite")) > 1 for name in shared)
+
+
+def test_both_engines_have_the_same_migrations() -> None:
+    postgres = load_migrations("postgres")
+    assert [(each.version, each.name) for each in MIGRATIONS] == [(each.version, each.name) for each in postgres]
+    assert [each.version for each in MIGRATIONS] == list(range(1, len(MIGRATIONS) + 1))
+
+
+def test_both_engines_have_the_same_tables_and_columns(sqlite_url: str, postgres_url: str) -> None:
+    recollect.open(sqlite_url).close()
+    recollect.open(postgres_url).close()
+    sqlite = apsw.Connection(path_of(sqlite_url))
+    with psycopg.connect(postgres_url) as postgres:
+        assert {table: set(sqlite_columns(sqlite, table)) for table in sqlite_user_tables(sqlite)} == {
+            table: set(postgres_columns(postgres, table)) for table in postgres_user_tables(postgres)
+        }
+    sqlite.close()
+
+
+def test_each_version_has_rows_to_try_it_with() -> None:
+    assert ROWS.keys() == {migration.version for migration in MIGRATIONS}
+
+
+@pytest.mark.parametrize("version", range(len(MIGRATIONS)))
+def test_an_older_database_becomes_like_a_new_one_and_keeps_its_rows(
+    version: int, empty_url: str, second_url: str
+) -> None:
+    grow_to(empty_url, version)
+    before = rows_of(empty_url)
+    assert bool(before) == (version > 0)
+    assert all(before.values()), "a table is tried without rows"
+    recollect.open(empty_url).close()
+    recollect.open(second_url).close()
+    assert description_of(empty_url) == description_of(second_url)
+    after = rows_of(empty_url)
+    for table, rows in before.items():
+        # A later version may have added columns; what was there is there.
+        assert [row | old for row, old in zip(after[table], rows, strict=True)] == after[table]
+
+
+def test_what_older_versions_wrote_is_read_by_this_one(empty_url: str) -> None:
+    grow_to(empty_url, len(MIGRATIONS))
+    with recollect.open(empty_url) as engine:
+        ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        (conversation,) = ada.conversations.list_conversations()
+        assert (conversation.title, conversation.metadata) == ("Kept", {"mood": "good"})
+        assert [message.text for message in ada.conversations.get_messages("conv_1")] == ["I moved to Graz."]
+        assert ada.conversations.append_user_message("conv_1", "And like it.").sequence == 2
+        (job,) = ada.jobs.list_jobs()
+        assert (job.kind, job.payload, job.status) == ("extract", {"n": 1}, "queued")
+
+
+def test_opening_an_up_to_date_database_changes_nothing(database_url: str) -> None:
+    recollect.open(database_url).close()
+    before = description_of(database_url)
+    recollect.open(database_url).close()
+    assert description_of(database_url) == before
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS) + 1))
+def test_a_migration_that_fails_leaves_the_version_before_it(version: int, empty_url: str, second_url: str) -> None:
+    grow_to(empty_url, version - 1)
+    before = description_of(empty_url)
+    broken = Migration(version, "broken", "CREATE TABLE half_done (id INTEGER); INSERT INTO no_such_table VALUES (1);")
+    with opened(empty_url) as database, pytest.raises(recollect.StoreError, match="no_such_table"):
+        database.migrate([*load_migrations(database.engine)[: version - 1], broken])
+    assert description_of(empty_url) == before
+    recollect.open(empty_url).close()
+    recollect.open(second_url).close()
+    assert description_of(empty_url) == description_of(second_url)
+
+
+def test_every_user_table_on_postgres_is_behind_the_second_wall(postgres_url: str) -> None:
+    recollect.open(postgres_url).close()
+    with psycopg.connect(postgres_url) as connection:
+        walls = connection.execute(
+            """
+            SELECT relname, relrowsecurity, relforcerowsecurity, polcmd, polpermissive, polroles::text,
+                pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid)
+            FROM pg_class LEFT JOIN pg_policy ON polrelid = pg_class.oid
+            WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p')
+            """
+        ).fetchall()
+        tables = postgres_user_tables(connection)
+    behind = {}
+    for table, *wall in walls:
+        # One policy each: a second one that permits would open the wall as far as the two together.
+        assert table not in behind
+        behind[table] = wall
+    assert behind.pop("recollect_schema")[:2] == [False, False]
+    assert behind.keys() == tables
+    for enabled, forced, command, _, roles, seen, written in behind.values():
+        assert (enabled, forced, command, roles) == (True, True, "*", "{0}")
+        assert "recollect.scope" in seen
+        assert "scope_id" in seen
+        # No rule of its own for writes: then what may be seen is what may be written.
+        assert written is None
+
+
+def path_of(url: str) -> str:
+    return url.removeprefix("sqlite:///")
+
+
+@contextmanager
+def opened(url: str) -> Iterator[SqliteDatabase | PostgresDatabase]:
+    """A database before its migrations, which `recollect.open()` would apply all at once."""
+    settings = Settings(url=url)
+    database = (
+        SqliteDatabase(path_of(url), settings, Changes())
+        if url.startswith("sqlite")
+        else PostgresDatabase(url, settings, Changes())
+    )
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def grow_to(url: str, version: int) -> None:
+    """Apply the migrations one by one, as the versions came out, and use the database in between."""
+    for number in range(1, version + 1):
+        with opened(url) as database:
+            database.migrate(load_migrations(database.engine)[:number])
+        for statement in ROWS[number]:
+            execute(url, statement)
+
+
+def execute(url: str, statement: str) -> list[dict[str, Any]]:
+    if url.startswith("sqlite"):
+        connection = apsw.Connection(path_of(url))
+        cursor = connection.execute(statement)
+        found = [dict(zip([name for name, _ in cursor.get_description()], row, strict=True)) for row in cursor]
+        connection.close()
+        return found
+    with psycopg.connect(url, options="-c search_path=recollect") as postgres:
+        answer = postgres.execute(statement.encode())
+        names = [column.name for column in answer.description or []]
+        return [dict(zip(names, row, strict=True)) for row in answer] if names else []
+
+
+def rows_of(url: str) -> dict[str, list[dict[str, Any]]]:
+    """All rows of all user tables."""
+    if url.startswith("sqlite"):
+        connection = apsw.Connection(path_of(url))
+        tables = sqlite_user_tables(connection)
+        connection.close()
+    else:
+        with psycopg.connect(url) as postgres:
+            tables = postgres_user_tables(postgres)
+    return {table: execute(url, f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables}
+
+
+def description_of(url: str) -> object:
+    return sqlite_description(path_of(url)) if url.startswith("sqlite") else postgres_description(url)

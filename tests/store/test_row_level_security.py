@@ -1,0 +1,312 @@
+"""The second wall on PostgreSQL: what a statement sees that forgot to bind the scope."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+import recollect
+from harness.postgres import PostgresServer
+from recollect.store import jobs
+from tests.store.schema import postgres_columns, postgres_tables, postgres_user_tables
+
+Connection = psycopg.Connection[TupleRow]
+
+ADA = recollect.Scope("acme", "support", "ada")
+BOB = recollect.Scope("acme", "support", "bob")
+
+
+@dataclass(frozen=True)
+class Walled:
+    """A database with rows of Ada and Bob in every user table, and a way in that ought to be walled."""
+
+    url: str
+    administrator_url: str
+    role: str | None
+
+    @contextmanager
+    def enter(self, scope: recollect.Scope | None = None) -> Iterator[Connection]:
+        """A connection outside of the engine, as a statement of ours with a mistake in it would find it."""
+        with psycopg.connect(self.url, options="-c search_path=recollect", autocommit=True) as connection:
+            if self.role is not None:
+                connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(self.role)))
+            if scope is not None:
+                connection.execute("SELECT set_config('recollect.scope', %s, false)", (scope.id,))
+            yield connection
+
+    def tables(self) -> list[str]:
+        with psycopg.connect(self.administrator_url) as connection:
+            return sorted(postgres_user_tables(connection))
+
+    def rows(self, table: str, scope: recollect.Scope) -> list[str]:
+        """All there is, seen by a superuser, whom no wall holds."""
+        query = sql.SQL("SELECT to_jsonb(t)::text FROM recollect.{} AS t WHERE scope_id = %s ORDER BY 1")
+        with psycopg.connect(self.administrator_url) as connection:
+            return [row for (row,) in connection.execute(query.format(sql.Identifier(table)), (scope.id,))]
+
+
+@pytest.fixture(params=["a superuser who stepped down", "the ordinary owner of the database"])
+def walled(request: pytest.FixtureRequest) -> Iterator[Walled]:
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    if request.param == "a superuser who stepped down":
+        url = request.getfixturevalue("postgres_url")
+        fill(url)
+        yield Walled(url, url, "recollect_app")
+    else:
+        with ordinary_owner(server) as (url, administrator_url):
+            fill(url)
+            yield Walled(url, administrator_url, None)
+
+
+@contextmanager
+def ordinary_owner(server: PostgresServer, rights: str = "NOSUPERUSER NOBYPASSRLS") -> Iterator[tuple[str, str]]:
+    """A database that belongs to an ordinary role: its address for that role, and for a superuser."""
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE landlord LOGIN {rights}".encode())
+        connection.execute("CREATE DATABASE property OWNER landlord")
+        administrator_url = server.url("property")
+        with psycopg.connect(administrator_url) as inside:
+            inside.execute("CREATE EXTENSION vector")
+        try:
+            yield administrator_url.replace("//postgres@", "//landlord@"), administrator_url
+        finally:
+            server.drop_database("property")
+            connection.execute("DROP OWNED BY landlord")
+            connection.execute("DROP ROLE landlord")
+
+
+def fill(url: str) -> None:
+    with recollect.open(url) as engine:
+        for scope in (ADA, BOB):
+            context = engine.context(tenant_id=scope.tenant_id, app_id=scope.app_id, user_id=scope.user_id)
+            conversation = context.conversations.create_conversation("daily-checkin")
+            context.conversations.append_user_message(conversation.id, f"I am {scope.user_id}.")
+            context.jobs.enqueue("extract", unique_key="once")
+            engine._database.write(scope, jobs.raise_epoch)
+
+
+def each_table(walled: Walled) -> list[str]:
+    """The user tables, each with rows of both users: without them nothing would be proved."""
+    for table in walled.tables():
+        assert walled.rows(table, ADA), f"fill() has to put a row of each user into {table}"
+        assert walled.rows(table, BOB), f"fill() has to put a row of each user into {table}"
+    return walled.tables()
+
+
+def statement(text: str, table: str) -> sql.Composed:
+    return sql.SQL(text).format(sql.Identifier(table))
+
+
+def insert(connection: Connection, table: str, row: str, **changed: Any) -> None:
+    """Put a row in again that was read as JSON."""
+    columns = sql.SQL(", ").join(map(sql.Identifier, postgres_columns(connection, table)))
+    text = sql.SQL(
+        "INSERT INTO {table} ({columns}) OVERRIDING SYSTEM VALUE "
+        "SELECT {columns} FROM jsonb_populate_record(NULL::{table}, %s::jsonb)"
+    )
+    values = json.dumps({**json.loads(row), **changed})
+    connection.execute(text.format(table=sql.Identifier(table), columns=columns), (values,))
+
+
+def test_a_statement_without_a_scope_sees_no_row(walled: Walled) -> None:
+    with walled.enter() as connection:
+        for table in each_table(walled):
+            assert connection.execute(statement("SELECT * FROM {}", table)).fetchall() == []
+
+
+def test_a_statement_with_a_blank_scope_sees_no_row(walled: Walled) -> None:
+    with walled.enter() as connection:
+        connection.execute("SET recollect.scope = ''")
+        for table in each_table(walled):
+            assert connection.execute(statement("SELECT * FROM {}", table)).fetchall() == []
+
+
+def test_without_a_scope_nothing_can_be_changed(walled: Walled) -> None:
+    with walled.enter() as connection:
+        for table in each_table(walled):
+            before = walled.rows(table, ADA)
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+                insert(connection, table, before[0])
+            assert connection.execute(statement("UPDATE {} SET scope_id = scope_id", table)).rowcount == 0
+            assert connection.execute(statement("DELETE FROM {}", table)).rowcount == 0
+            assert walled.rows(table, ADA) == before
+
+
+def test_with_a_scope_set_only_its_rows_are_seen_whatever_is_asked_for(walled: Walled) -> None:
+    with walled.enter(ADA) as connection:
+        for table in each_table(walled):
+            everything = connection.execute(statement("SELECT to_jsonb(t)::text FROM {} AS t WHERE true", table))
+            assert sorted(row for (row,) in everything) == walled.rows(table, ADA)
+            theirs = connection.execute(statement("SELECT * FROM {} WHERE scope_id = %s", table), (BOB.id,))
+            assert theirs.fetchall() == []
+
+
+def test_with_a_scope_set_no_row_of_another_can_be_written(walled: Walled) -> None:
+    with walled.enter(ADA) as connection:
+        for table in each_table(walled):
+            theirs = walled.rows(table, BOB)
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+                insert(connection, table, theirs[0])
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+                connection.execute(statement("UPDATE {} SET scope_id = %s", table), (BOB.id,))
+            everybody = connection.execute(statement("UPDATE {} SET scope_id = scope_id", table))
+            assert everybody.rowcount == len(walled.rows(table, ADA))
+            connection.execute(statement("DELETE FROM {}", table))
+            assert walled.rows(table, ADA) == []
+            assert walled.rows(table, BOB) == theirs
+
+
+def test_with_a_scope_set_its_own_rows_can_be_written(walled: Walled) -> None:
+    with walled.enter(ADA) as connection:
+        for table in each_table(walled):
+            mine = walled.rows(table, ADA)
+            connection.execute(statement("DELETE FROM {}", table))
+            for row in mine:
+                insert(connection, table, row)
+            assert walled.rows(table, ADA) == mine
+
+
+def test_everything_works_for_the_ordinary_owner_of_a_database(postgres_server: PostgresServer) -> None:
+    with ordinary_owner(postgres_server) as (url, _), recollect.open(url) as engine:
+        use(engine)
+        assert who_the_engine_is(engine) == ("landlord", False)
+
+
+def test_a_superuser_can_open_what_an_ordinary_owner_has_made(postgres_server: PostgresServer) -> None:
+    with ordinary_owner(postgres_server) as (url, administrator_url):
+        recollect.open(url).close()
+        with recollect.open(administrator_url) as engine:
+            use(engine)
+            assert who_the_engine_is(engine) == ("recollect_app", False)
+
+
+def test_a_role_that_bypasses_the_wall_without_being_superuser_steps_down_too() -> None:
+    # On a server of its own: whether this role can make the one to step down to depends on who came first.
+    with (
+        PostgresServer() as server,
+        ordinary_owner(server, "NOSUPERUSER BYPASSRLS CREATEROLE") as (url, _),
+        recollect.open(url) as engine,
+    ):
+        use(engine)
+        assert who_the_engine_is(engine) == ("recollect_app", False)
+
+
+def test_a_role_that_may_only_use_the_tables_can_use_them_and_no_more(
+    postgres_url: str, postgres_server: PostgresServer
+) -> None:
+    recollect.open(postgres_url).close()
+    with psycopg.connect(postgres_server.url(), autocommit=True) as administrator:
+        administrator.execute("CREATE ROLE tenant LOGIN IN ROLE recollect_app")
+        try:
+            tenant_url = postgres_url.replace("//postgres@", "//tenant@")
+            with recollect.open(tenant_url) as engine:
+                use(engine)
+                assert who_the_engine_is(engine) == ("tenant", False)
+            with psycopg.connect(tenant_url, autocommit=True) as connection:
+                for forbidden in (
+                    "ALTER TABLE recollect.events DISABLE ROW LEVEL SECURITY",
+                    "DROP POLICY own_scope ON recollect.events",
+                    "TRUNCATE recollect.events",
+                    "CREATE TABLE recollect.notes (id integer)",
+                    "INSERT INTO recollect.recollect_schema VALUES (9999, 'future')",
+                ):
+                    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                        connection.execute(forbidden.encode())
+        finally:
+            administrator.execute("DROP ROLE tenant")
+
+
+def test_the_connections_of_the_engine_are_held_by_the_wall(postgres_url: str) -> None:
+    with recollect.open(postgres_url) as engine:
+        assert who_the_engine_is(engine) == ("recollect_app", False)
+
+
+def test_the_role_of_the_engine_owns_nothing_and_cannot_log_in(postgres_url: str) -> None:
+    recollect.open(postgres_url).close()
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute(
+            "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication "
+            "FROM pg_roles WHERE rolname = 'recollect_app'"
+        ).fetchall() == [(False,) * 6]
+        owned = connection.execute(
+            "SELECT count(*) FROM pg_shdepend WHERE refobjid = 'recollect_app'::regrole AND deptype = 'o'"
+        )
+        assert owned.fetchone() == (0,)
+        assert connection.execute("SELECT has_schema_privilege('recollect_app', 'recollect', 'CREATE')").fetchone() == (
+            False,
+        )
+        for table in postgres_tables(connection):
+            rights = connection.execute(
+                "SELECT array_agg(privilege_type::text ORDER BY privilege_type) "
+                "FROM information_schema.role_table_grants "
+                "WHERE grantee = 'recollect_app' AND table_schema = 'recollect' AND table_name = %s",
+                (table,),
+            )
+            assert rights.fetchone() == (["DELETE", "INSERT", "SELECT", "UPDATE"],)
+
+
+def test_one_connection_serves_many_scopes_and_mixes_none_of_them(postgres_url: str) -> None:
+    with recollect.open(postgres_url, pool_size=1) as engine:
+        ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        bob = engine.context(tenant_id="acme", app_id="support", user_id="bob")
+        of_ada = ada.conversations.create_conversation("daily-checkin")
+        for step in range(3):
+            # A write that fails is undone by the server, with the change of scope it began with.
+            with pytest.raises(recollect.NotFound):
+                bob.conversations.append_user_message(of_ada.id, "Let me in.", idempotency_key=f"key-{step}")
+            assert scope_of_the_connection(engine) != BOB.id
+            assert bob.conversations.list_conversations() == []
+            assert scope_of_the_connection(engine) == BOB.id
+            assert ada.conversations.append_user_message(of_ada.id, "It is mine.").sequence == step + 1
+            assert scope_of_the_connection(engine) == ADA.id
+            with pytest.raises(recollect.NotFound):
+                ada.conversations.close_conversation("conv_none")
+            assert [each.id for each in ada.conversations.list_conversations()] == [of_ada.id]
+
+
+def use(engine: recollect.Recollect) -> None:
+    """A little of everything: rows of every table are written and read."""
+    ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+    bob = engine.context(tenant_id="acme", app_id="support", user_id="bob")
+    conversation = ada.conversations.create_conversation("daily-checkin")
+    ada.conversations.append_turn(conversation.id, user_content="Hello.", assistant={"content": "Hello!"})
+    assert [message.text for message in ada.conversations.get_messages(conversation.id)] == ["Hello.", "Hello!"]
+    assert bob.conversations.list_conversations() == []
+    engine.register_job("greet", lambda run: run.scope.user_id)
+    job = ada.jobs.enqueue("greet")
+    assert engine.work().succeeded == 1
+    done = ada.jobs.get_job(job.id)
+    assert done is not None
+    assert (done.status, done.result) == ("succeeded", "ada")
+    engine._database.write(ADA, jobs.raise_epoch)
+    assert ada.conversations.close_conversation(conversation.id).status == "closed"
+    assert [change.kind for change in engine.follow()][-1] == "conversation.closed"
+    assert engine.close_stale(0) == 0
+
+
+def inside(engine: recollect.Recollect, question: str) -> Any:
+    """What the engine's own connection answers to a question that no query of ours asks."""
+    connections: Callable[[], Any] = engine._database._connections  # type: ignore[attr-defined]
+    with connections().connection() as connection:
+        return connection.execute(question).fetchone()
+
+
+def who_the_engine_is(engine: recollect.Recollect) -> tuple[str, bool]:
+    """Its role, and whether that sees through the wall."""
+    role, sees_through = inside(
+        engine, "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+    )
+    return role, sees_through
+
+
+def scope_of_the_connection(engine: recollect.Recollect) -> str:
+    (scope_id,) = inside(engine, "SELECT current_setting('recollect.scope', true)")
+    return scope_id or ""

@@ -1,0 +1,220 @@
+"""The package as it is installed: its public names, what is in the wheel, and what importing it does not do."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+import recollect
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "recollect"
+
+PUBLIC_NAMES = [
+    "AssistantTurn",
+    "AsyncContext",
+    "AsyncRecollect",
+    "Change",
+    "Clock",
+    "Conflict",
+    "Context",
+    "Conversation",
+    "ConversationClosed",
+    "Effect",
+    "EngineClosed",
+    "ExtensionMissing",
+    "Forbidden",
+    "IdempotencyMismatch",
+    "ImageBlock",
+    "InvalidIdentity",
+    "InvalidInput",
+    "InvalidUrl",
+    "Job",
+    "JobRun",
+    "LeaseLost",
+    "LimitExceeded",
+    "Message",
+    "NotADatabase",
+    "NotFound",
+    "Page",
+    "Recollect",
+    "RecollectError",
+    "SchemaTooNew",
+    "Scope",
+    "Settings",
+    "StoreBusy",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreUnavailable",
+    "TextBlock",
+    "ToolResultBlock",
+    "ToolUseBlock",
+    "Turn",
+    "Usage",
+    "WorkReport",
+    "open",
+    "open_async",
+]
+
+
+def test_the_public_names_are_these() -> None:
+    # Whoever changes this list changes what others have built upon.
+    assert recollect.__all__ == PUBLIC_NAMES
+
+
+def test_every_public_name_is_there_and_no_other_looks_public() -> None:
+    there = {name for name, value in vars(recollect).items() if not (name.startswith("_") or inspect.ismodule(value))}
+    assert there == set(recollect.__all__)
+
+
+def test_every_error_is_public() -> None:
+    from recollect import errors
+
+    defined = {
+        name for name, value in vars(errors).items() if inspect.isclass(value) and value.__module__ == errors.__name__
+    }
+    assert defined <= set(recollect.__all__)
+    assert all(issubclass(getattr(errors, name), recollect.RecollectError) for name in defined)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The wheel, built without a network from a copy of what the repository has."""
+    copy = tmp_path_factory.mktemp("wheel") / "source"
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
+    shutil.copytree(ROOT, copy, ignore=ignored)
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "built"],
+        cwd=copy,
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    (built,) = (copy / "built").iterdir()
+    return zipfile.ZipFile(built)
+
+
+def test_the_wheel_has_the_whole_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    files = (path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    expected = {f"recollect/{path.relative_to(PACKAGE).as_posix()}" for path in files}
+    packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert packed == expected
+    assert "recollect/py.typed" in packed
+    assert len([name for name in packed if name.endswith(".sql")]) >= 7
+
+
+def test_the_wheel_says_what_it_is_and_what_it_needs(wheel: zipfile.ZipFile) -> None:
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    metadata = Parser().parsestr(wheel.read(name).decode())
+    assert metadata["Name"] == "recollect"
+    assert metadata["Version"] == recollect.__version__
+    assert metadata["License-Expression"] == "Apache-2.0"
+    needed = metadata.get_all("Requires-Dist") or []
+    always = {each.partition(">")[0] for each in needed if "extra ==" not in each}
+    assert always == {"apsw", "pydantic"}
+    assert any(each.startswith("psycopg[") and "extra == 'postgres'" in each for each in needed)
+    assert any(each.endswith("/LICENSE") for each in wheel.namelist())
+
+
+USE_IT = """
+import sys
+import recollect
+assert recollect.__file__.startswith(sys.argv[1]), recollect.__file__
+with recollect.open("sqlite:///:memory:") as engine:
+    ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+    conversation = ada.conversations.create_conversation("daily-checkin")
+    ada.conversations.append_user_message(conversation.id, "Hello.")
+    print(ada.conversations.get_messages(conversation.id)[0].text)
+"""
+
+
+def test_what_is_in_the_wheel_works(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    wheel.extractall(tmp_path / "installed")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
+    answer = subprocess.run(
+        [sys.executable, "-c", USE_IT, str(tmp_path / "installed")],
+        cwd=tmp_path,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert answer.stdout == "Hello.\n"
+
+
+# What Python tells of itself while the package is imported, and of nothing before.
+WATCH_THE_IMPORT = """
+import collections, json, os, sys, threading
+
+asked, touched = [], []
+
+class Watched(collections.ChainMap):
+    def __contains__(self, name):
+        asked.append(name)
+        return super().__contains__(name)
+
+    def __getitem__(self, name):
+        asked.append(name)
+        return super().__getitem__(name)
+
+def watch(event, arguments):
+    if event == "open":
+        path, mode, flags = arguments
+        if (mode and set(mode) & set("wax+")) or (flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            touched.append([event, str(path)])
+    elif event in ("os.mkdir", "os.remove", "os.rename", "os.fork", "subprocess.Popen", "socket.connect"):
+        touched.append([event, repr(arguments)])
+
+os.environ = Watched(os.environ)
+sys.addaudithook(watch)
+threads = threading.active_count()
+import recollect
+print(json.dumps({
+    "asked": [name for name in asked if isinstance(name, str) and name.startswith("RECOLLECT")],
+    "touched": touched,
+    "threads": threading.active_count() - threads,
+    "modules": sorted(name for name in sys.modules if "." not in name),
+}))
+"""
+
+
+def test_importing_it_does_nothing_but_import(tmp_path: Path) -> None:
+    answer = subprocess.run(
+        # Without -B Python itself would write what it has compiled.
+        [sys.executable, "-B", "-c", WATCH_THE_IMPORT],
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path), "RECOLLECT_URL": "nonsense", "RECOLLECT_POOL_SIZE": "nonsense"},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    seen = json.loads(answer.stdout)
+    assert "recollect" in seen["modules"]
+    assert not {"psycopg", "psycopg_pool", "sqlglot", "pytest"} & set(seen["modules"])
+    assert seen["touched"] == []
+    assert seen["asked"] == []
+    assert seen["threads"] == 0
+    assert list(tmp_path.iterdir()) == []
+    assert answer.stderr == ""
+
+
+def test_only_the_settings_read_the_environment() -> None:
+    readers = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv", "getenvb"):
+                readers.add(path.name)
+    assert readers == {"settings.py"}
