@@ -14,6 +14,7 @@ from recollect import engine as synchronous
 from recollect.clock import Clock, system_clock
 from recollect.context import Context
 from recollect.engine import Recollect
+from recollect.errors import EngineClosed
 from recollect.hop import Hop
 from recollect.jobs import JobRun
 from recollect.models.change import Change, ChangeKind
@@ -122,7 +123,11 @@ class AsyncRecollect:
         """Read the changes of all processes and all scopes in their order, from a cursor on."""
         following = self._engine.following(after, wait=wait)
         while not (following.ended or self._closed):
-            for change in await self._hop(following.read):
+            try:
+                changes = await self._hop(following.read)
+            except EngineClosed:
+                return
+            for change in changes:
                 yield change
             if following.waiting and not following.ended:
                 await asyncio.sleep(following.pause_seconds)

@@ -19,6 +19,7 @@ from recollect.forking import survive_forks
 from recollect.jobs import Handler, Jobs, Worker
 from recollect.jobs.handlers import Handlers
 from recollect.models.change import Change, ChangeKind
+from recollect.models.checks import checked_count
 from recollect.models.job import WorkReport
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings, load_settings
@@ -118,7 +119,12 @@ class Recollect:
 
     def _changes_of(self, following: Following) -> Iterator[Change]:
         while not (following.ended or self._closed):
-            yield from following.read()
+            try:
+                changes = following.read()
+            except EngineClosed:
+                # Closed between the look and the read: that is an end, not an error.
+                return
+            yield from changes
             if following.waiting and not following.ended:
                 time.sleep(following.pause_seconds)
 
@@ -143,7 +149,8 @@ class Recollect:
 
     def work(self, limit: int | None = None) -> WorkReport:
         """Do the jobs that are due, now, in this thread, and tell what became of them."""
-        return self._worker().work(limit)
+        most = None if limit is None else checked_count("limit", limit, most=1_000_000)
+        return self._worker().work(most)
 
     def start_workers(self, count: int = 1) -> None:
         """Start threads that work jobs off in the background, until `stop_workers()` or `close()`."""

@@ -19,7 +19,7 @@ class Following:
     pause_seconds = 0.05
 
     def __init__(self, database: Database, after: int | None, wait: bool | float) -> None:
-        if after is not None and (isinstance(after, bool) or not isinstance(after, int) or after < 0):
+        if after is not None and (isinstance(after, bool) or not isinstance(after, int) or not 0 <= after < 2**63):
             raise InvalidInput(
                 f"after is {after!r}.", hint="Pass the cursor of the last change you have dealt with, or None."
             )

@@ -57,14 +57,19 @@ class Handlers:
 
     def __init__(self) -> None:
         self._by_kind: dict[str, Handler] = {}
+        self._turn = 0
 
     def register(self, kind: str, handler: Handler) -> None:
         if not callable(handler):
             raise InvalidInput(f"The handler of {kind!r} is not callable.")
         self._by_kind[checked_kind(kind)] = handler
 
-    def kinds(self) -> list[str]:
-        return list(self._by_kind)
+    def kinds_in_turn(self) -> list[str]:
+        """All kinds, beginning with another one each time, so that a flood of one does not hold up the others."""
+        kinds = list(self._by_kind)
+        self._turn += 1
+        first = self._turn % len(kinds) if kinds else 0
+        return kinds[first:] + kinds[:first]
 
     def of(self, kind: str) -> Handler:
         return self._by_kind[kind]

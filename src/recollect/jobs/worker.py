@@ -49,7 +49,6 @@ class Worker:
         self._settings = settings
         self._clock = clock
         self._name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        self._turn = 0
 
     def work(self, limit: int | None = None, stop: threading.Event | None = None) -> WorkReport:
         """Do what is due, and what becomes due by it, until nothing is left."""
@@ -87,14 +86,10 @@ class Worker:
                 woken.wait(self._settings.worker_poll_seconds)
 
     def _claim_next(self) -> Claim | None:
-        # Each kind has its turn, so that a flood of one does not hold up the others.
-        kinds = self._handlers.kinds()
-        for step in range(len(kinds)):
-            kind = kinds[(self._turn + step) % len(kinds)]
+        for kind in self._handlers.kinds_in_turn():
             now = self._clock()
             found = self._database.write(None, store.claim, kind, self._name, 1, self._lease_end(now), now)
             if found:
-                self._turn += step + 1
                 return found[0]
         return None
 

@@ -103,7 +103,9 @@ def _validated(blocks: list[Any], field: str) -> list[Block]:
         return _BLOCKS.validate_python(blocks)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+        # The second part of the way to the error is the type of the block, which is no field.
+        way = (*first["loc"][:1], *first["loc"][2:])
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in way)
         raise InvalidInput(
             f"{field}{place}: {first['msg']}.",
             hint="A block is one of {type: text, text}, {type: image, url, mimeType}, "

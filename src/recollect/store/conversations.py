@@ -142,6 +142,8 @@ def append(run: Transaction, scope: Scope, conversation_id: str, new: NewMessage
     """Append one message; with a key that was used before, give back the message of that time instead."""
     known = _message_of_key(run, conversation_id, new)
     if known:
+        attempt = _next_attempt(run, known)
+        run.send("begin_attempt", conversation_id=conversation_id, turn_id=known.turn_id, attempt=attempt)
         return known
     opens_turn = new.role == "user"
     place = _take_place(run, conversation_id, 1, now, opens_turn=opens_turn)
@@ -219,10 +221,7 @@ def _take_place(run: Transaction, conversation_id: str, count: int, now: Micros,
 
 
 def _take_place_for_answer(run: Transaction, conversation_id: str, asked: Message, now: Micros) -> _Place:
-    newest = run.one(
-        "newest_attempt", conversation_id=conversation_id, turn_id=asked.turn_id, user_sequence=asked.sequence
-    )
-    attempt = (newest[0] if newest and newest[0] else 0) + 1
+    attempt = _next_attempt(run, asked)
     place = _take(
         run,
         conversation_id,
@@ -234,6 +233,14 @@ def _take_place_for_answer(run: Transaction, conversation_id: str, asked: Messag
         attempt=attempt,
     )
     return replace(place, turn_id=asked.turn_id, attempt=attempt)
+
+
+def _next_attempt(run: Transaction, asked: Message) -> int:
+    """The number of the next answer to a user's message."""
+    newest = run.one(
+        "newest_attempt", conversation_id=asked.conversation_id, turn_id=asked.turn_id, user_sequence=asked.sequence
+    )
+    return (newest[0] if newest and newest[0] else 0) + 1
 
 
 def _take(run: Transaction, conversation_id: str, **values: Any) -> _Place:

@@ -101,7 +101,7 @@ class SqliteDatabase:
         if path != MEMORY:
             _prepare_folder(Path(path))
             with self._translated():
-                _refuse_what_is_not_ours(path)
+                _refuse_what_is_not_ours(path, _Patience(settings.busy_timeout_seconds))
         self._writer: apsw.Connection | None = self._connect()
         survive_forks(self)
 
@@ -324,7 +324,7 @@ def _prepare_folder(path: Path) -> None:
         ) from error
 
 
-def _refuse_what_is_not_ours(path: str) -> None:
+def _refuse_what_is_not_ours(path: str, patience: _Patience) -> None:
     """Look before anything is changed: a text file, or another program's database, must stay as it is."""
     try:
         with open(path, "rb") as file:
@@ -339,6 +339,8 @@ def _refuse_what_is_not_ours(path: str) -> None:
     if beginning != b"SQLite format 3\x00":
         raise NotADatabase(f"{path} is not a SQLite database.")
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    # Another process may be making it this moment.
+    connection.set_busy_handler(patience)
     try:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     finally:

@@ -51,6 +51,11 @@ SET next_sequence = next_sequence + :count,
 WHERE scope_id = :scope_id AND id = :conversation_id AND status = 'open'
 RETURNING next_sequence - :count, turn_id, attempt, session_id;
 
+-- A user's message came again: what is appended to its turn from now on is another answer.
+-- name: begin_attempt
+UPDATE conversations SET attempt = :attempt
+WHERE scope_id = :scope_id AND id = :conversation_id AND status = 'open' AND turn_id = :turn_id;
+
 -- name: conversation_status
 SELECT status FROM conversations WHERE scope_id = :scope_id AND id = :conversation_id;
 
@@ -95,17 +100,18 @@ SELECT MAX(attempt) FROM events
 WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence > :user_sequence
   AND turn_id = :turn_id AND stage = 'assistant';
 
--- The tail of a conversation, newest first. An answer that a later attempt replaced is left out on request.
+-- The tail of a conversation, newest first. An answer that a later one to the same turn replaced is left out on request.
 -- name: last_messages
 SELECT {message_columns} FROM events AS message
 WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence < :before
   AND (visibility = 'user' OR (visibility = 'internal' AND :internal = 1) OR (visibility = 'hidden' AND :hidden = 1))
   AND (
-      :latest_attempts = 0 OR stage = 'user'
+      :latest_attempts = 0 OR stage IN ('user', 'system')
       OR NOT EXISTS (
           SELECT 1 FROM events AS later
           WHERE later.scope_id = :scope_id AND later.conversation_id = :conversation_id
             AND later.turn_id = message.turn_id AND later.attempt > 1 AND later.attempt > message.attempt
+            AND later.stage = 'assistant' AND later.visibility <> 'hidden'
       )
   )
 ORDER BY sequence DESC
@@ -165,6 +171,7 @@ SET status = 'running', attempts = attempts + 1, fencing_token = fencing_token +
 WHERE (scope_id, id) IN (
     SELECT scope_id, id FROM jobs
     WHERE kind = :kind AND due_at <= :now
+      AND epoch = COALESCE((SELECT epoch FROM erasures WHERE erasures.scope_id = jobs.scope_id), 0)
     ORDER BY due_at
     LIMIT :limit
 )

@@ -10,6 +10,7 @@ SELECT status FROM conversations WHERE scope_id = :scope_id AND id = :conversati
 WITH due AS MATERIALIZED (
     SELECT scope_id, id FROM jobs
     WHERE kind = :kind AND due_at <= :now
+      AND epoch = COALESCE((SELECT epoch FROM erasures WHERE erasures.scope_id = jobs.scope_id), 0)
     ORDER BY due_at
     LIMIT :limit
     FOR UPDATE SKIP LOCKED

@@ -1,0 +1,147 @@
+"""Following: reading the changes of everybody from the ledger, from a cursor on."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.store import conversations
+from recollect.store.conversations import NewConversation
+from recollect.store.database import Transaction
+
+
+def append_some(ctx: recollect.Context, count: int = 3) -> list[str]:
+    id = ctx.conversations.create_conversation("n").id
+    return [ctx.conversations.append_user_message(id, f"{number}").id for number in range(count)]
+
+
+def test_an_empty_ledger_has_nothing_to_follow(engine: recollect.Recollect) -> None:
+    assert list(engine.follow()) == []
+    assert engine.last_cursor() == 0
+
+
+@pytest.mark.conforms("A0.6")
+def test_one_follows_from_the_beginning_or_from_a_cursor_on(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    appended = append_some(ctx)
+    changes = list(engine.follow())
+    assert [change.event_id for change in changes[1:]] == appended
+    assert list(engine.follow(None)) == list(engine.follow(0)) == changes
+    for number, change in enumerate(changes, 1):
+        assert list(engine.follow(change.cursor)) == changes[number:]
+    assert engine.last_cursor() == changes[-1].cursor
+
+
+def test_cursors_grow(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    append_some(ctx)
+    append_some(ctx)
+    cursors = [change.cursor for change in engine.follow()]
+    assert len(cursors) == 8
+    assert cursors == sorted(set(cursors))
+
+
+def test_beyond_the_end_there_is_nothing(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    append_some(ctx)
+    assert list(engine.follow(engine.last_cursor())) == []
+    assert list(engine.follow(engine.last_cursor() + 1_000_000)) == []
+    assert list(engine.follow(engine.last_cursor() + 1_000_000, wait=0.01)) == []
+
+
+def test_the_ledger_is_read_to_its_end_however_long_it_is(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    id = ctx.conversations.create_conversation("n").id
+    for _ in range(600):
+        ctx.conversations.append_turn(id, user_content="Hello", assistant={"content": "Hi"})
+    changes = list(engine.follow())
+    assert [change.data.get("sequence") for change in changes] == [None, *range(1, 1201)]
+
+
+def test_a_follower_sees_the_changes_of_all_users_and_of_other_engines(
+    engine: recollect.Recollect, database_url: str
+) -> None:
+    told: list[recollect.Change] = []
+    engine.subscribe(told.append)
+    with recollect.open(database_url) as other:
+        for tenant, user in (("acme", "ada"), ("acme", "bob"), ("other", "ada")):
+            other.context(tenant_id=tenant, app_id="support", user_id=user).conversations.create_conversation("n")
+    assert [(change.tenant_id, change.user_id) for change in engine.follow()] == [
+        ("acme", "ada"),
+        ("acme", "bob"),
+        ("other", "ada"),
+    ]
+    # Subscribers, in turn, are told what their own engine wrote.
+    assert told == []
+
+
+def test_what_was_rolled_back_leaves_no_trace_and_holds_nobody_up(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    def write_and_fail(run: Transaction) -> None:
+        # It has taken its place in the ledger when the transaction fails.
+        conversations.create(run, ctx.scope, NewConversation("n", None, None, "{}"), 0)
+        raise ValueError("half-way")
+
+    engine.register_job("half-way", lambda run: recollect.Effect(write_and_fail))
+    first = append_some(ctx)
+    ctx.jobs.enqueue("half-way", max_attempts=1)
+    assert engine.work().dead == 1
+    second = append_some(ctx)
+    changes = list(engine.follow())
+    assert [change.kind for change in changes].count("conversation.created") == 2
+    assert [change.event_id for change in changes if change.kind == "message.appended"] == first + second
+
+
+def test_a_waiting_follower_gets_what_comes_and_ends_with_the_engine(database_url: str) -> None:
+    with recollect.open(database_url) as engine:
+        ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        append_some(ctx)
+        came: queue.Queue[str] = queue.Queue()
+
+        def follow(after: int) -> None:
+            for change in engine.follow(after, wait=True):
+                came.put(change.event_id)
+
+        follower = threading.Thread(target=follow, args=(engine.last_cursor(),))
+        follower.start()
+        id = ctx.conversations.create_conversation("n").id
+        assert came.get(timeout=30).startswith("evt_")
+        for _ in range(3):
+            message = ctx.conversations.append_user_message(id, "Hello")
+            assert came.get(timeout=30) == message.id
+    follower.join(timeout=30)
+    assert not follower.is_alive()
+    assert came.empty()
+
+
+def test_a_patient_follower_gives_up_when_nothing_came_for_so_long(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    appended = append_some(ctx)
+    followed = [change.event_id for change in engine.follow(wait=0.2)]
+    assert followed[1:] == appended
+
+
+def test_a_follower_may_write_what_it_then_follows(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    service = ctx.conversations
+    id = service.create_conversation("n").id
+    followed = []
+    for change in engine.follow():
+        followed.append(change.kind)
+        if len(followed) < 4:
+            service.append_user_message(id, "Hello")
+    assert followed == ["conversation.created"] + ["message.appended"] * 3
+
+
+def test_a_cursor_or_a_wait_that_is_none_is_refused(engine: recollect.Recollect) -> None:
+    wrong_cursors: list[Any] = [-1, "0", 1.0, True]
+    for cursor in wrong_cursors:
+        with pytest.raises(recollect.InvalidInput, match="after"):
+            engine.follow(cursor)
+    wrong_waits: list[Any] = [-0.1, "long", None, float("nan")]
+    for wait in wrong_waits:
+        with pytest.raises(recollect.InvalidInput, match="wait"):
+            engine.follow(wait=wait)

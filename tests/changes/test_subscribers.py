@@ -1,0 +1,266 @@
+"""Subscribers: functions of this process that are told what was committed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+import recollect
+
+
+def hold_a_conversation(ctx: recollect.Context) -> str:
+    """Make a conversation with a turn in it, and close it: four changes."""
+    id = ctx.conversations.create_conversation("daily-checkin").id
+    ctx.conversations.append_turn(id, user_content="Hello", assistant={"content": "Hi"})
+    ctx.conversations.close_conversation(id)
+    return id
+
+
+@pytest.mark.conforms("A0.6")
+def test_a_subscriber_is_told_every_change_in_order(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    told: list[recollect.Change] = []
+    engine.subscribe(told.append)
+    id = hold_a_conversation(ctx)
+    assert [change.kind for change in told] == [
+        "conversation.created",
+        "message.appended",
+        "message.appended",
+        "conversation.closed",
+    ]
+    assert [change.data.get("sequence") for change in told] == [None, 1, 2, None]
+    assert {(change.tenant_id, change.app_id, change.user_id, change.conversation_id) for change in told} == {
+        ("acme", "support", "ada", id)
+    }
+    assert told == list(engine.follow())
+
+
+@pytest.mark.conforms("A0.6")
+def test_a_message_is_announced_by_its_id_role_place_turn_and_visibility(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    told: list[recollect.Change] = []
+    engine.subscribe(told.append, kinds=["message.appended"])
+    id = ctx.conversations.create_conversation("n").id
+    message = ctx.conversations.append_system_message(id, "Be brief.")
+    assert [change.data for change in told] == [
+        {
+            "messageId": message.id,
+            "role": "system",
+            "sequence": 1,
+            "turnId": message.turn_id,
+            "visibility": "internal",
+        }
+    ]
+    assert (told[0].event_id, told[0].at) == (message.id, message.created_at)
+
+
+def test_nothing_is_told_any_more_after_unsubscribing(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    left: list[recollect.Change] = []
+    stayed: list[recollect.Change] = []
+    unsubscribe = engine.subscribe(left.append)
+    engine.subscribe(stayed.append)
+    ctx.conversations.create_conversation("n")
+    unsubscribe()
+    unsubscribe()  # a second time is harmless
+    ctx.conversations.create_conversation("n")
+    assert (len(left), len(stayed)) == (1, 2)
+
+
+def test_a_function_that_is_subscribed_twice_is_told_twice_and_leaves_once(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    told: list[recollect.Change] = []
+    unsubscribe = engine.subscribe(told.append)
+    engine.subscribe(told.append)
+    ctx.conversations.create_conversation("n")
+    assert len(told) == 2
+    unsubscribe()
+    ctx.conversations.create_conversation("n")
+    assert len(told) == 3
+
+
+@pytest.mark.conforms("A1.5")
+def test_a_subscriber_may_ask_for_some_kinds_only(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    closed: list[str] = []
+    some: list[str] = []
+    none: list[str] = []
+    engine.subscribe(lambda change: closed.append(change.kind), kinds=["conversation.closed"])
+    engine.subscribe(lambda change: some.append(change.kind), kinds={"conversation.created", "conversation.closed"})
+    engine.subscribe(lambda change: none.append(change.kind), kinds=[])
+    hold_a_conversation(ctx)
+    assert closed == ["conversation.closed"]
+    assert some == ["conversation.created", "conversation.closed"]
+    assert none == []
+
+
+def test_an_unknown_kind_and_a_subscriber_that_cannot_be_called_are_refused(engine: recollect.Recollect) -> None:
+    unknown: list[Any] = ["conversation.reopened"]
+    with pytest.raises(recollect.InvalidInput, match=r"conversation\.reopened"):
+        engine.subscribe(print, kinds=unknown)
+    not_callable: Any = "print"
+    with pytest.raises(recollect.InvalidInput, match="callable"):
+        engine.subscribe(not_callable)
+
+
+def test_a_subscriber_that_fails_harms_neither_the_write_nor_the_others(
+    engine: recollect.Recollect, ctx: recollect.Context, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[recollect.Change] = []
+
+    def fail(change: recollect.Change) -> None:
+        raise ValueError("I am broken")
+
+    engine.subscribe(fail)
+    engine.subscribe(told.append)
+    with caplog.at_level(logging.ERROR, logger="recollect.changes"):
+        id = hold_a_conversation(ctx)
+    assert len(told) == 4
+    assert [message.text for message in ctx.conversations.get_messages(id)] == ["Hello", "Hi"]
+    assert [record.name for record in caplog.records] == ["recollect.changes"] * 4
+
+
+def test_a_subscriber_may_write_and_its_changes_come_after_the_present_one(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    told: list[tuple[str, str]] = []
+
+    def begin_anew(change: recollect.Change) -> None:
+        told.append((change.kind, change.data.get("namespace", "")))
+        if change.data.get("namespace") == "first" and change.kind == "conversation.closed":
+            next_one = ctx.conversations.create_conversation("second")
+            ctx.conversations.append_user_message(next_one.id, "Again")
+            told.append(("returned", ""))
+
+    engine.subscribe(begin_anew)
+    ctx.conversations.close_conversation(ctx.conversations.create_conversation("first").id)
+    assert told == [
+        ("conversation.created", "first"),
+        ("conversation.closed", "first"),
+        ("returned", ""),
+        ("conversation.created", "second"),
+        ("message.appended", ""),
+    ]
+
+
+def test_a_subscriber_may_wait_for_another_thread_that_writes(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    written: list[str] = []
+
+    def write_elsewhere(change: recollect.Change) -> None:
+        if change.data.get("namespace") == "first":
+            thread = threading.Thread(
+                target=lambda: written.append(ctx.conversations.create_conversation("second").namespace)
+            )
+            thread.start()
+            thread.join(timeout=30)
+
+    engine.subscribe(write_elsewhere)
+    ctx.conversations.create_conversation("first")
+    assert written == ["second"]
+
+
+def test_what_is_told_is_committed_already(
+    engine: recollect.Recollect, ctx: recollect.Context, database_url: str
+) -> None:
+    with recollect.open(database_url) as other:
+        elsewhere = other.context(tenant_id="acme", app_id="support", user_id="ada")
+        found: list[object] = []
+
+        def look(change: recollect.Change) -> None:
+            if change.kind == "message.appended":
+                messages = elsewhere.conversations.get_raw_turns(change.conversation_id)
+                found.append(any(message.id == change.event_id for message in messages))
+            else:
+                conversation = elsewhere.conversations.get_conversation(change.conversation_id)
+                found.append(conversation and conversation.status)
+
+        engine.subscribe(look)
+        hold_a_conversation(ctx)
+    assert found == ["open", True, True, "closed"]
+
+
+@pytest.mark.conforms("T4")
+def test_what_is_refused_or_was_there_already_is_not_told(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    service = ctx.conversations
+    id = service.create_conversation("n").id
+    service.append_user_message(id, "Hello", idempotency_key="k")
+    told: list[recollect.Change] = []
+    engine.subscribe(told.append)
+    service.append_user_message(id, "Hello", idempotency_key="k")
+    with pytest.raises(recollect.IdempotencyMismatch):
+        service.append_user_message(id, "Another", idempotency_key="k")
+    with pytest.raises(recollect.NotFound):
+        service.append_user_message("conv_none", "Hello")
+    with pytest.raises(recollect.InvalidInput):
+        service.append_user_message(id, "\x00")
+    assert told == []
+    service.close_conversation(id)
+    service.close_conversation(id)
+    with pytest.raises(recollect.ConversationClosed):
+        service.append_turn(id, user_content="Hello", assistant={"content": "Hi"})
+    assert [change.kind for change in told] == ["conversation.closed"]
+
+
+def write_in_threads(ctx: recollect.Context) -> None:
+    """Eight threads at once; every second append of a thread is refused."""
+    closed = ctx.conversations.create_conversation("closed").id
+    ctx.conversations.close_conversation(closed)
+    together = threading.Barrier(8)
+
+    def write() -> None:
+        together.wait()
+        id = ctx.conversations.create_conversation("n").id
+        for _ in range(15):
+            ctx.conversations.append_turn(id, user_content="Hello", assistant={"content": "Hi"})
+            with pytest.raises(recollect.ConversationClosed):
+                ctx.conversations.append_user_message(closed, "Hello")
+
+    with ThreadPoolExecutor(8) as pool:
+        for writer in [pool.submit(write) for _ in range(8)]:
+            writer.result()
+
+
+@pytest.mark.conforms("A0.6")
+def test_with_many_writers_each_committed_change_is_told_once(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    told: list[recollect.Change] = []
+    engine.subscribe(told.append)
+    write_in_threads(ctx)
+    assert len(told) == 2 + 8 * (1 + 15 * 2)
+    assert sorted(told, key=lambda change: change.cursor) == list(engine.follow())
+
+
+def test_on_sqlite_many_writers_are_told_of_in_the_order_of_the_ledger(sqlite_url: str) -> None:
+    told: list[recollect.Change] = []
+    with recollect.open(sqlite_url) as engine:
+        engine.subscribe(told.append)
+        write_in_threads(engine.context(tenant_id="acme", app_id="support", user_id="ada"))
+        assert len(told) == 2 + 8 * (1 + 15 * 2)
+        assert told == list(engine.follow())
+
+
+@pytest.mark.conforms("A0.6")
+def test_changes_hold_nothing_of_what_was_said(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    told: list[recollect.Change] = []
+    engine.subscribe(told.append)
+    service = ctx.conversations
+    id = service.create_conversation("n", title="s3cret title", metadata={"s3cret": "s3cret"}).id
+    service.append_turn(
+        id,
+        user_content="s3cret question",
+        assistant={"content": [{"type": "tool_use", "id": "1", "name": "s3cret", "arguments": {"s3cret": 1}}]},
+        idempotency_key="s3cret-key",
+        trace_id="s3cret-trace",
+    )
+    service.append_tool_result(id, "1", "s3cret answer", tool_name="s3cret")
+    service.append_system_message(id, "s3cret rule")
+    service.close_conversation(id)
+    assert len(told) == 6
+    for change in [*told, *engine.follow()]:
+        assert "s3cret" not in change.model_dump_json()

@@ -1,0 +1,188 @@
+"""Workers in the background: they take what is queued, and stop cleanly."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import JobRun
+
+PATIENCE = 30
+WHO: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[recollect.Recollect]:
+    """Lives by the real clock, and its workers look around so seldom that only being woken explains their haste."""
+    with recollect.open(database_url, worker_poll_seconds=600) as engine:
+        yield engine
+
+
+class Gate:
+    """A handler that stands at a gate until it is let through."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.open = threading.Event()
+        self.passed: list[str] = []
+
+    def __call__(self, run: JobRun) -> str:
+        self.reached.set()
+        assert self.open.wait(PATIENCE)
+        self.passed.append(run.job.id)
+        return "passed"
+
+
+def workers_alive() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("recollect-")]
+
+
+def statuses(ctx: recollect.Context) -> Counter[str]:
+    return Counter(job.status for job in ctx.jobs.list_jobs(limit=1_000))
+
+
+def test_workers_do_what_was_queued_before_and_after_they_started(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    done: dict[str, threading.Event] = {name: threading.Event() for name in ("before", "after", "later still")}
+    engine.register_job("note", lambda run: done[run.job.payload["name"]].set())
+    ctx.jobs.enqueue("note", {"name": "before"})
+    engine.start_workers()
+    assert done["before"].wait(PATIENCE)
+    for name in ("after", "later still"):
+        ctx.jobs.enqueue("note", {"name": name})
+        assert done[name].wait(PATIENCE)
+    assert engine.stop_workers()
+    assert statuses(ctx) == {"succeeded": 3}
+
+
+def test_a_worker_is_woken_by_the_registration_of_a_kind(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    done = threading.Event()
+    ctx.jobs.enqueue("exotic")
+    engine.start_workers()
+    engine.register_job("exotic", lambda run: done.set())
+    assert done.wait(PATIENCE)
+
+
+def test_many_workers_do_each_job_once(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    done: Counter[str] = Counter()
+    counting = threading.Lock()
+    all_done = threading.Event()
+
+    def count(run: JobRun) -> None:
+        with counting:
+            done[run.job.id] += 1
+            if len(done) == 40:
+                all_done.set()
+
+    engine.register_job("count", count)
+    for _ in range(20):
+        ctx.jobs.enqueue("count")
+    engine.start_workers(4)
+    for _ in range(20):
+        ctx.jobs.enqueue("count")
+    assert all_done.wait(PATIENCE)
+    assert engine.stop_workers()
+    assert set(done.values()) == {1}
+    assert statuses(ctx) == {"succeeded": 40}
+
+
+def test_a_worker_goes_on_after_a_job_has_failed(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    done = threading.Event()
+    engine.register_job("bad", lambda run: 1 / 0)
+    engine.register_job("good", lambda run: done.set())
+    engine.start_workers()
+    ctx.jobs.enqueue("bad", max_attempts=1)
+    ctx.jobs.enqueue("good")
+    assert done.wait(PATIENCE)
+    assert engine.stop_workers()
+    assert statuses(ctx) == {"dead": 1, "succeeded": 1}
+
+
+def test_stopping_lets_the_job_at_hand_finish_and_begins_no_other(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    gate = Gate()
+    engine.register_job("gate", gate)
+    first = ctx.jobs.enqueue("gate")
+    ctx.jobs.enqueue("gate")
+    engine.start_workers()
+    assert gate.reached.wait(PATIENCE)
+    assert statuses(ctx) == {"running": 1, "queued": 1}
+    answers: list[bool] = []
+    stopping = threading.Thread(target=lambda: answers.append(engine.stop_workers()))
+    stopping.start()
+    # It waits for the job, so it is still at it.
+    stopping.join(0.1)
+    assert stopping.is_alive()
+    gate.open.set()
+    stopping.join(PATIENCE)
+    assert answers == [True]
+    assert gate.passed == [first.id]
+    assert statuses(ctx) == {"succeeded": 1, "queued": 1}
+
+
+def test_stopping_says_when_a_worker_was_still_busy(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    gate = Gate()
+    engine.register_job("gate", gate)
+    job = ctx.jobs.enqueue("gate")
+    engine.start_workers()
+    assert gate.reached.wait(PATIENCE)
+    busy = workers_alive()
+    assert engine.stop_workers(timeout=0.01) is False
+    gate.open.set()
+    for thread in busy:
+        thread.join(PATIENCE)
+    found = ctx.jobs.get_job(job.id)
+    assert found is not None
+    assert found.status == "succeeded"
+
+
+def test_closing_lets_the_job_at_hand_finish(database_url: str) -> None:
+    before = workers_alive()
+    gate = Gate()
+    engine = recollect.open(database_url)
+    engine.register_job("gate", gate)
+    ctx = engine.context(**WHO)
+    for _ in range(2):
+        ctx.jobs.enqueue("gate")
+    engine.start_workers(1)
+    assert gate.reached.wait(PATIENCE)
+    closing = threading.Thread(target=engine.close)
+    closing.start()
+    closing.join(0.1)
+    assert closing.is_alive()
+    gate.open.set()
+    closing.join(PATIENCE)
+    assert not closing.is_alive()
+    assert len(gate.passed) == 1
+    assert workers_alive() == before
+    with recollect.open(database_url) as again:
+        assert statuses(again.context(**WHO)) == {"succeeded": 1, "queued": 1}
+
+
+def test_workers_can_be_started_again_after_they_were_stopped(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    engine.start_workers(2)
+    assert engine.stop_workers()
+    assert engine.stop_workers()  # none are left, which is fine
+    done = threading.Event()
+    engine.register_job("note", lambda run: done.set())
+    engine.start_workers()
+    ctx.jobs.enqueue("note")
+    assert done.wait(PATIENCE)
+
+
+def test_a_number_of_workers_that_is_none_is_refused(engine: recollect.Recollect) -> None:
+    before = workers_alive()
+    wrong: list[Any] = [0, -1, 65, True, 1.5, "2", None]
+    for count in wrong:
+        with pytest.raises(recollect.InvalidInput, match="count"):
+            engine.start_workers(count)
+    assert workers_alive() == before

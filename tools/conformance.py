@@ -1,0 +1,185 @@
+"""Writes docs/conformance.md: which test proves which requirement.
+
+python -m tools.conformance           write the page
+python -m tools.conformance --check   fail if the page or the marks of the items are not current
+
+The requirements stand in docs/conformance-items.txt. A test names those that it proves in a marker,
+`@pytest.mark.conforms("A1.11")`, which is read from the source: nothing has to be run.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+ROOT = Path(__file__).parent.parent
+ITEMS = ROOT / "docs" / "conformance-items.txt"
+PAGE = ROOT / "docs" / "conformance.md"
+TESTS = ROOT / "tests"
+
+Mark = Literal["x", "~", " "]
+
+OTHERWISE: Mapping[str, str] = {}
+"""Requirements that no test proves, and why they are met all the same."""
+
+PARTLY: Mapping[str, str] = {
+    "A1.5": "There is no extraction yet that the close could set off.",
+    "A1.16": "There are no prompts, summaries, extraction and export yet for it to hold in.",
+    "A1.24": "There are no atoms and no spaces yet, whose ids have prefixes of their own.",
+    "T2": "There are no prompts, summaries and extraction yet for it to hold in.",
+    "T4": "There are no windowed triggers yet that share a watermark with the close.",
+    "T16": "There are no memory blocks yet to compare and set by an instant.",
+    "T25": "There is no log in files yet whose paths could be escaped from.",
+}
+"""Requirements that tests prove as far as the code goes, and what is missing."""
+
+
+class Misplaced(Exception):
+    """A marker stands where it proves nothing, or does not say what it proves."""
+
+
+@dataclass(frozen=True)
+class Item:
+    number: str
+    title: str
+    section: str
+    mark: Mark
+
+
+def read_items() -> list[Item]:
+    items: list[Item] = []
+    section = ""
+    for line in ITEMS.read_text("utf-8").splitlines():
+        if line.startswith("## "):
+            section = line.removeprefix("## ")
+        elif item := re.fullmatch(r"\[([x~ ])\] (\S+) (.+)", line):
+            mark = next(mark for mark in get_args(Mark) if mark == item[1])
+            items.append(Item(item[2], item[3], section, mark))
+        elif line and not line.startswith("#"):
+            raise ValueError(f"{ITEMS.name}: this line is no item: {line!r}")
+    return items
+
+
+def read_markers() -> dict[str, list[str]]:
+    """The tests of each item, in the order of the files."""
+    found: dict[str, list[str]] = {}
+    for file in sorted(TESTS.rglob("test_*.py")):
+        name = file.relative_to(TESTS.parent).as_posix()
+        for test, number in _markers_of(ast.parse(file.read_text("utf-8")), name):
+            tests = found.setdefault(number, [])
+            if f"{name}::{test}" not in tests:
+                tests.append(f"{name}::{test}")
+    return found
+
+
+def _markers_of(module: ast.Module, name: str) -> Iterator[tuple[str, str]]:
+    attributed: set[ast.Call] = set()
+    for test in module.body:
+        if isinstance(test, ast.FunctionDef | ast.AsyncFunctionDef) and test.name.startswith("test_"):
+            for call in (call for decorator in test.decorator_list for call in _conforms_calls(decorator)):
+                attributed.add(call)
+                for number in _numbers(call, name):
+                    yield test.name, number
+    for call in _conforms_calls(module):
+        if call not in attributed:
+            raise Misplaced(f"{name}:{call.lineno}: conforms() marks test functions, and nothing else.")
+
+
+def _conforms_calls(tree: ast.AST) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="conforms")):
+                yield node
+
+
+def _numbers(call: ast.Call, name: str) -> Iterator[str]:
+    if call.keywords or not call.args:
+        raise Misplaced(f"{name}:{call.lineno}: conforms() takes the numbers of requirements.")
+    for argument in call.args:
+        match argument:
+            case ast.Constant(value=str(number)):
+                yield number
+            case _:
+                raise Misplaced(f"{name}:{call.lineno}: conforms() takes literal texts, so that they can be read.")
+
+
+def unknown_numbers(items: list[Item], tests: Mapping[str, list[str]]) -> list[str]:
+    """Numbers that markers or this tool name, and that are no items."""
+    return sorted({*tests, *OTHERWISE, *PARTLY} - {item.number for item in items})
+
+
+def mark_of(number: str, tests: Mapping[str, list[str]]) -> Mark:
+    """How far an item is met, by the tests there are."""
+    if number in OTHERWISE:
+        return "x"
+    if number not in tests:
+        return " "
+    return "~" if number in PARTLY else "x"
+
+
+def wrong_marks(items: list[Item], tests: Mapping[str, list[str]]) -> list[str]:
+    """What has to be changed by hand in the list of items, so that nothing gets lost or is won unnoticed."""
+    return [
+        f"{item.number} is marked [{item.mark}], and by the tests it is [{mark_of(item.number, tests)}]"
+        for item in items
+        if item.mark != mark_of(item.number, tests)
+    ]
+
+
+def page(items: list[Item], tests: Mapping[str, list[str]]) -> str:
+    marks = [mark_of(item.number, tests) for item in items]
+    lines = [
+        "# Conformance",
+        "",
+        "Which test proves which requirement. The requirements are listed in",
+        "[conformance-items.txt](conformance-items.txt); `python -m tools.conformance` writes this page from the",
+        "markers of the tests.",
+        "",
+        f"Of {len(items)} requirements {marks.count('x')} are met, {marks.count('~')} in part, "
+        f"and {marks.count(' ')} not yet.",
+    ]
+    for section in dict.fromkeys(item.section for item in items):
+        proven = [item for item in items if item.section == section and item.number in tests]
+        if proven:
+            lines += ["", f"## {section}", "", "| item | requirement | tests |", "| --- | --- | --- |"]
+            lines += [_table_row(item, tests[item.number]) for item in proven]
+    titles = {item.number: item.title for item in items}
+    lines += ["", "## Met in part", ""]
+    lines += [f"- {number} {titles[number]}. {missing}" for number, missing in PARTLY.items()] or ["None."]
+    lines += ["", "## Met otherwise", ""]
+    lines += [f"- {number} {titles[number]}. {reason}" for number, reason in OTHERWISE.items()] or ["None."]
+    lines += ["", "## Not yet covered", ""]
+    lines += [f"- {item.number} {item.title}" for item in items if mark_of(item.number, tests) == " "] or ["None."]
+    return "\n".join(lines) + "\n"
+
+
+def _table_row(item: Item, tests: list[str]) -> str:
+    part = " (in part)" if item.number in PARTLY else ""
+    return f"| {item.number}{part} | {item.title} | {'<br>'.join(f'`{test}`' for test in tests)} |"
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        items, tests = read_items(), read_markers()
+    except (Misplaced, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    problems = [f"{number} is named, and there is no such item" for number in unknown_numbers(items, tests)]
+    problems += wrong_marks(items, tests)
+    if not problems and "--check" not in arguments:
+        PAGE.write_text(page(items, tests), "utf-8")
+        print(f"docs/{PAGE.name} written")
+    elif not problems and (not PAGE.exists() or PAGE.read_text("utf-8") != page(items, tests)):
+        problems.append(f"docs/{PAGE.name} is not current: run python -m tools.conformance")
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
