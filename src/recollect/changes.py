@@ -1,4 +1,4 @@
-"""Tells subscribers in this process what was committed, in the order of the commits."""
+"""Tells subscribers in this process what was committed; on SQLite in the order of the commits."""
 
 from __future__ import annotations
 

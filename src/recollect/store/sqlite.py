@@ -6,6 +6,7 @@ transaction, so that many callers share one sync of the disk, and a single calle
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
@@ -26,7 +27,7 @@ from recollect.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from recollect.forking import leave_to_parent, survive_forks
+from recollect.forking import leave_to_parent, rest_during_forks, survive_forks
 from recollect.models.change import Change
 from recollect.scope import Scope
 from recollect.settings import Settings
@@ -39,6 +40,8 @@ T = TypeVar("T")
 MEMORY = ":memory:"
 _IDLE_READERS = 8
 _CARRIED_AT_ONCE = 256
+# In bytes. SQLite itself would take a shorter file for an empty one, and write over it.
+_SMALLEST_DATABASE = 512
 
 
 class SqliteTransaction(Announcements):
@@ -98,15 +101,41 @@ class SqliteDatabase:
         self._leader: int | None = None
         self._writer_lock = threading.Lock()
         self._readers: deque[apsw.Connection] = deque()
+        self._reading: deque[int] = deque()
+        self._reading_lock = threading.Lock()
         if path != MEMORY:
             _prepare_folder(Path(path))
             with self._translated():
                 _refuse_what_is_not_ours(path, _Patience(settings.busy_timeout_seconds))
         self._writer: apsw.Connection | None = self._connect()
         survive_forks(self)
+        rest_during_forks(self)
+
+    def rest_for_fork(self) -> bool:
+        """Close the file. SQLite notes in memory which locks the process holds; a child inherits the notes alone.
+
+        It would then write to a file that others take for abandoned, or wait for ever for a lock of the parent's.
+        """
+        me = threading.get_ident()
+        if self._leader == me or me in self._reading:
+            # The fork comes from inside a transaction, which must go on.
+            return False
+        self._writer_lock.acquire()
+        self._reading_lock.acquire()
+        while self._reading:
+            time.sleep(0.0002)
+        if self._path != MEMORY:
+            self._let_go()
+        return True
+
+    def wake_after_fork(self) -> None:
+        self._reading_lock.release()
+        self._writer_lock.release()
 
     def renew_after_fork(self) -> None:
         leave_to_parent(self._writer, self._readers)
+        self._reading = deque()
+        self._reading_lock = threading.Lock()
         self._queue = deque()
         self._leader = None
         self._writer_lock = threading.Lock()
@@ -161,6 +190,15 @@ class SqliteDatabase:
             # A database in memory belongs to its one connection.
             with self._writer_lock, self._translated():
                 return work(SqliteTransaction(self._own_writer(), self._queries, scope_key(scope)), *args, **kwargs)
+        me = threading.get_ident()
+        with self._reading_lock:
+            self._reading.append(me)
+        try:
+            return self._read(scope, work, *args, **kwargs)
+        finally:
+            self._reading.remove(me)
+
+    def _read(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             connection = self._readers.pop()
         except IndexError:
@@ -255,11 +293,14 @@ class SqliteDatabase:
     def close(self) -> None:
         with self._writer_lock:
             self._closed = self._closed or EngineClosed()
-            while self._readers:
-                self._readers.pop().close()
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
+            self._let_go()
+
+    def _let_go(self) -> None:
+        while self._readers:
+            self._readers.pop().close()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -326,27 +367,30 @@ def _prepare_folder(path: Path) -> None:
 
 def _refuse_what_is_not_ours(path: str, patience: _Patience) -> None:
     """Look before anything is changed: a text file, or another program's database, must stay as it is."""
-    try:
-        with open(path, "rb") as file:
-            beginning = file.read(16)
-    except FileNotFoundError:
+    # Only SQLite itself may look inside. To open and close the file in any other way would end the locks on it that
+    # another engine of this process holds.
+    size = os.path.getsize(path) if os.path.isfile(path) else 0
+    if size == 0:
         return
-    except OSError:
-        # Not to be read, or a folder: opening it says so in SQLite's words.
-        return
-    if not beginning:
-        return
-    if beginning != b"SQLite format 3\x00":
+    if size < _SMALLEST_DATABASE:
         raise NotADatabase(f"{path} is not a SQLite database.")
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        tables = _tables_in(path, apsw.SQLITE_OPEN_READONLY, patience)
+    except apsw.ReadOnlyError:
+        # Somebody died in the middle of a write and left a journal: to undo it takes the right to write.
+        tables = _tables_in(path, apsw.SQLITE_OPEN_READWRITE, patience)
+    if tables and "recollect_schema" not in tables:
+        raise NotADatabase(f"{path} is a SQLite database of another program.")
+
+
+def _tables_in(path: str, flags: int, patience: _Patience) -> set[str]:
+    connection = apsw.Connection(path, flags=flags)
     # Another process may be making it this moment.
     connection.set_busy_handler(patience)
     try:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     finally:
         connection.close()
-    if tables and "recollect_schema" not in tables:
-        raise NotADatabase(f"{path} is a SQLite database of another program.")
 
 
 def _translate(error: Exception, path: str) -> Exception:

@@ -1,0 +1,182 @@
+"""Real processes for tests: each is its own, opens its own engine by address, and talks to the test through a pipe.
+
+They are forked from a server process that has loaded Recollect and opened nothing, so that one is up in milliseconds.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Barrier
+from typing import Any, NamedTuple
+
+import recollect
+
+PATIENCE = 60.0
+"""Seconds after which a process that says nothing is taken for stuck."""
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["pytest", "recollect", "recollect.store.postgres"])
+
+
+class Failed(AssertionError):
+    """A process ended with an error, or said nothing for too long."""
+
+
+class Returned(NamedTuple):
+    """The last thing a process says."""
+
+    value: Any
+    error: str | None
+
+
+class Line:
+    """A process's end of the pipe to the test, and the gate at which it waits for the others."""
+
+    def __init__(self, pipe: Connection, gate: Barrier) -> None:
+        self._pipe = pipe
+        self._gate = gate
+
+    def say(self, what: Any) -> None:
+        """Tell the test something; when this returns it has left the process, even if that is killed next."""
+        self._pipe.send(what)
+
+    def hear(self) -> Any:
+        return self._pipe.recv()
+
+    def wait_for_others(self) -> None:
+        """Go on at the moment when all processes that were started together have come here."""
+        self._gate.wait(PATIENCE)
+
+
+class Child:
+    """A process that runs one function, as the test sees it."""
+
+    def __init__(self, gate: Barrier, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._pipe, theirs = _context.Pipe()
+        self._process = _context.Process(target=_run, args=(theirs, gate, work, arguments), daemon=True)
+        self._process.start()
+        # Ours must be the only end left, or the death of the process would go unnoticed.
+        theirs.close()
+
+    def say(self, what: Any) -> None:
+        self._pipe.send(what)
+
+    def hear(self) -> Any:
+        """The next thing it says; EOFError when it is dead and all it said was heard."""
+        if not self._pipe.poll(PATIENCE):
+            raise Failed(f"Process {self._process.pid} said nothing for {PATIENCE:.0f} seconds.")
+        try:
+            heard = self._pipe.recv()
+        except OSError as error:
+            raise EOFError from error
+        if isinstance(heard, Returned) and heard.error is not None:
+            raise Failed(heard.error)
+        return heard
+
+    def hear_to_the_end(self) -> Iterator[Any]:
+        """Everything it says until it returns or dies."""
+        while True:
+            try:
+                heard = self.hear()
+            except EOFError:
+                return
+            if isinstance(heard, Returned):
+                return
+            yield heard
+
+    def result(self) -> Any:
+        """What the function returned; what it said before is passed over."""
+        while True:
+            try:
+                heard = self.hear()
+            except EOFError:
+                raise Failed(f"Process {self._process.pid} died: {self._process.exitcode}.") from None
+            if isinstance(heard, Returned):
+                self._process.join()
+                return heard.value
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self._process.pid is not None
+        os.kill(self._process.pid, number)
+
+    def kill(self) -> None:
+        """End it as `kill -9` does, and wait until it is gone. What it said before can still be heard."""
+        self._process.kill()
+        self._process.join()
+
+    def wait_until_dead(self) -> int | None:
+        """Wait for it to end by itself; the answer is its exit code, negative for a signal."""
+        self._process.join(PATIENCE)
+        return self._process.exitcode
+
+
+@contextmanager
+def started(work: Callable[..., Any], *arguments: Any) -> Iterator[Child]:
+    """One process, gone at the end of the block. The function gets its line to the test and the arguments."""
+    with started_together(work, [arguments]) as [child]:
+        yield child
+
+
+@contextmanager
+def started_together(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[list[Child]]:
+    """A process for each list of arguments, with one gate for all of them."""
+    # It has to outlive this start: a process that is slow to come up could not find it any more.
+    gate = _context.Barrier(len(arguments))
+    children = [Child(gate, work, each) for each in arguments]
+    try:
+        yield children
+    finally:
+        for child in children:
+            child.kill()
+
+
+def run_together(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Run a function in as many processes as there are lists of arguments, and collect what they return."""
+    with started_together(work, arguments) as children:
+        return results_of(children)
+
+
+def results_of(children: Iterable[Child]) -> list[Any]:
+    """What each of them returned; if some failed, all that they have to say about it."""
+    results, errors = [], []
+    for child in children:
+        try:
+            results.append(child.result())
+        except Failed as error:
+            errors.append(str(error))
+    if errors:
+        raise Failed("\n".join(errors))
+    return results
+
+
+@contextmanager
+def ada(url: str, **settings: Any) -> Iterator[tuple[recollect.Recollect, recollect.Context]]:
+    """An engine of this process's own, and the user whom all these tests are about."""
+    with recollect.open(url, **settings) as engine:
+        yield engine, engine.context(tenant_id="acme", app_id="support", user_id="ada")
+
+
+def wait_until(true: Callable[[], bool], seconds: float = PATIENCE) -> None:
+    """Look again and again until something in the database has come true."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            raise Failed(f"It did not come true within {seconds:.0f} seconds.")
+        time.sleep(0.01)
+
+
+def _run(pipe: Connection, gate: Barrier, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    try:
+        returned = Returned(work(Line(pipe, gate), *arguments), None)
+    except Exception:
+        # Those who wait at the gate would wait in vain.
+        gate.abort()
+        returned = Returned(None, traceback.format_exc())
+    pipe.send(returned)

@@ -1,0 +1,241 @@
+"""Workers that die, hang or are slow: a job is done once, whoever does it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+import recollect
+from recollect.clock import system_clock, to_iso
+from recollect.store.database import Transaction
+from tests.processes.crew import Line, ada, run_together, started, wait_until
+from tests.processes.effects import leave_remark
+
+LEASE = 1.0
+
+Start = Callable[[recollect.JobRun], None]
+
+
+@contextmanager
+def worker(url: str, think: Start, name: str, lease: float = LEASE) -> Iterator[recollect.Recollect]:
+    """An engine that does jobs of the kind `remark`: it thinks, and then leaves its remark."""
+
+    def handle(attempt: recollect.JobRun) -> recollect.Effect:
+        think(attempt)
+        return recollect.Effect(leave_remark, (attempt, f"a remark by {name}"))
+
+    with ada(url, job_lease_seconds=lease, worker_poll_seconds=0.02, job_retry_seconds=0.01) as (engine, _):
+        engine.register_job("remark", handle)
+        yield engine
+
+
+def work_when_told(line: Line, url: str, name: str, lease: float = LEASE) -> recollect.WorkReport:
+    """Wait for a job, take it, say so, and finish it only when the test says so."""
+
+    def think(attempt: recollect.JobRun) -> None:
+        line.say(attempt.job.id)
+        line.hear()
+
+    report = recollect.WorkReport()
+    with worker(url, think, name, lease) as engine:
+        while report == recollect.WorkReport():
+            report = engine.work(limit=1)
+            time.sleep(0.01)
+    return report
+
+
+def remarks(ctx: recollect.Context, conversation_id: str) -> list[str]:
+    return [message.text for message in ctx.conversations.get_messages(conversation_id)]
+
+
+def job_of(ctx: recollect.Context, job: recollect.Job) -> recollect.Job:
+    found = ctx.jobs.get_job(job.id)
+    assert found is not None
+    return found
+
+
+def test_a_job_of_a_killed_worker_is_done_once_by_another_after_the_lease_and_not_before(
+    database_url: str, ctx: recollect.Context
+) -> None:
+    conversation = ctx.conversations.create_conversation("work")
+    job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
+    begun: list[str] = []
+
+    with started(work_when_told, database_url, "the dead") as victim:
+        assert victim.hear() == job.id
+        victim.kill()
+    lease_end = job_of(ctx, job).due_at
+    with worker(database_url, lambda _: begun.append(to_iso(system_clock())), "the heir") as engine:
+        engine.start_workers(2)
+        wait_until(lambda: job_of(ctx, job).status == "succeeded")
+
+    assert lease_end is not None
+    assert [lease_end <= at for at in begun] == [True]
+    done = job_of(ctx, job)
+    assert done.attempts == 2
+    assert remarks(ctx, conversation.id) == ["a remark by the heir"]
+    assert done.result == ctx.conversations.get_messages(conversation.id)[0].id
+
+
+def die_in_the_transaction(line: Line, url: str) -> None:
+    def write_and_die(run: Transaction, attempt: recollect.JobRun) -> None:
+        leave_remark(run, attempt, "a remark by the dead")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with ada(url, job_lease_seconds=0.3) as (engine, _):
+        engine.register_job("remark", lambda attempt: recollect.Effect(write_and_die, (attempt,)))
+        engine.work()
+
+
+def test_an_effect_whose_worker_dies_before_the_commit_is_undone_and_then_done_once(
+    database_url: str, ctx: recollect.Context
+) -> None:
+    conversation = ctx.conversations.create_conversation("work")
+    job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
+
+    with started(die_in_the_transaction, database_url) as victim:
+        assert victim.wait_until_dead() == -signal.SIGKILL
+    assert remarks(ctx, conversation.id) == []
+
+    with worker(database_url, lambda _: None, "the heir") as engine:
+        engine.start_workers(1)
+        wait_until(lambda: job_of(ctx, job).status == "succeeded")
+    assert remarks(ctx, conversation.id) == ["a remark by the heir"]
+
+
+def test_the_late_result_of_a_worker_that_was_stopped_past_its_lease_is_refused(
+    database_url: str, ctx: recollect.Context
+) -> None:
+    conversation = ctx.conversations.create_conversation("work")
+    job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
+
+    with started(work_when_told, database_url, "the late") as sleeper:
+        assert sleeper.hear() == job.id
+        sleeper.signal(signal.SIGSTOP)
+        with worker(database_url, lambda _: None, "the heir") as engine:
+            engine.start_workers(1)
+            wait_until(lambda: job_of(ctx, job).status == "succeeded")
+        done = job_of(ctx, job)
+
+        sleeper.signal(signal.SIGCONT)
+        sleeper.say("go on")
+        assert sleeper.result() == recollect.WorkReport(lost=1)
+
+    assert job_of(ctx, job) == done
+    assert remarks(ctx, conversation.id) == ["a remark by the heir"]
+
+
+def test_the_late_result_is_refused_also_while_the_other_worker_is_still_at_it(
+    database_url: str, ctx: recollect.Context
+) -> None:
+    conversation = ctx.conversations.create_conversation("work")
+    job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
+
+    with started(work_when_told, database_url, "the late") as sleeper:
+        assert sleeper.hear() == job.id
+        sleeper.signal(signal.SIGSTOP)
+        with started(work_when_told, database_url, "the heir", 30.0) as heir:
+            assert heir.hear() == job.id
+            sleeper.signal(signal.SIGCONT)
+            sleeper.say("go on")
+            assert sleeper.result() == recollect.WorkReport(lost=1)
+            assert job_of(ctx, job).status == "running"
+            assert remarks(ctx, conversation.id) == []
+
+            heir.say("go on")
+            assert heir.result() == recollect.WorkReport(succeeded=1)
+
+    assert job_of(ctx, job).attempts == 2
+    assert remarks(ctx, conversation.id) == ["a remark by the heir"]
+
+
+def test_a_long_job_that_gives_signs_of_life_is_not_taken_over(database_url: str, ctx: recollect.Context) -> None:
+    conversation = ctx.conversations.create_conversation("work")
+    job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
+
+    with (
+        started(work_when_told, database_url, "the slow") as slow,
+        worker(database_url, lambda _: None, "the hasty") as engine,
+    ):
+        assert slow.hear() == job.id
+        until = time.monotonic() + 3 * LEASE
+        while time.monotonic() < until:
+            assert engine.work() == recollect.WorkReport()
+            time.sleep(0.02)
+        slow.say("go on")
+        assert slow.result() == recollect.WorkReport(succeeded=1)
+
+    assert job_of(ctx, job).attempts == 1
+    assert remarks(ctx, conversation.id) == ["a remark by the slow"]
+
+
+def die_at_work(line: Line, url: str) -> None:
+    with worker(url, lambda _: os.kill(os.getpid(), signal.SIGKILL), "the dead", lease=0.2) as engine:
+        engine.start_workers(1)
+        threading.Event().wait()
+
+
+def test_a_job_whose_worker_dies_at_every_attempt_ends_as_dead_and_says_so(
+    database_url: str, ctx: recollect.Context
+) -> None:
+    conversation = ctx.conversations.create_conversation("work")
+    job = ctx.jobs.enqueue("remark", {"conversation": conversation.id}, max_attempts=3)
+
+    for attempt in range(1, 4):
+        with started(die_at_work, database_url) as victim:
+            assert victim.wait_until_dead() == -signal.SIGKILL
+        assert (job_of(ctx, job).status, job_of(ctx, job).attempts) == ("running", attempt)
+    tried: list[str] = []
+    with worker(database_url, lambda attempt: tried.append(attempt.job.id), "the heir") as engine:
+        engine.start_workers(1)
+        wait_until(lambda: job_of(ctx, job).status != "running")
+
+    dead = job_of(ctx, job)
+    assert dead.status == "dead"
+    assert dead.error == "The worker died during each of 3 attempts."
+    assert tried == []
+    assert remarks(ctx, conversation.id) == []
+
+
+def work_off(line: Line, url: str, name: str) -> recollect.WorkReport:
+    with worker(url, lambda _: None, name, lease=30.0) as engine:
+        line.wait_for_others()
+        return engine.work()
+
+
+def test_eight_processes_that_work_at_once_do_each_job_once(database_url: str, ctx: recollect.Context) -> None:
+    conversation = ctx.conversations.create_conversation("work")
+    jobs = [ctx.jobs.enqueue("remark", {"conversation": conversation.id}) for _ in range(200)]
+
+    reports: list[recollect.WorkReport] = run_together(
+        work_off, [(database_url, f"worker {number}") for number in range(8)]
+    )
+
+    done = ctx.jobs.list_jobs(limit=1_000)
+    assert Counter((job.status, job.attempts) for job in done) == {("succeeded", 1): len(jobs)}
+    messages = ctx.conversations.get_messages(conversation.id, limit=1_000)
+    assert sorted(job.result for job in done) == sorted(message.id for message in messages)
+    said = Counter(message.text for message in messages)
+    assert [report.succeeded for report in reports] == [said[f"a remark by worker {number}"] for number in range(8)]
+
+
+def test_a_worker_takes_one_job_at_a_time_also_when_the_planner_thinks_there_is_only_one(postgres_url: str) -> None:
+    with ada(postgres_url) as (engine, ctx):
+        engine.register_job("count", lambda attempt: attempt.job.attempts)
+        ctx.jobs.enqueue("count")
+        # With this knowledge PostgreSQL prefers a plan that looks for due jobs again for each row of the table.
+        with psycopg.connect(postgres_url) as connection:
+            connection.execute("ANALYZE recollect.jobs")
+        ctx.jobs.enqueue("count")
+        ctx.jobs.enqueue("count")
+
+        assert engine.work(limit=1) == recollect.WorkReport(succeeded=1)
+        assert Counter(job.status for job in ctx.jobs.list_jobs()) == {"succeeded": 1, "queued": 2}
+        assert engine.work() == recollect.WorkReport(succeeded=2)
