@@ -56,10 +56,15 @@ class Reference:
     turns: int = 0
     turn: int | None = None
     attempt: int = 1
+    asked_again: bool = False
 
     def append(self, what: Append) -> bool:
         """Take the append, or say that it is refused."""
         if what.how not in ("user", "turn"):
+            if what.how == "assistant" and self.asked_again:
+                self.attempt += 1
+            if what.how != "system":
+                self.asked_again = False
             self._add(what.how, what.text, what.visibility)
             return True
         asked = next((row for row in self.rows if what.key is not None and row.key == what.key), None)
@@ -76,7 +81,7 @@ class Reference:
 
     def _open_turn(self) -> None:
         self.turns += 1
-        self.turn, self.attempt = self.turns, 1
+        self.turn, self.attempt, self.asked_again = self.turns, 1, False
 
     def _add(self, role: str, text: str, visibility: Visibility, key: str | None = None) -> None:
         if self.turn is None:
@@ -89,8 +94,11 @@ class Reference:
         attempt = max(answers, default=0) + 1
         if answer is not None:
             self.rows.append(Row(len(self.rows) + 1, "assistant", answer, "user", asked.turn, attempt))
-        if self.turn == asked.turn:
-            self.attempt = attempt
+            self.asked_again = False
+            if self.turn == asked.turn:
+                self.attempt = attempt
+        elif answers and self.turn == asked.turn:
+            self.asked_again = True
 
     def read(self, seen: set[str], limit: int, before: int | None, latest_attempts: bool = False) -> list[Row]:
         answers = [row for row in self.rows if row.role == "assistant" and row.visibility != "hidden"]

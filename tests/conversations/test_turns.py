@@ -337,3 +337,17 @@ def test_an_answer_after_the_users_message_came_again_replaces_the_first(ctx: re
     service.append_assistant_turn(id, "Eleven.")
     assert sequences(service.get_raw_turns(id, latest_attempts=True)) == [1, 3, 4]
     assert sequences(service.get_raw_turns(id)) == [1, 2, 3, 4]
+
+
+@pytest.mark.conforms("T2")
+def test_a_users_message_that_comes_again_amid_a_tool_call_does_not_part_the_call_from_its_result(
+    ctx: recollect.Context,
+) -> None:
+    service = ctx.conversations
+    id = service.create_conversation("n").id
+    service.append_user_message(id, "How many?", idempotency_key="k")
+    service.append_assistant_turn(id, [{"type": "tool_use", "id": "t1", "name": "count", "arguments": {}}])
+    service.append_user_message(id, "How many?", idempotency_key="k")
+    service.append_tool_result(id, "t1", "42")
+    service.append_assistant_turn(id, "There are 42.")
+    assert sequences(service.get_raw_turns(id, latest_attempts=True)) == [1, 2, 3, 4]

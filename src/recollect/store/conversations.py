@@ -142,11 +142,10 @@ def append(run: Transaction, scope: Scope, conversation_id: str, new: NewMessage
     """Append one message; with a key that was used before, give back the message of that time instead."""
     known = _message_of_key(run, conversation_id, new)
     if known:
-        attempt = _next_attempt(run, known)
-        run.send("begin_attempt", conversation_id=conversation_id, turn_id=known.turn_id, attempt=attempt)
+        if _next_attempt(run, known) > 1:
+            run.send("mark_asked_again", conversation_id=conversation_id, turn_id=known.turn_id)
         return known
-    opens_turn = new.role == "user"
-    place = _take_place(run, conversation_id, 1, now, opens_turn=opens_turn)
+    place = _take_place(run, conversation_id, 1, now, new.role)
     return _insert(run, scope, place, new)
 
 
@@ -156,7 +155,7 @@ def append_turn(
     """Append a user's message and its answer side by side; on a retry of the user's message only a new answer."""
     asked = _message_of_key(run, conversation_id, user)
     if asked is None:
-        place = _take_place(run, conversation_id, 2, now, opens_turn=True)
+        place = _take_place(run, conversation_id, 2, now, "user")
         asked = _insert(run, scope, place, user)
         place = replace(place, sequence=place.sequence + 1)
     else:
@@ -205,14 +204,15 @@ def _message_of_key(run: Transaction, conversation_id: str, new: NewMessage) -> 
     return _message(row, replayed=True)
 
 
-def _take_place(run: Transaction, conversation_id: str, count: int, now: Micros, *, opens_turn: bool) -> _Place:
+def _take_place(run: Transaction, conversation_id: str, count: int, now: Micros, role: Role) -> _Place:
     fresh = new_id("turn", now)
     return _take(
         run,
         conversation_id,
         count=count,
         now=now,
-        new_turn_id=fresh if opens_turn else None,
+        role=role,
+        new_turn_id=fresh if role == "user" else None,
         # A conversation may begin with the assistant's greeting, before there is a turn to belong to.
         spare_turn_id=fresh,
         answered_turn_id=None,
@@ -227,6 +227,7 @@ def _take_place_for_answer(run: Transaction, conversation_id: str, asked: Messag
         conversation_id,
         count=1,
         now=now,
+        role="assistant",
         new_turn_id=None,
         spare_turn_id=None,
         answered_turn_id=asked.turn_id,

@@ -1,7 +1,6 @@
 """The embedded engine: one SQLite file, in WAL mode, shared by threads and processes.
 
-Writers of one process form a queue. Whoever is at its head carries the work of all that wait behind it in one
-transaction, so that many callers share one sync of the disk, and a single caller pays for no thread switch.
+Reads go through connections of their own and wait for nobody. Writes of one process go through one writer.
 """
 
 from __future__ import annotations
@@ -10,11 +9,12 @@ import os
 import random
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
@@ -28,64 +28,19 @@ from recollect.errors import (
     StoreUnavailable,
 )
 from recollect.forking import leave_to_parent, rest_during_forks, survive_forks
-from recollect.models.change import Change
 from recollect.scope import Scope
 from recollect.settings import Settings
-from recollect.store.database import Announcements, P, Pending, Publisher, Row, Work, refuse_nesting, scope_key
+from recollect.store.database import P, Publisher, Work, refuse_nesting, scope_key
 from recollect.store.migrate import Migration, check_version
-from recollect.store.queries import EngineName, Query, load_queries
+from recollect.store.queries import EngineName, load_queries
+from recollect.store.sqlite_writer import SqliteTransaction, SqliteWriter
 
 T = TypeVar("T")
 
 MEMORY = ":memory:"
 _IDLE_READERS = 8
-_CARRIED_AT_ONCE = 256
 # In bytes. SQLite itself would take a shorter file for an empty one, and write over it.
 _SMALLEST_DATABASE = 512
-
-
-class SqliteTransaction(Announcements):
-    def __init__(self, connection: apsw.Connection, queries: dict[str, Query], scope_id: str) -> None:
-        super().__init__()
-        self.scope_id = scope_id
-        self._execute = connection.execute
-        self._queries = queries
-
-    def one(self, query: str, **values: Any) -> Row | None:
-        values["scope_id"] = self.scope_id
-        return next(self._execute(self._queries[query].text, values), None)
-
-    def all(self, query: str, **values: Any) -> list[Row]:
-        values["scope_id"] = self.scope_id
-        return list(self._execute(self._queries[query].text, values))
-
-    def send(self, query: str, **values: Any) -> Pending:
-        rows = self.all(query, **values)
-        return lambda: rows[0] if rows else None
-
-
-class _Ticket:
-    """One caller's work in the queue of writers."""
-
-    def __init__(self, scope: Scope | None, work: Callable[[SqliteTransaction], Any]) -> None:
-        self.scope_id = scope_key(scope)
-        self.done = False
-        self.changes: list[Callable[[], Change]] = []
-        self._work = work
-        self._result: Any = None
-        self._error: BaseException | None = None
-
-    def run(self, transaction: SqliteTransaction) -> None:
-        self._result = self._work(transaction)
-        self.changes = transaction.changes
-
-    def fail(self, error: BaseException) -> None:
-        self._error = self._error or error
-
-    def outcome(self) -> Any:
-        if self._error is not None:
-            raise self._error
-        return self._result
 
 
 class SqliteDatabase:
@@ -97,9 +52,6 @@ class SqliteDatabase:
         self._publisher = publisher
         self._queries = load_queries("sqlite")
         self._closed: EngineClosed | None = None
-        self._queue: deque[_Ticket] = deque()
-        self._leader: int | None = None
-        self._writer_lock = threading.Lock()
         self._readers: deque[apsw.Connection] = deque()
         self._reading: deque[int] = deque()
         self._reading_lock = threading.Lock()
@@ -107,66 +59,62 @@ class SqliteDatabase:
             _prepare_folder(Path(path))
             with self._translated():
                 _refuse_what_is_not_ours(path, _Patience(settings.busy_timeout_seconds))
-        self._writer: apsw.Connection | None = self._connect()
+            _make_private(path)
+        self._writer = self._new_writer()
         survive_forks(self)
         rest_during_forks(self)
+
+    def _new_writer(self) -> SqliteWriter:
+        # The writer's thread must not keep the database alive, or one that nobody closed would never go.
+        path, settings = self._path, self._settings
+        writer = SqliteWriter(
+            lambda: _connect(path, settings), self._queries, self._publisher, lambda error: _translate(error, path)
+        )
+        weakref.finalize(self, writer.stop_soon)
+        return writer
 
     def rest_for_fork(self) -> bool:
         """Close the file. SQLite notes in memory which locks the process holds; a child inherits the notes alone.
 
         It would then write to a file that others take for abandoned, or wait for ever for a lock of the parent's.
         """
-        me = threading.get_ident()
-        if self._leader == me or me in self._reading:
+        if self._writer.is_this_thread or threading.get_ident() in self._reading:
             # The fork comes from inside a transaction, which must go on.
             return False
-        self._writer_lock.acquire()
+        self._writer.resting.acquire()
         self._reading_lock.acquire()
+        deadline = time.monotonic() + self._settings.busy_timeout_seconds
         while self._reading:
+            if time.monotonic() > deadline:
+                self.wake_after_fork()
+                return False
             time.sleep(0.0002)
         if self._path != MEMORY:
-            self._let_go()
+            self._let_go_of_readers()
+            self._writer.let_go()
         return True
 
     def wake_after_fork(self) -> None:
         self._reading_lock.release()
-        self._writer_lock.release()
+        self._writer.resting.release()
 
     def renew_after_fork(self) -> None:
         leave_to_parent(self._writer, self._readers)
         self._reading = deque()
         self._reading_lock = threading.Lock()
-        self._queue = deque()
-        self._leader = None
-        self._writer_lock = threading.Lock()
         self._readers = deque()
-        self._writer = None
+        self._writer = self._new_writer()
         if self._path == MEMORY and self._closed is None:
             self._closed = EngineClosed(
                 "A database in memory cannot be used after a fork.", hint="Use a file, or open an engine in the child."
             )
 
-    def _connect(self) -> apsw.Connection:
-        with self._translated():
-            connection = apsw.Connection(self._path)
-            patience = _Patience(self._settings.busy_timeout_seconds)
-            connection.set_busy_handler(patience)
-            if self._path != MEMORY:
-                _enter_wal_mode(connection, patience)
-            connection.execute(f"PRAGMA synchronous = {'FULL' if self._settings.durability == 'full' else 'NORMAL'}")
-            connection.execute("PRAGMA foreign_keys = ON")
-            # A cached statement keeps its plan. Without this SQLite plans anew for every new value: 40 µs, not 14.
-            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-            # What is deleted is overwritten with zeros, so that forgetting leaves nothing in the file.
-            connection.execute("PRAGMA secure_delete = ON").fetchall()
-            return connection
-
     def migrate(self, migrations: list[Migration]) -> None:
         """Apply what is missing. The write lock makes a second process wait, and then find it done."""
         with self._translated():
-            connection = self._own_writer()
-            connection.execute("BEGIN IMMEDIATE")
+            connection = self._writer.own_connection()
             try:
+                connection.execute("BEGIN IMMEDIATE")
                 connection.execute(
                     "CREATE TABLE IF NOT EXISTS recollect_schema "
                     "(version INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT"
@@ -181,28 +129,31 @@ class SqliteDatabase:
                         )
                 connection.execute("COMMIT")
             except BaseException:
-                _roll_back(connection)
+                with suppress(apsw.Error):
+                    if not connection.get_autocommit():
+                        connection.execute("ROLLBACK")
                 raise
 
     def read(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         self._check_usable()
         if self._path == MEMORY:
-            # A database in memory belongs to its one connection.
-            with self._writer_lock, self._translated():
-                return work(SqliteTransaction(self._own_writer(), self._queries, scope_key(scope)), *args, **kwargs)
+            # A database in memory belongs to its one connection, and that to the writer.
+            return self._do(scope, lambda run: work(run, *args, **kwargs))
         me = threading.get_ident()
-        with self._reading_lock:
-            self._reading.append(me)
         try:
+            with self._reading_lock:
+                self._reading.append(me)
             return self._read(scope, work, *args, **kwargs)
         finally:
-            self._reading.remove(me)
+            with suppress(ValueError):
+                self._reading.remove(me)
 
     def _read(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             connection = self._readers.pop()
         except IndexError:
-            connection = self._connect()
+            with self._translated():
+                connection = _connect(self._path, self._settings)
         try:
             return work(SqliteTransaction(connection, self._queries, scope_key(scope)), *args, **kwargs)
         except apsw.Error as error:
@@ -215,72 +166,17 @@ class SqliteDatabase:
 
     def write(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         self._check_usable()
-        refuse_nesting(self._leader == threading.get_ident())
-        ticket = _Ticket(scope, lambda run: work(run, *args, **kwargs))
-        self._queue.append(ticket)
-        try:
-            with self._writer_lock:
-                if not ticket.done:
-                    self._carry(ticket)
-        except BaseException:
-            # The caller was interrupted while it waited, and is gone: nobody is to do its work any more.
-            ticket.done = True
-            raise
-        result: T = ticket.outcome()
+        refuse_nesting(self._writer.is_this_thread)
+        result = self._do(scope, lambda run: work(run, *args, **kwargs))
         self._publisher.deliver()
         return result
 
-    def _carry(self, mine: _Ticket) -> None:
-        """Do the work of all who wait, mine among them, each batch in one transaction."""
-        while not mine.done:
-            waiting = [self._queue.popleft() for _ in range(min(len(self._queue), _CARRIED_AT_ONCE))]
-            batch = [ticket for ticket in waiting if not ticket.done]
-            self._leader = threading.get_ident()
-            try:
-                with self._translated():
-                    self._commit(self._own_writer(), batch)
-                for ticket in batch:
-                    self._publisher.add(ticket.changes)
-            except BaseException as error:
-                for ticket in batch:
-                    ticket.fail(error if ticket is mine or isinstance(error, Exception) else _interrupted())
-            finally:
-                self._leader = None
-                for ticket in batch:
-                    ticket.done = True
-
-    def _commit(self, connection: apsw.Connection, batch: list[_Ticket]) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            for ticket in batch:
-                transaction = SqliteTransaction(connection, self._queries, ticket.scope_id)
-                if len(batch) == 1:
-                    ticket.run(transaction)
-                else:
-                    self._run_apart(connection, ticket, transaction)
-            connection.execute("COMMIT")
-        except BaseException:
-            _roll_back(connection)
-            raise
-
-    def _run_apart(self, connection: apsw.Connection, ticket: _Ticket, transaction: SqliteTransaction) -> None:
-        """Do one caller's work; if it fails, undo it and nothing else."""
-        connection.execute("SAVEPOINT one")
-        try:
-            ticket.run(transaction)
-        except Exception as error:
-            if connection.get_autocommit():
-                # SQLite has rolled back the whole transaction by itself (a full disk, say).
-                raise
-            connection.execute("ROLLBACK TO one")
-            ticket.fail(_translate(error, self._path))
-        connection.execute("RELEASE one")
-
-    def _own_writer(self) -> apsw.Connection:
-        self._check_usable()
-        if self._writer is None:
-            self._writer = self._connect()
-        return self._writer
+    def _do(self, scope: Scope | None, work: Callable[[SqliteTransaction], T]) -> T:
+        if self._writer.is_this_thread:
+            # Asked for from inside a transaction, which sees its own work.
+            return work(SqliteTransaction(self._writer.own_connection(), self._queries, scope_key(scope)))
+        result: T = self._writer.do(scope_key(scope), work)
+        return result
 
     def settle(self, seconds: float) -> bool:
         # There is one writer at a time, so positions appear in their order.
@@ -291,16 +187,13 @@ class SqliteDatabase:
             raise EngineClosed(self._closed.message, hint=self._closed.hint)
 
     def close(self) -> None:
-        with self._writer_lock:
-            self._closed = self._closed or EngineClosed()
-            self._let_go()
+        self._closed = self._closed or EngineClosed()
+        self._writer.stop()
+        self._let_go_of_readers()
 
-    def _let_go(self) -> None:
+    def _let_go_of_readers(self) -> None:
         while self._readers:
             self._readers.pop().close()
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -308,6 +201,21 @@ class SqliteDatabase:
             yield
         except apsw.Error as error:
             raise _translate(error, self._path) from error
+
+
+def _connect(path: str, settings: Settings) -> apsw.Connection:
+    connection = apsw.Connection(path)
+    patience = _Patience(settings.busy_timeout_seconds)
+    connection.set_busy_handler(patience)
+    if path != MEMORY:
+        _enter_wal_mode(connection, patience)
+    connection.execute(f"PRAGMA synchronous = {'FULL' if settings.durability == 'full' else 'NORMAL'}")
+    connection.execute("PRAGMA foreign_keys = ON")
+    # A cached statement keeps its plan. Without this SQLite plans anew for every new value: 40 µs, not 14.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    # What is deleted is overwritten with zeros, so that forgetting leaves nothing in the file.
+    connection.execute("PRAGMA secure_delete = ON").fetchall()
+    return connection
 
 
 class _Patience:
@@ -340,18 +248,6 @@ def _enter_wal_mode(connection: apsw.Connection, patience: _Patience) -> None:
             tries += 1
 
 
-def _interrupted() -> StoreUnavailable:
-    return StoreUnavailable(
-        "The write was interrupted before it was committed.", hint="Nothing was written; try again."
-    )
-
-
-def _roll_back(connection: apsw.Connection) -> None:
-    with suppress(apsw.Error):
-        if not connection.get_autocommit():
-            connection.execute("ROLLBACK")
-
-
 def _prepare_folder(path: Path) -> None:
     folder = path.parent
     try:
@@ -363,6 +259,15 @@ def _prepare_folder(path: Path) -> None:
         raise StoreUnavailable(
             f"The folder {folder} cannot be used: {error.strerror}.", hint="Make it, or choose another path."
         ) from error
+
+
+def _make_private(path: str) -> None:
+    """Make a new file one that only its owner may read. SQLite gives its other files the rights of this one."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError:
+        # It is there already, or cannot be made: opening it says why in SQLite's words.
+        return
 
 
 def _refuse_what_is_not_ours(path: str, patience: _Patience) -> None:

@@ -45,15 +45,18 @@ SET next_sequence = next_sequence + :count,
     attempt = CASE
         WHEN :new_turn_id IS NOT NULL THEN 1
         WHEN turn_id = :answered_turn_id THEN :attempt
+        WHEN asked_again = 1 AND :role = 'assistant' THEN attempt + 1
         ELSE attempt
     END,
+    -- A tool's result goes on with the answer that asked for it; another answer begins with the assistant's word.
+    asked_again = CASE WHEN :role = 'system' THEN asked_again ELSE 0 END,
     updated_at = CASE WHEN updated_at < :now THEN :now ELSE updated_at + 1 END
 WHERE scope_id = :scope_id AND id = :conversation_id AND status = 'open'
 RETURNING next_sequence - :count, turn_id, attempt, session_id;
 
--- A user's message came again: what is appended to its turn from now on is another answer.
--- name: begin_attempt
-UPDATE conversations SET attempt = :attempt
+-- An answered message of the user came again: if the assistant speaks next, it is another answer.
+-- name: mark_asked_again
+UPDATE conversations SET asked_again = 1
 WHERE scope_id = :scope_id AND id = :conversation_id AND status = 'open' AND turn_id = :turn_id;
 
 -- name: conversation_status

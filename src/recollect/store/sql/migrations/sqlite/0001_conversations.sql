@@ -15,6 +15,8 @@ CREATE TABLE conversations (
     -- The turn that rows without a user message of their own belong to, and which answer to it they are part of.
     turn_id TEXT,
     attempt INTEGER NOT NULL,
+    -- 1 when the turn's user message came again and no other answer to it has begun since.
+    asked_again INTEGER NOT NULL DEFAULT 0,
     rolling_summary TEXT,
     rolling_summary_until_seq INTEGER NOT NULL,
     created_at INTEGER NOT NULL,

@@ -1,0 +1,200 @@
+"""The one writer of a SQLite file: a thread that does the work of all who wait in one transaction.
+
+Many callers so share one sync of the disk. The thread is its own, because Ctrl-C and signal handlers strike the main
+thread: they interrupt a caller who waits, never a transaction.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import apsw
+
+from recollect.errors import EngineClosed
+from recollect.models.change import Change
+from recollect.store.database import Announcements, Pending, Publisher, Row
+from recollect.store.queries import Query
+
+_AT_ONCE = 256
+
+
+class SqliteTransaction(Announcements):
+    def __init__(self, connection: apsw.Connection, queries: dict[str, Query], scope_id: str) -> None:
+        super().__init__()
+        self.scope_id = scope_id
+        self._execute = connection.execute
+        self._queries = queries
+
+    def one(self, query: str, **values: Any) -> Row | None:
+        values["scope_id"] = self.scope_id
+        return next(self._execute(self._queries[query].text, values), None)
+
+    def all(self, query: str, **values: Any) -> list[Row]:
+        values["scope_id"] = self.scope_id
+        return list(self._execute(self._queries[query].text, values))
+
+    def send(self, query: str, **values: Any) -> Pending:
+        rows = self.all(query, **values)
+        return lambda: rows[0] if rows else None
+
+
+class _Ticket:
+    """One caller's work in the queue."""
+
+    def __init__(self, scope_id: str, work: Callable[[SqliteTransaction], Any]) -> None:
+        self.scope_id = scope_id
+        self.abandoned = False
+        self.changes: list[Callable[[], Change]] = []
+        self._work = work
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._waiting = threading.Lock()
+        self._waiting.acquire()
+
+    def run(self, transaction: SqliteTransaction) -> None:
+        self._result = self._work(transaction)
+        self.changes = transaction.changes
+
+    def fail(self, error: BaseException) -> None:
+        self._error = self._error or error
+        self.changes = []
+
+    def done(self) -> None:
+        self._waiting.release()
+
+    def outcome(self) -> Any:
+        try:
+            self._waiting.acquire()
+        except BaseException:
+            # The caller was interrupted and is gone. What has not been begun is not begun any more.
+            self.abandoned = True
+            raise
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+class SqliteWriter:
+    """Takes functions of a transaction from any thread, and does them in the order in which they came."""
+
+    def __init__(
+        self,
+        connect: Callable[[], apsw.Connection],
+        queries: dict[str, Query],
+        publisher: Publisher,
+        translate: Callable[[Exception], Exception],
+    ) -> None:
+        self._connect = connect
+        self._queries = queries
+        self._publisher = publisher
+        self._translate = translate
+        self._queue: SimpleQueue[_Ticket | None] = SimpleQueue()
+        self._gate = threading.Lock()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+        self.resting = threading.Lock()
+        """Held while a transaction is open; who holds it keeps the writer from beginning one."""
+        self.connection: apsw.Connection | None = None
+
+    @property
+    def is_this_thread(self) -> bool:
+        return self._thread is threading.current_thread()
+
+    def do(self, scope_id: str, work: Callable[[SqliteTransaction], Any]) -> Any:
+        """Have something done in a transaction of its own, and wait until it is on disk."""
+        ticket = _Ticket(scope_id, work)
+        with self._gate:
+            if self._stopping:
+                raise EngineClosed
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="recollect-writer", daemon=True)
+                self._thread.start()
+            self._queue.put(ticket)
+        return ticket.outcome()
+
+    def stop(self) -> None:
+        """Finish what was asked for, take no more, and close the connection."""
+        self.stop_soon()
+        if self._thread is not None and not self.is_this_thread:
+            self._thread.join()
+        self.let_go()
+
+    def stop_soon(self) -> None:
+        with self._gate:
+            if not self._stopping:
+                self._stopping = True
+                self._queue.put(None)
+
+    def let_go(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+    def own_connection(self) -> apsw.Connection:
+        if self.connection is None:
+            self.connection = self._connect()
+        return self.connection
+
+    def _run(self) -> None:
+        while True:
+            batch, last = self._next_batch()
+            with self.resting:
+                self._carry(batch)
+            if last:
+                return
+
+    def _next_batch(self) -> tuple[list[_Ticket], bool]:
+        """All who wait, and whether to stop after them."""
+        batch: list[_Ticket] = []
+        ticket = self._queue.get()
+        with suppress(Empty):
+            while ticket is not None:
+                batch.append(ticket)
+                if len(batch) == _AT_ONCE:
+                    return batch, False
+                ticket = self._queue.get_nowait()
+            return batch, True
+        return batch, False
+
+    def _carry(self, waiting: list[_Ticket]) -> None:
+        batch = [ticket for ticket in waiting if not ticket.abandoned]
+        try:
+            if batch:
+                self._commit(self.own_connection(), batch)
+        except BaseException as error:
+            told = self._translate(error) if isinstance(error, Exception) else error
+            for ticket in batch:
+                ticket.fail(told)
+        for ticket in batch:
+            self._publisher.add(ticket.changes)
+        for ticket in batch:
+            ticket.done()
+
+    def _commit(self, connection: apsw.Connection, batch: list[_Ticket]) -> None:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for ticket in batch:
+                self._do_apart(connection, ticket)
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(apsw.Error):
+                if not connection.get_autocommit():
+                    connection.execute("ROLLBACK")
+            raise
+
+    def _do_apart(self, connection: apsw.Connection, ticket: _Ticket) -> None:
+        """Do one caller's work; whatever it raises is that caller's alone, and undoes nobody else's."""
+        connection.execute("SAVEPOINT one")
+        try:
+            ticket.run(SqliteTransaction(connection, self._queries, ticket.scope_id))
+        except BaseException as error:
+            if connection.get_autocommit():
+                # SQLite has rolled back the whole transaction by itself (a full disk, say).
+                raise
+            connection.execute("ROLLBACK TO one")
+            ticket.fail(self._translate(error) if isinstance(error, Exception) else error)
+        connection.execute("RELEASE one")
