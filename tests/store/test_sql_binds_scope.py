@@ -272,7 +272,7 @@ RUN_BY_NAME = {"self._queries[query].text", "migration.text", "begin"}
 PUT_INTO_TEXT = {
     "_APP_ROLE",
     "lock_timeout",
-    "'FULL' if self._settings.durability == 'full' else 'NORMAL'",
+    "'FULL' if settings.durability == 'full' else 'NORMAL'",
     "'on' if self._settings.durability == 'full' else 'off'",
 }
 

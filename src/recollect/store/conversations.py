@@ -13,8 +13,10 @@ from recollect.models.content import decode_content
 from recollect.models.conversation import Conversation
 from recollect.models.message import Message, Role, Turn, Usage, Visibility
 from recollect.scope import Scope, timeline_id
-from recollect.store.database import Row, Transaction
+from recollect.store.database import BEYOND_ALL_IDS, Row, Transaction
 from recollect.store.ledger import CHAT, record
+
+_BEYOND_ALL_TIMES = 2**62
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def get(run: Transaction, conversation_id: str) -> Conversation | None:
 def list_newest_first(
     run: Transaction, namespace: str | None, status: str | None, before: tuple[Micros, str] | None, limit: int
 ) -> list[Conversation]:
-    before_time, before_id = before or (None, None)
+    before_time, before_id = before or (_BEYOND_ALL_TIMES, BEYOND_ALL_IDS)
     rows = run.all(
         "list_conversations",
         namespace=namespace,

@@ -18,6 +18,8 @@ Pending = Callable[[], Row | None]
 """The row a statement gives back, to be asked for when the transaction has ended."""
 
 EVERY_SCOPE = "*"
+BEYOND_ALL_IDS = "~"
+"""Sorts after every id, since those are made of letters and digits."""
 
 
 class Transaction(Protocol):

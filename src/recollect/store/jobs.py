@@ -11,7 +11,7 @@ from recollect.errors import Conflict, LeaseLost, NotFound
 from recollect.ids import new_id
 from recollect.models.job import Job
 from recollect.scope import Scope
-from recollect.store.database import Row, Transaction
+from recollect.store.database import BEYOND_ALL_IDS, Row, Transaction
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,10 @@ def get(run: Transaction, job_id: str) -> Job | None:
 def list_newest_first(
     run: Transaction, status: str | None, kind: str | None, before_id: str | None, limit: int
 ) -> list[Job]:
-    return [_job(row) for row in run.all("list_jobs", status=status, kind=kind, before_id=before_id, limit=limit)]
+    return [
+        _job(row)
+        for row in run.all("list_jobs", status=status, kind=kind, before_id=before_id or BEYOND_ALL_IDS, limit=limit)
+    ]
 
 
 def retry(run: Transaction, job_id: str, now: Micros) -> Job:

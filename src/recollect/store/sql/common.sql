@@ -27,17 +27,19 @@ INSERT INTO conversations (
 -- name: get_conversation
 SELECT {conversation_columns} FROM conversations WHERE scope_id = :scope_id AND id = :id;
 
--- Newest first; the caller passes the creation time and the id of the last one it has seen to go on from there.
+-- Newest first; the caller passes the creation time and the id of the last one it has seen to go on from there, and
+-- something beyond all of them to begin: unlike "or there is none", that is a condition an index can serve.
 -- name: list_conversations
 SELECT {conversation_columns} FROM conversations
 WHERE scope_id = :scope_id
   AND (namespace = :namespace OR :namespace IS NULL)
   AND (status = :status OR :status IS NULL)
-  AND ((created_at, id) < (:before_time, :before_id) OR :before_time IS NULL)
+  AND (created_at, id) < (:before_time, :before_id)
 ORDER BY created_at DESC, id DESC
 LIMIT :limit;
 
--- The only way to a sequence number: it also settles the race between an append and a close.
+-- The only way to a sequence number: it also settles the race between an append and a close. After the user's message
+-- came again, another answer begins with the assistant's word; a tool's result goes on with the answer that asked for it.
 -- name: take_sequences
 UPDATE conversations
 SET next_sequence = next_sequence + :count,
@@ -48,7 +50,6 @@ SET next_sequence = next_sequence + :count,
         WHEN asked_again = 1 AND :role = 'assistant' THEN attempt + 1
         ELSE attempt
     END,
-    -- A tool's result goes on with the answer that asked for it; another answer begins with the assistant's word.
     asked_again = CASE WHEN :role = 'system' THEN asked_again ELSE 0 END,
     updated_at = CASE WHEN updated_at < :now THEN :now ELSE updated_at + 1 END
 WHERE scope_id = :scope_id AND id = :conversation_id AND status = 'open'
@@ -149,13 +150,13 @@ SELECT {job_columns} FROM jobs WHERE scope_id = :scope_id AND kind = :kind AND u
 -- name: get_job
 SELECT {job_columns} FROM jobs WHERE scope_id = :scope_id AND id = :id;
 
--- Newest first; the caller passes the id of the last one it has seen to go on from there.
+-- Newest first; the caller passes the id of the last one it has seen to go on from there, or one beyond all ids.
 -- name: list_jobs
 SELECT {job_columns} FROM jobs
 WHERE scope_id = :scope_id
   AND (status = :status OR :status IS NULL)
   AND (kind = :kind OR :kind IS NULL)
-  AND (id < :before_id OR :before_id IS NULL)
+  AND id < :before_id
 ORDER BY id DESC
 LIMIT :limit;
 

@@ -1,0 +1,174 @@
+"""What all benchmarks share: interleaved timing, percentiles, plain tables and the file of results."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+RESULTS = Path(__file__).parent / "results"
+
+Call = Callable[[], object]
+Name = TypeVar("Name")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long one call took, over many of them, and how many were done in a second by all callers together."""
+
+    calls: int
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    per_second: float
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The smallest of the values that is not exceeded by this percentage of them."""
+    ordered = sorted(values)
+    rank = -(-len(ordered) * percent // 100)
+    return ordered[max(0, int(rank) - 1)]
+
+
+def interleave(
+    contenders: Mapping[Name, Call],
+    *,
+    callers: int = 1,
+    seconds: float,
+    calls_per_round: int = 20,
+    most_calls: int | None = None,
+) -> dict[Name, Timing]:
+    """Time each contender in short rounds that take turns, so that the noise of a shared machine hits all of them.
+
+    A round is `calls_per_round` calls by each of the `callers`, which are threads that start together. The first one
+    warms up (connections, prepared statements) and is not counted. It ends after so many seconds in all, or before a
+    contender would be called more than `most_calls` times.
+    """
+    names = list(contenders)
+    spent: dict[Name, list[float]] = {name: [] for name in names}
+    elapsed = dict.fromkeys(names, 0.0)
+    if most_calls is not None:
+        calls_per_round = max(1, min(calls_per_round, most_calls // (2 * callers)))
+    deadline = time.perf_counter() + seconds
+    with ThreadPoolExecutor(callers) as pool:
+        for number in count():
+            for name in names:
+                times, duration = _round(pool, contenders[name], callers, calls_per_round)
+                if number > 0:
+                    spent[name] += times
+                    elapsed[name] += duration
+            # Whoever is first in a round finds the caches as the others have left them, so the order changes.
+            names.reverse()
+            called = (number + 1) * callers * calls_per_round
+            used_up = most_calls is not None and called + callers * calls_per_round > most_calls
+            if number > 0 and (used_up or time.perf_counter() >= deadline):
+                break
+    return {name: _timing(spent[name], elapsed[name]) for name in contenders}
+
+
+def _round(pool: ThreadPoolExecutor, call: Call, callers: int, calls: int) -> tuple[list[float], float]:
+    start = threading.Barrier(callers + 1)
+
+    def caller() -> list[float]:
+        start.wait()
+        times = []
+        for _ in range(calls):
+            before = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - before)
+        return times
+
+    futures = [pool.submit(caller) for _ in range(callers)]
+    start.wait()
+    began = time.perf_counter()
+    times = [each for future in futures for each in future.result()]
+    return times, time.perf_counter() - began
+
+
+def _timing(times: list[float], elapsed: float) -> Timing:
+    p50, p95, p99 = (round(percentile(times, percent) * 1000, 4) for percent in (50, 95, 99))
+    return Timing(len(times), p50, p95, p99, round(len(times) / elapsed, 1))
+
+
+def sync_cost(folder: Path, writes: int = 100) -> float:
+    """The milliseconds in which this disk makes 4 KB durable: the floor under every durable write."""
+    path = folder / "sync-cost"
+    times = []
+    with path.open("wb", buffering=0) as file:
+        for _ in range(writes):
+            before = time.perf_counter()
+            file.write(bytes(4096))
+            os.fsync(file.fileno())
+            times.append(time.perf_counter() - before)
+    path.unlink()
+    return round(percentile(times, 50) * 1000, 4)
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Rows as aligned text; numbers to the right, a heading with a leading `<` to the left."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    titles = [heading.removeprefix("<") for heading in headings]
+    widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
+    sides = ["<" if heading.startswith("<") else ">" for heading in headings]
+    lines = [titles, ["-" * width for width in widths], *cells]
+    return "\n".join(
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(line, sides, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value >= 1000 else f"{value:.3f}" if value < 10 else f"{value:.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def environment(*packages: str) -> dict[str, Any]:
+    """The date, the machine (what it is, never its name) and the versions of what was measured."""
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "machine": {
+            "system": platform.system(),
+            "architecture": platform.machine(),
+            "processor": _processor(),
+            "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        },
+        "versions": {"python": platform.python_version(), **{package: version(package) for package in packages}},
+    }
+
+
+def load() -> float:
+    """How many processes wanted a core in the last minute. A busy machine makes contenders look more alike."""
+    return round(os.getloadavg()[0], 1)
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def write_json(path: Path, results: Mapping[str, Any]) -> None:
+    """Write it with one line for each entry of a list, so that a change from run to run can be read."""
+    entries = ",\n".join(f"{json.dumps(name)}: {_json(value)}" for name, value in results.items())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{{\n{entries}\n}}\n", "utf-8")
+
+
+def _json(value: object) -> str:
+    if isinstance(value, list | tuple) and not all(isinstance(each, int | float) for each in value):
+        lines = ",\n  ".join(map(_json, value))
+        return f"[\n  {lines}\n]"
+    return json.dumps(value, default=asdict, ensure_ascii=False)
