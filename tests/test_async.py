@@ -7,12 +7,14 @@ import inspect
 import os
 import threading
 from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
 import recollect
-from recollect.asynchronous import AsyncContext, AsyncRecollect
+from recollect.asynchronous import AsyncContext, AsyncRecollect, Opening
 from recollect.operations import OPERATIONS
 from tools import twins
 
@@ -172,6 +174,190 @@ def test_a_handler_may_be_a_coroutine_on_the_callers_loop(database_url: str) -> 
     run(database_url, scenario)
 
 
+def threads_of_the_twin() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("recollect-async")]
+
+
+def test_whatever_gives_an_awaitable_serves_as_handler_and_subscriber(database_url: str) -> None:
+    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> None:
+        loop = asyncio.get_running_loop()
+        told: asyncio.Queue[str] = asyncio.Queue()
+
+        async def handle(name: str, job: recollect.JobRun) -> str:
+            assert asyncio.get_running_loop() is loop
+            return name
+
+        async def listen(name: str, change: recollect.Change) -> None:
+            assert asyncio.get_running_loop() is loop
+            told.put_nowait(name)
+
+        class Either:
+            async def __call__(self, given: Any) -> str:
+                await (listen if isinstance(given, recollect.Change) else handle)("object", given)
+                return "object"
+
+        handlers: dict[str, Callable[[recollect.JobRun], Any]] = {
+            "object": Either(),
+            "lambda": lambda job: handle("lambda", job),
+            "partial": partial(handle, "partial"),
+        }
+        for name, handler in handlers.items():
+            engine.register_job(name, handler)
+            await ctx.jobs.enqueue(name)
+        assert (await engine.work()).succeeded == 3
+        assert {(job.kind, job.result) for job in await ctx.jobs.list_jobs()} == {(name, name) for name in handlers}
+        for subscriber in (Either(), lambda change: listen("lambda", change), partial(listen, "partial")):
+            engine.subscribe(subscriber)
+        await ctx.conversations.create_conversation("n")
+        assert {await asyncio.wait_for(told.get(), 10) for _ in range(3)} == set(handlers)
+        not_callable: Any = 5
+        with pytest.raises(recollect.InvalidInput):
+            engine.subscribe(not_callable)
+        with pytest.raises(recollect.InvalidInput):
+            engine.register_job("n", not_callable)
+
+    run(database_url, scenario)
+
+
+def test_a_coroutine_that_fails_on_a_change_is_logged(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> None:
+        async def fail(change: recollect.Change) -> None:
+            raise ValueError("I am broken")
+
+        engine.subscribe(fail)
+        await ctx.conversations.create_conversation("n")
+        async with asyncio.timeout(10):
+            while not caplog.records:
+                await asyncio.sleep(0.01)
+
+    run(database_url, scenario)
+    assert [(record.name, record.levelname) for record in caplog.records] == [("recollect.changes", "ERROR")]
+    assert "I am broken" in caplog.text
+
+
+def test_a_coroutine_that_wants_to_end_the_program_is_a_failed_attempt(database_url: str) -> None:
+    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> str | None:
+        async def end(job: recollect.JobRun) -> None:
+            raise SystemExit(3)
+
+        engine.register_job("end", end)
+        job = await ctx.jobs.enqueue("end", max_attempts=1)
+        assert (await engine.work()).dead == 1
+        dead = await ctx.jobs.get_job(job.id)
+        assert dead is not None
+        return dead.error
+
+    assert "SystemExit: 3" in (run(database_url, scenario) or "")
+
+
+def test_as_much_work_at_once_as_there_are_threads_leaves_some_for_the_handlers(database_url: str) -> None:
+    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> int:
+        conversation = await ctx.conversations.create_conversation("n")
+        at_work = 0
+        all_at_work = asyncio.Event()
+
+        async def look(job: recollect.JobRun) -> str:
+            nonlocal at_work
+            at_work += 1
+            if at_work == 32:
+                all_at_work.set()
+            await all_at_work.wait()
+            found = await ctx.conversations.get_conversation(conversation.id)
+            assert found is not None
+            return found.id
+
+        engine.register_job("look", look)
+        for _ in range(32):
+            await ctx.jobs.enqueue("look")
+        async with asyncio.timeout(30):
+            return sum(report.succeeded for report in await asyncio.gather(*(engine.work() for _ in range(32))))
+
+    assert run(database_url, scenario) == 32
+    assert threads_of_the_twin() == []
+
+
+def test_a_closing_that_nobody_waited_for_is_completed_by_the_next(database_url: str) -> None:
+    async def main() -> None:
+        engine = await recollect.open_async(database_url)
+        ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        reached, gate = asyncio.Event(), asyncio.Event()
+
+        async def stand(job: recollect.JobRun) -> None:
+            reached.set()
+            await gate.wait()
+
+        engine.register_job("stand", stand)
+        await ctx.jobs.enqueue("stand")
+        engine.start_workers()
+        await asyncio.wait_for(reached.wait(), 30)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await engine.close()
+        again = asyncio.create_task(engine.close())
+        await asyncio.sleep(0.05)
+        assert not again.done()
+        gate.set()
+        await asyncio.wait_for(again, 30)
+        await engine.close()
+        assert threads_of_the_twin() == []
+
+    asyncio.run(main())
+    with recollect.open(database_url) as engine:
+        jobs = engine.context(tenant_id="acme", app_id="support", user_id="ada").jobs
+        assert [job.status for job in jobs.list_jobs()] == ["succeeded"]
+
+
+def test_a_closing_that_its_loop_cut_short_is_completed_on_another(database_url: str) -> None:
+    gate, reached = threading.Event(), threading.Event()
+
+    def stand(job: recollect.JobRun) -> None:
+        reached.set()
+        gate.wait(30)
+
+    async def begin() -> AsyncRecollect:
+        engine = await recollect.open_async(database_url)
+        engine.register_job("stand", stand)
+        await engine.context(tenant_id="acme", app_id="support", user_id="ada").jobs.enqueue("stand")
+        engine.start_workers()
+        await asyncio.to_thread(reached.wait, 30)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await engine.close()
+        return engine
+
+    engine = asyncio.run(begin())
+    gate.set()
+    asyncio.run(engine.close())
+    assert threads_of_the_twin() == []
+
+
+def test_a_closed_engine_cannot_be_followed_and_a_waiting_follower_ends_with_it(database_url: str) -> None:
+    async def main() -> None:
+        engine = await recollect.open_async(database_url)
+        seen: list[str] = []
+        came = asyncio.Event()
+
+        async def follow() -> None:
+            async for change in engine.follow(wait=True):
+                seen.append(change.kind)
+                came.set()
+
+        follower = asyncio.create_task(follow())
+        ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        await ctx.conversations.create_conversation("n")
+        await asyncio.wait_for(came.wait(), 30)
+        await engine.close()
+        await asyncio.wait_for(follower, 30)
+        assert seen == ["conversation.created"]
+        for wait in (False, True):
+            with pytest.raises(recollect.EngineClosed):
+                await anext(engine.follow(wait=wait))
+        with pytest.raises(recollect.EngineClosed):
+            await engine.work()
+
+    asyncio.run(main())
+
+
 def test_an_engine_can_be_awaited_instead_of_entered(database_url: str) -> None:
     async def main() -> None:
         engine = await recollect.open_async(database_url)
@@ -191,6 +377,35 @@ def test_a_failed_open_raises_and_leaves_no_thread() -> None:
     before = threading.active_count()
     asyncio.run(main())
     assert threading.active_count() <= before
+
+
+def test_an_opening_that_is_cancelled_leaves_nothing_open(tmp_path: Path) -> None:
+    begun, gate = threading.Event(), threading.Event()
+
+    def open_slowly() -> recollect.Recollect:
+        begun.set()
+        gate.wait(30)
+        engine = recollect.open(f"sqlite:///{tmp_path}/memory.db")
+        opened.append(engine)
+        return engine
+
+    opened: list[recollect.Recollect] = []
+
+    async def main() -> None:
+        async def wait_for_it() -> None:
+            await Opening(open_slowly)
+
+        opening = asyncio.create_task(wait_for_it())
+        await asyncio.to_thread(begun.wait, 30)
+        opening.cancel()
+        gate.set()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    asyncio.run(main())
+    with pytest.raises(recollect.EngineClosed):
+        opened[0].last_cursor()
+    assert threads_of_the_twin() == []
 
 
 def test_the_twin_works_in_a_forked_child_and_its_parent_goes_on(database_url: str) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import AsyncIterator, Callable, Generator, Iterable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
+from concurrent.futures import Future
 from datetime import timedelta
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from recollect import engine as synchronous
 from recollect.clock import Clock, system_clock
@@ -22,6 +24,10 @@ from recollect.models.job import WorkReport
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings
 from recollect.twins import AsyncConversations, AsyncJobs
+
+T = TypeVar("T")
+
+_log = logging.getLogger("recollect.changes")
 
 
 def open_async(url: str | None = None, *, clock: Clock = system_clock, **settings: Any) -> Opening:
@@ -38,10 +44,15 @@ class Opening:
 
     async def _open(self) -> AsyncRecollect:
         hop = Hop()
+        opened: list[Recollect] = []
         try:
-            return AsyncRecollect(await hop(self._open_engine), hop)
+            await hop(lambda: opened.append(self._open_engine()))
+            return AsyncRecollect(opened[0], hop)
         except BaseException:
             await hop.close()
+            for engine in opened:
+                # The caller was cancelled, and the thread went on to open it.
+                engine.close()
             raise
 
     def __await__(self) -> Generator[Any, None, AsyncRecollect]:
@@ -76,7 +87,9 @@ class AsyncRecollect:
     def __init__(self, engine: Recollect, hop: Hop) -> None:
         self._engine = engine
         self._hop = hop
+        self._loop = asyncio.get_running_loop()
         self._closed = False
+        self._closing: asyncio.Task[None] | None = None
 
     @property
     def settings(self) -> Settings:
@@ -117,16 +130,22 @@ class AsyncRecollect:
         self, subscriber: Callable[[Change], object], *, kinds: Iterable[ChangeKind] | None = None
     ) -> Callable[[], None]:
         """Have a function, or a coroutine on the running loop, called with every change this process commits."""
-        return self._engine.subscribe(_on_the_loop(subscriber), kinds=kinds)
+        if callable(subscriber):
+            subscriber = functools.partial(_tell, subscriber, self._loop_here())
+        return self._engine.subscribe(subscriber, kinds=kinds)
 
     async def follow(self, after: int | None = None, *, wait: bool | float = False) -> AsyncIterator[Change]:
         """Read the changes of all processes and all scopes in their order, from a cursor on."""
+        if self._closed:
+            raise EngineClosed
         following = self._engine.following(after, wait=wait)
-        while not (following.ended or self._closed):
+        while not following.ended:
             try:
                 changes = await self._hop(following.read)
             except EngineClosed:
-                return
+                if self._closed and following.waits:
+                    return
+                raise
             for change in changes:
                 yield change
             if following.waiting and not following.ended:
@@ -141,12 +160,14 @@ class AsyncRecollect:
         return await self._hop(self._engine.close_stale, idle, namespace=namespace)
 
     def register_job(self, kind: str, handler: Callable[[JobRun], Any]) -> None:
-        """Say what is to be done with jobs of a kind; a coroutine function runs on the loop that registers it."""
-        self._engine.register_job(kind, _awaited_on_the_loop(handler))
+        """Say what is to be done with jobs of a kind; a coroutine runs on the loop that registers it."""
+        if callable(handler):
+            handler = functools.partial(_handle, handler, self._loop_here())
+        self._engine.register_job(kind, handler)
 
     async def work(self, limit: int | None = None) -> WorkReport:
         """Do the jobs that are due, now, and tell what became of them."""
-        return await self._hop(self._engine.work, limit)
+        return await self._hop.apart(self._engine.work, limit)
 
     def start_workers(self, count: int = 1) -> None:
         """Start threads that work jobs off in the background."""
@@ -154,14 +175,31 @@ class AsyncRecollect:
 
     async def stop_workers(self, timeout: float | None = None) -> bool:
         """Let the workers finish the jobs at hand and stop."""
-        return await self._hop(self._engine.stop_workers, timeout)
+        return await self._hop.apart(self._engine.stop_workers, timeout)
 
     async def close(self) -> None:
-        """Stop the workers and close the database; closing again does nothing."""
-        if not self._closed:
-            self._closed = True
-            await self._hop(self._engine.close)
-            await self._hop.close()
+        """Stop the workers and close the database; closing again does nothing, or waits for the end of the closing."""
+        self._closed = True
+        if self._closing is None or not self._is_under_way(self._closing):
+            self._closing = asyncio.create_task(self._close())
+        # Who is tired of waiting for it does not stop it.
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        if not self._hop.closed:
+            await self._hop.apart(self._engine.close)
+        await self._hop.close()
+
+    def _is_under_way(self, closing: asyncio.Task[None]) -> bool:
+        # The loop it was begun on may have ended before it did.
+        return not closing.done() and closing.get_loop() is asyncio.get_running_loop()
+
+    def _loop_here(self) -> asyncio.AbstractEventLoop:
+        try:
+            return asyncio.get_running_loop()
+        except RuntimeError:
+            # Called from a thread without a loop.
+            return self._loop
 
     async def __aenter__(self) -> AsyncRecollect:
         return self
@@ -172,15 +210,31 @@ class AsyncRecollect:
         await self.close()
 
 
-def _on_the_loop(subscriber: Callable[[Change], object]) -> Callable[[Change], object]:
-    if not inspect.iscoroutinefunction(subscriber):
-        return subscriber
-    loop = asyncio.get_running_loop()
-    return lambda change: asyncio.run_coroutine_threadsafe(subscriber(change), loop)
+def _tell(subscriber: Callable[[Change], object], loop: asyncio.AbstractEventLoop, change: Change) -> None:
+    # Whether it is a coroutine is seen by what it returns: a partial, a lambda or an object may make one too.
+    told = subscriber(change)
+    if inspect.isawaitable(told):
+        asyncio.run_coroutine_threadsafe(_awaited(told), loop).add_done_callback(
+            functools.partial(_log_failure, change.kind)
+        )
 
 
-def _awaited_on_the_loop(handler: Callable[[JobRun], Any]) -> Callable[[JobRun], Any]:
-    if not inspect.iscoroutinefunction(handler):
-        return handler
-    loop = asyncio.get_running_loop()
-    return lambda run: asyncio.run_coroutine_threadsafe(handler(run), loop).result()
+def _log_failure(kind: str, told: Future[Any]) -> None:
+    error = None if told.cancelled() else told.exception()
+    if error is not None:
+        _log.error("a subscriber failed on %s", kind, exc_info=error)
+
+
+def _handle(handler: Callable[[JobRun], Any], loop: asyncio.AbstractEventLoop, run: JobRun) -> Any:
+    outcome = handler(run)
+    if inspect.isawaitable(outcome):
+        return asyncio.run_coroutine_threadsafe(_awaited(outcome), loop).result()
+    return outcome
+
+
+async def _awaited(awaitable: Awaitable[T]) -> T:
+    try:
+        return await awaitable
+    except SystemExit as error:
+        # It would end the loop, and the thread that waits for the answer would wait for ever.
+        raise RuntimeError(f"SystemExit: {error}") from error

@@ -17,7 +17,9 @@ from recollect.errors import EngineClosed, InvalidInput, StoreBusy
 from recollect.following import Following
 from recollect.forking import survive_forks
 from recollect.jobs import Handler, Jobs, Worker
+from recollect.jobs.bell import Bell
 from recollect.jobs.handlers import Handlers
+from recollect.jobs.worker import at_work
 from recollect.models.change import Change, ChangeKind
 from recollect.models.checks import checked_count
 from recollect.models.job import WorkReport
@@ -44,18 +46,18 @@ class Recollect:
         self._clock = clock
         self._changes = Changes()
         self._handlers = Handlers()
-        self._workers: list[threading.Thread] = []
+        self._workers: set[threading.Thread] = set()
         self._stop = threading.Event()
-        self._woken = threading.Event()
+        self._bell = Bell()
         self._closed = False
         self._database = open_database(settings, self._changes)
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
         # Threads stay with the parent: a child that wants workers starts its own.
-        self._workers = []
+        self._workers = set()
         self._stop = threading.Event()
-        self._woken = threading.Event()
+        self._bell = Bell()
 
     def context(
         self,
@@ -92,38 +94,40 @@ class Recollect:
         return Context(
             scope,
             conversations=Conversations(self._database, scope, self._clock),
-            jobs=Jobs(self._database, scope, self._clock, self.settings, self._woken.set),
+            jobs=Jobs(self._database, scope, self._clock, self.settings, self._wake_workers),
         )
+
+    def _wake_workers(self) -> None:
+        # Looked up at each ring: contexts outlive a fork, and the bell does not.
+        self._bell.ring()
 
     def subscribe(self, subscriber: Subscriber, *, kinds: Iterable[ChangeKind] | None = None) -> Callable[[], None]:
         """Have a function called with every change this process commits, after the commit. Call the answer to stop."""
-        wanted = None if kinds is None else frozenset(kinds)
-        unknown = (wanted or frozenset()) - set(get_args(ChangeKind))
-        if unknown:
-            raise InvalidInput(
-                f"Unknown kinds {sorted(unknown)}.", hint=f"Known are {', '.join(get_args(ChangeKind))}."
-            )
-        return self._changes.subscribe(subscriber, wanted)
+        return self._changes.subscribe(subscriber, None if kinds is None else _checked_kinds(kinds))
 
     def follow(self, after: int | None = None, *, wait: bool | float = False) -> Iterator[Change]:
         """Read the changes of all processes and all scopes in their order, from a cursor on; None is the beginning.
 
-        It ends when there is nothing more. With `wait=True` it waits for more until the engine is closed, with a
-        number it gives up when none came for so many seconds.
+        It ends when there is nothing more, or nothing that may be given out yet since a write before it is still under
+        way. With `wait=True` it waits for more until the engine is closed, with a number it gives up when none came
+        for so many seconds.
         """
         return self._changes_of(self.following(after, wait=wait))
 
     def following(self, after: int | None = None, *, wait: bool | float = False) -> Following:
         """The way of one follower, to be read step by step: for programs that wait in their own manner."""
+        self._check_open()
         return Following(self._database, after, wait)
 
     def _changes_of(self, following: Following) -> Iterator[Change]:
-        while not (following.ended or self._closed):
+        while not following.ended:
             try:
                 changes = following.read()
             except EngineClosed:
-                # Closed between the look and the read: that is an end, not an error.
-                return
+                # To who waits for more, that is the end. Others would take what they have got for all there is.
+                if self._closed and following.waits:
+                    return
+                raise
             yield from changes
             if following.waiting and not following.ended:
                 time.sleep(following.pause_seconds)
@@ -144,11 +148,13 @@ class Recollect:
 
     def register_job(self, kind: str, handler: Handler) -> None:
         """Say what is to be done with jobs of a kind. A job of a kind nobody has registered waits."""
+        self._check_open()
         self._handlers.register(kind, handler)
-        self._woken.set()
+        self._bell.ring()
 
     def work(self, limit: int | None = None) -> WorkReport:
         """Do the jobs that are due, now, in this thread, and tell what became of them."""
+        self._check_open()
         most = None if limit is None else checked_count("limit", limit, most=1_000_000)
         return self._worker().work(most)
 
@@ -159,22 +165,28 @@ class Recollect:
         self._check_open()
         for _ in range(count):
             thread = threading.Thread(
-                target=self._worker().run_until, args=(self._stop, self._woken), name="recollect-worker", daemon=True
+                target=self._worker().run_until, args=(self._stop, self._bell), name="recollect-worker", daemon=True
             )
             thread.start()
-            self._workers.append(thread)
+            self._workers.add(thread)
 
     def stop_workers(self, timeout: float | None = None) -> bool:
-        """Let the workers finish the jobs at hand and stop. False when one was still busy after the time given."""
-        self._stop.set()
-        self._woken.set()
-        deadline = None if timeout is None else time.monotonic() + timeout
-        for thread in self._workers:
-            thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
-        stopped = not any(thread.is_alive() for thread in self._workers)
-        self._workers = []
-        self._stop = threading.Event()
-        return stopped
+        """Let the workers finish the jobs at hand and stop. False when one was still busy after the time given.
+
+        A handler that calls this is such a job at hand: nothing is waited for then.
+        """
+        deadline = time.monotonic() + (threading.TIMEOUT_MAX if timeout is None else _checked_seconds(timeout))
+        # Workers that are started from now on have another sign to heed.
+        stop, self._stop = self._stop, threading.Event()
+        stop.set()
+        self._bell.ring()
+        waits = at_work.get() not in self._workers
+        for thread in list(self._workers):
+            if waits:
+                thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
+            if not thread.is_alive():
+                self._workers.discard(thread)
+        return not self._workers
 
     def _worker(self) -> Worker:
         return Worker(self._database, self._handlers, self.settings, self._clock, self._context)
@@ -187,6 +199,7 @@ class Recollect:
         """Stop the workers and close the database. What was written stays written; closing again does nothing."""
         if not self._closed:
             self.stop_workers()
+            self._changes.finish()
             self._closed = True
             self._database.close()
 
@@ -197,3 +210,23 @@ class Recollect:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _checked_kinds(kinds: object) -> frozenset[str]:
+    known = get_args(ChangeKind)
+    hint = f"Pass a list of some of these: {', '.join(known)}."
+    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
+        raise InvalidInput(f"kinds is {kinds!r}.", hint=hint)
+    wanted = list(kinds)
+    unknown = [kind for kind in wanted if kind not in known]
+    if unknown:
+        raise InvalidInput(f"Unknown kinds {unknown!r}.", hint=hint)
+    return frozenset(wanted)
+
+
+def _checked_seconds(timeout: object) -> float:
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 <= timeout <= threading.TIMEOUT_MAX:
+        raise InvalidInput(
+            f"timeout is {timeout!r}.", hint="It is a number of seconds, or None to wait as long as it takes."
+        )
+    return timeout

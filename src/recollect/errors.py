@@ -34,7 +34,7 @@ class RecollectError(Exception):
     """Something Recollect was asked to do could not be done."""
 
     status: ClassVar[int] = 500
-    default_hint: ClassVar[str] = ""
+    default_hint: ClassVar[str] = "The message says what was wrong; nothing was changed."
 
     def __init__(self, message: str | None = None, *, hint: str | None = None) -> None:
         self.message = message if message is not None else (type(self).__doc__ or "").strip()
@@ -60,6 +60,7 @@ class InvalidInput(RecollectError, ValueError):
     """The request is malformed."""
 
     status = 400
+    default_hint = "Mend the call as the message says; to repeat it as it is does not help."
 
 
 class InvalidUrl(InvalidInput):
@@ -82,6 +83,7 @@ class Forbidden(RecollectError):
     """The scope lacks a capability."""
 
     status = 403
+    default_hint = "Let the host make a context that has the capability."
 
 
 class NotFound(RecollectError):
@@ -100,6 +102,7 @@ class Conflict(RecollectError):
     """The state of things does not allow this."""
 
     status = 409
+    default_hint = "Look at the present state first; nothing was changed."
 
 
 class ConversationClosed(Conflict):
@@ -134,9 +137,11 @@ class LimitExceeded(RecollectError):
     """A size or a count is over its limit."""
 
     status = 422
+    default_hint = "Give less at a time, or keep the large part elsewhere and give its address."
 
-    def __init__(self, what: str, *, limit: int, given: int, unit: str) -> None:
-        super().__init__(f"{what} is limited to {limit:,} {unit}; {given:,} were given.")
+    def __init__(self, what: str, *, limit: int, given: int, unit: str, at_least: bool = False) -> None:
+        number = f"at least {given:,}" if at_least else f"{given:,}"
+        super().__init__(f"{what} is limited to {limit:,} {unit}; {number} were given.")
         self.limit = limit
         self.given = given
 
@@ -191,8 +196,10 @@ class NotADatabase(StoreError):
 class SchemaTooNew(StoreError):
     """The database was made by a newer version of Recollect."""
 
-    default_hint = "Upgrade Recollect: pip install --upgrade recollect."
+    default_hint = "Upgrade Recollect to the version that made it, or a newer one."
 
 
 class ExtensionMissing(StoreError):
     """Something that PostgreSQL support needs is not installed."""
+
+    default_hint = "Install what the message names, and open again."

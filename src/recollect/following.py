@@ -28,6 +28,7 @@ class Following:
         self._database = database
         self._cursor = after or 0
         self._patience = float("inf") if wait is True else float(wait)
+        self.waits = self._patience > 0
         self._quiet_since = time.monotonic()
         self.ended = False
         self.waiting = False
@@ -40,7 +41,8 @@ class Following:
         if settled:
             self._cursor = settled[-1][0]
             self._quiet_since = time.monotonic()
-        elif not rows:
+        else:
+            # Also when a gap holds it up: the next follower goes on from the same cursor.
             self.ended = time.monotonic() - self._quiet_since >= self._patience
         return [ledger.change_from_row(row) for row in settled]
 

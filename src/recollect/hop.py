@@ -7,7 +7,7 @@ import contextvars
 import functools
 import inspect
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
 from recollect.errors import EngineClosed
@@ -23,24 +23,48 @@ class Hop:
     """Runs blocking calls in threads of its own, so that they wait for nobody else's in the loop's default pool."""
 
     def __init__(self) -> None:
-        self._closed = False
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="recollect-async")
+        self.closed = False
+        self._threads = _threads(_THREADS)
+        self._apart: dict[ThreadPoolExecutor, Future[Any]] = {}
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
-        leave_to_parent(self._threads)
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="recollect-async")
+        leave_to_parent(self._threads, self._apart)
+        self._threads = _threads(_THREADS)
+        self._apart = {}
 
     async def __call__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        if self._closed:
+        return await asyncio.wrap_future(self._submit(self._threads, function, *args, **kwargs))
+
+    async def apart(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a call that waits for other calls, such as those of a handler, in a thread that is none of theirs."""
+        # Those whose callers were cancelled, and that have ended since.
+        self._apart = {threads: call for threads, call in self._apart.items() if not call.done()}
+        threads = _threads(1)
+        call = self._submit(threads, function, *args, **kwargs)
+        self._apart[threads] = call
+        try:
+            return await asyncio.wrap_future(call)
+        finally:
+            # The thread ends with the call. That may still be under way if the caller was cancelled.
+            threads.shutdown(wait=call.done())
+
+    def _submit(
+        self, threads: ThreadPoolExecutor, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> Future[T]:
+        if self.closed:
             raise EngineClosed
-        call = functools.partial(contextvars.copy_context().run, function, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        return threads.submit(contextvars.copy_context().run, functools.partial(function, *args, **kwargs))
 
     async def close(self) -> None:
         """Let what is under way come to its end; the loop goes on meanwhile, since it may be needed for that."""
-        self._closed = True
-        await asyncio.to_thread(self._threads.shutdown)
+        self.closed = True
+        for threads in (*self._apart, self._threads):
+            await asyncio.to_thread(threads.shutdown)
+
+
+def _threads(most: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(most, thread_name_prefix="recollect-async")
 
 
 def twin_of(service: type) -> type:

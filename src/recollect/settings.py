@@ -12,10 +12,16 @@ from recollect.errors import InvalidInput, InvalidUrl
 
 Durability = Literal["full", "normal"]
 
+_MOST_SECONDS = 365 * 24 * 3600
+_MOST = {"pool_size": 1000, "job_attempts": 100}
+
 
 @dataclass(frozen=True)
 class Settings:
-    """How an engine works. Each can be given to `open()` or as `RECOLLECT_<NAME>` in the environment."""
+    """How an engine works. Each can be given to `open()` or as `RECOLLECT_<NAME>` in the environment.
+
+    Seconds are more than 0 and at most 365 days.
+    """
 
     url: str = field(default="", repr=False)
     """Where the memory is kept; empty means the file in the home folder. Not shown in logs: it may hold a password."""
@@ -26,11 +32,11 @@ class Settings:
     connect_timeout_seconds: float = 10.0
     """How long to wait for a PostgreSQL server, and for a free connection to it."""
     pool_size: int = 16
-    """How many PostgreSQL connections one engine may hold."""
+    """How many PostgreSQL connections one engine may hold: 1 to 1,000."""
     job_lease_seconds: float = 30.0
     """How long a job belongs to a worker that has stopped to give signs of life."""
     job_attempts: int = 5
-    """How often a job is tried before it is put aside as dead."""
+    """How often a job is tried before it is put aside as dead: 1 to 100."""
     job_retry_seconds: float = 1.0
     """How long to wait before the second attempt; doubled with each further one."""
     job_retry_cap_seconds: float = 300.0
@@ -43,8 +49,14 @@ class Settings:
             raise InvalidInput(f"durability is {self.durability!r}.", hint="It is 'full' or 'normal'.")
         for each in fields(self):
             value = getattr(self, each.name)
-            if isinstance(value, int | float) and not value > 0:
-                raise InvalidInput(f"{each.name} is {value!r}.", hint="It must be greater than zero.")
+            if each.name in _MOST:
+                fits = type(value) is int and 1 <= value <= _MOST[each.name]
+            elif each.name.endswith("_seconds"):
+                fits = type(value) in (int, float) and 0 < value <= _MOST_SECONDS
+            else:
+                continue
+            if not fits:
+                raise _out_of_bounds(each.name, each.name, value)
 
 
 def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | None = None) -> Settings:
@@ -60,21 +72,38 @@ def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | 
     for name, kind in kinds.items():
         variable = f"RECOLLECT_{name.upper()}"
         if given.get(name) is not None:
-            values[name] = _number(name, given[name], kind)
+            values[name] = _number(name, name, given[name], kind)
         elif environment.get(variable):
-            values[name] = _number(variable, environment[variable], kind)
+            values[name] = _number(variable, name, environment[variable], kind)
     settings = Settings(**values)  # type: ignore[arg-type]  # the names and kinds were checked above
     return settings if settings.url else Settings(**{**values, "url": _home_url()})  # type: ignore[arg-type]
 
 
-def _number(name: str, value: object, kind: object) -> object:
+def _number(given_as: str, name: str, value: object, kind: object) -> object:
+    """The value as the number it has to be; a text is read, since the environment knows nothing else."""
     if kind not in (int, float):
         return value
     try:
-        return int(value) if kind is int else float(value)  # type: ignore[call-overload, arg-type]
+        number = int(value) if kind is int else float(value)  # type: ignore[call-overload, arg-type]
+        # int() would make 2 of 2.9 without a word.
+        if isinstance(value, bool) or (kind is int and not isinstance(value, str) and number != value):
+            raise ValueError
     except (TypeError, ValueError, OverflowError):
-        example = "16" if kind is int else "2.5"
-        raise InvalidInput(f"{name} is {value!r}, which is not a number.", hint=f"Write it like {example}.") from None
+        raise _out_of_bounds(given_as, name, value) from None
+    return number
+
+
+def _out_of_bounds(given_as: str, name: str, value: object) -> InvalidInput:
+    bounds, example = (
+        (f"a whole number from 1 to {_MOST[name]:,}", "16")
+        if name in _MOST
+        else (f"a number of seconds above 0 and not above {_MOST_SECONDS:,} (365 days)", "2.5")
+    )
+    try:
+        shown = repr(value)
+    except ValueError:  # Python refuses to write a number of thousands of digits
+        shown = "far too large"
+    return InvalidInput(f"{given_as} is {shown}, and must be {bounds}.", hint=f"Write it like {example}.")
 
 
 def _home_url() -> str:

@@ -6,10 +6,11 @@ import queue
 import threading
 from typing import Any
 
+import psycopg
 import pytest
 
 import recollect
-from recollect.store import conversations
+from recollect.store import conversations, ledger
 from recollect.store.conversations import NewConversation
 from recollect.store.database import Transaction
 
@@ -145,3 +146,51 @@ def test_a_cursor_or_a_wait_that_is_none_is_refused(engine: recollect.Recollect)
     for wait in wrong_waits:
         with pytest.raises(recollect.InvalidInput, match="wait"):
             engine.follow(wait=wait)
+
+
+def test_a_closed_engine_cannot_be_followed(database_url: str) -> None:
+    engine = recollect.open(database_url)
+    append_some(engine.context(tenant_id="acme", app_id="support", user_id="ada"))
+    begun = engine.follow()
+    next(begun)
+    engine.close()
+    for wait in (False, True, 0.1):
+        with pytest.raises(recollect.EngineClosed):
+            engine.follow(wait=wait)
+    # What it has read is given out, but that is not all there may be.
+    with pytest.raises(recollect.EngineClosed):
+        list(begun)
+
+
+def test_a_kind_that_a_later_version_has_written_is_followed_too(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    id = ctx.conversations.create_conversation("n").id
+
+    def record(run: Transaction) -> None:
+        ledger.record(
+            run, ctx.scope, event_id="evt_later", kind="conversation.reopened", at=0, conversation_id=id, data="{}"
+        )
+
+    engine.register_job("later", lambda run: recollect.Effect(record))
+    ctx.jobs.enqueue("later")
+    told: list[str] = []
+    engine.subscribe(lambda change: told.append(change.kind))
+    assert engine.work().succeeded == 1
+    assert [change.kind for change in engine.follow()] == ["conversation.created", "conversation.reopened"]
+    assert told == ["conversation.reopened"]
+
+
+def test_an_impatient_follower_ends_at_a_gap_that_stays_open(postgres_url: str) -> None:
+    with recollect.open(postgres_url) as engine, psycopg.connect(postgres_url) as foreign:
+        ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        first = append_some(ctx, 1)
+        # Somebody takes a place in the ledger, and holds it.
+        foreign.execute("LOCK TABLE recollect.events IN ROW EXCLUSIVE MODE")
+        foreign.execute("SELECT nextval(pg_get_serial_sequence('recollect.events', 'position'))")
+        second = append_some(ctx, 1)
+        changes = list(engine.follow())
+        assert [change.event_id for change in changes][1:] == first
+        assert list(engine.follow(changes[-1].cursor, wait=0.01)) == []
+        foreign.rollback()
+        assert [change.event_id for change in engine.follow(changes[-1].cursor)][1:] == second

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -101,6 +102,11 @@ def test_an_unknown_kind_and_a_subscriber_that_cannot_be_called_are_refused(engi
     unknown: list[Any] = ["conversation.reopened"]
     with pytest.raises(recollect.InvalidInput, match=r"conversation\.reopened"):
         engine.subscribe(print, kinds=unknown)
+    wrong: list[Any] = [5, [1, "a"], [[]], "message.appended", b"message.appended"]
+    for kinds in wrong:
+        with pytest.raises(recollect.InvalidInput, match="kinds") as refusal:
+            engine.subscribe(print, kinds=kinds)
+        assert "conversation.closed" in refusal.value.hint
     not_callable: Any = "print"
     with pytest.raises(recollect.InvalidInput, match="callable"):
         engine.subscribe(not_callable)
@@ -121,6 +127,97 @@ def test_a_subscriber_that_fails_harms_neither_the_write_nor_the_others(
     assert len(told) == 4
     assert [message.text for message in ctx.conversations.get_messages(id)] == ["Hello", "Hi"]
     assert [record.name for record in caplog.records] == ["recollect.changes"] * 4
+
+
+def test_a_subscriber_that_wants_to_end_the_program_harms_nobody_either(
+    engine: recollect.Recollect, ctx: recollect.Context, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[recollect.Change] = []
+
+    def end(change: recollect.Change) -> None:
+        raise SystemExit(1)
+
+    engine.subscribe(end)
+    engine.subscribe(told.append)
+    hold_a_conversation(ctx)
+    assert told == list(engine.follow())
+    assert [record.name for record in caplog.records] == ["recollect.changes"] * 4
+
+
+def test_after_an_interrupt_the_next_delivery_goes_on(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    told: list[recollect.Change] = []
+    interrupted: list[recollect.Change] = []
+
+    def interrupt_once(change: recollect.Change) -> None:
+        interrupted.append(change)
+        if len(interrupted) == 2:
+            raise KeyboardInterrupt
+
+    engine.subscribe(interrupt_once)
+    engine.subscribe(told.append)
+    id = ctx.conversations.create_conversation("n").id
+    with pytest.raises(KeyboardInterrupt):
+        ctx.conversations.append_turn(id, user_content="Hello", assistant={"content": "Hi"})
+    assert len(told) == 1
+    ctx.conversations.close_conversation(id)
+    assert told == interrupted == list(engine.follow())
+
+
+def test_a_slow_subscriber_holds_up_no_writer_for_long_and_is_told_all_in_order(sqlite_url: str) -> None:
+    told: list[recollect.Change] = []
+    tellers: set[str] = set()
+    telling = threading.Lock()
+    enough, hurry = threading.Event(), threading.Event()
+
+    with recollect.open(sqlite_url) as engine:
+        ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+
+        def dawdle(change: recollect.Change) -> None:
+            # There is one teller at a time.
+            assert telling.acquire(blocking=False)
+            told.append(change)
+            tellers.add(threading.current_thread().name)
+            hurry.wait(0.15)
+            telling.release()
+
+        engine.subscribe(dawdle)
+
+        def write() -> None:
+            while not enough.is_set():
+                ctx.conversations.create_conversation("n")
+
+        # Without end, one of them would have to tell for as long as the other writes.
+        with ThreadPoolExecutor(2) as pool:
+            writers = [pool.submit(write) for _ in range(2)]
+            try:
+                while len(told) < 6:
+                    assert not any(writer.done() for writer in writers)
+                    time.sleep(0.01)
+                assert "recollect-changes" in tellers
+                enough.set()
+                for writer in writers:
+                    # They come to their end although much still waits.
+                    writer.result(timeout=5)
+                everything = list(engine.follow())
+                assert len(told) < len(everything)
+            finally:
+                enough.set()
+                hurry.set()
+    # Closing waits until the rest is told.
+    assert told == everything
+    assert "recollect-changes" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_one_writer_alone_tells_a_slow_subscriber_itself(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    tellers: list[threading.Thread] = []
+
+    def dawdle(change: recollect.Change) -> None:
+        tellers.append(threading.current_thread())
+        time.sleep(0.15)
+
+    engine.subscribe(dawdle)
+    hold_a_conversation(ctx)
+    assert tellers == [threading.current_thread()] * 4
 
 
 def test_a_subscriber_may_write_and_its_changes_come_after_the_present_one(

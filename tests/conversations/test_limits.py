@@ -106,7 +106,9 @@ def test_a_message_may_have_a_mebibyte_and_not_one_byte_more(
     ctx.conversations.append_user_message(conversation.id, fits)
     assert ctx.conversations.get_messages(conversation.id)[0].text == fits
     with unchanged():
-        with pytest.raises(recollect.LimitExceeded, match="content is limited to 1,048,576 bytes") as refusal:
+        with pytest.raises(
+            recollect.LimitExceeded, match=r"^content \(written as JSON\) is limited to 1,048,576 bytes"
+        ) as refusal:
             ctx.conversations.append_user_message(conversation.id, fits + "x")
         assert (refusal.value.limit, refusal.value.given) == (MESSAGE_LIMIT, MESSAGE_LIMIT + 1)
         assert refusal.value.status == 422
@@ -138,7 +140,10 @@ def test_metadata_may_have_64_kibibytes_and_not_one_byte_more(ctx: recollect.Con
     read = ctx.conversations.get_conversation(conversation.id)
     assert read is not None
     assert read.metadata == fits
-    with unchanged(), pytest.raises(recollect.LimitExceeded, match="metadata is limited to 65,536 bytes"):
+    with (
+        unchanged(),
+        pytest.raises(recollect.LimitExceeded, match=r"^metadata \(written as JSON\) is limited to 65,536 bytes"),
+    ):
         ctx.conversations.create_conversation("n", metadata={"k": fits["k"] + "x"})
 
 
@@ -219,3 +224,28 @@ def test_titles_and_labels_have_their_limits(
             for wrong in ("", "  ", 5, ["x"]):
                 with pytest.raises(recollect.InvalidInput, match=name):
                     take(wrong)
+
+
+def test_a_value_that_unfolds_without_end_is_refused_at_once(
+    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+) -> None:
+    # Each level holds the one below twice: to visit all of them would take longer than anybody waits.
+    bottoms: list[Any] = ["x", []]
+    for folded in bottoms:
+        for _ in range(60):
+            folded = [folded, folded]
+        block = {"type": "tool_use", "id": "1", "name": "n", "arguments": {"a": folded}}
+        with unchanged():
+            with pytest.raises(recollect.LimitExceeded, match=r"^metadata \(written as JSON\) .* at least"):
+                ctx.conversations.create_conversation("n", metadata={"a": folded})
+            with pytest.raises(recollect.LimitExceeded, match=r"^content \(written as JSON\) .* at least"):
+                ctx.conversations.append_assistant_turn(conversation.id, [block])
+            with pytest.raises(recollect.LimitExceeded, match=r"^payload \(written as JSON\) .* at least"):
+                ctx.jobs.enqueue("unfold", {"a": folded})
+
+
+def test_a_text_that_is_held_many_times_is_measured_before_it_is_read_many_times(
+    ctx: recollect.Context, unchanged: Unchanged
+) -> None:
+    with unchanged(), pytest.raises(recollect.LimitExceeded, match="metadata"):
+        ctx.conversations.create_conversation("n", metadata={"a": ["x" * 60_000] * 10_000_000})

@@ -11,6 +11,7 @@ import pytest
 import recollect
 from recollect import JobRun, WorkReport
 from recollect.clock import to_iso, to_micros
+from recollect.store.database import Transaction
 from tests.clock import SettableClock
 from tests.jobs.test_queue import looked_up
 
@@ -149,6 +150,75 @@ def test_a_result_that_is_not_json_fails_the_attempt(
         assert "result" in dead.error
 
 
+def test_a_result_over_the_limit_of_payloads_fails_the_attempt(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    most = 1024 * 1024 - 2  # with its two quotes
+    engine.register_job("long", lambda run: "x" * run.job.payload["length"])
+    job = ctx.jobs.enqueue("long", {"length": most})
+    assert engine.work() == WorkReport(succeeded=1)
+    assert looked_up(ctx, job).result == "x" * most
+    job = ctx.jobs.enqueue("long", {"length": most + 1}, max_attempts=1)
+    assert engine.work() == WorkReport(dead=1)
+    assert "1,048,576 bytes" in (looked_up(ctx, job).error or "")
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"),
+    [
+        (SystemExit(3), "SystemExit: 3"),
+        (GeneratorExit(), "GeneratorExit: "),
+        (Speechless(), "Speechless"),
+        # Whose lease it speaks of is not known: the job's own is in order.
+        (recollect.LeaseLost("mine", hint=""), "LeaseLost: mine"),
+    ],
+)
+def test_whatever_a_handler_raises_is_a_failed_attempt(
+    engine: recollect.Recollect, ctx: recollect.Context, error: BaseException, kept: str
+) -> None:
+    def fail_with(run: JobRun) -> None:
+        raise error
+
+    engine.register_job("bad", fail_with)
+    job = ctx.jobs.enqueue("bad", max_attempts=1)
+    assert engine.work() == WorkReport(dead=1)
+    assert looked_up(ctx, job).error == kept
+
+
+def test_a_lost_lease_that_an_effect_speaks_of_is_a_failed_attempt(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    def lose(run: Transaction) -> None:
+        raise recollect.LeaseLost("mine", hint="")
+
+    engine.register_job("bad", lambda run: recollect.Effect(lose))
+    job = ctx.jobs.enqueue("bad", max_attempts=1)
+    assert engine.work() == WorkReport(dead=1)
+    assert looked_up(ctx, job).error == "LeaseLost: mine"
+
+
+def test_an_interrupt_ends_the_work_and_leaves_the_job_to_its_lease(
+    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+) -> None:
+    def interrupt_once(run: JobRun) -> str:
+        if run.job.attempts == 1:
+            raise KeyboardInterrupt
+        return "done"
+
+    engine.register_job("long", interrupt_once)
+    job = ctx.jobs.enqueue("long")
+    with pytest.raises(KeyboardInterrupt):
+        engine.work()
+    assert looked_up(ctx, job).status == "running"
+    clock.advance(engine.settings.job_lease_seconds + 1)
+    assert engine.work() == WorkReport(succeeded=1)
+
+
 def test_an_error_is_kept_whatever_it_says(engine: recollect.Recollect, ctx: recollect.Context) -> None:
     def fail_with(run: JobRun) -> None:
         raise ValueError(texts[run.job.payload["number"]])
@@ -202,3 +272,12 @@ def test_a_closed_engine_does_no_work(database_url: str) -> None:
         engine.work()
     with pytest.raises(recollect.EngineClosed):
         engine.start_workers()
+
+
+def test_a_closed_engine_says_so_even_when_it_knows_no_kind(database_url: str) -> None:
+    engine = recollect.open(database_url)
+    engine.close()
+    with pytest.raises(recollect.EngineClosed):
+        engine.work()
+    with pytest.raises(recollect.EngineClosed):
+        engine.register_job("good", lambda run: None)

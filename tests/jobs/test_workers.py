@@ -11,6 +11,7 @@ import pytest
 
 import recollect
 from recollect import JobRun
+from recollect.clock import system_clock
 
 PATIENCE = 30
 WHO: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
@@ -39,7 +40,8 @@ class Gate:
 
 
 def workers_alive() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("recollect-")]
+    names = ("recollect-worker", "recollect-heartbeat")
+    return [thread for thread in threading.enumerate() if thread.name in names]
 
 
 def statuses(ctx: recollect.Context) -> Counter[str]:
@@ -104,6 +106,44 @@ def test_a_worker_goes_on_after_a_job_has_failed(engine: recollect.Recollect, ct
     assert statuses(ctx) == {"dead": 1, "succeeded": 1}
 
 
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt()])
+def test_a_worker_goes_on_after_a_handler_wanted_to_end_the_program(
+    engine: recollect.Recollect, ctx: recollect.Context, error: BaseException
+) -> None:
+    raised, done = threading.Event(), threading.Event()
+
+    def end(run: JobRun) -> None:
+        raised.set()
+        raise error
+
+    engine.register_job("bad", end)
+    engine.register_job("good", lambda run: done.set())
+    engine.start_workers()
+    ctx.jobs.enqueue("bad", max_attempts=1)
+    assert raised.wait(PATIENCE)
+    ctx.jobs.enqueue("good")
+    assert done.wait(PATIENCE)
+
+
+def test_a_worker_goes_on_after_trouble_of_any_kind(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    stumbled = threading.Event()
+
+    def clock() -> int:
+        if threading.current_thread().name == "recollect-worker" and not stumbled.is_set():
+            stumbled.set()
+            raise OSError("there is no time")
+        return system_clock()
+
+    done = threading.Event()
+    with recollect.open(database_url, clock=clock) as engine:
+        engine.register_job("note", lambda run: done.set())
+        engine.start_workers()
+        assert stumbled.wait(PATIENCE)
+        engine.context(**WHO).jobs.enqueue("note")
+        assert done.wait(PATIENCE)
+    assert "there is no time" in caplog.text
+
+
 def test_stopping_lets_the_job_at_hand_finish_and_begins_no_other(
     engine: recollect.Recollect, ctx: recollect.Context
 ) -> None:
@@ -141,6 +181,91 @@ def test_stopping_says_when_a_worker_was_still_busy(engine: recollect.Recollect,
     found = ctx.jobs.get_job(job.id)
     assert found is not None
     assert found.status == "succeeded"
+
+
+def test_a_busy_worker_is_not_forgotten_by_whom_it_kept_waiting(database_url: str) -> None:
+    gate = Gate()
+    engine = recollect.open(database_url)
+    engine.register_job("gate", gate)
+    job = engine.context(**WHO).jobs.enqueue("gate")
+    engine.start_workers()
+    assert gate.reached.wait(PATIENCE)
+    assert engine.stop_workers(timeout=0.01) is False
+    assert engine.stop_workers(timeout=0.01) is False
+    closing = threading.Thread(target=engine.close)
+    closing.start()
+    closing.join(0.1)
+    assert closing.is_alive()
+    gate.open.set()
+    closing.join(PATIENCE)
+    with recollect.open(database_url) as again:
+        found = again.context(**WHO).jobs.get_job(job.id)
+        assert found is not None
+        assert found.status == "succeeded"
+
+
+def test_a_handler_may_stop_the_workers_it_is_run_by(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    together = threading.Barrier(2)
+
+    def stop(run: JobRun) -> bool:
+        together.wait(PATIENCE)
+        return engine.stop_workers()
+
+    engine.register_job("stop", stop)
+    jobs = [ctx.jobs.enqueue("stop") for _ in range(2)]
+    engine.start_workers(2)
+    for thread in workers_alive():
+        thread.join(PATIENCE)
+    assert workers_alive() == []
+    assert [job.result for job in ctx.jobs.list_jobs(status="succeeded")] == [False] * len(jobs)
+    # Those that are started afterwards heed their own sign.
+    done = threading.Event()
+    engine.register_job("note", lambda run: done.set())
+    engine.start_workers()
+    ctx.jobs.enqueue("note")
+    assert done.wait(PATIENCE)
+    assert engine.stop_workers()
+
+
+def test_a_handler_may_close_the_engine_it_is_run_by(database_url: str) -> None:
+    closed: list[bool] = []
+    engine = recollect.open(database_url)
+
+    def close(run: JobRun) -> None:
+        engine.close()
+        closed.append(True)
+
+    engine.register_job("close", close)
+    engine.context(**WHO).jobs.enqueue("close")
+    engine.start_workers()
+    for thread in workers_alive():
+        thread.join(PATIENCE)
+    assert workers_alive() == []
+    assert closed == [True]
+    with pytest.raises(recollect.EngineClosed):
+        engine.last_cursor()
+
+
+def test_a_timeout_that_is_none_is_refused_and_stops_nobody(
+    engine: recollect.Recollect, ctx: recollect.Context
+) -> None:
+    engine.start_workers()
+    wrong: list[Any] = ["1", True, -1, float("nan"), float("inf")]
+    for timeout in wrong:
+        with pytest.raises(recollect.InvalidInput, match="timeout") as refusal:
+            engine.stop_workers(timeout)
+        assert refusal.value.hint
+    done = threading.Event()
+    engine.register_job("note", lambda run: done.set())
+    ctx.jobs.enqueue("note")
+    assert done.wait(PATIENCE)
+
+
+def test_workers_stop_at_once_however_seldom_they_look(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    for _ in range(50):
+        engine.start_workers(2)
+        ctx.jobs.enqueue("unknown")
+        assert engine.stop_workers(PATIENCE)
 
 
 def test_closing_lets_the_job_at_hand_finish(database_url: str) -> None:

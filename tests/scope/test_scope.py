@@ -229,7 +229,7 @@ def test_a_scope_can_do_nothing_special_unless_it_was_said() -> None:
         scope(capabilities=[capability]).require(capability)
 
 
-@pytest.mark.parametrize("capabilities", [{"root"}, {"admin", "root"}, ["Admin"], [""], "admin", "root"], ids=repr)
+@pytest.mark.parametrize("capabilities", [["root"], ["admin", "root"], ["Admin"], [""], "admin", "root"], ids=repr)
 def test_an_unknown_capability_is_refused(capabilities: Any) -> None:
     with (
         recollect.open("sqlite:///:memory:") as engine,

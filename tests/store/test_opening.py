@@ -129,6 +129,17 @@ def test_missing_folders_are_made_for_the_owner_alone(here: Path) -> None:
     assert stat.S_IMODE((here / "deep" / "down").stat().st_mode) == 0o700
 
 
+def test_a_new_file_is_for_the_owner_alone_and_so_is_what_lies_beside_it(here: Path) -> None:
+    before = os.umask(0)
+    try:
+        with recollect.open("sqlite:///memory.db") as engine:
+            remember(engine)
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in here.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == {"memory.db": 0o600, "memory.db-wal": 0o600, "memory.db-shm": 0o600}
+
+
 def test_by_default_memory_is_kept_in_the_home_folder_for_the_owner_alone(here: Path, tmp_path: Path) -> None:
     with recollect.open() as engine:
         remember(engine)
@@ -168,6 +179,11 @@ def test_both_spellings_of_postgresql_lead_to_the_server(postgres_url: str) -> N
         "sqlite:///memory.db#part",
         "sqlite:///a\x00b.db",
         "sqlite:///half\ud800.db",
+        "sqlite:///\x01memory.db",
+        "sqlite:///memory.db\n",
+        "sqlite:///memory\x85.db",
+        "sqlite:///:memory: ",
+        "sqlite:/// :memory:",
         "sqlite:///~nobody-of-that-name/memory.db",
         "SQLITE:///memory.db",
         " sqlite:///memory.db",
@@ -196,6 +212,18 @@ def test_two_slashes_are_explained(here: Path) -> None:
 def test_a_bare_path_is_answered_with_the_address_that_was_meant(path: str, here: Path) -> None:
     assert f"Did you mean sqlite:///{path}?" in refused(path, recollect.InvalidUrl).hint
     assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "meant"),
+    [
+        ("file:memory.db", "sqlite:///memory.db"),
+        ("file:/var/lib/memory.db", "sqlite:////var/lib/memory.db"),
+        ("file:///var/lib/memory.db", "sqlite:////var/lib/memory.db"),
+    ],
+)
+def test_an_address_as_sqlite_writes_it_is_answered_with_ours(url: str, meant: str, here: Path) -> None:
+    assert f"Did you mean {meant}?" in refused(url, recollect.InvalidUrl).hint
 
 
 @pytest.mark.parametrize(
@@ -360,7 +388,9 @@ def test_without_the_driver_sqlite_works_and_postgresql_says_what_to_install() -
         [sys.executable, "-c", WITHOUT_THE_DRIVER], capture_output=True, text=True, check=True, timeout=60
     ).stdout
     assert answer.startswith("500 PostgreSQL needs the driver psycopg")
-    assert "pip install 'recollect[postgres]'" in answer
+    assert "Install Recollect with its extra 'postgres', or psycopg[binary,pool] itself." in answer
+    # The name belongs to somebody else on the public index.
+    assert "pip install" not in answer
 
 
 def test_a_failed_opening_leaves_no_connection_behind(postgres_url: str, postgres_server: PostgresServer) -> None:
@@ -598,7 +628,7 @@ def test_a_database_of_a_newer_version_is_refused_and_left_as_it_is(empty_url: s
     assert error.status == 500
     assert "9999" in error.message
     assert str(NEWEST) in error.message
-    assert "Upgrade" in error.hint
+    assert error.hint == "Upgrade Recollect to the version that made it, or a newer one."
     execute(empty_url, f"DELETE FROM {prefix}recollect_schema WHERE version = 9999")
     with recollect.open(empty_url) as engine:
         assert titles(engine) == ["Kept"]
@@ -626,7 +656,7 @@ def fill_up(engine: recollect.Recollect) -> int:
 
 def test_a_full_database_says_so_keeps_what_it_has_and_goes_on_when_there_is_room(sqlite_url: str) -> None:
     with recollect.open(sqlite_url) as engine:
-        writer: apsw.Connection = engine._database._writer  # type: ignore[attr-defined]
+        writer: apsw.Connection = engine._database._writer.own_connection()  # type: ignore[attr-defined]
         writer.execute("PRAGMA max_page_count = 60").fetchall()
         written = fill_up(engine)
         assert written > 0
@@ -687,7 +717,7 @@ def test_what_was_written_is_on_disk_unless_asked_otherwise(
     settings: dict[str, Any], level: int, sqlite_url: str
 ) -> None:
     with recollect.open(sqlite_url, **settings) as engine:
-        writer: apsw.Connection = engine._database._writer  # type: ignore[attr-defined]
+        writer: apsw.Connection = engine._database._writer.own_connection()  # type: ignore[attr-defined]
         assert writer.execute("PRAGMA synchronous").fetchall() == [(level,)]
         assert writer.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
         assert writer.execute("PRAGMA secure_delete").fetchall() == [(1,)]
@@ -714,6 +744,8 @@ def test_a_server_commits_to_disk_unless_asked_otherwise(
         ("RECOLLECT_POOL_SIZE", "-1"),
         ("RECOLLECT_BUSY_TIMEOUT_SECONDS", "soon"),
         ("RECOLLECT_BUSY_TIMEOUT_SECONDS", "nan"),
+        ("RECOLLECT_BUSY_TIMEOUT_SECONDS", "inf"),
+        ("RECOLLECT_JOB_ATTEMPTS", "101"),
         ("RECOLLECT_DURABILITY", "mostly"),
     ],
 )
@@ -730,13 +762,55 @@ def test_a_wrong_setting_in_the_environment_is_named(
 
 @pytest.mark.parametrize(
     "settings",
-    [{"pool_size": "many"}, {"pool_size": 0}, {"pool_size": float("inf")}, {"durability": 1}, {"no_such_setting": 1}],
+    [{"pool_size": "many"}, {"pool_size": []}, {"durability": 1}, {"no_such_setting": 1}],
 )
 def test_a_wrong_setting_of_the_caller_is_named(settings: dict[str, Any], here: Path) -> None:
     error = refused("sqlite:///memory.db", recollect.InvalidInput, **settings)
     assert error.status == 400
     assert next(iter(settings)) in error.message
     assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "bounds"),
+    [
+        ("pool_size", [0, -1, 1001, 2.9, float("inf"), float("nan"), True, 10**5000], "from 1 to 1,000"),
+        ("job_attempts", [0, 101, 1.5, 10**5000], "from 1 to 100"),
+        *(
+            (
+                name,
+                [0, -1.0, 31_536_001, float("inf"), float("nan"), True, 10**5000],
+                "above 0 and not above 31,536,000",
+            )
+            for name in (
+                "busy_timeout_seconds",
+                "connect_timeout_seconds",
+                "job_lease_seconds",
+                "job_retry_seconds",
+                "job_retry_cap_seconds",
+                "worker_poll_seconds",
+            )
+        ),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_a_setting_beyond_its_bounds_is_refused_with_them(name: str, wrong: list[Any], bounds: str, here: Path) -> None:
+    for value in wrong:
+        error = refused("sqlite:///memory.db", recollect.InvalidInput, **{name: value})
+        assert error.message.startswith(f"{name} is ")
+        assert bounds in error.message
+        with pytest.raises(recollect.InvalidInput, match=bounds):
+            recollect.Settings(**{name: value})
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "settings", [{"pool_size": 1000, "job_attempts": 100}, {"pool_size": 2.0}, {"worker_poll_seconds": 31_536_000}]
+)
+def test_a_setting_at_its_bounds_is_taken(settings: dict[str, Any], here: Path) -> None:
+    with recollect.open("sqlite:///memory.db", **settings) as engine:
+        for name, value in settings.items():
+            assert getattr(engine.settings, name) == value
 
 
 def test_settings_come_from_the_environment_and_the_caller_wins(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -749,7 +823,7 @@ def test_settings_come_from_the_environment_and_the_caller_wins(here: Path, monk
 
 
 def test_a_very_long_patience_is_possible(empty_url: str) -> None:
-    with recollect.open(empty_url, busy_timeout_seconds=float("inf")) as engine:
+    with recollect.open(empty_url, busy_timeout_seconds=365 * 24 * 3600) as engine:
         remember(engine)
         assert titles(engine) == ["Kept"]
 

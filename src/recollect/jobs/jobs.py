@@ -19,6 +19,7 @@ from recollect.store.database import Database
 from recollect.store.jobs import NewJob
 
 PAYLOAD_LIMIT = 1024 * 1024
+"""In bytes. A result has the same limit."""
 
 
 class Jobs:

@@ -9,11 +9,14 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from recollect.clock import Clock
 from recollect.errors import LeaseLost, RecollectError
+from recollect.jobs.bell import Bell
 from recollect.jobs.handlers import Effect, Handlers, JobRun
+from recollect.jobs.jobs import PAYLOAD_LIMIT
 from recollect.jobs.retry import seconds_until_retry
 from recollect.models.job import WorkReport
 from recollect.models.text import encode_json
@@ -30,6 +33,9 @@ _log = logging.getLogger("recollect.jobs")
 
 _ERROR_LIMIT = 4_000
 _NAP_AFTER_TROUBLE_SECONDS = 1.0
+
+at_work: ContextVar[threading.Thread | None] = ContextVar("at_work", default=None)
+"""The thread that waits for the handler this code is part of, also where the handler is a coroutine elsewhere."""
 
 
 class Worker:
@@ -73,17 +79,22 @@ class Worker:
     def seconds_between_beats(self) -> float:
         return self._settings.job_lease_seconds / 3
 
-    def run_until(self, stop: threading.Event, woken: threading.Event) -> None:
-        """Work until told to stop. Trouble with the database is logged and waited out."""
-        while not stop.is_set():
-            woken.clear()
+    def run_until(self, stop: threading.Event, bell: Bell) -> None:
+        """Work until told to stop. Trouble is logged and waited out: nobody else would hear of it in this thread."""
+        while True:
+            heard = bell.rung
+            if stop.is_set():
+                return
             try:
                 self.work(stop=stop)
             except RecollectError as error:
                 _log.warning("worker %s: %s", self._name, error)
                 stop.wait(_NAP_AFTER_TROUBLE_SECONDS)
+            except BaseException:
+                _log.exception("worker %s", self._name)
+                stop.wait(_NAP_AFTER_TROUBLE_SECONDS)
             else:
-                woken.wait(self._settings.worker_poll_seconds)
+                bell.wait(heard, self._settings.worker_poll_seconds)
 
     def _claim_next(self) -> Claim | None:
         for kind in self._handlers.kinds_in_turn():
@@ -101,17 +112,27 @@ class Worker:
         if job.attempts > job.max_attempts:
             return self._fail(claim, f"The worker died during each of {job.max_attempts} attempts.")
         try:
-            run = JobRun(job, self._context_of(claim.scope), lambda: self.is_ours(claim))
-            outcome = self._handlers.of(job.kind)(run)
+            outcome = self._handle(claim)
             self._database.write(claim.scope, _complete, claim, outcome, self._clock())
-        except LeaseLost as error:
-            _log.warning("job %s (%s): %s", job.id, job.kind, error.message)
-            return WorkReport(lost=1)
-        except Exception as error:
+            return WorkReport(succeeded=1)
+        except _Refused as refusal:
+            return self._lose(claim, refusal)
+        except KeyboardInterrupt:
+            # Somebody wants the program to end, not the job to fail: it is done again when its lease is over.
+            raise
+        except BaseException as error:
             # Only the kind of error is logged: its words may quote what a user said. They are kept with the job.
             _log.warning("job %s (%s) failed: %s", job.id, job.kind, type(error).__name__)
-            return self._fail(claim, f"{type(error).__name__}: {error}")
-        return WorkReport(succeeded=1)
+            words = _words(error)
+        return self._fail(claim, words)
+
+    def _handle(self, claim: Claim) -> Any:
+        run = JobRun(claim.job, self._context_of(claim.scope), lambda: self.is_ours(claim))
+        token = at_work.set(threading.current_thread())
+        try:
+            return self._handlers.of(claim.job.kind)(run)
+        finally:
+            at_work.reset(token)
 
     def _fail(self, claim: Claim, error: str) -> WorkReport:
         job, now = claim.job, self._clock()
@@ -123,16 +144,39 @@ class Worker:
         else:
             ending, report = Ending("dead", error=error), WorkReport(dead=1)
         try:
-            self._database.write(claim.scope, store.finish, claim, ending, now)
-        except LeaseLost:
-            return WorkReport(lost=1)
+            self._database.write(claim.scope, _finish, claim, ending, now)
+        except _Refused as refusal:
+            return self._lose(claim, refusal)
         return report
+
+    def _lose(self, claim: Claim, refusal: _Refused) -> WorkReport:
+        _log.warning("job %s (%s): %s", claim.job.id, claim.job.kind, refusal)
+        return WorkReport(lost=1)
+
+
+class _Refused(Exception):
+    """The end of the job could not be stored: the lease is lost. A LeaseLost of the handler's is its own failure."""
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        # An error that cannot even say what it is.
+        return type(error).__name__
 
 
 def _complete(run: Transaction, claim: Claim, outcome: Any, now: int) -> None:
     """The job's effect and its end, in one transaction: both, or neither."""
     result = outcome.work(run, *outcome.arguments) if isinstance(outcome, Effect) else outcome
-    store.finish(run, claim, Ending("succeeded", result=encode_json("result", result)), now)
+    _finish(run, claim, Ending("succeeded", result=encode_json("result", result, limit=PAYLOAD_LIMIT)), now)
+
+
+def _finish(run: Transaction, claim: Claim, ending: Ending, now: int) -> None:
+    try:
+        store.finish(run, claim, ending, now)
+    except LeaseLost as error:
+        raise _Refused(error.message) from error
 
 
 class _Heartbeat:
@@ -170,5 +214,5 @@ class _Heartbeat:
                 continue
             try:
                 self._worker.is_ours(claim)
-            except RecollectError as error:
-                _log.warning("job %s: no sign of life could be given: %s", claim.job.id, error.message)
+            except Exception as error:
+                _log.warning("job %s: no sign of life could be given: %s", claim.job.id, error)

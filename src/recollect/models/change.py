@@ -7,13 +7,15 @@ from typing import Any, Literal
 from recollect.models.value import Value
 
 ChangeKind = Literal["conversation.created", "conversation.closed", "message.appended"]
+"""The kinds that this version writes, and that one can subscribe to."""
 
 
 class Change(Value):
     """Something that was committed. `cursor` is its place in the ledger; follow on from there."""
 
     cursor: int
-    kind: ChangeKind
+    kind: str
+    """A `ChangeKind`, or one that a later version has written to the same database."""
     tenant_id: str
     app_id: str
     user_id: str

@@ -14,6 +14,8 @@ Json = Any
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _DEEPEST = 100
+# Where nothing else limits it. A list that holds itself twice, and so on, has more members than could ever be visited.
+_MOST_MEMBERS = 10_000_000
 
 
 def check_text(where: str, value: object, *, limit: int | None = None, blank: bool = True) -> str:
@@ -35,14 +37,21 @@ def check_text(where: str, value: object, *, limit: int | None = None, blank: bo
 
 def encode_json(where: str, value: Json, *, limit: int | None = None) -> str:
     """Write plain JSON data as compact text; a limit is in bytes of UTF-8."""
-    for path, leaf in _leaves(where, where, value, 0):
-        if isinstance(leaf, str):
-            check_text(path, leaf)
-        elif isinstance(leaf, float) and not math.isfinite(leaf):
-            raise InvalidInput(f"{path} is {leaf}, which JSON has no way to write.")
-        elif not isinstance(leaf, bool | int | float | None):
+    seen = 0
+    for path, member in _members(where, where, value, 0):
+        # Each member takes a byte at the least, and a text one for each character: what is too large is left at once.
+        seen += len(member) if limit is not None and isinstance(member, str) else 1
+        if limit is not None and seen > limit:
+            raise LimitExceeded(_as_json(where), limit=limit, given=seen, unit="bytes", at_least=True)
+        if seen > _MOST_MEMBERS and limit is None:
+            raise LimitExceeded(where, limit=_MOST_MEMBERS, given=seen, unit="members", at_least=True)
+        if isinstance(member, str):
+            check_text(path, member)
+        elif isinstance(member, float) and not math.isfinite(member):
+            raise InvalidInput(f"{path} is {member}, which JSON has no way to write.")
+        elif not isinstance(member, bool | int | float | dict | list | tuple | None):
             raise InvalidInput(
-                f"{path} is a {type(leaf).__name__}, which is not JSON.",
+                f"{path} is a {type(member).__name__}, which is not JSON.",
                 hint="Use texts, numbers, booleans, None, lists and dicts with text keys.",
             )
     try:
@@ -61,20 +70,25 @@ def check_size(where: str, encoded: str, limit: int) -> None:
     if len(encoded) * 4 > limit:
         size = len(encoded.encode())
         if size > limit:
-            raise LimitExceeded(where, limit=limit, given=size, unit="bytes")
+            raise LimitExceeded(_as_json(where), limit=limit, given=size, unit="bytes")
 
 
-def _leaves(root: str, path: str, value: Json, depth: int) -> Iterator[tuple[str, Json]]:
+def _as_json(where: str) -> str:
+    # A text with many quotes or line breaks has more bytes as JSON than its author counts.
+    return f"{where} (written as JSON)"
+
+
+def _members(root: str, path: str, value: Json, depth: int) -> Iterator[tuple[str, Json]]:
+    """The value and everything inside it, keys too, with the way there."""
+    yield path, value
     if depth > _DEEPEST:
         raise LimitExceeded(f"The depth of {root}", limit=_DEEPEST, given=depth, unit="levels")
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise InvalidInput(f"{path} has the key {key!r}, and a key of JSON must be a text.")
-            check_text(f"the key {key!r} of {path}", key)
-            yield from _leaves(root, f"{path}.{key}", item, depth + 1)
+            yield f"the key {key!r} of {path}", key
+            yield from _members(root, f"{path}.{key}", item, depth + 1)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            yield from _leaves(root, f"{path}[{index}]", item, depth + 1)
-    else:
-        yield path, value
+            yield from _members(root, f"{path}[{index}]", item, depth + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 from recollect.errors import InvalidInput, InvalidUrl
@@ -46,6 +47,10 @@ def sqlite_path(url: str) -> str:
         )
     if "?" in path or "#" in path:
         raise InvalidUrl(f"{url!r} has a '?' or '#', and takes no options.")
+    if any(unicodedata.category(character) == "Cc" for character in path):
+        raise InvalidUrl(f"{url!r} has a control character.", hint="Remove it; it is hardly part of the file's name.")
+    if path != MEMORY and path.strip() == MEMORY:
+        raise InvalidUrl(f"{url!r} has blanks around {MEMORY}.", hint=f"Write sqlite:///{MEMORY} without them.")
     try:
         # Made absolute at once: connections are made later too, when the working folder may be another.
         return path if path == MEMORY else str(Path(path).expanduser().absolute())
@@ -60,6 +65,8 @@ def _scheme_of(url: str) -> str:
 
 
 def _hint_for(url: str) -> str | None:
-    if "://" not in url and "@" not in url and url.endswith((".db", ".sqlite", ".sqlite3")):
-        return f"Did you mean sqlite:///{url}?"
+    # What SQLite itself calls an address: file:relative.db or file:///absolute.db
+    path = url.removeprefix("file://" if url.startswith("file:///") else "file:")
+    if "://" not in path and "@" not in path and path.endswith((".db", ".sqlite", ".sqlite3")):
+        return f"Did you mean sqlite:///{path}?"
     return None

@@ -1,23 +1,31 @@
 """The engine for many machines: PostgreSQL with pgvector, through a pool of connections.
 
-Row-level security is the second wall around a scope: a connection is told whose rows it may see before each use, and
-a statement that does not bind the scope finds nothing else. Superusers would see through that wall, so their
+Row-level security is the second wall around a scope: a statement that does not bind the scope finds nothing of others.
+The scope is set on a connection, not on each transaction, and stays until the next use of the connection sets another:
+a user's next call often finds it set, which saves a round trip. No statement of the engine reads or writes a table on
+a connection before the scope of its caller has been set on it. Superusers would see through the wall, so their
 connections step down to a role that owns nothing. Statements of a write go out in a pipeline: what need not be waited
 for costs no round trip.
+
+A restart of the server leaves the pool with connections that lead nowhere. A unit of work that meets one is run again
+on another, unless its COMMIT had been sent: then nobody knows what became of it, and the caller is told so.
 """
 
 from __future__ import annotations
 
 import re
+import select
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from recollect.errors import (
     EngineClosed,
     ExtensionMissing,
+    InvalidInput,
     InvalidUrl,
     StoreBusy,
     StoreError,
@@ -38,7 +46,8 @@ try:
     from psycopg.conninfo import conninfo_to_dict
 except ImportError as error:  # the extra is not installed
     raise ExtensionMissing(
-        "PostgreSQL needs the driver psycopg, which is not installed.", hint="pip install 'recollect[postgres]'"
+        "PostgreSQL needs the driver psycopg, which is not installed.",
+        hint="Install Recollect with its extra 'postgres', or psycopg[binary,pool] itself.",
     ) from error
 
 T = TypeVar("T")
@@ -49,9 +58,18 @@ _APP_ROLE = "recollect_app"
 
 
 class ScopedConnection(psycopg.Connection[Row]):
-    """A connection that knows which scope the server has been told to let it see."""
+    """A connection that knows which scope the server has been told to let it see, and whether a COMMIT is under way."""
 
     scope_id: str | None = None
+    committing = False
+
+    def meet(self) -> None:
+        """Fail now if the server has left, while nothing has been sent that would have to be known the outcome of."""
+        poll = select.poll()
+        poll.register(self.fileno(), select.POLLIN)
+        # An idle server has nothing to say but goodbye, or a notice: an answer tells which.
+        if poll.poll(0):
+            self.execute("SELECT 1")
 
     def enter_scope(self, scope_id: str) -> None:
         if self.scope_id != scope_id:
@@ -59,15 +77,21 @@ class ScopedConnection(psycopg.Connection[Row]):
             self.execute("SELECT set_config('recollect.scope', %s, false)", (scope_id,))
             self.scope_id = scope_id
 
-    def abandon(self) -> None:
-        """Undo a transaction that failed. The server undoes a change of scope with it, so nothing is known of that."""
+    def abandon(self, error: BaseException) -> bool:
+        """Undo a transaction that failed with this error; whether the connection turned out to be lost."""
+        # The server undoes a change of scope with the transaction, so nothing is known of that.
         self.scope_id = None
+        # A fatal error ends the session, even if the driver has not read the end of it yet.
+        lost = isinstance(error, psycopg.Error) and (self.closed or error.diag.severity_nonlocalized == "FATAL")
         try:
-            if self.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            if lost or not isinstance(error, Exception):
+                self.close()
+            elif self.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 self.execute("ROLLBACK")
         except psycopg.Error:
             # The pool throws a broken connection away; the server rolls back by itself.
             self.close()
+        return lost
 
 
 class PostgresTransaction(Announcements):
@@ -79,7 +103,14 @@ class PostgresTransaction(Announcements):
 
     def _run(self, query: str, values: dict[str, Any]) -> psycopg.Cursor[Row]:
         values["scope_id"] = self.scope_id
-        return self._connection.execute(self._queries[query].text, values)
+        try:
+            return self._connection.execute(self._queries[query].text, values)
+        except UnicodeEncodeError as error:
+            found = f"U+{ord(error.object[error.start]):04X}"
+            raise InvalidInput(
+                f"A text has the character {found} at position {error.start}, which cannot be stored.",
+                hint="Remove it: no database can keep it as text.",
+            ) from None
 
     def one(self, query: str, **values: Any) -> Row | None:
         return self._run(query, values).fetchone()
@@ -122,7 +153,13 @@ class PostgresDatabase:
         """Apply what is missing, in one transaction, while other processes that open the database wait."""
         # The role of the address itself makes the schema; the pool's connections step down from it.
         patience = _whole(self._settings.connect_timeout_seconds)
-        with self._translated(), psycopg.connect(self._url, connect_timeout=patience) as connection:
+        with (
+            self._translated(),
+            psycopg.connect(self._url, connect_timeout=patience, client_encoding="UTF8") as connection,
+        ):
+            _refuse_other_encodings(connection)
+            # With a stricter default, who waits for the lock would not see what was made meanwhile.
+            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
             _ensure_schema(connection)
             applied = [row[0] for row in connection.execute("SELECT version FROM recollect.recollect_schema")]
@@ -140,30 +177,84 @@ class PostgresDatabase:
 
     def read(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         scope_id = scope_key(scope)
-        with self._translated(), self._connections().connection() as connection:
+
+        def attempt(connection: ScopedConnection) -> T:
             connection.enter_scope(scope_id)
             return work(PostgresTransaction(connection, self._queries, scope_id), *args, **kwargs)
+
+        return self._run(attempt)
 
     def write(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         scope_id = scope_key(scope)
         refuse_nesting(self._writing.now)
-        with self._translated(), self._connections().connection() as connection:
+
+        def attempt(connection: ScopedConnection) -> tuple[T, PostgresTransaction]:
             transaction = PostgresTransaction(connection, self._queries, scope_id)
             self._writing.now = True
             try:
                 with connection.pipeline():
-                    connection.execute("BEGIN")
+                    # Statements are written for this level; a database may have another as its default.
+                    connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
                     connection.enter_scope(scope_id)
                     result = work(transaction, *args, **kwargs)
+                    connection.committing = True
                     connection.execute("COMMIT")
-            except BaseException:
-                connection.abandon()
-                raise
             finally:
                 self._writing.now = False
+            return result, transaction
+
+        result, transaction = self._run(attempt)
         self._publisher.add(transaction.changes)
         self._publisher.deliver()
         return result
+
+    def _run(self, attempt: Callable[[ScopedConnection], T]) -> T:
+        """Run it on a connection of the pool, and once more if that one was lost before anything was committed."""
+        with self._translated():
+            try:
+                return self._run_once(attempt)
+            except _ConnectionLost:
+                # Where one connection is lost, so are often all that were idle.
+                with suppress(psycopg_pool.PoolClosed):
+                    self._connections().check()
+            try:
+                return self._run_once(attempt)
+            except _ConnectionLost as lost:
+                raise lost.error from None
+
+    def _leave_pool(self) -> None:
+        """Let the next use open a new one: the pool itself may have lost a connection when it was interrupted."""
+        with self._pool_lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+    def _run_once(self, attempt: Callable[[ScopedConnection], T]) -> T:
+        while True:
+            # Closed means that another thread was interrupted and has left this pool: there will be a new one.
+            with suppress(psycopg_pool.PoolClosed):
+                return self._run_on(self._connections(), attempt)
+
+    def _run_on(
+        self, pool: psycopg_pool.ConnectionPool[ScopedConnection], attempt: Callable[[ScopedConnection], T]
+    ) -> T:
+        with pool.connection() as connection:
+            connection.committing = False
+            outer = sys.exception()
+            try:
+                connection.meet()
+                return attempt(connection)
+            except BaseException as error:
+                lost = connection.abandon(_interrupt_behind(error, outer) or error)
+                if lost and connection.committing:
+                    raise StoreUnavailable(
+                        f"The connection to {self._address} was lost while the write was committed: whether it was is "
+                        f"not known ({_words(error)}).",
+                        hint="Look whether it is there before you repeat it. An idempotency key makes a retry safe.",
+                    ) from error
+                if lost:
+                    raise _ConnectionLost(error) from error
+                raise
 
     def settle(self, seconds: float) -> bool:
         before = self._ledger_writers()
@@ -197,6 +288,7 @@ class PostgresDatabase:
                 "autocommit": True,  # BEGIN and COMMIT are statements of ours, so that they travel in the pipeline
                 "prepare_threshold": 2,
                 "connect_timeout": _whole(self._settings.connect_timeout_seconds),
+                "client_encoding": "UTF8",  # whatever the environment says: every text has to get through
                 "application_name": "recollect",
             },
             min_size=1,
@@ -225,10 +317,46 @@ class PostgresDatabase:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
+        outer = sys.exception()
         try:
             yield
-        except (psycopg.Error, psycopg_pool.PoolTimeout) as error:
-            raise _translate(error, self._address) from error
+        except BaseException as error:
+            interrupt = _interrupt_behind(error, outer)
+            if interrupt is not None:
+                self._leave_pool()
+                raise interrupt from None
+            if isinstance(error, psycopg.Error):
+                raise _translate(error, self._address) from error
+            raise
+
+
+class _ConnectionLost(Exception):
+    """The server has left, and nothing was committed."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def _interrupt_behind(error: BaseException, outer: BaseException | None) -> BaseException | None:
+    """The Ctrl-C that this error comes from: the driver, stopped in the middle, may fail with an error of its own.
+
+    What the caller was already handling when it called does not count.
+    """
+    behind: BaseException | None = error
+    while behind is not None and behind is not outer:
+        if not isinstance(behind, Exception):
+            return behind
+        behind = behind.__context__
+    return None
+
+
+def _refuse_other_encodings(connection: psycopg.Connection[Any]) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreError(
+            f"This database keeps text as {encoding}, which has no room for every character.",
+            hint="Make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
+        )
 
 
 def _ensure_schema(connection: psycopg.Connection[Any]) -> None:
@@ -305,12 +433,21 @@ def _without_password(url: str) -> str:
     return "postgresql://{user}@{host}:{port}/{dbname}".format(**named)
 
 
+def _words(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
 def _translate(error: Exception, address: str) -> Exception:
     """Put PostgreSQL's words into ours."""
-    words = " ".join(str(error).split())
+    words = _words(error)
     match error:
         case psycopg.errors.LockNotAvailable() | psycopg.errors.QueryCanceled() | psycopg.errors.DeadlockDetected():
             return StoreBusy(f"Other transactions held what was needed at {address} for too long ({words}).")
+        case psycopg.errors.SerializationFailure():
+            return StoreBusy(
+                f"Another transaction at {address} came in between ({words}).",
+                hint="Try again; nothing was written.",
+            )
         case psycopg_pool.PoolClosed():
             return EngineClosed()
         case psycopg_pool.PoolTimeout() | psycopg_pool.TooManyRequests():

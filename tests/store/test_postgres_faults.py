@@ -1,0 +1,306 @@
+"""What PostgreSQL does to a program that uses it: restarts, lost connections, other defaults, and Ctrl-C in between."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import Any, Literal
+
+import psycopg
+import pytest
+from psycopg import sql
+
+import recollect
+from harness.postgres import PostgresServer
+from recollect.store import conversations
+from recollect.store.conversations import NewConversation
+from recollect.store.database import Transaction
+
+
+@pytest.fixture
+def postgres(postgres_url: str) -> Iterator[recollect.Recollect]:
+    with recollect.open(postgres_url) as engine:
+        yield engine
+
+
+def context(engine: recollect.Recollect) -> recollect.Context:
+    return engine.context(tenant_id="acme", app_id="support", user_id="ada")
+
+
+def fill_the_pool(engine: recollect.Recollect, size: int = 8) -> None:
+    pool = engine._database._connections()  # type: ignore[attr-defined]
+    with ExitStack() as held:
+        for _ in range(size):
+            held.enter_context(pool.connection())
+
+
+def execute(url: str, statement: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+def end_connections(url: str) -> None:
+    """What a restart, an administrator or a firewall does."""
+    with psycopg.connect(url, autocommit=True) as administrator:
+        administrator.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE application_name = 'recollect' AND datname = current_database()"
+        )
+
+
+def on_each_message(url: str, action: str, *, when: Literal["at once", "at the commit"]) -> None:
+    """Let the server do something for each message that is stored."""
+    kind, deferred = ("CONSTRAINT", "DEFERRABLE INITIALLY DEFERRED") if when == "at the commit" else ("", "")
+    execute(
+        url,
+        f"CREATE FUNCTION recollect.trouble() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
+        f"AS $$ BEGIN {action}; RETURN NULL; END $$",
+    )
+    execute(
+        url,
+        f"CREATE {kind} TRIGGER trouble AFTER INSERT ON recollect.events {deferred} "
+        "FOR EACH ROW EXECUTE FUNCTION recollect.trouble()",
+    )
+
+
+# --- lost connections ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_a_restart_of_an_idle_server_is_not_noticed(
+    mode: Literal["fast", "immediate"], postgres: recollect.Recollect, postgres_server: PostgresServer
+) -> None:
+    chat = context(postgres).conversations
+    conversation = chat.create_conversation("daily-checkin")
+    told: list[recollect.Change] = []
+    postgres.subscribe(told.append)
+    fill_the_pool(postgres)
+    postgres_server.restart(mode)
+    numbers = [chat.append_user_message(conversation.id, f"{number}").sequence for number in range(30)]
+    assert numbers == list(range(1, 31))
+    assert len(told) == 30
+
+
+def test_reads_and_writes_of_many_threads_find_their_way_after_a_restart(
+    postgres: recollect.Recollect, postgres_server: PostgresServer
+) -> None:
+    chat = context(postgres).conversations
+    fill_the_pool(postgres)
+    for _ in range(3):
+        postgres_server.restart()
+        with ThreadPoolExecutor(8) as threads:
+            made = list(threads.map(lambda number: chat.create_conversation(f"n{number}"), range(16)))
+            found = list(threads.map(lambda each: chat.get_conversation(each.id), made))
+        assert found == made
+
+
+def test_a_connection_lost_in_the_middle_of_a_write_begins_it_anew_and_tells_of_it_once(
+    postgres: recollect.Recollect, postgres_url: str
+) -> None:
+    ada = context(postgres)
+    tries: list[str] = []
+
+    def begin(run: Transaction, scope: recollect.Scope) -> str:
+        tries.append(conversations.create(run, scope, NewConversation("by-a-job", None, None, "{}"), 0).id)
+        if len(tries) == 1:
+            end_connections(postgres_url)
+            run.one("get_job", id="any")
+        return tries[-1]
+
+    told: list[recollect.Change] = []
+    postgres.subscribe(told.append)
+    postgres.register_job("begin", lambda run: recollect.Effect(begin, (run.scope,)))
+    ada.jobs.enqueue("begin")
+    assert postgres.work() == recollect.WorkReport(succeeded=1)
+    assert len(tries) == 2
+    assert [each.id for each in ada.conversations.list_conversations()] == tries[1:]
+    assert [change.conversation_id for change in told] == tries[1:]
+
+
+@pytest.mark.parametrize("use", ["read", "write"])
+def test_a_connection_that_is_lost_every_time_is_given_up(
+    use: str, postgres: recollect.Recollect, postgres_url: str
+) -> None:
+    tries: list[int] = []
+
+    def look(run: Transaction) -> None:
+        tries.append(len(tries))
+        end_connections(postgres_url)
+        run.one("get_job", id="any")
+
+    with pytest.raises(recollect.StoreUnavailable):
+        getattr(postgres._database, use)(context(postgres).scope, look)
+    assert tries == [0, 1]
+    assert context(postgres).conversations.list_conversations() == []
+
+
+def test_a_connection_lost_in_the_commit_leaves_the_outcome_open_and_says_so(
+    postgres: recollect.Recollect, postgres_url: str
+) -> None:
+    chat = context(postgres).conversations
+    conversation = chat.create_conversation("daily-checkin")
+    told: list[recollect.Change] = []
+    postgres.subscribe(told.append)
+    on_each_message(postgres_url, "PERFORM pg_terminate_backend(pg_backend_pid())", when="at the commit")
+    with pytest.raises(recollect.StoreUnavailable, match="not known") as caught:
+        chat.append_user_message(conversation.id, "Hello?", idempotency_key="once")
+    assert "idempotency key makes a retry safe" in caught.value.hint
+    assert told == []
+    execute(postgres_url, "DROP TRIGGER trouble ON recollect.events")
+    chat.append_user_message(conversation.id, "Hello?", idempotency_key="once")
+    assert [each.text for each in chat.get_messages(conversation.id)] == ["Hello?"]
+
+
+# --- defaults of the database ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_the_default_isolation_level_of_the_database_does_not_matter(level: str, postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(
+            sql.SQL("ALTER DATABASE {} SET default_transaction_isolation = {}").format(
+                sql.Identifier(connection.info.dbname), level
+            )
+        )
+    with ExitStack() as opened, ThreadPoolExecutor(4) as threads:
+        engines = [opened.enter_context(each) for each in threads.map(recollect.open, [postgres_url] * 4)]
+        conversation = context(engines[0]).conversations.create_conversation("daily-checkin")
+
+        def append_some(engine: recollect.Recollect) -> None:
+            for number in range(20):
+                context(engine).conversations.append_user_message(conversation.id, f"{number}")
+
+        list(threads.map(append_some, engines))
+        messages = context(engines[0]).conversations.get_messages(conversation.id, limit=1000)
+    assert [each.sequence for each in messages] == list(range(1, 81))
+
+
+def test_what_another_transaction_came_between_can_be_tried_again(
+    postgres: recollect.Recollect, postgres_url: str
+) -> None:
+    chat = context(postgres).conversations
+    conversation = chat.create_conversation("daily-checkin")
+    on_each_message(postgres_url, "RAISE EXCEPTION 'came between' USING ERRCODE = '40001'", when="at once")
+    with pytest.raises(recollect.StoreBusy, match="came between") as caught:
+        chat.append_user_message(conversation.id, "Hello?")
+    assert "Try again" in caught.value.hint
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_has_no_room_for_every_character_is_refused(
+    encoding: str, postgres_server: PostgresServer
+) -> None:
+    name = f"in_{encoding.lower()}"
+    execute(postgres_server.url(), f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+    try:
+        with pytest.raises(recollect.StoreError, match=encoding) as caught:
+            recollect.open(postgres_server.url(name))
+        assert "ENCODING 'UTF8'" in caught.value.hint
+    finally:
+        postgres_server.drop_database(name)
+
+
+@pytest.mark.parametrize("place", ["address", "environment"])
+def test_another_encoding_of_the_client_is_not_used(
+    place: str, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if place == "address":
+        postgres_url += "&client_encoding=latin1"
+    else:
+        monkeypatch.setenv("PGCLIENTENCODING", "latin1")
+    with recollect.open(postgres_url) as engine:
+        conversation = context(engine).conversations.create_conversation("büro 🗂")
+        assert context(engine).conversations.get_conversation(conversation.id) == conversation
+
+
+def test_a_text_that_cannot_be_encoded_is_refused_in_our_words(postgres: recollect.Recollect) -> None:
+    scope = context(postgres).scope
+    with pytest.raises(recollect.InvalidInput, match=r"U\+D800 at position 1") as caught:
+        postgres._database.read(scope, lambda run: run.one("get_job", id="a\ud800"))
+    assert caught.value.hint
+
+
+# --- Ctrl-C ----------------------------------------------------------------------------------
+
+
+def test_ctrl_c_comes_through_when_the_driver_stumbles_over_it(postgres: recollect.Recollect) -> None:
+    def stumble(run: Transaction) -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise psycopg.OperationalError("cannot exit pipeline mode while busy")
+
+    scope = context(postgres).scope
+    for use in (postgres._database.read, postgres._database.write):
+        with pytest.raises(KeyboardInterrupt):
+            use(scope, stumble)
+    assert context(postgres).conversations.list_conversations() == []
+
+
+def test_an_error_during_the_handling_of_ctrl_c_is_still_that_error(postgres: recollect.Recollect) -> None:
+    chat = context(postgres).conversations
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        with pytest.raises(recollect.NotFound):
+            chat.append_user_message("conv_that_never_was", "Goodbye.")
+
+
+@contextmanager
+def alarms() -> Iterator[None]:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.timeout(60, method="thread")  # the alarm is taken
+def test_ctrl_c_at_any_moment_ends_the_call_and_leaves_the_engine_usable(postgres: recollect.Recollect) -> None:
+    chat = context(postgres).conversations
+    conversation = chat.create_conversation("daily-checkin")
+    chance = random.Random(7)
+    end = time.monotonic() + 4
+
+    def append_until_interrupted() -> None:
+        # Again and again, since Python ignores what strikes it in a destructor.
+        signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.0005, 0.004), 0.1)
+        try:
+            while True:
+                chat.append_turn(conversation.id, user_content="Question", assistant={"content": "Answer"})
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    with alarms():
+        while time.monotonic() < end:
+            chat.append_user_message(conversation.id, "The connection is there")
+            with pytest.raises(KeyboardInterrupt):
+                append_until_interrupted()
+    fill_the_pool(postgres, postgres.settings.pool_size)
+    messages = chat.get_messages(conversation.id, limit=10_000)
+    last = chat.append_user_message(conversation.id, "Still here").sequence
+    assert [each.sequence for each in messages] == list(range(last - len(messages), last))
+
+
+def test_ctrl_c_in_one_thread_is_nothing_to_the_others(postgres: recollect.Recollect) -> None:
+    chat = context(postgres).conversations
+    conversation = chat.create_conversation("daily-checkin")
+
+    def interrupted(run: Transaction) -> None:
+        raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(8) as threads:
+        appended = [threads.submit(chat.append_user_message, conversation.id, f"{number}") for number in range(400)]
+        while not appended[-1].done():
+            with pytest.raises(KeyboardInterrupt):
+                postgres._database.write(context(postgres).scope, interrupted)
+            appended[len(appended) // 2].exception()
+    assert sorted(each.result().sequence for each in appended) == list(range(1, 401))

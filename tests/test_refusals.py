@@ -1,0 +1,115 @@
+"""Every refusal says what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import errors
+
+
+def every_error(kind: type[errors.RecollectError] = errors.RecollectError) -> list[type[errors.RecollectError]]:
+    return [kind, *(each for below in kind.__subclasses__() for each in every_error(below))]
+
+
+def test_every_kind_of_error_has_a_hint_of_its_own_or_of_its_family() -> None:
+    for kind in every_error():
+        assert kind.default_hint, kind.__name__
+
+
+def test_no_hint_names_a_package_of_the_public_index() -> None:
+    for kind in every_error():
+        assert "pip " not in kind.default_hint, kind.__name__
+
+
+def refusals(engine: recollect.Recollect) -> list[Callable[[], Any]]:
+    ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+    chat, jobs = ctx.conversations, ctx.jobs
+    id = chat.create_conversation("n").id
+    closed = chat.close_conversation(chat.create_conversation("n").id).id
+    chat.append_user_message(id, "x", idempotency_key="k")
+    done = jobs.enqueue("done")
+    wrong: Any = object()
+    return [
+        lambda: recollect.open(wrong),
+        lambda: recollect.open("memory"),
+        lambda: recollect.open("sqlite:///x.db", pool_size=0),
+        lambda: recollect.open("sqlite:///x.db", durability="some"),
+        lambda: recollect.open("sqlite:///x.db", nonsense=1),
+        lambda: engine.context(tenant_id="", app_id="a", user_id="u"),
+        lambda: engine.context(tenant_id="t", app_id="a", user_id="u", capabilities=wrong),
+        lambda: ctx.scope.require("admin"),
+        lambda: engine.register_job("k", wrong),
+        lambda: engine.register_job("", print),
+        lambda: engine.subscribe(wrong),
+        lambda: list(engine.follow(wrong)),
+        lambda: list(engine.follow(-1)),
+        lambda: engine.close_stale(wrong),
+        lambda: engine.close_stale(-1),
+        lambda: chat.create_conversation(wrong),
+        lambda: chat.create_conversation("n", title=wrong),
+        lambda: chat.create_conversation("n", title="x" * 1001),
+        lambda: chat.create_conversation("n", metadata=wrong),
+        lambda: chat.create_conversation("n", metadata={"a": wrong}),
+        lambda: chat.create_conversation("n", metadata={"a": float("nan")}),
+        lambda: chat.create_conversation("n", metadata={"a": 10**5000}),
+        lambda: chat.create_conversation("n", metadata={"a": "x" * 70_000}),
+        lambda: chat.create_conversation("n", metadata={wrong: 1}),
+        lambda: chat.get_conversation(wrong),
+        lambda: chat.list_conversations(limit=0),
+        lambda: chat.list_conversations(limit=wrong),
+        lambda: chat.list_conversations(limit=10_001),
+        lambda: chat.list_conversations(status=wrong),
+        lambda: chat.list_conversations(cursor=wrong),
+        lambda: chat.list_conversations(cursor="nonsense"),
+        lambda: chat.append_user_message("never", "x"),
+        lambda: chat.append_user_message(closed, "x"),
+        lambda: chat.append_user_message(id, ""),
+        lambda: chat.append_user_message(id, wrong),
+        lambda: chat.append_user_message(id, [wrong]),
+        lambda: chat.append_user_message(id, [{"type": "text"}]),
+        lambda: chat.append_user_message(id, "x" * 2**20),
+        lambda: chat.append_user_message(id, "a\x00"),
+        lambda: chat.append_user_message(id, "x", visibility=wrong),
+        lambda: chat.append_user_message(id, "x", trace_id=""),
+        lambda: chat.append_user_message(id, "x", created_at=wrong),
+        lambda: chat.append_user_message(id, "x", created_at="soon"),
+        lambda: chat.append_user_message(id, "x", created_at="1969-01-01T00:00:00Z"),
+        lambda: chat.append_user_message(id, "other", idempotency_key="k"),
+        lambda: chat.append_tool_result(id, "1", "x", is_error=wrong),
+        lambda: chat.append_turn(id, user_content="x", assistant=wrong),
+        lambda: chat.append_turn(id, user_content="x", assistant={}),
+        lambda: chat.append_assistant_turn(id, "x", usage=wrong),
+        lambda: chat.append_assistant_turn(id, "x", usage={"input_tokens": "many"}),
+        lambda: chat.get_messages(id, limit=0),
+        lambda: chat.get_messages(id, before=wrong),
+        lambda: chat.close_conversation("never"),
+        lambda: chat.close_stale(wrong),
+        lambda: jobs.enqueue(wrong),
+        lambda: jobs.enqueue("k", wrong),
+        lambda: jobs.enqueue("k", max_attempts=0),
+        lambda: jobs.enqueue("k", run_at=wrong),
+        lambda: jobs.list_jobs(status=wrong),
+        lambda: jobs.list_jobs(limit=0),
+        lambda: jobs.retry_job("never"),
+        lambda: jobs.retry_job(done.id),
+    ]
+
+
+def test_every_refusal_has_a_message_and_a_hint(engine: recollect.Recollect) -> None:
+    for number, refuse in enumerate(refusals(engine)):
+        with pytest.raises(recollect.RecollectError) as caught:
+            refuse()
+        assert caught.value.message, number
+        assert caught.value.hint, f"{number}: {caught.value}"
+
+
+def test_a_closed_engine_says_what_to_do(engine: recollect.Recollect) -> None:
+    ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+    engine.close()
+    with pytest.raises(recollect.EngineClosed) as caught:
+        ctx.conversations.list_conversations()
+    assert caught.value.hint
