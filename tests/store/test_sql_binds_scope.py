@@ -265,12 +265,11 @@ def _imports(path: Path) -> set[str]:
     return found
 
 
-# Beside plain text, this is all that may be run: the blocks of the .sql files, the migrations, and which of the two
-# kinds of transaction to begin.
-RUN_BY_NAME = {"self._queries[query].text", "migration.text", "begin"}
+# Beside plain text, this is all that may be run: the blocks of the .sql files, and the migrations.
+RUN_BY_NAME = {"self._queries[query].text", "migration.text"}
 # And this is all that may be put into such a text: names and numbers of our own, nothing that a caller has said.
 PUT_INTO_TEXT = {
-    "_APP_ROLE",
+    "APP_ROLE",
     "lock_timeout",
     "'FULL' if settings.durability == 'full' else 'NORMAL'",
     "'on' if self._settings.durability == 'full' else 'off'",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from pathlib import Path
 
-from recollect.errors import InvalidInput, InvalidUrl
+from recollect.errors import ExtensionMissing, InvalidInput, InvalidUrl
 from recollect.models.text import check_text
 from recollect.settings import Settings
 from recollect.store.database import Database, Publisher
@@ -24,7 +24,13 @@ def open_database(settings: Settings, publisher: Publisher) -> Database:
         database: SqliteDatabase | PostgresDatabase = SqliteDatabase(sqlite_path(url), settings, publisher)
     elif url.startswith(("postgresql://", "postgres://")):
         # The driver is an optional part, and nobody should wait for it to load who keeps memory in a file.
-        from recollect.store.postgres import PostgresDatabase
+        try:
+            from recollect.store.postgres import PostgresDatabase
+        except ModuleNotFoundError as error:
+            raise ExtensionMissing(
+                f"PostgreSQL needs the driver psycopg, and {error.name} is not installed.",
+                hint="Install Recollect with its extra 'postgres', or psycopg[binary,pool] itself.",
+            ) from error
 
         database = PostgresDatabase(url, settings, publisher)
     else:

@@ -13,7 +13,6 @@ on another, unless its COMMIT had been sent: then nobody knows what became of it
 
 from __future__ import annotations
 
-import re
 import select
 import sys
 import threading
@@ -22,39 +21,30 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from recollect.errors import (
-    EngineClosed,
-    ExtensionMissing,
-    InvalidInput,
-    InvalidUrl,
-    StoreBusy,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
-    StoreUnavailable,
-)
+import psycopg
+import psycopg_pool
+
+from recollect.errors import EngineClosed, InvalidInput, StoreUnavailable
 from recollect.forking import leave_to_parent, survive_forks
 from recollect.scope import Scope
 from recollect.settings import Settings
 from recollect.store.database import Announcements, P, Pending, Publisher, Row, Work, refuse_nesting, scope_key
 from recollect.store.migrate import Migration, check_version
+from recollect.store.postgres_errors import translate, without_password, words_of
+from recollect.store.postgres_setup import (
+    APP_ROLE,
+    ensure_role,
+    ensure_schema,
+    ensure_vector,
+    refuse_other_encodings,
+    sees_through,
+)
 from recollect.store.queries import EngineName, Query, load_queries
-
-try:
-    import psycopg
-    import psycopg_pool
-    from psycopg.conninfo import conninfo_to_dict
-except ImportError as error:  # the extra is not installed
-    raise ExtensionMissing(
-        "PostgreSQL needs the driver psycopg, which is not installed.",
-        hint="Install Recollect with its extra 'postgres', or psycopg[binary,pool] itself.",
-    ) from error
 
 T = TypeVar("T")
 
 # Any number will do, as long as nobody else in the database uses it: this is 'recollect' as a telephone would spell it.
 _MIGRATION_LOCK = 732_655_328
-_APP_ROLE = "recollect_app"
 
 
 class ScopedConnection(psycopg.Connection[Row]):
@@ -133,7 +123,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str, settings: Settings, publisher: Publisher) -> None:
         self._url = url
-        self._address = _without_password(url)
+        self._address = without_password(url)
         self._settings = settings
         self._publisher = publisher
         self._queries = load_queries("postgres")
@@ -157,23 +147,23 @@ class PostgresDatabase:
             self._translated(),
             psycopg.connect(self._url, connect_timeout=patience, client_encoding="UTF8") as connection,
         ):
-            _refuse_other_encodings(connection)
+            refuse_other_encodings(connection)
             # With a stricter default, who waits for the lock would not see what was made meanwhile.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
-            _ensure_schema(connection)
+            ensure_schema(connection)
             applied = [row[0] for row in connection.execute("SELECT version FROM recollect.recollect_schema")]
             check_version(applied, migrations)
             missing = [migration for migration in migrations if migration.version not in applied]
             if missing:
-                _ensure_vector(connection)
+                ensure_vector(connection)
                 connection.execute("SET LOCAL search_path TO recollect, public")
             for migration in missing:
                 connection.execute(migration.text)
                 connection.execute(
                     "INSERT INTO recollect.recollect_schema VALUES (%s, %s)", (migration.version, migration.name)
                 )
-            _ensure_role(connection)
+            ensure_role(connection)
 
     def read(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         scope_id = scope_key(scope)
@@ -249,7 +239,7 @@ class PostgresDatabase:
                 if lost and connection.committing:
                     raise StoreUnavailable(
                         f"The connection to {self._address} was lost while the write was committed: whether it was is "
-                        f"not known ({_words(error)}).",
+                        f"not known ({words_of(error)}).",
                         hint="Look whether it is there before you repeat it. An idempotency key makes a retry safe.",
                     ) from error
                 if lost:
@@ -305,8 +295,8 @@ class PostgresDatabase:
         lock_timeout = _whole(self._settings.busy_timeout_seconds * 1000)
         connection.execute(f"SET lock_timeout TO {lock_timeout}")
         connection.execute(f"SET synchronous_commit TO {'on' if self._settings.durability == 'full' else 'off'}")
-        if _sees_through(connection):
-            connection.execute(f"SET ROLE {_APP_ROLE}")
+        if sees_through(connection):
+            connection.execute(f"SET ROLE {APP_ROLE}")
 
     def close(self) -> None:
         with self._pool_lock:
@@ -326,7 +316,7 @@ class PostgresDatabase:
                 self._leave_pool()
                 raise interrupt from None
             if isinstance(error, psycopg.Error):
-                raise _translate(error, self._address) from error
+                raise translate(error, self._address) from error
             raise
 
 
@@ -350,124 +340,6 @@ def _interrupt_behind(error: BaseException, outer: BaseException | None) -> Base
     return None
 
 
-def _refuse_other_encodings(connection: psycopg.Connection[Any]) -> None:
-    encoding = connection.info.parameter_status("server_encoding")
-    if encoding != "UTF8":
-        raise StoreError(
-            f"This database keeps text as {encoding}, which has no room for every character.",
-            hint="Make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
-        )
-
-
-def _ensure_schema(connection: psycopg.Connection[Any]) -> None:
-    if connection.execute("SELECT to_regclass('recollect.recollect_schema')").fetchone() == (None,):
-        connection.execute("CREATE SCHEMA IF NOT EXISTS recollect")
-        connection.execute("CREATE TABLE recollect.recollect_schema (version INTEGER PRIMARY KEY, name TEXT NOT NULL)")
-
-
-def _ensure_vector(connection: psycopg.Connection[Any]) -> None:
-    if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
-        return
-    if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
-        raise ExtensionMissing(
-            "This PostgreSQL server does not have the extension pgvector.",
-            hint="Install pgvector on the server (the package is often called postgresql-NN-pgvector) and open again.",
-        )
-    try:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise ExtensionMissing(
-            "The extension pgvector is not enabled in this database, and this role may not enable it.",
-            hint="Let an administrator run CREATE EXTENSION vector; in this database once, and open again.",
-        ) from error
-
-
-def _ensure_role(connection: psycopg.Connection[Any]) -> None:
-    """Make the role that superusers step down to. Anybody else is held by the wall as it is, the owner included."""
-    if not _sees_through(connection):
-        return
-    ready = connection.execute(
-        "SELECT bool_and(has_table_privilege(pg_roles.oid, pg_class.oid, 'SELECT')) FROM pg_roles, pg_class "
-        "WHERE rolname = %s AND relnamespace = 'recollect'::regnamespace AND relkind = 'r'",
-        (_APP_ROLE,),
-    )
-    if ready.fetchone() != (True,):
-        # Roles are shared by all databases of a server: another process may be making it this moment. Who bypasses
-        # the wall without being a superuser has to be a member to step down.
-        connection.execute(
-            f"DO $$ BEGIN CREATE ROLE {_APP_ROLE} NOLOGIN; GRANT {_APP_ROLE} TO CURRENT_USER; "
-            "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
-        )
-        connection.execute(f"GRANT USAGE ON SCHEMA recollect TO {_APP_ROLE}")
-        connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA recollect TO {_APP_ROLE}")
-        connection.execute(f"REVOKE INSERT, UPDATE, DELETE ON recollect.recollect_schema FROM {_APP_ROLE}")
-    # Tried here, since the pool would say only after a long wait that it cannot be done.
-    connection.execute(f"SET LOCAL ROLE {_APP_ROLE}")
-
-
-def _sees_through(connection: psycopg.Connection[Any]) -> bool:
-    """Whether row-level security does not bind this role."""
-    return connection.execute(
-        "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
-    ).fetchone() == (True,)
-
-
 def _whole(number: float) -> int:
     # PostgreSQL knows no longer times than fit into 31 bits.
     return max(1, round(min(number, 2**31 - 1)))
-
-
-def _without_password(url: str) -> str:
-    """The address as the driver reads it. One it would misread is refused: its words about it quote the password."""
-    parts: dict[str, Any] | None = None
-    with suppress(psycopg.ProgrammingError):
-        parts = conninfo_to_dict(url)
-    user_info, at, place = url.partition("://")[2].partition("@")
-    unescaped = at and ("/" in user_info or "@" in place.partition("?")[0])
-    if parts is None or unescaped or not re.fullmatch(r"[0-9,]*", parts.get("port") or ""):
-        raise InvalidUrl(
-            "The address of PostgreSQL cannot be understood.",
-            hint="Write postgresql://user:password@host:5432/database, and in a password %40 for '@' and %2F for '/'.",
-        )
-    named = {key: parts.get(key) or "" for key in ("user", "host", "port", "dbname")}
-    return "postgresql://{user}@{host}:{port}/{dbname}".format(**named)
-
-
-def _words(error: BaseException) -> str:
-    return " ".join(str(error).split())
-
-
-def _translate(error: Exception, address: str) -> Exception:
-    """Put PostgreSQL's words into ours."""
-    words = _words(error)
-    match error:
-        case psycopg.errors.LockNotAvailable() | psycopg.errors.QueryCanceled() | psycopg.errors.DeadlockDetected():
-            return StoreBusy(f"Other transactions held what was needed at {address} for too long ({words}).")
-        case psycopg.errors.SerializationFailure():
-            return StoreBusy(
-                f"Another transaction at {address} came in between ({words}).",
-                hint="Try again; nothing was written.",
-            )
-        case psycopg_pool.PoolClosed():
-            return EngineClosed()
-        case psycopg_pool.PoolTimeout() | psycopg_pool.TooManyRequests():
-            return StoreUnavailable(
-                f"No connection to {address} became free in time.",
-                hint="Check that the server answers; raise pool_size if many callers share one engine.",
-            )
-        case psycopg.errors.DiskFull():
-            return StoreFull(f"{address}: {words}")
-        case psycopg.errors.ReadOnlySqlTransaction():
-            return StoreReadOnly(f"{address}: {words}", hint="This may be a replica: connect to the primary.")
-        case psycopg.OperationalError() | psycopg.errors.InvalidCatalogName():
-            return StoreUnavailable(
-                f"PostgreSQL at {address} cannot be reached ({words}).",
-                hint="Check host, port, database, user and password, and that the server is running.",
-            )
-        case psycopg.errors.InsufficientPrivilege():
-            return StoreError(
-                f"PostgreSQL at {address} refused ({words}).",
-                hint="The first open makes the schema: connect with a role that may create in this database.",
-            )
-        case _:
-            return StoreError(f"PostgreSQL failed at {address} ({words}).")

@@ -1,0 +1,77 @@
+"""PostgreSQL's words put into ours, and its address without the password."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+import psycopg_pool
+from psycopg.conninfo import conninfo_to_dict
+
+from recollect.errors import (
+    EngineClosed,
+    InvalidUrl,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+
+
+def without_password(url: str) -> str:
+    """The address as the driver reads it. One it would misread is refused: its words about it quote the password."""
+    parts: dict[str, Any] | None = None
+    with suppress(psycopg.ProgrammingError):
+        parts = conninfo_to_dict(url)
+    user_info, at, place = url.partition("://")[2].partition("@")
+    unescaped = at and ("/" in user_info or "@" in place.partition("?")[0])
+    if parts is None or unescaped or not re.fullmatch(r"[0-9,]*", parts.get("port") or ""):
+        raise InvalidUrl(
+            "The address of PostgreSQL cannot be understood.",
+            hint="Write postgresql://user:password@host:5432/database, and in a password %40 for '@' and %2F for '/'.",
+        )
+    named = {key: parts.get(key) or "" for key in ("user", "host", "port", "dbname")}
+    return "postgresql://{user}@{host}:{port}/{dbname}".format(**named)
+
+
+def words_of(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
+def translate(error: Exception, address: str) -> Exception:
+    """Put PostgreSQL's words into ours."""
+    words = words_of(error)
+    match error:
+        case psycopg.errors.LockNotAvailable() | psycopg.errors.QueryCanceled() | psycopg.errors.DeadlockDetected():
+            return StoreBusy(f"Other transactions held what was needed at {address} for too long ({words}).")
+        case psycopg.errors.SerializationFailure():
+            return StoreBusy(
+                f"Another transaction at {address} came in between ({words}).",
+                hint="Try again; nothing was written.",
+            )
+        case psycopg_pool.PoolClosed():
+            return EngineClosed()
+        case psycopg_pool.PoolTimeout() | psycopg_pool.TooManyRequests():
+            return StoreUnavailable(
+                f"No connection to {address} became free in time.",
+                hint="Check that the server answers; raise pool_size if many callers share one engine.",
+            )
+        case psycopg.errors.DiskFull():
+            return StoreFull(f"{address}: {words}")
+        case psycopg.errors.ReadOnlySqlTransaction():
+            return StoreReadOnly(f"{address}: {words}", hint="This may be a replica: connect to the primary.")
+        case psycopg.OperationalError() | psycopg.errors.InvalidCatalogName():
+            return StoreUnavailable(
+                f"PostgreSQL at {address} cannot be reached ({words}).",
+                hint="Check host, port, database, user and password, and that the server is running.",
+            )
+        case psycopg.errors.InsufficientPrivilege():
+            return StoreError(
+                f"PostgreSQL at {address} refused ({words}).",
+                hint="The first open makes the schema: connect with a role that may create in this database.",
+            )
+        case _:
+            return StoreError(f"PostgreSQL failed at {address} ({words}).")

@@ -1,0 +1,73 @@
+"""What a PostgreSQL database must have before it is used: the schema, pgvector, a role that sees no more than it may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from recollect.errors import ExtensionMissing, StoreError
+
+APP_ROLE = "recollect_app"
+
+
+def refuse_other_encodings(connection: psycopg.Connection[Any]) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreError(
+            f"This database keeps text as {encoding}, which has no room for every character.",
+            hint="Make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
+        )
+
+
+def ensure_schema(connection: psycopg.Connection[Any]) -> None:
+    if connection.execute("SELECT to_regclass('recollect.recollect_schema')").fetchone() == (None,):
+        connection.execute("CREATE SCHEMA IF NOT EXISTS recollect")
+        connection.execute("CREATE TABLE recollect.recollect_schema (version INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+
+
+def ensure_vector(connection: psycopg.Connection[Any]) -> None:
+    if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
+        return
+    if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
+        raise ExtensionMissing(
+            "This PostgreSQL server does not have the extension pgvector.",
+            hint="Install pgvector on the server (the package is often called postgresql-NN-pgvector) and open again.",
+        )
+    try:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise ExtensionMissing(
+            "The extension pgvector is not enabled in this database, and this role may not enable it.",
+            hint="Let an administrator run CREATE EXTENSION vector; in this database once, and open again.",
+        ) from error
+
+
+def ensure_role(connection: psycopg.Connection[Any]) -> None:
+    """Make the role that superusers step down to. Anybody else is held by the wall as it is, the owner included."""
+    if not sees_through(connection):
+        return
+    ready = connection.execute(
+        "SELECT bool_and(has_table_privilege(pg_roles.oid, pg_class.oid, 'SELECT')) FROM pg_roles, pg_class "
+        "WHERE rolname = %s AND relnamespace = 'recollect'::regnamespace AND relkind = 'r'",
+        (APP_ROLE,),
+    )
+    if ready.fetchone() != (True,):
+        # Roles are shared by all databases of a server: another process may be making it this moment. Who bypasses
+        # the wall without being a superuser has to be a member to step down.
+        connection.execute(
+            f"DO $$ BEGIN CREATE ROLE {APP_ROLE} NOLOGIN; GRANT {APP_ROLE} TO CURRENT_USER; "
+            "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
+        )
+        connection.execute(f"GRANT USAGE ON SCHEMA recollect TO {APP_ROLE}")
+        connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA recollect TO {APP_ROLE}")
+        connection.execute(f"REVOKE INSERT, UPDATE, DELETE ON recollect.recollect_schema FROM {APP_ROLE}")
+    # Tried here, since the pool would say only after a long wait that it cannot be done.
+    connection.execute(f"SET LOCAL ROLE {APP_ROLE}")
+
+
+def sees_through(connection: psycopg.Connection[Any]) -> bool:
+    """Whether row-level security does not bind this role."""
+    return connection.execute(
+        "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+    ).fetchone() == (True,)
