@@ -1,4 +1,4 @@
-"""What a PostgreSQL database must have before it is used: the schema, pgvector, a role that sees no more than it may."""
+"""What a PostgreSQL database must have before use: the schema, pgvector, and a role that sees no more than it may."""
 
 from __future__ import annotations
 
