@@ -31,9 +31,7 @@ def run(database_url: str, scenario: Callable[[AsyncRecollect, AsyncContext], Aw
 
 def test_every_operation_is_awaitable_with_the_same_signature() -> None:
     for operation in OPERATIONS:
-        twin = getattr(
-            getattr(recollect.twins, f"Async{operation.method.__qualname__.partition('.')[0]}"), operation.name
-        )
+        twin = getattr(getattr(recollect.twins, f"Async{operation.service.capitalize()}"), operation.name)
         assert inspect.iscoroutinefunction(twin), operation.path
         assert inspect.signature(twin, eval_str=True) == inspect.signature(operation.method, eval_str=True)
         assert inspect.getdoc(twin) == inspect.getdoc(operation.method)
@@ -64,6 +62,41 @@ def test_a_conversation_is_kept_and_replayed(database_url: str) -> None:
         assert closed.status == "closed"
         said = await ctx.conversations.get_messages(conversation.id)
         assert [message.text for message in said] == ["I prefer Tuesdays.", "Noted."]
+
+    run(database_url, scenario)
+
+
+def test_memory_is_kept_and_found(database_url: str) -> None:
+    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> None:
+        space = await ctx.memory.create_memory_space("personal")
+        place = await ctx.memory.create_entity(space.id, "PLACE", "Graz")
+        old = await ctx.memory.add_atom(
+            space.id,
+            {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT"}, "entity_ids": [place.id]},
+        )
+        await ctx.memory.supersede_atom(
+            old.id, {"text": "Ada lives in Wien.", "category": {"name": "home", "kind": "FACT"}}
+        )
+        recall = await ctx.memory.recall_by_topic(space.id, "Where does Ada live?")
+        assert [hit.atom.text for hit in recall.hits] == ["Ada lives in Wien."]
+        timeline = await ctx.memory.recall_timeline(space.id)
+        assert [hit.atom.text for hit in timeline.hits] == ["Ada lives in Graz.", "Ada lives in Wien."]
+        with pytest.raises(recollect.Conflict):
+            await ctx.memory.supersede_atom(old.id, {"text": "No.", "category": {"name": "home", "kind": "FACT"}})
+
+    run(database_url, scenario)
+
+
+def test_many_tasks_remember_at_once_and_nothing_is_lost(database_url: str) -> None:
+    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> None:
+        space = await ctx.memory.create_memory_space("busy")
+        category = {"name": "notes", "kind": "FACT"}
+        added = await asyncio.gather(
+            *(ctx.memory.add_atom(space.id, {"text": f"Note {i}.", "category": category}) for i in range(50))
+        )
+        listed = await ctx.memory.list_atoms(space.id)
+        assert {atom.id for atom in listed} == {atom.id for atom in added}
+        assert len(listed) == 50
 
     run(database_url, scenario)
 

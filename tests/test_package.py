@@ -24,6 +24,8 @@ PUBLIC_NAMES = [
     "AssistantTurn",
     "AsyncContext",
     "AsyncRecollect",
+    "Atom",
+    "Category",
     "Change",
     "Clock",
     "Conflict",
@@ -31,9 +33,14 @@ PUBLIC_NAMES = [
     "Conversation",
     "ConversationClosed",
     "Effect",
+    "Embedder",
+    "EmbedderFailed",
     "EngineClosed",
+    "Entity",
+    "Explanation",
     "ExtensionMissing",
     "Forbidden",
+    "Hit",
     "IdempotencyMismatch",
     "ImageBlock",
     "InvalidIdentity",
@@ -43,10 +50,14 @@ PUBLIC_NAMES = [
     "JobRun",
     "LeaseLost",
     "LimitExceeded",
+    "MemorySpace",
     "Message",
+    "ModelMissing",
+    "NewAtom",
     "NotADatabase",
     "NotFound",
     "Page",
+    "Recall",
     "Recollect",
     "RecollectError",
     "SchemaTooNew",
@@ -62,6 +73,7 @@ PUBLIC_NAMES = [
     "ToolUseBlock",
     "Turn",
     "Usage",
+    "WhyNot",
     "WorkReport",
     "open",
     "open_async",
@@ -122,8 +134,10 @@ def test_the_wheel_says_what_it_is_and_what_it_needs(wheel: zipfile.ZipFile) -> 
     assert metadata["License-Expression"] == "Apache-2.0"
     needed = metadata.get_all("Requires-Dist") or []
     always = {each.partition(">")[0] for each in needed if "extra ==" not in each}
-    assert always == {"apsw", "pydantic"}
+    assert always == {"apsw", "numpy", "pydantic", "pystemmer", "rich", "simsimd", "typer"}
     assert any(each.startswith("psycopg[") and "extra == 'postgres'" in each for each in needed)
+    assert any(each.startswith("onnxruntime>") and "extra == 'local'" in each for each in needed)
+    assert any(each.startswith("pydantic-ai-slim>") and "extra == 'models'" in each for each in needed)
     assert any(each.endswith("/LICENSE") for each in wheel.namelist())
 
 
@@ -135,6 +149,9 @@ with recollect.open("sqlite:///:memory:") as engine:
     ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
     conversation = ada.conversations.create_conversation("daily-checkin")
     ada.conversations.append_user_message(conversation.id, "Hello.")
+    space = ada.memory.create_memory_space("personal")
+    ada.memory.add_atom(space.id, {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT"}})
+    assert [hit.atom.text for hit in ada.memory.recall_by_topic(space.id, "Graz").hits] == ["Ada lives in Graz."]
     print(ada.conversations.get_messages(conversation.id)[0].text)
 """
 
@@ -203,7 +220,8 @@ def test_importing_it_does_nothing_but_import(tmp_path: Path) -> None:
     )
     seen = json.loads(answer.stdout)
     assert "recollect" in seen["modules"]
-    assert not {"psycopg", "psycopg_pool", "sqlglot", "pytest"} & set(seen["modules"])
+    heavy = {"psycopg", "psycopg_pool", "onnxruntime", "tokenizers", "pydantic_ai", "typer", "rich"}
+    assert not (heavy | {"sqlglot", "pytest"}) & set(seen["modules"])
     assert seen["touched"] == []
     assert seen["asked"] == []
     assert seen["threads"] == 0

@@ -30,9 +30,10 @@ OTHERWISE: Mapping[str, str] = {}
 PARTLY: Mapping[str, str] = {
     "A1.5": "There is no extraction yet that the close could set off.",
     "A1.16": "There are no prompts, summaries, extraction and export yet for it to hold in.",
-    "A1.24": "There are no atoms and no spaces yet, whose ids have prefixes of their own.",
+    "A2.4": "There are no bindings yet that could rest.",
     "T2": "There are no prompts, summaries and extraction yet for it to hold in.",
     "T4": "There are no windowed triggers yet that share a watermark with the close.",
+    "T11": "There is no administrator yet who could restore an older version.",
     "T16": "There are no memory blocks yet to compare and set by an instant.",
     "T25": "There is no log in files yet whose paths could be escaped from.",
 }

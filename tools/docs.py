@@ -18,11 +18,11 @@ from typing import Any, get_args
 
 import recollect
 from recollect import errors
-from recollect.conversations.checks import METADATA_LIMIT, TITLE_LIMIT
+from recollect.conversations.checks import TITLE_LIMIT
 from recollect.engine import Recollect
 from recollect.jobs.jobs import PAYLOAD_LIMIT
 from recollect.models import change, content, conversation, job, message, text
-from recollect.models.checks import READ_LIMIT
+from recollect.models.checks import METADATA_LIMIT, READ_LIMIT
 from recollect.models.value import Value
 from recollect.operations import OPERATIONS, Operation
 from recollect.scope import IDENTITY_LIMIT, Capability

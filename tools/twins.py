@@ -10,28 +10,44 @@ import ast
 import inspect
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from recollect.conversations import conversations
 from recollect.jobs import jobs
+from recollect.memory import atoms, entities, recalls, spaces
 
 STUB = Path(__file__).parent.parent / "src" / "recollect" / "twins.pyi"
-SERVICES = ((conversations, "Conversations"), (jobs, "Jobs"))
+# A service, the package it is imported from, and the classes that its methods are written in.
+SERVICES: tuple[tuple[str, str, tuple[tuple[ModuleType, str], ...]], ...] = (
+    ("Conversations", "recollect.conversations", ((conversations, "Conversations"),)),
+    (
+        "Memory",
+        "recollect.memory",
+        ((spaces, "Spaces"), (atoms, "Atoms"), (entities, "Entities"), (recalls, "Recalls")),
+    ),
+    ("Jobs", "recollect.jobs", ((jobs, "Jobs"),)),
+)
 
 
 def stub() -> str:
     """The services' own source with bodies left out and `async` put before each public method."""
     imports: set[str] = {"from recollect.hop import Hop"}
-    classes: list[str] = []
-    for module, name in SERVICES:
-        tree = ast.parse(inspect.getsource(module))
-        service = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
-        methods = [_awaitable(node) for node in service.body if _is_public(node)]
-        used = {node.id for method in methods for node in ast.walk(method) if isinstance(node, ast.Name)}
-        imports |= {line for node in tree.body for line in _imports_of(node, used)}
-        imports.add(f"from {module.__name__.rpartition('.')[0]} import {name}")
+    services: list[str] = []
+    for service, package, parts in SERVICES:
+        imports.add(f"from {package} import {service}")
+        methods: list[ast.AsyncFunctionDef] = []
+        for module, name in parts:
+            tree = ast.parse(inspect.getsource(module))
+            written = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+            own = [_awaitable(node) for node in written.body if _is_public(node)]
+            used = {node.id for method in own for node in ast.walk(method) if isinstance(node, ast.Name)}
+            imports |= {line for node in tree.body for line in _imports_of(node, used)}
+            methods += own
         body = "\n".join(f"    {line}" for method in methods for line in ast.unparse(method).splitlines())
-        classes.append(f"class Async{name}:\n    def __init__(self, original: {name}, hop: Hop) -> None: ...\n{body}\n")
-    return "\n".join([*sorted(imports), "", *classes])
+        services.append(
+            f"class Async{service}:\n    def __init__(self, original: {service}, hop: Hop) -> None: ...\n{body}\n"
+        )
+    return "\n".join([*sorted(imports), "", *services])
 
 
 def _is_public(node: ast.stmt) -> bool:

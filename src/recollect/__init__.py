@@ -7,6 +7,7 @@ from recollect.engine import Recollect, open
 from recollect.errors import (
     Conflict,
     ConversationClosed,
+    EmbedderFailed,
     EngineClosed,
     ExtensionMissing,
     Forbidden,
@@ -16,6 +17,7 @@ from recollect.errors import (
     InvalidUrl,
     LeaseLost,
     LimitExceeded,
+    ModelMissing,
     NotADatabase,
     NotFound,
     RecollectError,
@@ -27,12 +29,17 @@ from recollect.errors import (
     StoreUnavailable,
 )
 from recollect.jobs import Effect, JobRun
+from recollect.models.atom import Atom, Category, NewAtom
 from recollect.models.change import Change
 from recollect.models.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from recollect.models.conversation import Conversation
+from recollect.models.entity import Entity
 from recollect.models.job import Job, WorkReport
 from recollect.models.message import AssistantTurn, Message, Turn, Usage
+from recollect.models.recall import Explanation, Hit, Recall, WhyNot
+from recollect.models.space import MemorySpace
 from recollect.models.value import Page
+from recollect.providers.embedder import Embedder
 from recollect.scope import Scope
 from recollect.settings import Settings
 
@@ -42,6 +49,8 @@ __all__ = [
     "AssistantTurn",
     "AsyncContext",
     "AsyncRecollect",
+    "Atom",
+    "Category",
     "Change",
     "Clock",
     "Conflict",
@@ -49,9 +58,14 @@ __all__ = [
     "Conversation",
     "ConversationClosed",
     "Effect",
+    "Embedder",
+    "EmbedderFailed",
     "EngineClosed",
+    "Entity",
+    "Explanation",
     "ExtensionMissing",
     "Forbidden",
+    "Hit",
     "IdempotencyMismatch",
     "ImageBlock",
     "InvalidIdentity",
@@ -61,10 +75,14 @@ __all__ = [
     "JobRun",
     "LeaseLost",
     "LimitExceeded",
+    "MemorySpace",
     "Message",
+    "ModelMissing",
+    "NewAtom",
     "NotADatabase",
     "NotFound",
     "Page",
+    "Recall",
     "Recollect",
     "RecollectError",
     "SchemaTooNew",
@@ -80,6 +98,7 @@ __all__ = [
     "ToolUseBlock",
     "Turn",
     "Usage",
+    "WhyNot",
     "WorkReport",
     "open",
     "open_async",

@@ -21,18 +21,26 @@ from recollect.hop import Hop
 from recollect.jobs import JobRun
 from recollect.models.change import Change, ChangeKind
 from recollect.models.job import WorkReport
+from recollect.providers.choosing import AUTO
+from recollect.providers.embedder import Embedder
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings
-from recollect.twins import AsyncConversations, AsyncJobs
+from recollect.twins import AsyncConversations, AsyncJobs, AsyncMemory
 
 T = TypeVar("T")
 
 _log = logging.getLogger("recollect.changes")
 
 
-def open_async(url: str | None = None, *, clock: Clock = system_clock, **settings: Any) -> Opening:
+def open_async(
+    url: str | None = None,
+    *,
+    embedder: str | Embedder | None = AUTO,
+    clock: Clock = system_clock,
+    **settings: Any,
+) -> Opening:
     """Open an engine for asynchronous use: `async with recollect.open_async(url) as engine`, or `await` it."""
-    return Opening(functools.partial(synchronous.open, url, clock=clock, **settings))
+    return Opening(functools.partial(synchronous.open, url, embedder=embedder, clock=clock, **settings))
 
 
 class Opening:
@@ -75,6 +83,7 @@ class AsyncContext:
     def __init__(self, context: Context, hop: Hop) -> None:
         self.scope: Scope = context.scope
         self.conversations = AsyncConversations(context.conversations, hop)
+        self.memory = AsyncMemory(context.memory, hop)
         self.jobs = AsyncJobs(context.jobs, hop)
 
     def __repr__(self) -> str:
@@ -158,6 +167,10 @@ class AsyncRecollect:
     async def close_stale(self, idle: timedelta | float, *, namespace: str | None = None) -> int:
         """Close the open conversations of all users that nothing was appended to for this long."""
         return await self._hop(self._engine.close_stale, idle, namespace=namespace)
+
+    async def reindex(self) -> int:
+        """Make the vectors of all spaces that were made by another embedder anew, now; gives how many were made."""
+        return await self._hop(self._engine.reindex)
 
     def register_job(self, kind: str, handler: Callable[[JobRun], Any]) -> None:
         """Say what is to be done with jobs of a kind; a coroutine runs on the loop that registers it."""

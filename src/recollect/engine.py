@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import Any, get_args
 
@@ -16,32 +17,46 @@ from recollect.conversations import Conversations
 from recollect.errors import EngineClosed, InvalidInput, StoreBusy
 from recollect.following import Following
 from recollect.forking import survive_forks
-from recollect.jobs import Handler, Jobs, Worker
+from recollect.jobs import Handler, JobRun, Jobs, Worker
 from recollect.jobs.bell import Bell
 from recollect.jobs.handlers import Handlers
 from recollect.jobs.worker import at_work
+from recollect.memory import Memory
 from recollect.models.change import Change, ChangeKind
 from recollect.models.checks import checked_count
 from recollect.models.job import WorkReport
+from recollect.providers.choosing import AUTO, choose_embedder
+from recollect.providers.embedder import Embedder
+from recollect.recall.recaller import REINDEX, Recaller
+from recollect.recall.reindexing import fill_vectors
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings, load_settings
-from recollect.store import conversations, ledger
+from recollect.store import conversations, ledger, spaces
 from recollect.store.opening import open_database
 
 
-def open(url: str | None = None, *, clock: Clock = system_clock, **settings: Any) -> Recollect:
+def open(
+    url: str | None = None,
+    *,
+    embedder: str | Embedder | None = AUTO,
+    clock: Clock = system_clock,
+    **settings: Any,
+) -> Recollect:
     """Open the memory kept at an address, and make it if it is not there yet.
 
     The address is `sqlite:///file.db`, `sqlite:///:memory:` or `postgresql://…`; by default it is taken from the
     environment variable `RECOLLECT_URL`, and else it is the file `.recollect/recollect.db` in the home folder.
     """
-    return Recollect(load_settings({"url": url, **settings}), clock)
+    if isinstance(embedder, str) and embedder != AUTO:
+        settings["embedder"] = embedder
+    loaded = load_settings({"url": url, **settings})
+    return Recollect(loaded, clock, loaded.embedder if embedder == AUTO else embedder)
 
 
 class Recollect:
     """An open engine. Close it when done, or use it in a `with` statement. Threads may share it."""
 
-    def __init__(self, settings: Settings, clock: Clock = system_clock) -> None:
+    def __init__(self, settings: Settings, clock: Clock = system_clock, embedder: str | Embedder | None = AUTO) -> None:
         self.settings = settings
         self._clock = clock
         self._changes = Changes()
@@ -50,7 +65,15 @@ class Recollect:
         self._stop = threading.Event()
         self._bell = Bell()
         self._closed = False
+        self._embedding = choose_embedder(embedder, Path(settings.models_folder))
         self._database = open_database(settings, self._changes)
+        self._recaller = Recaller(
+            self._database,
+            self._embedding,
+            settings.cache_megabytes,
+            overlap_only=embedder is None or embedder == "none",
+        )
+        self._handlers.register(REINDEX, self._reindex_space)
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
@@ -94,6 +117,7 @@ class Recollect:
         return Context(
             scope,
             conversations=Conversations(self._database, scope, self._clock),
+            memory=Memory(self._database, scope, self._clock, self._recaller),
             jobs=Jobs(self._database, scope, self._clock, self.settings, self._wake_workers),
         )
 
@@ -145,6 +169,21 @@ class Recollect:
         owners = self._database.read(None, conversations.owners_of_open)
         contexts = (self._context(scope) for scope in owners)
         return sum(len(context.conversations.close_stale(idle, namespace=namespace)) for context in contexts)
+
+    def reindex(self) -> int:
+        """Make the vectors of all spaces that were made by another embedder anew, now; gives how many were made."""
+        if self._embedding is None:
+            raise InvalidInput("There is no embedder to make vectors with.", hint="Open the engine with one.")
+        todo = self._database.read(None, spaces.of_other_models, self._embedding.model)
+        return sum(
+            fill_vectors(self._database, scope, space_id, self._embedding, self._clock()) for scope, space_id in todo
+        )
+
+    def _reindex_space(self, run: JobRun) -> dict[str, int]:
+        if self._embedding is None:
+            return {"vectors": 0}
+        space_id = run.job.payload["spaceId"]
+        return {"vectors": fill_vectors(self._database, run.scope, space_id, self._embedding, self._clock())}
 
     def register_job(self, kind: str, handler: Handler) -> None:
         """Say what is to be done with jobs of a kind. A job of a kind nobody has registered waits."""

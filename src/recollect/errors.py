@@ -11,6 +11,8 @@
     │   ├── IdempotencyMismatch      the key was used before with another body
     │   └── LeaseLost                another worker has taken the job over
     ├── LimitExceeded           422  a size or a count is over its limit
+    ├── EmbedderFailed          502  the embedder gave no vectors, or ones that cannot be used
+    ├── ModelMissing            503  the files of a local model are not here, or damaged
     ├── EngineClosed            503  the engine was closed, or cannot be used in this process
     └── StoreError              500  the database, not the request
         ├── StoreUnavailable    503  cannot be reached or opened
@@ -144,6 +146,20 @@ class LimitExceeded(RecollectError):
         super().__init__(f"{what} is limited to {limit:,} {unit}; {number} were given.")
         self.limit = limit
         self.given = given
+
+
+class EmbedderFailed(RecollectError):
+    """The embedder gave no vectors, or ones that cannot be used."""
+
+    status = 502
+    default_hint = "Nothing was written. Try again, or open the engine with another embedder, or with embedder=None."
+
+
+class ModelMissing(RecollectError):
+    """The files of a local model are not here, or damaged."""
+
+    status = 503
+    default_hint = "Run: recollect models pull"
 
 
 class EngineClosed(RecollectError):

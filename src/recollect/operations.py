@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from recollect.conversations import Conversations
 from recollect.jobs import Jobs
+from recollect.memory import Memory
 from recollect.scope import Capability
 
 
@@ -58,6 +59,34 @@ OPERATIONS: tuple[Operation, ...] = (
             "append_turn",
             "close_conversation",
             "close_stale",
+        ],
+    ),
+    *_operations(
+        "memory",
+        Memory,
+        reads=[
+            "get_memory_space",
+            "list_memory_spaces",
+            "get_atom",
+            "list_atoms",
+            "get_entity",
+            "find_entity_by_name",
+            "search_entities",
+            "recall_by_topic",
+            "recall_by_entity",
+            "recall_timeline",
+            "why_not",
+        ],
+        writes=[
+            "create_memory_space",
+            "delete_memory_space",
+            "add_atom",
+            "add_atoms",
+            "supersede_atom",
+            "archive_atom",
+            "delete_atom",
+            "create_entity",
+            "merge_entities",
         ],
     ),
     *_operations("jobs", Jobs, reads=["get_job", "list_jobs"], writes=["enqueue", "retry_job"]),

@@ -14,6 +14,7 @@ Durability = Literal["full", "normal"]
 
 _MOST_SECONDS = 365 * 24 * 3600
 _MOST = {"pool_size": 1000, "job_attempts": 100}
+_MOST_MEGABYTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,12 @@ class Settings:
     """How long to wait for a PostgreSQL server, and for a free connection to it."""
     pool_size: int = 16
     """How many PostgreSQL connections one engine may hold: 1 to 1,000."""
+    embedder: str = "auto"
+    """Whose vectors recall uses: `vendor:model`, `auto` for the local one where it is installed, `none` for none."""
+    models_folder: str = ""
+    """Where the files of local models are kept; empty means the folder `.recollect/models` in the home folder."""
+    cache_megabytes: float = 256.0
+    """How much memory the spaces that were used last may take: more than 0, at most 1,000,000."""
     job_lease_seconds: float = 30.0
     """How long a job belongs to a worker that has stopped to give signs of life."""
     job_attempts: int = 5
@@ -51,8 +58,9 @@ class Settings:
             value = getattr(self, each.name)
             if each.name in _MOST:
                 fits = type(value) is int and 1 <= value <= _MOST[each.name]
-            elif each.name.endswith("_seconds"):
-                fits = type(value) in (int, float) and 0 < value <= _MOST_SECONDS
+            elif each.name.endswith(("_seconds", "_megabytes")):
+                most = _MOST_SECONDS if each.name.endswith("_seconds") else _MOST_MEGABYTES
+                fits = type(value) in (int, float) and 0 < value <= most
             else:
                 continue
             if not fits:
@@ -76,7 +84,8 @@ def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | 
         elif environment.get(variable):
             values[name] = _number(variable, name, environment[variable], kind)
     settings = Settings(**values)  # type: ignore[arg-type]  # the names and kinds were checked above
-    return settings if settings.url else Settings(**{**values, "url": _home_url()})  # type: ignore[arg-type]
+    home = {"url": _home_url(), "models_folder": str(Path.home() / ".recollect" / "models")}
+    return Settings(**{**values, **{name: value for name, value in home.items() if not getattr(settings, name)}})  # type: ignore[arg-type]
 
 
 def _number(given_as: str, name: str, value: object, kind: object) -> object:
@@ -94,11 +103,12 @@ def _number(given_as: str, name: str, value: object, kind: object) -> object:
 
 
 def _out_of_bounds(given_as: str, name: str, value: object) -> InvalidInput:
-    bounds, example = (
-        (f"a whole number from 1 to {_MOST[name]:,}", "16")
-        if name in _MOST
-        else (f"a number of seconds above 0 and not above {_MOST_SECONDS:,} (365 days)", "2.5")
-    )
+    if name in _MOST:
+        bounds, example = f"a whole number from 1 to {_MOST[name]:,}", "16"
+    elif name.endswith("_megabytes"):
+        bounds, example = f"a number of megabytes above 0 and not above {_MOST_MEGABYTES:,}", "256"
+    else:
+        bounds, example = f"a number of seconds above 0 and not above {_MOST_SECONDS:,} (365 days)", "2.5"
     try:
         shown = repr(value)
     except ValueError:  # Python refuses to write a number of thousands of digits

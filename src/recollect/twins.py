@@ -3,6 +3,8 @@
 from recollect.conversations import Conversations
 from recollect.hop import twin_of
 from recollect.jobs import Jobs
+from recollect.memory import Memory
 
 AsyncConversations = twin_of(Conversations)
+AsyncMemory = twin_of(Memory)
 AsyncJobs = twin_of(Jobs)

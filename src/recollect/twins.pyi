@@ -1,12 +1,19 @@
+from collections.abc import Sequence
 from datetime import timedelta
 from recollect.clock import Instant
 from recollect.conversations import Conversations
 from recollect.hop import Hop
 from recollect.jobs import Jobs
+from recollect.memory import Memory
+from recollect.models.atom import Atom, AtomInput, AtomStatus
+from recollect.models.atom import AtomKind, Trust
 from recollect.models.content import Content
 from recollect.models.conversation import Conversation, ConversationStatus
+from recollect.models.entity import Entity, EntityType
 from recollect.models.job import Job, JobStatus
 from recollect.models.message import AssistantTurn, Message, Turn, Usage, Visibility
+from recollect.models.recall import Recall, WhyNot
+from recollect.models.space import MemorySpace
 from recollect.models.value import Page
 from typing import Any
 
@@ -43,6 +50,52 @@ class AsyncConversations:
     
             `latest_attempts` leaves out answers that were replaced by a retry of their turn, as a model should see it.
             """
+
+class AsyncMemory:
+    def __init__(self, original: Memory, hop: Hop) -> None: ...
+    async def create_memory_space(self, name: str | None=None, *, metadata: dict[str, Any] | None=None) -> MemorySpace:
+        """Make a space. If the user has a live one of that name, that one is given back as it is."""
+    async def get_memory_space(self, memory_space_id: str) -> MemorySpace | None:
+        """Look a space up; None when there is none with this id, it was deleted, or it is not this user's."""
+    async def list_memory_spaces(self) -> list[MemorySpace]:
+        """The user's spaces, oldest first."""
+    async def delete_memory_space(self, memory_space_id: str) -> None:
+        """Put a space away: it and its memory are found no more. Erasing the user removes them for good."""
+    async def add_atom(self, memory_space_id: str, atom: AtomInput) -> Atom:
+        """Remember one fact."""
+    async def add_atoms(self, memory_space_id: str, atoms: Sequence[AtomInput]) -> list[Atom]:
+        """Remember many facts in one transaction: all of them, or none."""
+    async def get_atom(self, atom_id: str) -> Atom | None:
+        """Look an atom up; None when there is none with this id, or it is not this user's."""
+    async def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
+        """Replace a fact that has changed: the old version ends where the new one begins, and both are kept."""
+    async def archive_atom(self, atom_id: str) -> None:
+        """Take an atom out of recall; it can still be listed. Doing it again changes nothing."""
+    async def delete_atom(self, atom_id: str) -> None:
+        """Remove an atom for good, from the store and the search index. Older versions of the fact stay superseded."""
+    async def list_atoms(self, memory_space_id: str, *, category: str | None=None, status: AtomStatus | None='ACTIVE', valid_at: Instant | None=None, limit: int=100, cursor: str | None=None) -> Page[Atom]:
+        """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
+    async def create_entity(self, memory_space_id: str, type: EntityType, canonical_name: str, *, description: str | None=None, attributes: dict[str, Any] | None=None, aliases: Sequence[str]=()) -> Entity:
+        """Make an entity. If the space knows one of that type by that name, that one is given back as it is."""
+    async def get_entity(self, entity_id: str) -> Entity | None:
+        """Look an entity up. One that was merged is given as it is, with the id it was merged into."""
+    async def find_entity_by_name(self, memory_space_id: str, type: EntityType, name: str) -> Entity | None:
+        """The entity of a type that is known by exactly this name, or has it as an alias; case does not matter."""
+    async def merge_entities(self, canonical_id: str, alias_id: str) -> Entity:
+        """Fold one entity into another: its atoms and names go over, and its id leads there from now on."""
+    async def search_entities(self, memory_space_id: str, query: str, *, type: EntityType | None=None, limit: int=20) -> list[Entity]:
+        """Entities whose names are like the query, the most alike first."""
+    async def recall_by_topic(self, memory_space_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, explain: bool=False) -> Recall:
+        """Find what is known about a topic, best first.
+    
+            `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then.
+            """
+    async def why_not(self, atom_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
+        """Why `recall_by_topic` does not find an atom: which filter leaves it out, or at which place it is."""
+    async def recall_by_entity(self, memory_space_id: str, entity_id_or_name: str, *, limit: int=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> Recall:
+        """Everything that mentions an entity, newest first; an unknown name finds nothing."""
+    async def recall_timeline(self, memory_space_id: str, *, entity_id_or_name: str | None=None, query: str | None=None, from_: Instant | None=None, to: Instant | None=None, limit: int=50, include_superseded: bool=True, known_at: Instant | None=None) -> Recall:
+        """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants."""
 
 class AsyncJobs:
     def __init__(self, original: Jobs, hop: Hop) -> None: ...

@@ -270,10 +270,10 @@ def test_what_is_told_is_committed_already(
 
         def look(change: recollect.Change) -> None:
             if change.kind == "message.appended":
-                messages = elsewhere.conversations.get_raw_turns(change.conversation_id)
+                messages = elsewhere.conversations.get_raw_turns(change.conversation_id or "")
                 found.append(any(message.id == change.event_id for message in messages))
             else:
-                conversation = elsewhere.conversations.get_conversation(change.conversation_id)
+                conversation = elsewhere.conversations.get_conversation(change.conversation_id or "")
                 found.append(conversation and conversation.status)
 
         engine.subscribe(look)

@@ -50,7 +50,7 @@ def test_a_failed_attempt_keeps_its_error_and_is_tried_again_later(
 
 
 def test_the_wait_doubles_with_each_failure_up_to_the_cap(database_url: str, clock: SettableClock) -> None:
-    settings = {"job_attempts": 7, "job_retry_seconds": 2.0, "job_retry_cap_seconds": 20.0}
+    settings: dict[str, Any] = {"job_attempts": 7, "job_retry_seconds": 2.0, "job_retry_cap_seconds": 20.0}
     with recollect.open(database_url, clock=clock, **settings) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         engine.register_job("bad", fail)

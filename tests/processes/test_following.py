@@ -89,7 +89,7 @@ def test_a_follower_sees_the_changes_of_all_processes_once_and_in_order(
 
     appended = [change for change in seen if change.kind == "message.appended"]
     assert sorted(change.event_id for change in appended) == sorted(written)
-    in_conversation = sorted(appended, key=lambda change: change.conversation_id)
+    in_conversation = sorted(appended, key=lambda change: change.conversation_id or "")
     for _, changes in groupby(in_conversation, key=lambda change: change.conversation_id):
         sequences = [change.data["sequence"] for change in changes]
         assert sequences == list(range(1, len(sequences) + 1))

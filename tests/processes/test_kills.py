@@ -118,7 +118,7 @@ def _check_what_is_there(engine: recollect.Recollect, ctx: recollect.Context, to
     assert acknowledged["enqueue"].items() <= jobs.items()
     assert _repeated(jobs.values()) == []
 
-    changes = [(change.kind, change.event_id, change.conversation_id) for change in engine.follow()]
+    changes = [(change.kind, change.event_id, change.conversation_id or "") for change in engine.follow()]
     assert sorted(id for kind, id, _ in changes if kind == "message.appended") == sorted(texts)
     assert sorted(id for kind, _, id in changes if kind == "conversation.created") == sorted(conversations)
     assert sorted(id for kind, _, id in changes if kind == "conversation.closed") == sorted(

@@ -15,11 +15,12 @@ import recollect
 from recollect.models.value import Value
 from recollect.operations import OPERATIONS, Operation
 from recollect.store import conversations as store
+from tests.embedder import WordsEmbedder
 from tests.scope.identities import LEGAL
 
 OWNER: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
 SECRET = "The secret of Ada"
-ID = re.compile(r"\b(conv|msg|turn|evt|job)_[0-9a-f]{32}")
+ID = re.compile(r"\b(conv|msg|turn|evt|job|ms|atom|ent)_[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,19 @@ class Things:
     dead_job_id: str
     queued_job_id: str
     job_cursor: str
+    message_id: str
+    space_id: str
+    spare_space_id: str
+    deleted_space_id: str
+    atom_id: str
+    superseded_id: str
+    archived_id: str
+    entity_id: str
+    other_entity_id: str
+    merged_entity_id: str
+
+
+NEW_ATOM: dict[str, Any] = {"text": "Let me in.", "category": {"name": "notes", "kind": "FACT"}}
 
 
 # What to ask with somebody's things in hand. An operation that is added to the table is added here.
@@ -96,6 +110,98 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda _: {"idle": 0},
         lambda _: {"idle": timedelta(0), "namespace": "daily-checkin"},
     ],
+    "memory.get_memory_space": [
+        lambda things: {"memory_space_id": things.space_id},
+        lambda things: {"memory_space_id": things.deleted_space_id},
+    ],
+    "memory.list_memory_spaces": [lambda _: {}],
+    "memory.get_atom": [
+        lambda things: {"atom_id": things.atom_id},
+        lambda things: {"atom_id": things.superseded_id},
+        lambda things: {"atom_id": things.archived_id},
+    ],
+    "memory.list_atoms": [
+        lambda things: {"memory_space_id": things.space_id, "status": None},
+        lambda things: {"memory_space_id": things.space_id, "limit": 1, "cursor": "3"},
+        lambda things: {"memory_space_id": things.deleted_space_id},
+    ],
+    "memory.get_entity": [
+        lambda things: {"entity_id": things.entity_id},
+        lambda things: {"entity_id": things.merged_entity_id},
+    ],
+    "memory.find_entity_by_name": [
+        lambda things: {"memory_space_id": things.space_id, "type": "PLACE", "name": "graz"},
+    ],
+    "memory.search_entities": [
+        lambda things: {"memory_space_id": things.space_id, "query": ""},
+        lambda things: {"memory_space_id": things.space_id, "query": "graz", "type": "PLACE", "limit": 1},
+    ],
+    "memory.recall_by_topic": [
+        lambda things: {"memory_space_id": things.space_id, "query": SECRET, "explain": True},
+        lambda things: {"memory_space_id": things.space_id, "query": "", "entity": things.entity_id},
+        lambda things: {"memory_space_id": things.spare_space_id, "query": "Graz", "entity": things.entity_id},
+        lambda things: {"memory_space_id": things.deleted_space_id, "query": SECRET},
+    ],
+    "memory.recall_by_entity": [
+        lambda things: {"memory_space_id": things.space_id, "entity_id_or_name": things.entity_id},
+        lambda things: {"memory_space_id": things.space_id, "entity_id_or_name": things.merged_entity_id},
+        lambda things: {"memory_space_id": things.space_id, "entity_id_or_name": "Graz"},
+    ],
+    "memory.recall_timeline": [
+        lambda things: {"memory_space_id": things.space_id},
+        lambda things: {"memory_space_id": things.space_id, "entity_id_or_name": things.entity_id},
+        lambda things: {"memory_space_id": things.space_id, "query": SECRET, "to": "2027-01-01T00:00:00Z"},
+    ],
+    "memory.why_not": [
+        lambda things: {"atom_id": things.atom_id, "query": SECRET},
+        lambda things: {"atom_id": things.superseded_id, "query": SECRET},
+        lambda things: {"atom_id": things.archived_id, "query": SECRET, "entity": things.entity_id},
+    ],
+    "memory.create_memory_space": [
+        lambda _: {"name": "personal", "metadata": {"from": "a stranger"}},
+        lambda _: {"name": "a new one"},
+        lambda _: {},
+    ],
+    "memory.delete_memory_space": [
+        lambda things: {"memory_space_id": things.spare_space_id},
+        lambda things: {"memory_space_id": things.deleted_space_id},
+    ],
+    "memory.add_atom": [
+        lambda things: {"memory_space_id": things.space_id, "atom": NEW_ATOM},
+        lambda things: {"memory_space_id": things.deleted_space_id, "atom": NEW_ATOM},
+        lambda things: {
+            "memory_space_id": things.space_id,
+            "atom": {**NEW_ATOM, "entity_ids": [things.entity_id], "source_message_ids": [things.message_id]},
+        },
+    ],
+    "memory.add_atoms": [
+        lambda things: {"memory_space_id": things.space_id, "atoms": [NEW_ATOM, NEW_ATOM]},
+        lambda things: {
+            "memory_space_id": things.space_id,
+            "atoms": [NEW_ATOM, {**NEW_ATOM, "source_conversation_id": things.conversation_id}],
+        },
+    ],
+    "memory.supersede_atom": [
+        lambda things: {"atom_id": things.atom_id, "atom": NEW_ATOM},
+        lambda things: {"atom_id": things.superseded_id, "atom": NEW_ATOM},
+    ],
+    "memory.archive_atom": [
+        lambda things: {"atom_id": things.atom_id},
+        lambda things: {"atom_id": things.archived_id},
+    ],
+    "memory.delete_atom": [
+        lambda things: {"atom_id": things.atom_id},
+        lambda things: {"atom_id": things.superseded_id},
+        lambda things: {"atom_id": things.archived_id},
+    ],
+    "memory.create_entity": [
+        lambda things: {"memory_space_id": things.space_id, "type": "PLACE", "canonical_name": "Graz"},
+        lambda things: {"memory_space_id": things.space_id, "type": "PERSON", "canonical_name": "Eve"},
+    ],
+    "memory.merge_entities": [
+        lambda things: {"canonical_id": things.entity_id, "alias_id": things.merged_entity_id},
+        lambda things: {"canonical_id": things.entity_id, "alias_id": things.other_entity_id},
+    ],
     "jobs.get_job": [
         lambda things: {"job_id": things.dead_job_id},
         lambda things: {"job_id": things.queued_job_id},
@@ -123,6 +229,12 @@ STRANGERS: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 
 
+@pytest.fixture
+def engine(database_url: str) -> Iterator[recollect.Recollect]:
+    with recollect.open(database_url, embedder=WordsEmbedder()) as engine:
+        yield engine
+
+
 def test_every_operation_of_the_table_is_tried() -> None:
     assert ARGUMENTS.keys() == {operation.path for operation in OPERATIONS}
 
@@ -146,7 +258,7 @@ def questions() -> Iterator[tuple[Operation, Callable[[Things], dict[str, Any]]]
             yield operation, arguments_of
 
 
-@pytest.mark.conforms("A0.3", "A0.4")
+@pytest.mark.conforms("A0.3", "A0.4", "A2.2", "A3.10", "A4.4")
 @pytest.mark.parametrize("who", STRANGERS)
 def test_a_strangers_thing_is_like_one_that_is_not_there(who: str, engine: recollect.Recollect) -> None:
     ada = engine.context(**OWNER)
@@ -171,7 +283,7 @@ def test_a_strangers_thing_is_like_one_that_is_not_there(who: str, engine: recol
 @pytest.mark.parametrize("who", STRANGERS)
 def test_an_answer_is_the_same_whether_or_not_there_are_others(who: str, engine: recollect.Recollect) -> None:
     furnish(engine, engine.context(**OWNER), SECRET)
-    with recollect.open("sqlite:///:memory:") as lonely:
+    with recollect.open("sqlite:///:memory:", embedder=WordsEmbedder()) as lonely:
         among_others, alone = (each.context(**STRANGERS[who]("eve")) for each in (engine, lonely))
         things = furnish(engine, among_others, "My own")
         same_things = furnish(lonely, alone, "My own")
@@ -179,6 +291,71 @@ def test_an_answer_is_the_same_whether_or_not_there_are_others(who: str, engine:
             answer = anonymous(told(ask(among_others, operation, arguments_of(things)), things))
             assert answer == anonymous(told(ask(alone, operation, arguments_of(same_things)), same_things)), operation
         assert anonymous(told(state_of(engine, among_others))) == anonymous(told(state_of(lonely, alone)))
+
+
+# What to ask with a space and an entity of one's own, and something of somebody else.
+MIXED: list[tuple[str, Callable[[Things, Things], dict[str, Any]]]] = [
+    (
+        "add_atom",
+        lambda mine, theirs: {
+            "memory_space_id": mine.space_id,
+            "atom": {**NEW_ATOM, "entity_ids": [mine.entity_id, theirs.entity_id]},
+        },
+    ),
+    (
+        "add_atom",
+        lambda mine, theirs: {
+            "memory_space_id": mine.space_id,
+            "atom": {**NEW_ATOM, "source_message_ids": [mine.message_id, theirs.message_id]},
+        },
+    ),
+    (
+        "add_atom",
+        lambda mine, theirs: {
+            "memory_space_id": mine.space_id,
+            "atom": {**NEW_ATOM, "source_conversation_id": theirs.conversation_id},
+        },
+    ),
+    (
+        "supersede_atom",
+        lambda mine, theirs: {"atom_id": mine.atom_id, "atom": {**NEW_ATOM, "entity_ids": [theirs.entity_id]}},
+    ),
+    ("merge_entities", lambda mine, theirs: {"canonical_id": mine.entity_id, "alias_id": theirs.entity_id}),
+    ("merge_entities", lambda mine, theirs: {"canonical_id": theirs.entity_id, "alias_id": mine.entity_id}),
+    (
+        "recall_by_entity",
+        lambda mine, theirs: {"memory_space_id": mine.space_id, "entity_id_or_name": theirs.entity_id},
+    ),
+    (
+        "recall_timeline",
+        lambda mine, theirs: {"memory_space_id": mine.space_id, "entity_id_or_name": theirs.merged_entity_id},
+    ),
+    (
+        "recall_by_topic",
+        lambda mine, theirs: {"memory_space_id": mine.space_id, "query": SECRET, "entity": theirs.entity_id},
+    ),
+    (
+        "why_not",
+        lambda mine, theirs: {"atom_id": mine.atom_id, "query": SECRET, "entity": theirs.entity_id},
+    ),
+]
+
+
+@pytest.mark.conforms("A0.4", "A2.5", "A3.6")
+@pytest.mark.parametrize("who", STRANGERS)
+def test_a_strangers_thing_beside_ones_own_is_like_one_that_is_not_there(who: str, engine: recollect.Recollect) -> None:
+    ada, eve = engine.context(**OWNER), engine.context(**STRANGERS[who]("eve"))
+    hers, mine = furnish(engine, ada, SECRET), furnish(engine, eve, "My own")
+    before, own_before = state_of(engine, ada), state_of(engine, eve)
+    operations = {operation.path: operation for operation in OPERATIONS}
+    for name, arguments_of in MIXED:
+        operation = operations[f"memory.{name}"]
+        answer = told(ask(eve, operation, arguments_of(mine, hers)), hers)
+        nothing = told(ask(eve, operation, arguments_of(mine, missing(hers))), missing(hers))
+        assert anonymous(answer) == anonymous(nothing), name
+        assert SECRET not in answer, name
+        assert state_of(engine, ada) == before, name
+        assert state_of(engine, eve) == own_before, name
 
 
 def fail(run: recollect.JobRun) -> None:
@@ -190,7 +367,7 @@ def furnish(engine: recollect.Recollect, context: recollect.Context, words: str)
     engine.register_job("fail", fail)
     chat = context.conversations
     first = chat.create_conversation("daily-checkin", title=words, session_id="session-1", metadata={"about": words})
-    chat.append_user_message(first.id, "Hello.", idempotency_key="key-1")
+    greeting = chat.append_user_message(first.id, "Hello.", idempotency_key="key-1")
     chat.append_assistant_turn(first.id, f"Hello! {words}?")
     chat.append_tool_result(first.id, "call-1", words)
     chat.append_system_message(first.id, words)
@@ -208,7 +385,35 @@ def furnish(engine: recollect.Recollect, context: recollect.Context, words: str)
     job_cursor = context.jobs.list_jobs(limit=1).next_cursor
     assert cursor
     assert job_cursor
-    return Things(first.id, second.id, cursor, dead.id, queued.id, job_cursor)
+    of_jobs = (dead.id, queued.id, job_cursor)
+    return Things(first.id, second.id, cursor, *of_jobs, greeting.id, *remember(context, words, greeting))
+
+
+def remember(context: recollect.Context, words: str, source: recollect.Message) -> tuple[str, ...]:
+    """Give somebody memory of every kind: live, superseded, archived and deleted, with entities, one of them merged."""
+    memory = context.memory
+    space = memory.create_memory_space("personal", metadata={"about": words})
+    spare = memory.create_memory_space("spare")
+    deleted = memory.create_memory_space("deleted", metadata={"about": words})
+    graz = memory.create_entity(space.id, "PLACE", "Graz", description=words, aliases=["the capital of Styria"])
+    other = memory.create_entity(space.id, "PERSON", "Ada", attributes={"about": words})
+    merged = memory.create_entity(space.id, "PLACE", "Gratz")
+    fact = {"category": {"name": "notes", "kind": "FACT"}, "valid_from": "2026-01-01T00:00:00Z", "tags": [words]}
+    linked = {**fact, "entity_ids": [graz.id, merged.id], "source_message_ids": [source.id]}
+    old = memory.add_atom(space.id, {"text": f"{words}: a flat in Graz", **linked})
+    new = memory.supersede_atom(
+        old.id, {"text": f"{words}: a house in Graz", **linked, "valid_from": "2026-02-01T00:00:00Z"}
+    )
+    archived, gone = memory.add_atoms(
+        space.id, [{"text": f"{words}: a garden", **fact}, {"text": f"{words}: a boat", **fact}]
+    )
+    memory.archive_atom(archived.id)
+    memory.delete_atom(gone.id)
+    memory.merge_entities(graz.id, merged.id)
+    memory.add_atom(spare.id, {"text": words, **fact})
+    memory.add_atom(deleted.id, {"text": words, **fact})
+    memory.delete_memory_space(deleted.id)
+    return space.id, spare.id, deleted.id, new.id, old.id, archived.id, graz.id, other.id, merged.id
 
 
 def missing(things: Things) -> Things:
@@ -237,12 +442,21 @@ def plain(answer: object) -> object:
 
 
 def state_of(engine: recollect.Recollect, context: recollect.Context) -> object:
-    """All that somebody has: conversations, messages with the hidden ones, jobs, and what has happened to them."""
+    """All that somebody has: conversations, messages with the hidden ones, jobs, memory, and what has happened."""
     found = context.conversations.list_conversations()
     messages = [context.conversations.get_raw_turns(each.id, limit=1000, include_hidden=True) for each in found]
     whose = (context.scope.tenant_id, context.scope.app_id, context.scope.user_id)
     changes = [change for change in engine.follow() if (change.tenant_id, change.app_id, change.user_id) == whose]
-    return [plain(found), [plain(each) for each in messages], plain(context.jobs.list_jobs(limit=1000)), plain(changes)]
+    jobs = context.jobs.list_jobs(limit=1000)
+    return [plain(each) for each in (found, messages, jobs, *memory_of(context, changes), changes)]
+
+
+def memory_of(context: recollect.Context, changes: list[recollect.Change]) -> tuple[object, ...]:
+    """Spaces, their atoms of any status and version, and entities, also those that were merged into others."""
+    spaces = context.memory.list_memory_spaces()
+    atoms = [context.memory.list_atoms(space.id, status=None, limit=1000) for space in spaces]
+    made = [change.data["entityId"] for change in changes if change.kind == "entity.created"]
+    return spaces, atoms, [context.memory.get_entity(entity_id) for entity_id in made]
 
 
 def told(answer: object, asked_for: Things | None = None) -> str:
@@ -258,6 +472,9 @@ def anonymous(text: str) -> str:
     text = re.sub(r"'(eve|mallory)'", "<me>", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "<time>", text)
     text = re.sub(r"'cursor': \d+", "'cursor': <number>", text)
+    text = re.sub(r"'latencyMs': [\d.e-]+", "'latencyMs': <number>", text)
+    # A moment later everything has faded a little.
+    text = re.sub(r"\d\.\d{4,}(e-\d+)?", lambda number: f"{float(number[0]):.3f}", text)
     numbers: dict[str, str] = {}
     return ID.sub(lambda match: numbers.setdefault(match[0], f"<{match[1]} {len(numbers)}>"), text)
 
@@ -293,11 +510,16 @@ def test_identities_that_look_alike_are_not_taken_for_one_another(field: str, en
     for context, conversation in zip(contexts, made, strict=True):
         context.conversations.append_user_message(conversation.id, f"I am {conversation.title}.")
         context.jobs.enqueue("wait", {"title": conversation.title}, unique_key="once")
+        space = context.memory.create_memory_space("personal")
+        context.memory.add_atom(space.id, {**NEW_ATOM, "text": f"It is {conversation.title}."})
     for at, context in enumerate(contexts):
         (found,) = context.conversations.list_conversations()
         assert (found.id, found.title, getattr(found, field)) == (made[at].id, f"{at}", LEGAL[at])
         assert [message.text for message in context.conversations.get_messages(found.id)] == [f"I am {at}."]
         assert [job.payload for job in context.jobs.list_jobs()] == [{"title": f"{at}"}]
+        (space,) = context.memory.list_memory_spaces()
+        hits = context.memory.recall_by_topic(space.id, "Who is it?").hits
+        assert [hit.atom.text for hit in hits] == [f"It is {at}."]
         assert context.conversations.get_conversation(made[at - 1].id) is None
 
 

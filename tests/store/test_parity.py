@@ -18,6 +18,7 @@ from recollect.store.migrate import Migration, load_migrations
 from recollect.store.postgres import PostgresDatabase
 from recollect.store.queries import EngineName, Query, load_queries
 from recollect.store.sqlite import SqliteDatabase
+from tests.embedder import WordsEmbedder
 from tests.store.schema import (
     postgres_columns,
     postgres_description,
@@ -32,6 +33,13 @@ ON_POSTGRES_ONLY = {"ledger_writers"}
 
 MIGRATIONS = load_migrations("sqlite")
 ADA = recollect.Scope("acme", "support", "ada")
+
+# Segments of the search index as they were written: of one atom, and of the place of one that was deleted.
+WORDS = (
+    "57524453010000000200000003000000030000003707a80b5c6ef61caf2c0f536887708d0100000001000000010000000400"
+    "000000000000d8d8d8"
+)
+VECTORS = "56435453010002000200000000000000000000004e8a6b2ea069ce3b000000005f7f0000"
 
 # What a database of each version may hold, in words that both engines understand. A new migration adds its rows here.
 ROWS = {
@@ -60,6 +68,39 @@ ROWS = {
             1000000, 1000000, 1000000
         )""",
         f"INSERT INTO erasures (scope_id, epoch) VALUES ('{ADA.id}', 3)",
+    ],
+    3: [
+        f"""INSERT INTO spaces (
+            scope_id, id, tenant_id, app_id, user_id, name, kind, metadata, revision, next_position, vector_model,
+            created_at, updated_at
+        ) VALUES (
+            '{ADA.id}', 'ms_1', 'acme', 'support', 'ada', 'personal', 'user', '{{"colour":"red"}}', 3, 2, 'test:tiny',
+            1000000, 2000000
+        )""",
+        f"""INSERT INTO atoms (
+            scope_id, space_id, position, id, tenant_id, app_id, user_id, text, search_context, category_name, kind,
+            importance, confidence, valid_from, status, source_conversation_id, source_message_ids, entity_ids, tags,
+            origin, trust, created_at, updated_at, revision
+        ) VALUES (
+            '{ADA.id}', 'ms_1', 0, 'atom_1', 'acme', 'support', 'ada', 'Ada lives in Graz.', '[]', 'home', 'FACT',
+            4, 0.5, 1000000, 'ACTIVE', 'conv_1', '["msg_1"]', '["ent_1"]', '["city"]', 'app', 'app', 2000000, 2000000, 1
+        )""",
+        f"INSERT INTO atom_removals (scope_id, space_id, atom_id, position, revision) "
+        f"VALUES ('{ADA.id}', 'ms_1', 'atom_2', 1, 3)",
+        f"""INSERT INTO entities (
+            scope_id, id, space_id, tenant_id, app_id, user_id, type, canonical_name, description, attributes,
+            first_seen_at, last_seen_at, created_at, updated_at
+        ) VALUES (
+            '{ADA.id}', 'ent_1', 'ms_1', 'acme', 'support', 'ada', 'PLACE', 'Graz', 'A city', '{{}}', 1000000, 1000000,
+            1000000, 1000000
+        )""",
+        f"INSERT INTO entity_names (scope_id, space_id, type, folded, name, entity_id) "
+        f"VALUES ('{ADA.id}', 'ms_1', 'PLACE', 'graz', 'Graz', 'ent_1')",
+        f"INSERT INTO atom_entities (scope_id, entity_id, atom_id) VALUES ('{ADA.id}', 'ent_1', 'atom_1')",
+        f"INSERT INTO term_segments (scope_id, space_id, first, atoms, body) "
+        f"VALUES ('{ADA.id}', 'ms_1', 0, 2, X'{WORDS}')",
+        f"INSERT INTO vector_segments (scope_id, space_id, model, first, atoms, body) "
+        f"VALUES ('{ADA.id}', 'ms_1', 'test:tiny', 0, 2, X'{VECTORS}')",
     ],
 }
 
@@ -132,6 +173,26 @@ def test_what_older_versions_wrote_is_read_by_this_one(empty_url: str) -> None:
         assert ada.conversations.append_user_message("conv_1", "And like it.").sequence == 2
         (job,) = ada.jobs.list_jobs()
         assert (job.kind, job.payload, job.status) == ("extract", {"n": 1}, "queued")
+
+
+def test_memory_that_older_versions_wrote_is_found_by_this_one(empty_url: str) -> None:
+    grow_to(empty_url, len(MIGRATIONS))
+    with recollect.open(empty_url, embedder=WordsEmbedder("test:tiny", dimension=2)) as engine:
+        memory = engine.context(tenant_id="acme", app_id="support", user_id="ada").memory
+        (space,) = memory.list_memory_spaces()
+        assert (space.name, space.metadata, space.atom_count) == ("personal", {"colour": "red"}, 1)
+        (hit,) = memory.recall_by_topic(space.id, "Who lives in Graz?", explain=True).hits
+        assert (hit.atom.text, hit.atom.tags, hit.atom.source_message_ids) == (
+            "Ada lives in Graz.",
+            ["city"],
+            ["msg_1"],
+        )
+        assert hit.explanation is not None
+        assert hit.explanation.lexical > 0
+        assert hit.explanation.dense is not None
+        assert [each.atom.id for each in memory.recall_by_entity(space.id, "GRAZ").hits] == ["atom_1"]
+        added = memory.add_atom(space.id, {"text": "Graz has trams.", "category": {"name": "city", "kind": "FACT"}})
+        assert {each.atom.id for each in memory.recall_by_topic(space.id, "Graz").hits} == {"atom_1", added.id}
 
 
 def test_opening_an_up_to_date_database_changes_nothing(database_url: str) -> None:
@@ -217,7 +278,8 @@ def execute(url: str, statement: str) -> list[dict[str, Any]]:
         connection.close()
         return found
     with psycopg.connect(url, options="-c search_path=recollect") as postgres:
-        answer = postgres.execute(statement.encode())
+        # SQLite writes bytes as X'00ff', and PostgreSQL as '\\x00ff'.
+        answer = postgres.execute(re.sub(r"X'([0-9a-f]+)'", r"'\\x\1'", statement).encode())
         names = [column.name for column in answer.description or []]
         return [dict(zip(names, row, strict=True)) for row in answer] if names else []
 

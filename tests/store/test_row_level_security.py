@@ -16,6 +16,7 @@ from psycopg.rows import TupleRow
 import recollect
 from harness.postgres import PostgresServer
 from recollect.store import jobs
+from tests.embedder import WordsEmbedder
 from tests.store.schema import postgres_columns, postgres_tables, postgres_user_tables
 
 Connection = psycopg.Connection[TupleRow]
@@ -84,13 +85,27 @@ def ordinary_owner(server: PostgresServer, rights: str = "NOSUPERUSER NOBYPASSRL
 
 
 def fill(url: str) -> None:
-    with recollect.open(url) as engine:
+    with recollect.open(url, embedder=WordsEmbedder()) as engine:
         for scope in (ADA, BOB):
             context = engine.context(tenant_id=scope.tenant_id, app_id=scope.app_id, user_id=scope.user_id)
             conversation = context.conversations.create_conversation("daily-checkin")
             context.conversations.append_user_message(conversation.id, f"I am {scope.user_id}.")
             context.jobs.enqueue("extract", unique_key="once")
             engine._database.write(scope, jobs.raise_epoch)
+            remember(context)
+
+
+def remember(context: recollect.Context) -> recollect.Atom:
+    """Put rows into every table of memory; gives an atom."""
+    memory = context.memory
+    space = memory.create_memory_space("personal")
+    place = memory.create_entity(space.id, "PLACE", "Graz")
+    fact = {"category": {"name": "home", "kind": "FACT"}, "entity_ids": [place.id]}
+    kept, deleted = memory.add_atoms(
+        space.id, [{"text": f"{context.scope.user_id} lives in Graz.", **fact}, {"text": "Not for long.", **fact}]
+    )
+    memory.delete_atom(deleted.id)
+    return kept
 
 
 def each_table(walled: Walled) -> list[str]:
@@ -287,6 +302,10 @@ def use(engine: recollect.Recollect) -> None:
     assert done is not None
     assert (done.status, done.result) == ("succeeded", "ada")
     engine._database.write(ADA, jobs.raise_epoch)
+    atom = remember(ada)
+    remember(bob)
+    assert [hit.atom for hit in ada.memory.recall_by_topic(atom.memory_space_id, "Graz").hits] == [atom]
+    assert bob.memory.get_atom(atom.id) is None
     assert ada.conversations.close_conversation(conversation.id).status == "closed"
     assert [change.kind for change in engine.follow()][-1] == "conversation.closed"
     assert engine.close_stale(0) == 0

@@ -35,6 +35,7 @@ SYSTEM_STATEMENTS = {
     "last_position",
     "owners_of_open_conversations",
     "ledger_writers",
+    "spaces_of_other_models",
 }
 
 PACKAGE = Path(recollect.__file__).parent
@@ -104,7 +105,7 @@ def as_written(query: Query, engine: EngineName) -> str:
 def test_every_statement_in_the_files_is_one_the_engines_load() -> None:
     blocks = read_blocks()
     for block in blocks:
-        assert block.file in ("common.sql", "sqlite.sql", "postgres.sql")
+        assert block.file in ("common.sql", "memory.sql", "sqlite.sql", "postgres.sql")
     named = [(block.file, block.name) for block in blocks]
     assert len(named) == len(set(named)), "a file has two blocks of one name, and one of them hides the other"
     fragments = {block.name: block.text for block in blocks if block.kind == "fragment"}
@@ -170,6 +171,8 @@ def test_the_statements_over_all_scopes_are_the_known_ones_and_say_why() -> None
         """SELECT 1 FROM events AS message WHERE message.scope_id = :scope_id AND EXISTS (
             SELECT 1 FROM events AS later WHERE message.scope_id = :scope_id AND later.turn_id = message.turn_id)""",
         "SELECT 1 FROM events WHERE scope_id = :scope_id AND turn_id IN (SELECT turn_id FROM events)",
+        "SELECT 1 FROM atoms WHERE scope_id = :scope_id AND space_id IN (SELECT id FROM spaces WHERE kind = 'user')",
+        "SELECT 1 FROM atoms WHERE id = :id AND space_id IN (SELECT id FROM spaces WHERE scope_id = :scope_id)",
         "SELECT id FROM conversations WHERE scope_id = :scope_id UNION SELECT id FROM jobs",
         "WITH mine AS (SELECT id FROM jobs) SELECT id FROM mine WHERE scope_id = :scope_id",
         "WITH jobs AS (SELECT 1 AS id) SELECT id FROM jobs WHERE scope_id = :scope_id",
@@ -214,6 +217,8 @@ def test_the_check_finds_a_statement_that_is_not_bound(engine: EngineName, state
         """SELECT 1 FROM conversations AS c LEFT JOIN events AS e ON e.scope_id = :scope_id AND e.conversation_id = c.id
             WHERE c.scope_id = :scope_id""",
         "WITH mine AS (SELECT id FROM jobs WHERE scope_id = :scope_id) SELECT id FROM mine",
+        """SELECT 1 FROM atoms WHERE scope_id = :scope_id
+            AND space_id IN (SELECT id FROM spaces WHERE scope_id = :scope_id AND deleted_at IS NULL)""",
         "DELETE FROM events WHERE scope_id = :scope_id",
         "INSERT INTO erasures (epoch, scope_id) SELECT 1, :scope_id",
         "INSERT INTO erasures (scope_id, epoch) VALUES (:scope_id, 1) ON CONFLICT (scope_id) DO UPDATE SET epoch = 2",
@@ -229,7 +234,7 @@ def test_every_table_with_user_data_has_a_scope_on_both_engines(postgres_url: st
     with psycopg.connect(postgres_url) as connection:
         assert postgres_tables(connection) == postgres_user_tables(connection) == USER_TABLES
     assert sqlite_tables(migrated_in_memory()) == USER_TABLES
-    assert {"conversations", "events"} <= USER_TABLES
+    assert {"conversations", "events", "spaces", "atoms", "entities", "vector_segments"} <= USER_TABLES
 
 
 @pytest.mark.conforms("A0.3")

@@ -15,7 +15,6 @@ from recollect.models.value import Value
 from recollect.scope import check_identity
 
 TITLE_LIMIT = 1_000
-METADATA_LIMIT = 64 * 1024
 
 V = TypeVar("V", bound=Value)
 
@@ -29,14 +28,6 @@ def checked_namespace(namespace: object) -> str:
 
 def checked_title(title: object) -> str | None:
     return None if title is None else check_text("title", title, limit=TITLE_LIMIT)
-
-
-def checked_metadata(metadata: object) -> str:
-    if metadata is None:
-        return "{}"
-    if not isinstance(metadata, dict):
-        raise InvalidInput(f"metadata must be a dict, not {type(metadata).__name__}.")
-    return encode_json("metadata", metadata, limit=METADATA_LIMIT)
 
 
 def checked_visibility(visibility: object, field: str = "visibility") -> Visibility:

@@ -8,7 +8,6 @@ from typing import Any
 from recollect.clock import Clock, Instant, to_micros
 from recollect.conversations.checks import (
     checked_assistant,
-    checked_metadata,
     checked_namespace,
     checked_time,
     checked_title,
@@ -17,7 +16,7 @@ from recollect.conversations.checks import (
     fingerprint,
 )
 from recollect.errors import InvalidInput
-from recollect.models.checks import READ_LIMIT, checked_count, checked_id, checked_label
+from recollect.models.checks import READ_LIMIT, checked_count, checked_id, checked_label, checked_metadata
 from recollect.models.content import Content, encode_content, encode_tool_result
 from recollect.models.conversation import Conversation, ConversationStatus
 from recollect.models.message import AssistantTurn, Message, Turn, Usage, Visibility

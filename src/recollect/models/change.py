@@ -6,7 +6,19 @@ from typing import Any, Literal
 
 from recollect.models.value import Value
 
-ChangeKind = Literal["conversation.created", "conversation.closed", "message.appended"]
+ChangeKind = Literal[
+    "conversation.created",
+    "conversation.closed",
+    "message.appended",
+    "space.created",
+    "space.deleted",
+    "atoms.added",
+    "atom.superseded",
+    "atom.archived",
+    "atom.deleted",
+    "entity.created",
+    "entity.merged",
+]
 """The kinds that this version writes, and that one can subscribe to."""
 
 
@@ -19,7 +31,7 @@ class Change(Value):
     tenant_id: str
     app_id: str
     user_id: str
-    conversation_id: str
+    conversation_id: str | None
     event_id: str
     """The id of the ledger row; for message.appended it is the message's id."""
     at: str

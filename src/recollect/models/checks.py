@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from recollect.errors import InvalidInput, LimitExceeded
-from recollect.models.text import check_text
+from recollect.models.text import check_text, encode_json
 from recollect.scope import IDENTITY_LIMIT
 
+METADATA_LIMIT = 64 * 1024
+"""Bytes of JSON that a map of the app's own may have."""
 READ_LIMIT = 10_000
 """How many rows one call may ask for."""
 
@@ -28,3 +30,12 @@ def checked_count(name: str, value: object, *, most: int) -> int:
     if value > most:
         raise LimitExceeded(name, limit=most, given=value, unit="at a time")
     return value
+
+
+def checked_metadata(metadata: object, field: str = "metadata") -> str:
+    """A map of the app's own, as it is stored."""
+    if metadata is None:
+        return "{}"
+    if not isinstance(metadata, dict):
+        raise InvalidInput(f"{field} must be a dict, not {type(metadata).__name__}.")
+    return encode_json(field, metadata, limit=METADATA_LIMIT)

@@ -14,7 +14,7 @@ from recollect.models.conversation import Conversation
 from recollect.models.message import Message, Role, Turn, Usage, Visibility
 from recollect.scope import Scope, timeline_id
 from recollect.store.database import BEYOND_ALL_IDS, Row, Transaction
-from recollect.store.ledger import CHAT, record
+from recollect.store.ledger import CHAT, record, record_change
 
 _BEYOND_ALL_TIMES = 2**62
 
@@ -73,7 +73,7 @@ def create(run: Transaction, scope: Scope, new: NewConversation, now: Micros) ->
         metadata=new.metadata,
         now=now,
     )
-    _record_change(run, scope, "conversation.created", conversation_id, new.namespace, now)
+    record_change(run, scope, "conversation.created", now, conversation_id=conversation_id, namespace=new.namespace)
     return Conversation(
         id=conversation_id,
         tenant_id=scope.tenant_id,
@@ -128,7 +128,9 @@ def close_if_stale(
     if row is None:
         return None
     conversation = _conversation(row)
-    _record_change(run, scope, "conversation.closed", conversation_id, conversation.namespace, now)
+    record_change(
+        run, scope, "conversation.closed", now, conversation_id=conversation_id, namespace=conversation.namespace
+    )
     return conversation
 
 
@@ -292,21 +294,6 @@ def _insert(run: Transaction, scope: Scope, place: _Place, new: NewMessage) -> M
         new.trace_id, new.idempotency_key, new.at, place.attempt, new.fingerprint,
     )  # fmt: skip
     return _message(row)
-
-
-def _record_change(
-    run: Transaction, scope: Scope, kind: str, conversation_id: str, namespace: str, now: Micros
-) -> None:
-    # No timeline: a change of a conversation is not something that was said or done in it.
-    record(
-        run,
-        scope,
-        event_id=new_id("evt", now),
-        kind=kind,
-        at=now,
-        conversation_id=conversation_id,
-        data=json.dumps({"namespace": namespace}, ensure_ascii=False),
-    )
 
 
 def _conversation(row: Row) -> Conversation:

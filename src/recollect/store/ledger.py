@@ -6,7 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
 from recollect.clock import Micros, to_iso
+from recollect.ids import new_id
 from recollect.models.change import Change
 from recollect.scope import Scope
 from recollect.store.database import Row, Transaction
@@ -42,6 +45,21 @@ def record(run: Transaction, scope: Scope, *, event_id: str, kind: str, at: Micr
     }
     position = run.send("insert_event", **row)
     run.emit(lambda: _change({**row, "position": (position() or (0,))[0]}))
+
+
+def record_change(
+    run: Transaction, scope: Scope, kind: str, at: Micros, *, conversation_id: str | None = None, **data: Any
+) -> None:
+    """Append what happened to a conversation or to memory. It has no timeline: nobody said or did it there."""
+    record(
+        run,
+        scope,
+        event_id=new_id("evt", at),
+        kind=kind,
+        at=at,
+        conversation_id=conversation_id,
+        data=json.dumps({to_camel(name): value for name, value in data.items()}, ensure_ascii=False),
+    )
 
 
 def read_changes(run: Transaction, after: int, limit: int) -> list[Row]:

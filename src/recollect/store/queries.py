@@ -15,6 +15,8 @@ from typing import Literal
 EngineName = Literal["sqlite", "postgres"]
 
 SQL = files("recollect.store") / "sql"
+# What both engines understand, by noun; each engine has one file of its own for what it says differently.
+_SHARED = ("common", "memory")
 _OPENING = re.compile(r"^-- (name|fragment): (\w+)\s*$")
 _PLACEHOLDER = re.compile(r"(?<!:):(\w+)")
 
@@ -30,7 +32,7 @@ class Query:
 def load_queries(engine: EngineName) -> dict[str, Query]:
     fragments: dict[str, str] = {}
     queries: dict[str, Query] = {}
-    for source in ("common", engine):
+    for source in (*_SHARED, engine):
         for kind, query in _blocks((SQL / f"{source}.sql").read_text("utf-8")):
             if kind == "fragment":
                 fragments[query.name] = query.text

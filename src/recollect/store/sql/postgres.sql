@@ -27,3 +27,15 @@ RETURNING tenant_id, app_id, user_id, fencing_token, {job_columns};
 SELECT virtualtransaction FROM pg_locks
 WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND relation = 'events'::regclass
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
+
+-- An array is looked up in the index; a subquery would be joined, by reading all of the space.
+-- name: atoms_at
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id
+  AND position = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text(:positions::json)));
+
+-- name: entities_named_any
+SELECT DISTINCT entity_id FROM entity_names
+WHERE scope_id = :scope_id AND space_id = :space_id
+  AND folded = ANY (ARRAY(SELECT value FROM json_array_elements_text(:names::json)))
+ORDER BY entity_id;

@@ -3,3 +3,12 @@
 -- A write transaction of SQLite is alone already, so reading the row is enough to hold it.
 -- name: lock_conversation
 SELECT status FROM conversations WHERE scope_id = :scope_id AND id = :conversation_id;
+
+-- name: atoms_at
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND position IN (SELECT value FROM json_each(:positions));
+
+-- name: entities_named_any
+SELECT DISTINCT entity_id FROM entity_names
+WHERE scope_id = :scope_id AND space_id = :space_id AND folded IN (SELECT value FROM json_each(:names))
+ORDER BY entity_id;

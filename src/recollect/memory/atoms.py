@@ -1,0 +1,115 @@
+"""Operations on atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from recollect.clock import Instant, Micros
+from recollect.errors import InvalidInput, LimitExceeded
+from recollect.memory.bound import Bound
+from recollect.memory.checks import BULK_LIMIT, checked_atom, checked_instant, checked_name
+from recollect.models.atom import Atom, AtomInput, AtomStatus
+from recollect.models.checks import READ_LIMIT, checked_count, checked_id
+from recollect.models.value import Page
+from recollect.recall import writing
+from recollect.recall.writing import Indexed
+from recollect.scope import Scope
+from recollect.store import atoms as store
+from recollect.store.atoms import CheckedAtom
+from recollect.store.database import Transaction
+
+
+class Atoms(Bound):
+    """What is remembered, fact by fact."""
+
+    def add_atom(self, memory_space_id: str, atom: AtomInput) -> Atom:
+        """Remember one fact."""
+        return self.add_atoms(memory_space_id, [atom])[0]
+
+    def add_atoms(self, memory_space_id: str, atoms: Sequence[AtomInput]) -> list[Atom]:
+        """Remember many facts in one transaction: all of them, or none."""
+        if isinstance(atoms, str | dict) or not isinstance(atoms, Sequence):
+            raise InvalidInput(f"atoms must be a list, not {type(atoms).__name__}.")
+        if len(atoms) > BULK_LIMIT:
+            raise LimitExceeded("atoms", limit=BULK_LIMIT, given=len(atoms), unit="at a time")
+        space_id = checked_id("memory_space_id", memory_space_id)
+        now = self._clock()
+        single = len(atoms) == 1
+        checked = [checked_atom(atom, now, "atom" if single else f"atoms[{place}]") for place, atom in enumerate(atoms)]
+        if not checked:
+            return []
+        indexed = self._recaller.index(checked)
+        return self._database.write(self._scope, _add, self._scope, space_id, checked, indexed, now)
+
+    def get_atom(self, atom_id: str) -> Atom | None:
+        """Look an atom up; None when there is none with this id, or it is not this user's."""
+        return self._database.read(self._scope, store.get, checked_id("atom_id", atom_id))
+
+    def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
+        """Replace a fact that has changed: the old version ends where the new one begins, and both are kept."""
+        now = self._clock()
+        checked = checked_atom(atom, now)
+        indexed = self._recaller.index([checked])
+        old_id = checked_id("atom_id", atom_id)
+        return self._database.write(self._scope, _supersede, self._scope, old_id, checked, indexed, now)
+
+    def archive_atom(self, atom_id: str) -> None:
+        """Take an atom out of recall; it can still be listed. Doing it again changes nothing."""
+        self._database.write(self._scope, store.archive, self._scope, checked_id("atom_id", atom_id), self._clock())
+
+    def delete_atom(self, atom_id: str) -> None:
+        """Remove an atom for good, from the store and the search index. Older versions of the fact stay superseded."""
+        self._database.write(self._scope, _delete, self._scope, checked_id("atom_id", atom_id), self._clock())
+
+    def list_atoms(
+        self,
+        memory_space_id: str,
+        *,
+        category: str | None = None,
+        status: AtomStatus | None = "ACTIVE",
+        valid_at: Instant | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page[Atom]:
+        """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
+        if status is not None and status not in get_args(AtomStatus):
+            raise InvalidInput(f"status is {status!r}.", hint=f"It is one of {', '.join(get_args(AtomStatus))}.")
+        most = checked_count("limit", limit, most=READ_LIMIT)
+        found = self._database.read(
+            self._scope,
+            store.list_newest_first,
+            checked_id("memory_space_id", memory_space_id),
+            category=None if category is None else checked_name("category", category),
+            status=status,
+            valid_at=checked_instant("valid_at", valid_at),
+            before=None if cursor is None else _read_cursor(cursor),
+            limit=most + 1,
+        )
+        return Page([atom for _, atom in found[:most]], str(found[most - 1][0]) if len(found) > most else None)
+
+
+def _add(
+    run: Transaction, scope: Scope, space_id: str, atoms: Sequence[CheckedAtom], indexed: Indexed, now: Micros
+) -> list[Atom]:
+    added, change = store.add(run, scope, space_id, atoms, now)
+    writing.write(run, space_id, change, indexed)
+    return added
+
+
+def _supersede(run: Transaction, scope: Scope, old_id: str, atom: CheckedAtom, indexed: Indexed, now: Micros) -> Atom:
+    added, change = store.supersede(run, scope, old_id, atom, now)
+    writing.write(run, added.memory_space_id, change, indexed)
+    return added
+
+
+def _delete(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> None:
+    space_id, position = store.delete(run, scope, atom_id, now)
+    writing.scrub(run, space_id, position)
+
+
+def _read_cursor(cursor: object) -> int:
+    # A position has 19 digits at the most, and a longer number would not fit into a column.
+    if isinstance(cursor, str) and cursor.isascii() and cursor.isdigit() and len(cursor) < 19:
+        return int(cursor)
+    raise InvalidInput(f"cursor {cursor!r} is not one.", hint="Pass next_cursor of the page before.")

@@ -1,0 +1,135 @@
+"""What may become memory, checked at the edge."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from recollect.clock import Instant, Micros, to_iso, to_micros
+from recollect.errors import InvalidInput, LimitExceeded
+from recollect.models.atom import AtomInput, AtomKind, NewAtom, Trust
+from recollect.models.checks import checked_label
+from recollect.models.entity import EntityType
+from recollect.models.text import check_text
+from recollect.store.atoms import CheckedAtom
+
+TEXT_LIMIT = 1024 * 1024
+"""Characters of an atom's text, and of its search context."""
+NAME_LIMIT = 255
+DESCRIPTION_LIMIT = 10_000
+LIST_LIMIT = 1_000
+"""Members of an atom's lists: sources, entities and tags."""
+BULK_LIMIT = 100_000
+
+
+def checked_atom(given: AtomInput, now: Micros, where: str = "atom") -> CheckedAtom:
+    new = given if isinstance(given, NewAtom) else _read(given, where)
+    if new.category.kind == "PATTERN":
+        raise InvalidInput(
+            f"{where}.category.kind is PATTERN, which only the platform makes, from many episodes.",
+            hint="Use EPISODE or FACT.",
+        )
+    return _checked(new, now, where)
+
+
+def _checked(new: NewAtom, now: Micros, where: str) -> CheckedAtom:
+    created_at = now if new.created_at is None else to_micros(new.created_at, f"{where}.created_at")
+    if created_at > now:
+        raise InvalidInput(f"{where}.created_at {to_iso(created_at)} is in the future.")
+    valid_from = created_at if new.valid_from is None else to_micros(new.valid_from, f"{where}.valid_from")
+    valid_to = None if new.valid_to is None else to_micros(new.valid_to, f"{where}.valid_to")
+    if valid_to is not None and valid_to <= valid_from:
+        raise InvalidInput(f"{where}.valid_to is not after valid_from.")
+    if not 1 <= new.importance <= 5:
+        raise InvalidInput(f"{where}.importance is {new.importance}.", hint="It is a whole number from 1 to 5.")
+    if not 0.0 <= new.confidence <= 1.0:
+        raise InvalidInput(f"{where}.confidence is {new.confidence}.", hint="It is a number from 0 to 1.")
+    return CheckedAtom(
+        text=check_text(f"{where}.text", new.text, limit=TEXT_LIMIT, blank=False),
+        search_context=_checked_context(f"{where}.search_context", new.search_context),
+        speaker=_SPEAKERS.get(new.trust) if new.speaker is None else checked_name(f"{where}.speaker", new.speaker),
+        category_name=check_text(f"{where}.category.name", new.category.name, limit=NAME_LIMIT, blank=False),
+        kind=new.category.kind,
+        importance=new.importance,
+        confidence=float(new.confidence),
+        valid_from=valid_from,
+        valid_to=valid_to,
+        source_conversation_id=checked_label(f"{where}.source_conversation_id", new.source_conversation_id),
+        source_message_ids=_checked_list(f"{where}.source_message_ids", new.source_message_ids),
+        entity_ids=_checked_list(f"{where}.entity_ids", new.entity_ids),
+        tags=_checked_list(f"{where}.tags", new.tags),
+        origin=new.origin,
+        trust=new.trust,
+        created_at=created_at,
+    )
+
+
+_SPEAKERS = {"user": "user", "assistant": "assistant"}
+
+
+def _checked_context(where: str, context: str | list[str]) -> tuple[str, ...]:
+    texts = [context] if isinstance(context, str) else context
+    if len(texts) > LIST_LIMIT:
+        raise LimitExceeded(where, limit=LIST_LIMIT, given=len(texts), unit="texts")
+    return tuple(check_text(f"{where}[{place}]", text, limit=TEXT_LIMIT) for place, text in enumerate(texts) if text)
+
+
+def checked_name(where: str, name: object) -> str:
+    return check_text(where, name, limit=NAME_LIMIT, blank=False)
+
+
+def checked_entity_type(type: object) -> EntityType:
+    if type in get_args(EntityType):
+        return type  # type: ignore[return-value]
+    raise InvalidInput(f"type is {type!r}.", hint=f"It is one of {', '.join(get_args(EntityType))}.")
+
+
+def checked_kinds(kinds: object) -> tuple[AtomKind, ...] | None:
+    if kinds is None:
+        return None
+    names = _checked_list("kinds", kinds)
+    unknown = [name for name in names if name not in get_args(AtomKind)]
+    if unknown:
+        raise InvalidInput(f"Unknown kinds {unknown}.", hint=f"Known are {', '.join(get_args(AtomKind))}.")
+    return names  # type: ignore[return-value]
+
+
+def checked_trusts(trusts: object) -> tuple[Trust, ...] | None:
+    if trusts is None:
+        return None
+    names = _checked_list("trust", trusts)
+    unknown = [name for name in names if name not in get_args(Trust)]
+    if unknown:
+        raise InvalidInput(f"Unknown trust {unknown}.", hint=f"Known are {', '.join(get_args(Trust))}.")
+    return names  # type: ignore[return-value]
+
+
+def checked_names(where: str, names: object) -> tuple[str, ...] | None:
+    return None if names is None else _checked_list(where, names)
+
+
+def checked_instant(where: str, instant: Instant | None) -> Micros | None:
+    return None if instant is None else to_micros(instant, where)
+
+
+def _checked_list(where: str, members: object) -> tuple[str, ...]:
+    if members == []:
+        return ()
+    if isinstance(members, str) or not isinstance(members, list | tuple | set | frozenset):
+        raise InvalidInput(f"{where} must be a list of texts, not {type(members).__name__}.")
+    if len(members) > LIST_LIMIT:
+        raise LimitExceeded(where, limit=LIST_LIMIT, given=len(members), unit="members")
+    # Order is kept, and what is said twice counts once.
+    return tuple(dict.fromkeys(checked_name(f"{where}[{place}]", member) for place, member in enumerate(members)))
+
+
+def _read(given: Any, where: str) -> NewAtom:
+    if not isinstance(given, dict):
+        raise InvalidInput(f"{where} must be a dict or NewAtom, not {type(given).__name__}.")
+    try:
+        return NewAtom.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(str(part) for part in (where, *first["loc"]))
+        raise InvalidInput(f"{place}: {first['msg']}.", hint=f"It takes {', '.join(NewAtom.model_fields)}.") from None

@@ -1,0 +1,12 @@
+"""The operations on long-term memory, for one scope."""
+
+from __future__ import annotations
+
+from recollect.memory.atoms import Atoms
+from recollect.memory.entities import Entities
+from recollect.memory.recalls import Recalls
+from recollect.memory.spaces import Spaces
+
+
+class Memory(Spaces, Atoms, Entities, Recalls):
+    """Spaces, atoms and entities of the current user, and the three ways to find them again."""

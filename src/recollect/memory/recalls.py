@@ -1,0 +1,157 @@
+"""The three ways to find memory again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recollect.clock import Instant
+from recollect.errors import InvalidInput, NotFound
+from recollect.memory.bound import Bound
+from recollect.memory.checks import checked_instant, checked_kinds, checked_names, checked_trusts
+from recollect.models.atom import AtomKind, Trust
+from recollect.models.checks import checked_count, checked_id
+from recollect.models.recall import Recall, WhyNot
+from recollect.models.text import check_text
+from recollect.recall.filters import Filters
+from recollect.store import atoms, entities
+
+HITS_LIMIT = 200
+QUERY_LIMIT = 10_000
+
+
+class Recalls(Bound):
+    def recall_by_topic(
+        self,
+        memory_space_id: str,
+        query: str,
+        *,
+        limit: int = 10,
+        category_names: Sequence[str] | None = None,
+        kinds: Sequence[AtomKind] | None = None,
+        tags: Sequence[str] | None = None,
+        min_importance: int | None = None,
+        trust: Sequence[Trust] | None = None,
+        entity: str | None = None,
+        valid_at: Instant | None = None,
+        known_at: Instant | None = None,
+        explain: bool = False,
+    ) -> Recall:
+        """Find what is known about a topic, best first.
+
+        `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then.
+        """
+        space_id = checked_id("memory_space_id", memory_space_id)
+        filters = self._filters(
+            space_id, category_names, kinds, tags, min_importance, trust, entity, valid_at, known_at
+        )
+        asked = check_text("query", query, limit=QUERY_LIMIT)
+        most = checked_count("limit", limit, most=HITS_LIMIT)
+        return self._recaller.by_topic(self._scope, space_id, asked, filters, most, explain=bool(explain))
+
+    def why_not(
+        self,
+        atom_id: str,
+        query: str,
+        *,
+        limit: int = 10,
+        category_names: Sequence[str] | None = None,
+        kinds: Sequence[AtomKind] | None = None,
+        tags: Sequence[str] | None = None,
+        min_importance: int | None = None,
+        trust: Sequence[Trust] | None = None,
+        entity: str | None = None,
+        valid_at: Instant | None = None,
+        known_at: Instant | None = None,
+    ) -> WhyNot:
+        """Why `recall_by_topic` does not find an atom: which filter leaves it out, or at which place it is."""
+        atom = self._database.read(self._scope, atoms.get, checked_id("atom_id", atom_id))
+        if atom is None:
+            raise NotFound("atom", atom_id)
+        space_id = atom.memory_space_id
+        filters = self._filters(
+            space_id, category_names, kinds, tags, min_importance, trust, entity, valid_at, known_at
+        )
+        asked = check_text("query", query, limit=QUERY_LIMIT)
+        most = checked_count("limit", limit, most=HITS_LIMIT)
+        return self._recaller.why_not(self._scope, space_id, atom_id, asked, filters, most)
+
+    def _filters(
+        self,
+        space_id: str,
+        category_names: Sequence[str] | None,
+        kinds: Sequence[AtomKind] | None,
+        tags: Sequence[str] | None,
+        min_importance: int | None,
+        trust: Sequence[Trust] | None,
+        entity: str | None,
+        valid_at: Instant | None,
+        known_at: Instant | None,
+    ) -> Filters:
+        return Filters(
+            now=self._clock(),
+            category_names=checked_names("category_names", category_names),
+            kinds=checked_kinds(kinds),
+            tags=checked_names("tags", tags),
+            min_importance=None if min_importance is None else checked_count("min_importance", min_importance, most=5),
+            trust=checked_trusts(trust),
+            valid_at=checked_instant("valid_at", valid_at),
+            known_at=checked_instant("known_at", known_at),
+            positions=None if entity is None else self._positions_of(space_id, entity),
+        )
+
+    def recall_by_entity(
+        self,
+        memory_space_id: str,
+        entity_id_or_name: str,
+        *,
+        limit: int = 20,
+        category_names: Sequence[str] | None = None,
+        valid_at: Instant | None = None,
+        known_at: Instant | None = None,
+    ) -> Recall:
+        """Everything that mentions an entity, newest first; an unknown name finds nothing."""
+        space_id = checked_id("memory_space_id", memory_space_id)
+        filters = Filters(
+            now=self._clock(),
+            category_names=checked_names("category_names", category_names),
+            valid_at=checked_instant("valid_at", valid_at),
+            known_at=checked_instant("known_at", known_at),
+            positions=self._positions_of(space_id, entity_id_or_name),
+        )
+        most = checked_count("limit", limit, most=HITS_LIMIT)
+        return self._recaller.by_time(self._scope, space_id, "BY_ENTITY", filters, most)
+
+    def recall_timeline(
+        self,
+        memory_space_id: str,
+        *,
+        entity_id_or_name: str | None = None,
+        query: str | None = None,
+        from_: Instant | None = None,
+        to: Instant | None = None,
+        limit: int = 50,
+        include_superseded: bool = True,
+        known_at: Instant | None = None,
+    ) -> Recall:
+        """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants."""
+        if entity_id_or_name is not None and query is not None:
+            raise InvalidInput("A timeline is of an entity or of a query, not of both.", hint="Give one of the two.")
+        space_id = checked_id("memory_space_id", memory_space_id)
+        start, end = checked_instant("from_", from_), checked_instant("to", to)
+        if start is not None and end is not None and start > end:
+            raise InvalidInput("from_ is after to.", hint="A window begins before it ends.")
+        filters = Filters(
+            now=self._clock(),
+            include_superseded=bool(include_superseded),
+            window=(start, end),
+            known_at=checked_instant("known_at", known_at),
+            positions=None if entity_id_or_name is None else self._positions_of(space_id, entity_id_or_name),
+        )
+        asked = None if query is None else check_text("query", query, limit=QUERY_LIMIT)
+        most = checked_count("limit", limit, most=HITS_LIMIT)
+        return self._recaller.by_time(self._scope, space_id, "TIMELINE", filters, most, asked)
+
+    def _positions_of(self, space_id: str, id_or_name: str) -> tuple[int, ...]:
+        return self._database.read(
+            self._scope, entities.positions_of_named, space_id, check_text("entity_id_or_name", id_or_name, blank=False)
+        )

@@ -1,0 +1,68 @@
+"""Embedders behind an API, by the name of their vendor, through pydantic-ai."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Sequence
+from functools import partial
+from typing import Any
+
+from recollect.errors import ExtensionMissing
+from recollect.forking import survive_forks
+
+_AT_ONCE = 256
+"""Texts in one request; vendors allow about two thousand."""
+
+
+class RemoteEmbedder:
+    """Any embedding model that pydantic-ai knows, such as `openai:text-embedding-3-small`, with its own keys."""
+
+    def __init__(self, name: str, dimension: int | None = None, *, timeout_seconds: float = 60.0) -> None:
+        try:
+            from pydantic_ai import Embedder
+        except ImportError as error:
+            raise ExtensionMissing(
+                f"The embedder {name!r} needs pydantic-ai, which is not installed.",
+                hint=f"pip install 'recollect[models]' 'pydantic-ai-slim[{name.partition(':')[0]}]'",
+            ) from error
+        self._make = partial(Embedder, name)
+        self._name = name
+        self._dimension = dimension
+        self._timeout = timeout_seconds
+        self.renew_after_fork()
+        survive_forks(self)
+
+    def renew_after_fork(self) -> None:
+        # The loop's thread stays with the parent, and so do the connections that belong to it.
+        self._embedder = self._make()
+        self._starting = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def model(self) -> str:
+        return self._name
+
+    @property
+    def dimension(self) -> int:
+        if self._dimension is None:
+            # A vendor tells the dimension by the first vector it gives.
+            self._dimension = len(self.embed_query("dimension"))
+        return self._dimension
+
+    def embed_texts(self, texts: Sequence[str]) -> list[Any]:
+        vectors: list[Any] = []
+        for start in range(0, len(texts), _AT_ONCE):
+            vectors += self._wait_for(self._embedder.embed_documents(list(texts[start : start + _AT_ONCE]))).embeddings
+        return vectors
+
+    def embed_query(self, query: str) -> Any:
+        return self._wait_for(self._embedder.embed_query(query)).embeddings[0]
+
+    def _wait_for(self, request: Coroutine[Any, Any, Any]) -> Any:
+        # A loop of its own: the caller may be inside of one, and connections cannot change theirs.
+        with self._starting:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="recollect-embedder", daemon=True).start()
+        return asyncio.run_coroutine_threadsafe(asyncio.wait_for(request, self._timeout), self._loop).result()

@@ -1,0 +1,70 @@
+"""What a question asks for, besides its words: who said it, and when."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from recollect.recall.dates import Interval, intervals_in
+from recollect.recall.words import terms_of, words_of
+
+_FIRST_PERSON = frozenset(("i", "me", "my", "mine", "myself"))
+_ABOUT_THE_ANSWERER = re.compile(
+    r"\byour?\b.*\b(?:said|told|mention\w*|recommend\w*|suggest\w*|provid\w*|gave|list\w*|explain\w*|describ\w*)\b",
+    re.IGNORECASE,
+)
+_HOW_MUCH = re.compile(
+    r"\bhow (?:many|much|long|often|old)\b(?: (?:more|less|total|different))?"
+    r"(?: (?:days?|weeks?|months?|years?|hours?|minutes?|times?)\b(?: (?:ago|in total|passed|before))?)?",
+    re.IGNORECASE,
+)
+ROLES = ("user", "assistant")
+
+
+@dataclass(frozen=True)
+class Question:
+    to_embed: str
+    """The question without the names of those who speak: whom it is about is told by `speakers`."""
+    terms: tuple[int, ...]
+    speakers: dict[str, float] | None
+    """How much each speaker is asked about, from 0 to 1; None when nobody in particular is."""
+    dates: tuple[Interval, ...]
+
+
+def understand(query: str, speakers: Iterable[str], now: int) -> Question:
+    """Read a question, given who speaks in the space."""
+    known: dict[str, set[str]] = {}
+    for speaker in speakers:
+        if speaker not in ROLES:
+            for word in words_of(speaker):
+                known.setdefault(word, set()).add(speaker)
+    words = words_of(query)
+    named = [(place, known[word]) for place, word in enumerate(words) if word in known]
+    asked = _HOW_MUCH.sub(" ", query)
+    return Question(
+        to_embed=_without(known, query) if named else query,
+        terms=tuple(dict.fromkeys(terms_of(asked) or terms_of(query))),
+        speakers=_asked_about(query, words, named, set(speakers)),
+        dates=tuple(intervals_in(query, now)),
+    )
+
+
+def _asked_about(
+    query: str, words: list[str], named: list[tuple[int, set[str]]], speakers: set[str]
+) -> dict[str, float] | None:
+    if named:
+        order = list(dict.fromkeys(who for _, group in named for who in sorted(group)))
+        first = named[0][1]
+        together = "both" in words or any(
+            words[place - 1] == "and" for (place, group) in named[1:] if group != first and place > 0
+        )
+        return {who: 1.0 if together or who in first else 0.5 for who in order}
+    if "user" in speakers and _FIRST_PERSON & set(words) and not _ABOUT_THE_ANSWERER.search(query):
+        return {"user": 1.0}
+    return None
+
+
+def _without(known: dict[str, set[str]], query: str) -> str:
+    kept = [token for token in query.split() if not (words_of(token)[:1] and words_of(token)[0] in known)]
+    return " ".join(kept) or query

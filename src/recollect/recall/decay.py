@@ -1,0 +1,28 @@
+"""How memory fades: by half in a time that depends on its kind, and never below a quarter."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.recall.space_index import KINDS
+
+_DAY = 24 * 3600 * 1_000_000
+_SLOW, _MEDIUM, _FAST = 365 * _DAY, 60 * _DAY, 14 * _DAY
+_HALF_LIVES = {
+    "FACT": _SLOW,
+    "RULE": _SLOW,
+    "INTENTION": _MEDIUM,
+    "EPISODE": _FAST,
+    "PREFERENCE": _SLOW,
+    "PATTERN": _SLOW,
+}
+_BY_CODE = np.array([_HALF_LIVES[kind] for kind in KINDS], np.float64)
+FLOOR = 0.25
+
+
+def decay_weights(kinds: NDArray[np.uint8], fresh_at: NDArray[np.int64], now: int) -> NDArray[np.float64]:
+    """What is left of each atom's weight. What lies in the future has all of it."""
+    age = np.maximum(now - fresh_at, 0)
+    weights: NDArray[np.float64] = np.maximum(FLOOR, np.exp2(-age / _BY_CODE[kinds]))
+    return weights

@@ -1,0 +1,47 @@
+"""Brings what is in memory of a space up to what is in the database."""
+
+from __future__ import annotations
+
+from recollect.errors import NotFound
+from recollect.recall.segments import VectorsSegment, WordsSegment
+from recollect.recall.space_index import SpaceIndex
+from recollect.store.database import Transaction
+
+
+def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
+    """Fetch what has changed since the index was last refreshed; False when there was nothing.
+
+    The revision is read first: what is committed meanwhile is read twice, once now and once the next time, which does
+    no harm. The other way round it would be missed.
+    """
+    state = run.one("space_state", space_id=space_id)
+    if state is None:
+        raise NotFound("memory space", space_id)
+    revision, atoms, model = state
+    if revision == index.revision:
+        return False
+    index.grow(atoms)
+    _load_words(run, space_id, index)
+    if model != index.model:
+        index.drop_vectors()
+        index.model = model
+    if model is not None:
+        _load_vectors(run, space_id, model, index)
+    facts = run.all("atom_facts_since", space_id=space_id, revision=index.revision)
+    index.know(facts)
+    index.forget(row[0] for row in run.all("removals_since", space_id=space_id, revision=index.revision))
+    index.revision = revision
+    return True
+
+
+def _load_words(run: Transaction, space_id: str, index: SpaceIndex) -> None:
+    for first, _, body in run.all("term_segments_from", space_id=space_id, position=index.words_until):
+        segment = WordsSegment.decode(body)
+        index.add_words(max(first, index.words_until), segment.after(index.words_until - first))
+
+
+def _load_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex) -> None:
+    rows = run.all("vector_segments_from", space_id=space_id, model=model, position=index.vectors_until)
+    for first, _, body in rows:
+        segment = VectorsSegment.decode(body)
+        index.add_vectors(max(first, index.vectors_until), segment.after(index.vectors_until - first))

@@ -1,0 +1,120 @@
+"""Which atoms hold which words: sorted runs that are searched by bisection, and a short unsorted tail that grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Piece = tuple[int, Array, Array]
+
+TAIL_LIMIT = 16_384
+"""Unsorted postings that are looked through one by one."""
+MERGE_LIMIT = 262_144
+"""A merge sorts no more postings than this, so that no single append takes long."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Postings sorted by term: for each term the places that hold it, each with a code for how much it holds."""
+
+    terms: Array
+    starts: Array
+    places: Array
+    codes: Array
+
+    @classmethod
+    def of(cls, terms: Array, places: Array, codes: Array) -> Run:
+        """From postings whose places ascend; a stable sort keeps them so within a term."""
+        order = np.argsort(terms, kind="stable")
+        terms = terms[order]
+        starts = _edges(terms)
+        return cls(terms[starts[:-1]], starts, places[order], codes[order])
+
+    @classmethod
+    def merged(cls, runs: Sequence[Run]) -> Run:
+        return cls.of(
+            np.concatenate([run.expanded() for run in runs]),
+            np.concatenate([run.places for run in runs]),
+            np.concatenate([run.codes for run in runs]),
+        )
+
+    def expanded(self) -> Array:
+        return np.repeat(self.terms, np.diff(self.starts))
+
+    def moved(self, by: int) -> Run:
+        return Run(self.terms, self.starts, self.places + np.uint32(by), self.codes)
+
+    @property
+    def size(self) -> int:
+        return len(self.places)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.terms.nbytes + self.starts.nbytes + self.places.nbytes + self.codes.nbytes)
+
+
+def _edges(ordered: Array) -> Array:
+    """Where each run of equal values begins, and the end."""
+    if not len(ordered):
+        return np.zeros(1, np.uint32)
+    changes = (ordered[1:] != ordered[:-1]).nonzero()[0] + 1
+    return np.concatenate(([0], changes, [len(ordered)])).astype(np.uint32)
+
+
+class Postings:
+    """All postings of a space. Appending is cheap: small runs are merged into larger ones as they come."""
+
+    def __init__(self) -> None:
+        self._runs: list[Run] = []
+        self._tail: list[Run] = []
+        self._tail_size = 0
+        self._tail_run: Run | None = None
+
+    def add(self, run: Run) -> None:
+        if not run.size:
+            # Atoms without a single word, such as emoji.
+            return
+        if run.size < TAIL_LIMIT:
+            self._tail.append(run)
+            self._tail_size += run.size
+            self._tail_run = None
+            if self._tail_size < TAIL_LIMIT:
+                return
+            run = Run.merged(self._tail)
+            self._tail, self._tail_size = [], 0
+        self._runs.append(run)
+        while len(self._runs) > 1 and self._worth_merging(*self._runs[-2:]):
+            self._runs[-2:] = [Run.merged(self._runs[-2:])]
+
+    @staticmethod
+    def _worth_merging(older: Run, newer: Run) -> bool:
+        return older.size < 2 * newer.size and older.size + newer.size <= MERGE_LIMIT
+
+    def find(self, terms: Array) -> list[Piece]:
+        """The pieces in which query terms are found: which of the terms, and the places and codes that hold it."""
+        pieces = []
+        for run in self._all_runs():
+            at = run.terms.searchsorted(terms)
+            at[at == len(run.terms)] = 0
+            for number in (run.terms[at] == terms).nonzero()[0].tolist():
+                start, end = int(run.starts[at[number]]), int(run.starts[at[number] + 1])
+                pieces.append((number, run.places[start:end], run.codes[start:end]))
+        return pieces
+
+    def _all_runs(self) -> list[Run]:
+        if not self._tail:
+            return self._runs
+        if self._tail_run is None:
+            # Sorted when it is first asked for; a bulk of appends sorts it once.
+            self._tail_run = Run.merged(self._tail)
+            self._tail = [self._tail_run]
+        return [*self._runs, self._tail_run]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(run.nbytes for run in self._runs) + sum(run.nbytes for run in self._tail)

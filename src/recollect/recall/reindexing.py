@@ -1,0 +1,74 @@
+"""Changes the embedder of a space while it is in use: new vectors are made in the background, then taken at once."""
+
+from __future__ import annotations
+
+from recollect.clock import Micros
+from recollect.errors import NotFound
+from recollect.providers.embedder import Embedding
+from recollect.recall.segments import VectorsSegment
+from recollect.scope import Scope
+from recollect.store import spaces
+from recollect.store.database import Database, Transaction
+
+_AT_ONCE = 256
+
+
+def fill_vectors(database: Database, scope: Scope, space_id: str, embedding: Embedding, now: Micros) -> int:
+    """Give every atom of a space a vector of this embedder; gives how many were made.
+
+    Until it is done recall goes on with what it has: words, and the vectors of the embedder before if that one is used.
+    """
+    made = 0
+    try:
+        while batch := database.read(scope, _without_vector, space_id, embedding.model):
+            vectors = VectorsSegment.of(embedding.texts([text for _, text in batch]))
+            positions = [position for position, _ in batch]
+            database.write(scope, _put, space_id, embedding.model, positions, vectors, now)
+            made += len(batch)
+        database.write(scope, _adopt, space_id, embedding.model, now)
+    except NotFound:
+        # The space was deleted meanwhile, and needs no vectors any more.
+        pass
+    return made
+
+
+def _without_vector(run: Transaction, space_id: str, model: str) -> list[tuple[int, str]]:
+    """Atoms that have no vector of this model, neighbouring positions only, as many as make a segment."""
+    covered = 0
+    spans = run.all("vector_spans", space_id=space_id, model=model)
+    for first, atoms, _ in [*spans, (None, 0, model)]:
+        if first is None or first > covered:
+            rows = run.all("atom_texts", space_id=space_id, first=covered, until=first, limit=_AT_ONCE)
+            if rows:
+                return [(position, text) for position, text in rows]
+            # Between the vectors there are only the places of atoms that were deleted.
+        if first is not None:
+            covered = max(covered, first + atoms)
+    return []
+
+
+def _put(
+    run: Transaction,
+    space_id: str,
+    model: str,
+    positions: list[int],
+    vectors: VectorsSegment,
+    now: Micros,
+) -> None:
+    spaces.begin_change(run, space_id, now)
+    first = positions[0]
+    segment = vectors.spread([position - first for position in positions])
+    kept = {row[0] for row in run.all("atom_texts", space_id=space_id, first=first, until=None, limit=len(positions))}
+    for position in positions:
+        if position not in kept:
+            # Deleted while its vector was being made.
+            segment = segment.without(position - first)
+    run.send(
+        "put_vector_segment", space_id=space_id, model=model, first=first, atoms=segment.atoms, body=segment.encode()
+    )
+
+
+def _adopt(run: Transaction, space_id: str, model: str, now: Micros) -> None:
+    spaces.begin_change(run, space_id, now)
+    run.send("adopt_vector_model", space_id=space_id, model=model)
+    run.send("drop_other_vectors", space_id=space_id, model=model)

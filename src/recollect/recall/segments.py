@@ -1,0 +1,226 @@
+"""How the search index is written down: columns of many atoms in one blob, with a version and a checksum.
+
+A segment covers atoms of neighbouring positions. Words and vectors have segments of their own, since a change of
+embedder replaces the vectors and leaves the words as they are.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import StoreError
+from recollect.recall.postings import Run
+from recollect.recall.words import statement_words, terms_of
+
+Array = NDArray[Any]
+
+_VERSION = 1
+_HEADER = struct.Struct("<4sBxHIIII")
+
+# How much a text holds a word: the count, against the length of the text, for its own words and for those around it.
+LENGTH_SHARE = 0.6
+USUAL_LENGTH = 16.0
+"""Telling words of a text of usual length. A constant, so that nothing has to be counted anew when a space grows."""
+NEAR_WEIGHTS = (0.5, 0.5, 0.3, 0.3)
+"""What a word counts that stands in the first, second … text around, the nearest first."""
+LONG_TEXT = 40.0
+"""Telling words from which on a text speaks for itself, and what is around it counts less."""
+
+# One byte holds it on a logarithmic scale; the highest bit tells that the word is the text's own.
+_LEAST, _STEP = 0.01, 0.06
+OWN = np.uint8(128)
+AMOUNTS = (_LEAST * np.exp(_STEP * np.arange(128))).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class IndexedText:
+    """A text that is to be found, and what stands around it, the nearest first."""
+
+    text: str
+    around: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class WordsSegment:
+    """The words of some atoms, with places counted from the segment's first, and how much each atom states."""
+
+    run: Run
+    statements: Array
+    """Words of each atom that are not in a question, up to a number beyond which more says nothing."""
+
+    @property
+    def atoms(self) -> int:
+        return len(self.statements)
+
+    @classmethod
+    def of(cls, texts: Sequence[IndexedText]) -> WordsSegment:
+        terms: list[int] = []
+        places: list[int] = []
+        codes: list[int] = []
+        for place, text in enumerate(texts):
+            held = _held(text)
+            terms += held
+            codes += held.values()
+            places += [place] * len(held)
+        run = Run.of(np.array(terms, np.uint32), np.array(places, np.uint32), np.array(codes, np.uint8))
+        return cls(run, np.array([statement_words(text.text) for text in texts], np.uint8))
+
+    @classmethod
+    def joined(cls, segments: Sequence[WordsSegment]) -> WordsSegment:
+        """Adjacent segments, oldest first, as one."""
+        runs, first = [], 0
+        for segment in segments:
+            runs.append(segment.run.moved(first))
+            first += segment.atoms
+        return cls(Run.merged(runs), np.concatenate([segment.statements for segment in segments]))
+
+    def after(self, place: int) -> WordsSegment:
+        """What is left when the atoms before a place are known already."""
+        if place <= 0:
+            return self
+        kept = self.run.places >= place
+        places = self.run.places[kept] - np.uint32(place)
+        run = Run.of(self.run.expanded()[kept], places, self.run.codes[kept])
+        return WordsSegment(run, self.statements[place:])
+
+    def without(self, place: int) -> WordsSegment:
+        """The same with nothing left of one atom."""
+        kept = self.run.places != place
+        terms = self.run.expanded()[kept]
+        statements = self.statements.copy()
+        statements[place] = 0
+        return WordsSegment(Run.of(terms, self.run.places[kept], self.run.codes[kept]), statements)
+
+    def encode(self) -> bytes:
+        run = self.run
+        return _sealed(
+            b"WRDS",
+            0,
+            (self.atoms, len(run.terms), run.size),
+            run.terms.astype("<u4"),
+            np.diff(run.starts).astype("<u4"),
+            self.statements,
+            run.places.astype(_place_kind(self.atoms)),
+            run.codes,
+        )
+
+    @classmethod
+    def decode(cls, blob: bytes) -> WordsSegment:
+        _, (atoms, terms, postings), take = _opened(blob, b"WRDS")
+        found, counts = take("<u4", terms), take("<u4", terms)
+        statements = take("u1", atoms)
+        starts = np.zeros(terms + 1, np.uint32)
+        np.cumsum(counts, out=starts[1:])
+        run = Run(found, starts, take(_place_kind(atoms), postings).astype(np.uint32), take("u1", postings))
+        return cls(run, statements)
+
+
+@dataclass(frozen=True)
+class VectorsSegment:
+    """The vectors of some atoms, each as small integers and a scale. A scale of zero says that there is no vector."""
+
+    rows: Array
+    scales: Array
+
+    @property
+    def atoms(self) -> int:
+        return len(self.scales)
+
+    @classmethod
+    def of(cls, vectors: NDArray[np.float32]) -> VectorsSegment:
+        scales = np.abs(vectors).max(axis=1) / np.float32(127)
+        rows = np.rint(vectors / np.maximum(scales, np.float32(1e-30))[:, None]).astype(np.int8)
+        return cls(rows, scales.astype(np.float32))
+
+    @classmethod
+    def joined(cls, segments: Sequence[VectorsSegment]) -> VectorsSegment:
+        return cls(
+            np.concatenate([segment.rows for segment in segments]),
+            np.concatenate([segment.scales for segment in segments]),
+        )
+
+    def after(self, place: int) -> VectorsSegment:
+        return self if place <= 0 else VectorsSegment(self.rows[place:], self.scales[place:])
+
+    def without(self, place: int) -> VectorsSegment:
+        rows, scales = self.rows.copy(), self.scales.copy()
+        rows[place] = 0
+        scales[place] = 0
+        return VectorsSegment(rows, scales)
+
+    def spread(self, places: Sequence[int]) -> VectorsSegment:
+        """The same vectors at other places; those between have none."""
+        rows = np.zeros((places[-1] + 1, self.rows.shape[1]), np.int8)
+        scales = np.zeros(places[-1] + 1, np.float32)
+        rows[list(places)] = self.rows
+        scales[list(places)] = self.scales
+        return VectorsSegment(rows, scales)
+
+    def encode(self) -> bytes:
+        return _sealed(b"VCTS", self.rows.shape[1], (self.atoms, 0, 0), self.scales.astype("<f4"), self.rows)
+
+    @classmethod
+    def decode(cls, blob: bytes) -> VectorsSegment:
+        dimension, (atoms, _, _), take = _opened(blob, b"VCTS")
+        scales = take("<f4", atoms)
+        return cls(take("i1", atoms * dimension).reshape(atoms, dimension), scales)
+
+
+def _held(text: IndexedText) -> dict[int, int]:
+    """How much a text holds each of its words and of those around it, as codes."""
+    own = terms_of(text.text)
+    amounts: dict[int, float] = {}
+    _count(own, 1.0, amounts)
+    mine = set(amounts)
+    need = min(1.0, LONG_TEXT / max(len(own), 1))
+    for near, weight in zip(text.around, (*NEAR_WEIGHTS, *[NEAR_WEIGHTS[-1]] * len(text.around)), strict=False):
+        terms = terms_of(near)
+        _count(terms, weight * need * min(1.0, LONG_TEXT / max(len(terms), 1)), amounts)
+    return {term: _code(amount, term in mine) for term, amount in amounts.items()}
+
+
+def _count(terms: list[int], weight: float, amounts: dict[int, float]) -> None:
+    unit = weight / (1 - LENGTH_SHARE + LENGTH_SHARE * len(terms) / USUAL_LENGTH)
+    for term in terms:
+        amounts[term] = amounts.get(term, 0.0) + unit
+
+
+# Lengths and counts are small numbers, so the same amounts come again and again.
+@lru_cache(maxsize=65_536)
+def _code(amount: float, own: bool) -> int:
+    step = round(math.log(max(amount, _LEAST) / _LEAST) / _STEP)
+    return min(step, 127) + (128 if own else 0)
+
+
+def _place_kind(atoms: int) -> str:
+    """How places are written: two bytes hold those of all but the largest bulks."""
+    return "<u2" if atoms <= 65_536 else "<u4"
+
+
+def _sealed(mark: bytes, dimension: int, counts: tuple[int, int, int], *columns: Array) -> bytes:
+    body = b"".join(column.tobytes() for column in columns)
+    return _HEADER.pack(mark, _VERSION, dimension, *counts, zlib.crc32(body)) + body
+
+
+def _opened(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
+    found, version, dimension, *counts, checksum = _HEADER.unpack_from(blob)
+    if found != mark or version != _VERSION or zlib.crc32(memoryview(blob)[_HEADER.size :]) != checksum:
+        raise StoreError("A segment of the search index is damaged.", hint="Run: recollect reindex")
+    at = _HEADER.size
+
+    def take(kind: str, count: int) -> Array:
+        nonlocal at
+        column = np.frombuffer(blob, kind, count, at)
+        at += column.nbytes
+        return column
+
+    return dimension, (counts[0], counts[1], counts[2]), take

@@ -1,0 +1,208 @@
+"""What is kept in memory of one space: vectors, words, and what atoms are filtered and weighed by.
+
+It is a cache of the database and nothing else: it can be thrown away at any time and made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic_core import from_json
+
+from recollect.models.atom import AtomKind, Trust
+from recollect.recall.columns import Column
+from recollect.recall.kernel import dots
+from recollect.recall.postings import Piece, Postings
+from recollect.recall.segments import AMOUNTS, OWN, VectorsSegment, WordsSegment
+from recollect.store.database import Row
+
+Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+KINDS: tuple[AtomKind, ...] = ("FACT", "RULE", "INTENTION", "EPISODE", "PREFERENCE", "PATTERN")
+TRUSTS: tuple[Trust, ...] = ("user", "app", "assistant", "tool")
+FOREVER = int(np.iinfo(np.int64).max)
+
+SATURATION = 0.8
+"""BM25's k1: how soon holding a word more does not count more."""
+_WORTH = AMOUNTS / (SATURATION + AMOUNTS)
+
+
+class SpaceIndex:
+    def __init__(self) -> None:
+        self.revision = -1
+        self.atoms = 0
+        """How many positions there are, those of deleted atoms included."""
+        self.words_until = 0
+        self.vectors_until = 0
+        self.model: str | None = None
+        self._forgotten = False
+        self._postings = Postings()
+        self._vectors: Column | None = None
+        self._scales = Column(np.float32)
+        self.statements = Column(np.uint8)
+        self._own_terms = Column(np.float32)
+        self.present = Column(np.bool_, False)
+        self.kind = Column(np.uint8)
+        self.trust = Column(np.uint8)
+        self.importance = Column(np.uint8)
+        self.category = Column(np.int32, -1)
+        self.speaker = Column(np.int32, -1)
+        self.speaker_codes: dict[str, int] = {}
+        self._category_codes: dict[str, int] = {}
+        self._tagged: dict[str, dict[int, None]] = {}
+        self.valid_from = Column(np.int64)
+        self.valid_to = Column(np.int64, FOREVER)
+        self.open_until = Column(np.int64, FOREVER)
+        self.created_at = Column(np.int64)
+        self.superseded_at = Column(np.int64, FOREVER)
+        self.archived_at = Column(np.int64, FOREVER)
+        self.fresh_at = Column(np.int64)
+
+    def _columns(self) -> list[Column]:
+        own = [each for each in vars(self).values() if isinstance(each, Column)]
+        return [each for each in own if each is not self._vectors]
+
+    def grow(self, atoms: int) -> None:
+        self.atoms = max(self.atoms, atoms)
+        for column in self._columns():
+            column.grow(self.atoms)
+        if self._vectors is not None:
+            self._vectors.grow(self.atoms)
+
+    def know(self, rows: Sequence[Row]) -> None:
+        """Take in what `atom_facts_since` tells of atoms, new ones and changed ones."""
+        if not rows:
+            return
+        (
+            positions, kinds, trusts, importances, valid_from, valid_to, open_until, created_at, superseded_at,
+            archived_at, confirmed_at, categories, tags, speakers,
+        ) = zip(*rows, strict=True)  # fmt: skip
+        at = np.array(positions, np.intp)
+        self.grow(int(at.max()) + 1)
+        self.present.values[at] = True
+        self.kind.values[at] = [_KIND_CODES[kind] for kind in kinds]
+        self.trust.values[at] = [_TRUST_CODES[trust] for trust in trusts]
+        self.importance.values[at] = importances
+        self.valid_from.values[at] = valid_from
+        self.valid_to.values[at] = _or_forever(valid_to)
+        self.open_until.values[at] = _or_forever(open_until)
+        self.created_at.values[at] = created_at
+        self.superseded_at.values[at] = _or_forever(superseded_at)
+        self.archived_at.values[at] = _or_forever(archived_at)
+        self.fresh_at.values[at] = np.maximum(valid_from, [instant or 0 for instant in confirmed_at])
+        codes = self._category_codes
+        self.category.values[at] = [codes.setdefault(name, len(codes)) for name in categories]
+        voices = self.speaker_codes
+        self.speaker.values[at] = [-1 if who is None else voices.setdefault(who, len(voices)) for who in speakers]
+        for position, written in zip(positions, tags, strict=True):
+            if written != "[]":
+                for tag in from_json(written):
+                    self._tagged.setdefault(tag, {})[position] = None
+
+    def in_categories(self, names: Iterable[str]) -> Mask:
+        known = [self._category_codes[name] for name in names if name in self._category_codes]
+        return np.isin(self.category.values, known)
+
+    def tagged(self, tag: str) -> Iterable[int]:
+        return self._tagged.get(tag, ())
+
+    def at(self, positions: Iterable[int]) -> Mask:
+        """True at these positions and nowhere else."""
+        mask = np.zeros(self.atoms, np.bool_)
+        mask[[position for position in positions if position < self.atoms]] = True
+        return mask
+
+    def speakers(self) -> list[str]:
+        """Who speaks in the space; not those of whom all was deleted."""
+        if not self._forgotten:
+            return list(self.speaker_codes)
+        heard = set(self.speaker.values[self.present.values].tolist())
+        return [who for who, code in self.speaker_codes.items() if code in heard]
+
+    def forget(self, positions: Iterable[int]) -> None:
+        for at in positions:
+            self.present.values[at] = False
+            self._forgotten = True
+
+    def add_words(self, first: int, segment: WordsSegment) -> None:
+        until = first + segment.atoms
+        self.grow(until)
+        self._postings.add(segment.run.moved(first))
+        self.statements.values[first:until] = segment.statements
+        own = segment.run.places[segment.run.codes >= OWN]
+        self._own_terms.values[first:until] = np.bincount(own, minlength=segment.atoms)
+        self.words_until = until
+
+    def add_vectors(self, first: int, segment: VectorsSegment) -> None:
+        until = first + segment.atoms
+        if self._vectors is None:
+            self._vectors = Column(np.int8, 0, segment.rows.shape[1])
+        self.grow(until)
+        self._vectors.values[first:until] = segment.rows
+        self._scales.values[first:until] = segment.scales
+        self.vectors_until = until
+
+    def drop_vectors(self) -> None:
+        self._vectors = None
+        self._scales = Column(np.float32)
+        self._scales.grow(self.atoms)
+        self.vectors_until = 0
+
+    def similarity(self, query: Floats) -> Floats | None:
+        """The cosine of the query with each atom; NaN where an atom has no vector. None when no atom has one."""
+        if self._vectors is None:
+            return None
+        asked = VectorsSegment.of(query[None, :])
+        found = dots(asked.rows[0], self._vectors.values)
+        scales = self._scales.values
+        found *= scales
+        found *= asked.scales[0]
+        if self.vectors_until < self.atoms or not scales.all():
+            found[scales == 0] = np.nan
+        return found
+
+    def word_scores(self, terms: Sequence[int]) -> Floats:
+        """BM25 of each atom, as a share of what holding every word of the query without end would give."""
+        scores = np.zeros(self.atoms, np.float32)
+        pieces = self._postings.find(np.array(terms, np.uint32))
+        if self._forgotten:
+            pieces = self._still_there(pieces)
+        holders = np.zeros(len(terms), np.int64)
+        found = np.zeros(len(terms), np.bool_)
+        for number, _, codes in pieces:
+            found[number] = True
+            holders[number] += np.count_nonzero(codes >= OWN)
+        rarity = np.log1p((self.atoms - holders + 0.5) / (holders + 0.5)).astype(np.float32)
+        most = float(np.sqrt(np.dot(rarity[found], rarity[found])))
+        for number, places, codes in pieces:
+            scores[places] += (rarity[number] / most) * _WORTH.take(codes & _AMOUNT)
+        return scores
+
+    def _still_there(self, pieces: list[Piece]) -> list[Piece]:
+        """Without deleted atoms, so that a word is as rare as it is after the space was loaded anew."""
+        kept = [(number, places, codes, self.present.values[places]) for number, places, codes in pieces]
+        return [(number, places[there], codes[there]) for number, places, codes, there in kept if there.any()]
+
+    def overlap(self, terms: Sequence[int]) -> NDArray[np.float64]:
+        """The distinct words that each atom has in common with a query, against the geometric mean of their numbers."""
+        common = np.zeros(self.atoms)
+        for _, places, codes in self._postings.find(np.array(terms, np.uint32)):
+            common[places[codes >= OWN]] += 1
+        return common / np.sqrt(np.maximum(len(terms) * self._own_terms.values.astype(np.float64), 1.0))
+
+    @property
+    def nbytes(self) -> int:
+        vectors = self._vectors.nbytes if self._vectors is not None else 0
+        return vectors + self._postings.nbytes + sum(column.nbytes for column in self._columns())
+
+
+_AMOUNT = np.uint8(127)
+_KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
+_TRUST_CODES = {trust: code for code, trust in enumerate(TRUSTS)}
+
+
+def _or_forever(instants: Iterable[int | None]) -> list[int]:
+    return [FOREVER if instant is None else instant for instant in instants]

@@ -1,0 +1,302 @@
+"""Units of work on atoms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic_core import from_json
+
+from recollect.clock import Micros, to_iso
+from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.ids import new_id
+from recollect.models.atom import BEHAVIORAL_KINDS, Atom, Category
+from recollect.scope import Scope
+from recollect.store import spaces
+from recollect.store.database import Row, Transaction
+from recollect.store.ledger import record_change
+from recollect.store.spaces import Change
+
+
+@dataclass(frozen=True)
+class CheckedAtom:
+    """An atom that was checked and encoded, but is not kept yet. Instants are microseconds, lists are tuples."""
+
+    text: str
+    search_context: tuple[str, ...]
+    speaker: str | None
+    category_name: str
+    kind: str
+    importance: int
+    confidence: float
+    valid_from: Micros
+    valid_to: Micros | None
+    source_conversation_id: str | None
+    source_message_ids: tuple[str, ...]
+    entity_ids: tuple[str, ...]
+    tags: tuple[str, ...]
+    origin: str
+    trust: str
+    created_at: Micros
+
+
+def add(
+    run: Transaction, scope: Scope, space_id: str, atoms: Sequence[CheckedAtom], now: Micros
+) -> tuple[list[Atom], Change]:
+    """Keep atoms of one space, all or none."""
+    change = spaces.begin_change(run, space_id, now, len(atoms))
+    conversations = _check_sources(run, atoms)
+    linked = _linked(run, space_id, atoms)
+    added = [
+        _insert(run, scope, space_id, atom, conversation_id, change.first + place, change.revision, now)
+        for place, (atom, conversation_id) in enumerate(zip(linked, conversations, strict=True))
+    ]
+    record_change(run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in added])
+    return added, change
+
+
+def get(run: Transaction, atom_id: str) -> Atom | None:
+    row = run.one("get_atom", id=atom_id)
+    return _atom(row)[1] if row else None
+
+
+def at_positions(run: Transaction, space_id: str, positions: Sequence[int]) -> dict[int, Atom]:
+    """The atoms at some positions of a space; one that is gone is left out."""
+    rows = run.all("atoms_at", space_id=space_id, positions=json.dumps(list(positions)))
+    return dict(_atom(row) for row in rows)
+
+
+def position(run: Transaction, atom_id: str) -> int:
+    row = run.one("get_atom", id=atom_id)
+    if row is None:
+        raise NotFound("atom", atom_id)
+    return _atom(row)[0]
+
+
+def list_newest_first(
+    run: Transaction,
+    space_id: str,
+    *,
+    category: str | None,
+    status: str | None,
+    valid_at: Micros | None,
+    before: int | None,
+    limit: int,
+) -> list[tuple[int, Atom]]:
+    spaces.require(run, space_id)
+    rows = run.all(
+        "list_atoms",
+        space_id=space_id,
+        category=category,
+        status=status,
+        valid_at=valid_at,
+        before=before,
+        limit=limit,
+    )
+    return [_atom(row) for row in rows]
+
+
+def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now: Micros) -> tuple[Atom, Change]:
+    """Close a fact where its new version begins, and link the two."""
+    old = get(run, old_id)
+    if old is None:
+        raise NotFound("atom", old_id)
+    space_id = old.memory_space_id
+    change = spaces.begin_change(run, space_id, now, 1)
+    (conversation_id,) = _check_sources(run, [new])
+    (linked,) = _linked(run, space_id, [new])
+    atom = _insert(run, scope, space_id, linked, conversation_id, change.first, change.revision, now, supersedes=old_id)
+    closed = run.one(
+        "supersede_atom",
+        id=old_id,
+        valid_from=new.valid_from,
+        superseded_by=atom.id,
+        revision=change.revision,
+        now=now,
+    )
+    if closed is None:
+        head = _head(run, old_id)
+        newest = f"Its newest version is {head!r}: supersede that one."
+        raise Conflict(
+            f"Atom {old_id!r} was superseded already.",
+            hint=newest if head != old_id else "Its newer version was deleted: add what is true now as a new atom.",
+        )
+    record_change(run, scope, "atom.superseded", now, space_id=space_id, atom_id=old_id, superseded_by=atom.id)
+    return atom, change
+
+
+def archive(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> None:
+    """Take an atom out of recall. Doing it again changes nothing."""
+    atom = get(run, atom_id)
+    if atom is None:
+        raise NotFound("atom", atom_id)
+    if atom.status == "ARCHIVED":
+        return
+    revision = spaces.begin_change(run, atom.memory_space_id, now).revision
+    if run.one("archive_atom", id=atom_id, revision=revision, now=now):
+        record_change(run, scope, "atom.archived", now, space_id=atom.memory_space_id, atom_id=atom_id)
+
+
+def delete(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> tuple[str, int]:
+    """Remove an atom for good: only its id stays, so that caches learn to forget it. Gives its space and position."""
+    row = run.one("get_atom", id=atom_id)
+    if row is None:
+        raise NotFound("atom", atom_id)
+    position, atom = _atom(row)
+    space_id = atom.memory_space_id
+    revision = spaces.begin_change(run, space_id, now).revision
+    run.send("delete_atom_links", atom_id=atom_id)
+    versions = run.one("delete_atom", id=atom_id)
+    if versions is None:
+        raise NotFound("atom", atom_id)
+    before, after = versions
+    if before is not None and after is not None:
+        run.send("join_versions", before=before, after=after, revision=revision, now=now)
+    run.send("insert_removal", space_id=space_id, atom_id=atom_id, position=position, revision=revision)
+    record_change(run, scope, "atom.deleted", now, space_id=space_id, atom_id=atom_id)
+    return space_id, position
+
+
+def relink(run: Transaction, atom_id: str, old_entity: str, new_entity: str, revision: int, now: Micros) -> None:
+    """Let an atom speak of another entity in the place of one that was merged into it."""
+    atom = get(run, atom_id)
+    if atom is None:
+        return
+    ids = list(dict.fromkeys(new_entity if each == old_entity else each for each in atom.entity_ids))
+    run.send("relink_atom", id=atom_id, entity_ids=_json(ids), revision=revision, now=now)
+    run.send("link_atom", entity_id=new_entity, atom_id=atom_id)
+
+
+def _head(run: Transaction, atom_id: str) -> str:
+    """The newest version of a fact; where a later version was deleted, the last one there was."""
+    head = atom_id
+    while True:
+        atom = get(run, head)
+        if atom is None or atom.superseded_by is None or get(run, atom.superseded_by) is None:
+            return head
+        head = atom.superseded_by
+
+
+def _check_sources(run: Transaction, atoms: Sequence[CheckedAtom]) -> list[str | None]:
+    """Refuse citations that lead nowhere in this scope; gives the conversation that each atom cites."""
+    conversation_of: dict[str, str] = {}
+    for message_id in dict.fromkeys(each for atom in atoms for each in atom.source_message_ids):
+        row = run.one("message_conversation", event_id=message_id)
+        if row is None:
+            raise InvalidInput(
+                f"There is no message {message_id!r} in this scope to cite.",
+                hint="source_message_ids holds the ids of messages of the same user.",
+            )
+        conversation_of[message_id] = row[0]
+    known: set[str] = set()
+    cited = []
+    for atom in atoms:
+        conversations = {conversation_of[each] for each in atom.source_message_ids}
+        conversation_id = atom.source_conversation_id
+        if conversation_id is None:
+            # One conversation is cited by its messages; several have no single name.
+            cited.append(conversations.pop() if len(conversations) == 1 else None)
+            continue
+        if conversation_id not in known and run.one("conversation_status", conversation_id=conversation_id) is None:
+            raise InvalidInput(f"There is no conversation {conversation_id!r} in this scope to cite.")
+        known.add(conversation_id)
+        if conversations - {conversation_id}:
+            raise InvalidInput(f"source_message_ids has messages that are not of conversation {conversation_id!r}.")
+        cited.append(conversation_id)
+    return cited
+
+
+def _linked(run: Transaction, space_id: str, atoms: Sequence[CheckedAtom]) -> list[CheckedAtom]:
+    """The atoms with the entities that their ids stand for now; an id that leads nowhere in this space is refused."""
+    stands_for: dict[str, str] = {}
+    for entity_id in dict.fromkeys(each for atom in atoms for each in atom.entity_ids):
+        row = run.one("get_entity", id=entity_id)
+        while row is not None and row[_MERGED_INTO] is not None:
+            row = run.one("get_entity", id=row[_MERGED_INTO])
+        if row is None or row[1] != space_id:
+            raise InvalidInput(f"There is no entity {entity_id!r} in this space to link.")
+        stands_for[entity_id] = row[0]
+    return [
+        replace(atom, entity_ids=tuple(dict.fromkeys(stands_for[each] for each in atom.entity_ids)))
+        if atom.entity_ids
+        else atom
+        for atom in atoms
+    ]
+
+
+_MERGED_INTO = 9
+"""Which of the columns of an entity tells what it was merged into."""
+
+
+def _insert(
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    new: CheckedAtom,
+    conversation_id: str | None,
+    position: int,
+    revision: int,
+    now: Micros,
+    supersedes: str | None = None,
+) -> Atom:
+    atom_id = new_id("atom", new.created_at)
+    row = (
+        atom_id, space_id, position, scope.tenant_id, scope.app_id, scope.user_id, new.text, new.category_name,
+        new.kind, new.importance, new.confidence, new.valid_from, new.valid_to, "ACTIVE", conversation_id,
+        _json(new.source_message_ids), _json(new.entity_ids), _json(new.tags), supersedes, None, None, None, None,
+        new.origin, new.trust, scope.session_id, scope.group, scope.run_id, scope.agent_id, new.created_at,
+        new.created_at,
+    )  # fmt: skip
+    run.send(
+        "insert_atom",
+        search_context=_json(new.search_context),
+        speaker=new.speaker,
+        revision=revision,
+        **dict(zip(_COLUMNS, row, strict=True)),
+    )
+    for entity_id in new.entity_ids:
+        run.send("link_atom", entity_id=entity_id, atom_id=atom_id)
+        run.send("widen_entity", id=entity_id, first_seen_at=new.valid_from, last_seen_at=new.valid_from, now=now)
+    return _atom(row)[1]
+
+
+_COLUMNS = (
+    "id", "space_id", "position", "tenant_id", "app_id", "user_id", "text", "category_name", "kind", "importance",
+    "confidence", "valid_from", "valid_to", "status", "source_conversation_id", "source_message_ids", "entity_ids",
+    "tags", "supersedes", "superseded_by", "superseded_at", "archived_at", "last_confirmed_at", "origin", "trust",
+    "session_id", "group", "run_id", "agent_id", "created_at", "updated_at",
+)  # fmt: skip
+
+
+_INSTANTS = (
+    "valid_from", "valid_to", "superseded_at", "archived_at", "last_confirmed_at", "created_at", "updated_at",
+)  # fmt: skip
+
+
+def _json(members: Iterable[str]) -> str:
+    return json.dumps(list(members), ensure_ascii=False) if members else "[]"
+
+
+def _atom(row: Row) -> tuple[int, Atom]:
+    """An atom and its position, which is the business of the index and nobody else's."""
+    fields = dict(zip(_COLUMNS, row, strict=True))
+    position = fields.pop("position")
+    kind = fields.pop("kind")
+    fields["memory_space_id"] = fields.pop("space_id")
+    fields["category"] = Category.trusted({"name": fields.pop("category_name"), "kind": kind})
+    fields["behavioral"] = kind in BEHAVIORAL_KINDS
+    for name in ("source_message_ids", "entity_ids", "tags"):
+        fields[name] = from_json(fields[name]) if fields[name] != "[]" else []
+    for name in (
+        "valid_from",
+        "valid_to",
+        "superseded_at",
+        "archived_at",
+        "last_confirmed_at",
+        "created_at",
+        "updated_at",
+    ):
+        if fields[name] is not None:
+            fields[name] = to_iso(fields[name])
+    return position, Atom.trusted(fields)

@@ -1,0 +1,181 @@
+"""Units of work on entities and their names."""
+
+from __future__ import annotations
+
+import json
+
+from recollect.clock import Micros, to_iso, to_micros
+from recollect.errors import InvalidInput, NotFound
+from recollect.ids import new_id
+from recollect.models.entity import Entity, EntityType, folded_name
+from recollect.scope import Scope
+from recollect.store import atoms, spaces
+from recollect.store.database import Row, Transaction
+from recollect.store.ledger import record_change
+
+
+def create(
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    type: EntityType,
+    canonical_name: str,
+    description: str | None,
+    attributes: str,
+    aliases: tuple[str, ...],
+    now: Micros,
+) -> Entity:
+    """Make an entity, or find the one that is known by this name already."""
+    spaces.begin_change(run, space_id, now)
+    known = find(run, space_id, type, canonical_name)
+    if known is not None:
+        return known
+    entity_id = new_id("ent", now)
+    run.send(
+        "insert_entity",
+        id=entity_id,
+        space_id=space_id,
+        tenant_id=scope.tenant_id,
+        app_id=scope.app_id,
+        user_id=scope.user_id,
+        type=type,
+        canonical_name=canonical_name,
+        description=description,
+        attributes=attributes,
+        now=now,
+    )
+    for name in (canonical_name, *aliases):
+        _add_name(run, space_id, type, name, entity_id)
+    record_change(run, scope, "entity.created", now, space_id=space_id, entity_id=entity_id)
+    return _existing(run, entity_id)
+
+
+def get(run: Transaction, entity_id: str) -> Entity | None:
+    """The entity of an id as it is; one that was merged says into which."""
+    row = run.one("get_entity", id=entity_id)
+    return _entity(run, row) if row else None
+
+
+def resolve(run: Transaction, entity_id: str) -> Entity | None:
+    """The entity that an id stands for now: the end of the chain of merges."""
+    entity = get(run, entity_id)
+    while entity is not None and entity.merged_into is not None:
+        entity = get(run, entity.merged_into)
+    return entity
+
+
+def find(run: Transaction, space_id: str, type: EntityType | None, name: str) -> Entity | None:
+    """The entity known by a name. Names of merged entities belong to the one they were merged into."""
+    row = run.one("entities_named", space_id=space_id, folded=folded_name(name), type=type)
+    return resolve(run, row[1]) if row else None
+
+
+def ids_named(run: Transaction, space_id: str, id_or_name: str) -> list[str]:
+    """The entities that an id or a name stands for in a space; a name may stand for several, of different types."""
+    entity = resolve(run, id_or_name)
+    if entity is not None:
+        return [entity.id] if entity.memory_space_id == space_id else []
+    rows = run.all("entities_named", space_id=space_id, folded=folded_name(id_or_name), type=None)
+    return list(dict.fromkeys(row[1] for row in rows))
+
+
+def mentioned_in(run: Transaction, space_id: str, names: list[str]) -> dict[str, tuple[int, ...]]:
+    """The entities known by any of these folded names, each with the positions of the atoms that speak of it."""
+    found = run.all("entities_named_any", space_id=space_id, names=json.dumps(names))
+    return {entity_id: positions_of(run, space_id, entity_id) for (entity_id,) in found}
+
+
+def positions_of(run: Transaction, space_id: str, entity_id: str) -> tuple[int, ...]:
+    return tuple(row[0] for row in run.all("positions_of_entity", space_id=space_id, entity_id=entity_id))
+
+
+def positions_of_named(run: Transaction, space_id: str, id_or_name: str) -> tuple[int, ...]:
+    """Where the atoms are that mention the entities an id or a name stands for."""
+    spaces.require(run, space_id)
+    found = {place for each in ids_named(run, space_id, id_or_name) for place in positions_of(run, space_id, each)}
+    return tuple(sorted(found))
+
+
+def names_in(run: Transaction, space_id: str, type: EntityType | None) -> list[tuple[str, str]]:
+    """All names in a space, in the form in which they are compared, each with its entity."""
+    return [(folded, entity_id) for folded, entity_id, _ in run.all("names_in_space", space_id=space_id, type=type)]
+
+
+def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now: Micros) -> Entity:
+    """Fold one entity into another: its atoms and its names go over, and its id leads there."""
+    found = get(run, canonical_id)
+    if found is None:
+        raise NotFound("entity", canonical_id)
+    # First the space is held: of two merges at once, the second must see where the first has led.
+    revision = spaces.begin_change(run, found.memory_space_id, now).revision
+    canonical, alias = resolve(run, canonical_id), resolve(run, alias_id)
+    if canonical is None:
+        raise NotFound("entity", canonical_id)
+    if alias is None:
+        raise NotFound("entity", alias_id)
+    if canonical.id == alias.id:
+        raise InvalidInput(f"{canonical_id!r} and {alias_id!r} are one entity already.")
+    if canonical.memory_space_id != alias.memory_space_id:
+        raise InvalidInput("Entities of different spaces cannot be merged.")
+    for (atom_id,) in run.all("atoms_of_entity", entity_id=alias.id):
+        atoms.relink(run, atom_id, alias.id, canonical.id, revision, now)
+    run.send("unlink_entity", entity_id=alias.id)
+    run.send("move_names", canonical_id=canonical.id, alias_id=alias.id)
+    if alias.type != canonical.type:
+        # Names are looked up by type, so the alias' names must also be found under the type it now has.
+        for name in (alias.canonical_name, *alias.aliases):
+            _add_name(run, canonical.memory_space_id, canonical.type, name, canonical.id)
+    run.send("merge_entity", canonical_id=canonical.id, alias_id=alias.id, now=now)
+    run.send(
+        "widen_entity",
+        id=canonical.id,
+        first_seen_at=to_micros(alias.first_seen_at),
+        last_seen_at=to_micros(alias.last_seen_at),
+        now=now,
+    )
+    record_change(
+        run, scope, "entity.merged", now, space_id=canonical.memory_space_id, entity_id=canonical.id, alias_id=alias.id
+    )
+    return _existing(run, canonical.id)
+
+
+def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, entity_id: str) -> None:
+    run.send(
+        "insert_entity_name", space_id=space_id, type=type, folded=folded_name(name), name=name, entity_id=entity_id
+    )
+
+
+def _existing(run: Transaction, entity_id: str) -> Entity:
+    entity = get(run, entity_id)
+    if entity is None:
+        raise NotFound("entity", entity_id)
+    return entity
+
+
+def _entity(run: Transaction, row: Row) -> Entity:
+    (
+        id, space_id, tenant_id, app_id, user_id, type, canonical_name, description, attributes, merged_into,
+        first_seen_at, last_seen_at, created_at, updated_at,
+    ) = row  # fmt: skip
+    canonical = folded_name(canonical_name)
+    names = {folded_name(name): name for (name,) in run.all("names_of_entity", entity_id=id)}
+    counted = run.one("count_atoms_of_entity", entity_id=id)
+    return Entity(
+        id=id,
+        memory_space_id=space_id,
+        tenant_id=tenant_id,
+        app_id=app_id,
+        user_id=user_id,
+        type=type,
+        canonical_name=canonical_name,
+        description=description,
+        attributes=json.loads(attributes),
+        aliases=[name for folded, name in sorted(names.items()) if folded != canonical],
+        status="ACTIVE" if merged_into is None else "MERGED",
+        merged_into=merged_into,
+        first_seen_at=to_iso(first_seen_at),
+        last_seen_at=to_iso(last_seen_at),
+        atom_count=counted[0] if counted else 0,
+        created_at=to_iso(created_at),
+        updated_at=to_iso(updated_at),
+    )

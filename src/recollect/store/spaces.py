@@ -1,0 +1,96 @@
+"""Units of work on memory spaces."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from recollect.clock import Micros, to_iso
+from recollect.errors import NotFound
+from recollect.ids import new_id
+from recollect.models.space import MemorySpace, SpaceKind
+from recollect.scope import Scope
+from recollect.store.database import Row, Transaction
+from recollect.store.ledger import record_change
+
+
+def create(
+    run: Transaction, scope: Scope, name: str | None, kind: SpaceKind, metadata: str, now: Micros
+) -> MemorySpace:
+    """Make a space, or find the live one of that name."""
+    row = run.one(
+        "insert_space",
+        id=new_id("ms", now),
+        tenant_id=scope.tenant_id,
+        app_id=scope.app_id,
+        user_id=scope.user_id,
+        name=name,
+        kind=kind,
+        metadata=metadata,
+        now=now,
+    )
+    if row is None:
+        row = run.one("space_by_name", kind=kind, name=name)
+        # Deleted between the two looks: then its name is free.
+        return _space(run, row) if row else create(run, scope, name, kind, metadata, now)
+    record_change(run, scope, "space.created", now, space_id=row[0])
+    return _space(run, row)
+
+
+def get(run: Transaction, space_id: str) -> MemorySpace | None:
+    row = run.one("get_space", id=space_id)
+    return _space(run, row) if row else None
+
+
+def list_all(run: Transaction) -> list[MemorySpace]:
+    return [_space(run, row) for row in run.all("list_spaces")]
+
+
+def delete(run: Transaction, scope: Scope, space_id: str, now: Micros) -> None:
+    if run.one("delete_space", id=space_id, now=now) is None:
+        raise NotFound("memory space", space_id)
+    record_change(run, scope, "space.deleted", now, space_id=space_id)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change to a space's memory that has begun: its number, and the first place for the atoms that it adds."""
+
+    revision: int
+    first: int
+    vector_model: str | None
+
+
+def begin_change(run: Transaction, space_id: str, now: Micros, atoms: int = 0) -> Change:
+    """Begin to change a space's memory; no other transaction changes it before this one has ended."""
+    row = run.one("next_revision", space_id=space_id, atoms=atoms, now=now)
+    if row is None:
+        raise NotFound("memory space", space_id)
+    return Change(*row)
+
+
+def require(run: Transaction, space_id: str) -> None:
+    if run.one("space_state", space_id=space_id) is None:
+        raise NotFound("memory space", space_id)
+
+
+def _space(run: Transaction, row: Row) -> MemorySpace:
+    id, tenant_id, app_id, user_id, name, kind, metadata, created_at, updated_at = row
+    counted = run.one("count_atoms", space_id=id)
+    return MemorySpace(
+        id=id,
+        tenant_id=tenant_id,
+        app_id=app_id,
+        user_id=user_id,
+        name=name,
+        kind=kind,
+        metadata=json.loads(metadata),
+        atom_count=counted[0] if counted else 0,
+        created_at=to_iso(created_at),
+        updated_at=to_iso(updated_at),
+    )
+
+
+def of_other_models(run: Transaction, model: str) -> list[tuple[Scope, str]]:
+    """The spaces of all users whose vectors are not of this model."""
+    return [(Scope(*owner), space_id) for *owner, space_id in run.all("spaces_of_other_models", model=model)]

@@ -1,0 +1,258 @@
+-- Spaces, atoms and entities.
+
+-- fragment: space_columns
+id, tenant_id, app_id, user_id, name, kind, metadata, created_at, updated_at
+
+-- fragment: atom_columns
+id, space_id, position, tenant_id, app_id, user_id, text, category_name, kind, importance, confidence, valid_from,
+valid_to, status, source_conversation_id, source_message_ids, entity_ids, tags, supersedes, superseded_by, superseded_at,
+archived_at, last_confirmed_at, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at
+
+-- fragment: entity_columns
+id, space_id, tenant_id, app_id, user_id, type, canonical_name, description, attributes, merged_into, first_seen_at,
+last_seen_at, created_at, updated_at
+
+-- Gives nothing back when a live space of that name is there already.
+-- name: insert_space
+INSERT INTO spaces (
+    scope_id, id, tenant_id, app_id, user_id, name, kind, metadata, revision, next_position, created_at,
+    updated_at
+) VALUES (
+    :scope_id, :id, :tenant_id, :app_id, :user_id, :name, :kind, :metadata, 0, 0, :now, :now
+)
+ON CONFLICT (scope_id, kind, name) WHERE deleted_at IS NULL AND name IS NOT NULL DO NOTHING
+RETURNING {space_columns};
+
+-- name: space_by_name
+SELECT {space_columns} FROM spaces
+WHERE scope_id = :scope_id AND kind = :kind AND name = :name AND deleted_at IS NULL;
+
+-- name: get_space
+SELECT {space_columns} FROM spaces WHERE scope_id = :scope_id AND id = :id AND deleted_at IS NULL;
+
+-- name: list_spaces
+SELECT {space_columns} FROM spaces WHERE scope_id = :scope_id AND deleted_at IS NULL ORDER BY id;
+
+-- name: count_atoms
+SELECT COUNT(*) FROM atoms WHERE scope_id = :scope_id AND space_id = :space_id;
+
+-- name: delete_space
+UPDATE spaces SET deleted_at = :now, updated_at = :now, revision = revision + 1
+WHERE scope_id = :scope_id AND id = :id AND deleted_at IS NULL
+RETURNING id;
+
+-- Begins a change to a space's memory: holds the space until the end of the transaction, so that revisions appear in
+-- their order, and takes places for the atoms that it adds.
+-- name: next_revision
+UPDATE spaces SET revision = revision + 1, next_position = next_position + :atoms, updated_at = :now
+WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL
+RETURNING revision, next_position - :atoms, vector_model;
+
+-- name: space_state
+SELECT revision, next_position, vector_model FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL;
+
+-- name: insert_atom
+INSERT INTO atoms (
+    scope_id, space_id, position, id, tenant_id, app_id, user_id, text, search_context, speaker, category_name, kind, importance,
+    confidence, valid_from, valid_to, open_until, status, source_conversation_id, source_message_ids, entity_ids, tags,
+    supersedes, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, revision
+) VALUES (
+    :scope_id, :space_id, :position, :id, :tenant_id, :app_id, :user_id, :text, :search_context, :speaker, :category_name, :kind,
+    :importance, :confidence, :valid_from, :valid_to, :valid_to, 'ACTIVE', :source_conversation_id,
+    :source_message_ids, :entity_ids, :tags, :supersedes, :origin, :trust, :session_id, :group, :run_id, :agent_id,
+    :created_at, :created_at, :revision
+);
+
+-- name: get_atom
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND id = :id
+  AND space_id IN (SELECT id FROM spaces WHERE scope_id = :scope_id AND deleted_at IS NULL);
+
+-- Newest first; the caller passes the position of the last one it has seen to go on from there.
+-- name: list_atoms
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id
+  AND (status = :status OR :status IS NULL)
+  AND (category_name = :category OR :category IS NULL)
+  AND (valid_from <= :valid_at OR :valid_at IS NULL)
+  AND (valid_to > :valid_at OR valid_to IS NULL OR :valid_at IS NULL)
+  AND (position < :before OR :before IS NULL)
+ORDER BY position DESC
+LIMIT :limit;
+
+-- Ends the old version of a fact where the new one begins; one that had ended before stays as long as it was.
+-- name: supersede_atom
+UPDATE atoms
+SET valid_to = CASE
+        WHEN valid_from > :valid_from THEN valid_from WHEN valid_to < :valid_from THEN valid_to ELSE :valid_from END,
+    superseded_by = :superseded_by, superseded_at = :now, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL
+RETURNING id;
+
+-- name: archive_atom
+UPDATE atoms
+SET status = 'ARCHIVED', archived_at = :now, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :id AND status = 'ACTIVE'
+RETURNING id;
+
+-- name: delete_atom
+DELETE FROM atoms WHERE scope_id = :scope_id AND id = :id RETURNING supersedes, superseded_by;
+
+-- Joins the versions before and after one that was deleted, so that the newest can still be found from the oldest.
+-- name: join_versions
+UPDATE atoms
+SET superseded_by = CASE WHEN id = :before THEN :after ELSE superseded_by END,
+    supersedes = CASE WHEN id = :after THEN :before ELSE supersedes END,
+    updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id IN (:before, :after);
+
+-- name: delete_atom_links
+DELETE FROM atom_entities WHERE scope_id = :scope_id AND atom_id = :atom_id;
+
+-- name: insert_removal
+INSERT INTO atom_removals (scope_id, space_id, atom_id, position, revision)
+VALUES (:scope_id, :space_id, :atom_id, :position, :revision);
+
+-- name: relink_atom
+UPDATE atoms SET entity_ids = :entity_ids, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :id;
+
+-- name: message_conversation
+SELECT conversation_id FROM events WHERE scope_id = :scope_id AND event_id = :event_id AND sequence IS NOT NULL;
+
+-- name: insert_entity
+INSERT INTO entities (
+    scope_id, id, space_id, tenant_id, app_id, user_id, type, canonical_name, description, attributes, first_seen_at,
+    last_seen_at, created_at, updated_at
+) VALUES (
+    :scope_id, :id, :space_id, :tenant_id, :app_id, :user_id, :type, :canonical_name, :description, :attributes, :now,
+    :now, :now, :now
+);
+
+-- name: get_entity
+SELECT {entity_columns} FROM entities
+WHERE scope_id = :scope_id AND id = :id
+  AND space_id IN (SELECT id FROM spaces WHERE scope_id = :scope_id AND deleted_at IS NULL);
+
+-- name: insert_entity_name
+INSERT INTO entity_names (scope_id, space_id, type, folded, name, entity_id)
+VALUES (:scope_id, :space_id, :type, :folded, :name, :entity_id)
+ON CONFLICT (scope_id, space_id, folded, type) DO NOTHING
+RETURNING entity_id;
+
+-- name: entities_named
+SELECT type, entity_id FROM entity_names
+WHERE scope_id = :scope_id AND space_id = :space_id AND folded = :folded AND (type = :type OR :type IS NULL)
+ORDER BY type;
+
+-- name: names_of_entity
+SELECT name FROM entity_names WHERE scope_id = :scope_id AND entity_id = :entity_id ORDER BY folded;
+
+-- name: names_in_space
+SELECT folded, entity_id, type FROM entity_names
+WHERE scope_id = :scope_id AND space_id = :space_id AND (type = :type OR :type IS NULL);
+
+-- name: move_names
+UPDATE entity_names SET entity_id = :canonical_id WHERE scope_id = :scope_id AND entity_id = :alias_id;
+
+-- name: merge_entity
+UPDATE entities SET merged_into = :canonical_id, updated_at = :now WHERE scope_id = :scope_id AND id = :alias_id;
+
+-- name: widen_entity
+UPDATE entities
+SET first_seen_at = CASE WHEN :first_seen_at < first_seen_at THEN :first_seen_at ELSE first_seen_at END,
+    last_seen_at = CASE WHEN :last_seen_at > last_seen_at THEN :last_seen_at ELSE last_seen_at END,
+    updated_at = :now
+WHERE scope_id = :scope_id AND id = :id;
+
+-- name: link_atom
+INSERT INTO atom_entities (scope_id, entity_id, atom_id) VALUES (:scope_id, :entity_id, :atom_id)
+ON CONFLICT (scope_id, entity_id, atom_id) DO NOTHING;
+
+-- name: atoms_of_entity
+SELECT atom_id FROM atom_entities WHERE scope_id = :scope_id AND entity_id = :entity_id;
+
+-- name: count_atoms_of_entity
+SELECT COUNT(*) FROM atom_entities WHERE scope_id = :scope_id AND entity_id = :entity_id;
+
+-- name: unlink_entity
+DELETE FROM atom_entities WHERE scope_id = :scope_id AND entity_id = :entity_id;
+
+-- What recall filters and weighs by, of the atoms that have changed since a revision.
+-- name: atom_facts_since
+SELECT position, kind, trust, importance, valid_from, valid_to, open_until, created_at, superseded_at, archived_at,
+    last_confirmed_at, category_name, tags, speaker
+FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND revision > :revision
+ORDER BY position;
+
+-- name: removals_since
+SELECT position FROM atom_removals
+WHERE scope_id = :scope_id AND space_id = :space_id AND revision > :revision;
+
+-- name: put_term_segment
+INSERT INTO term_segments (scope_id, space_id, first, atoms, body) VALUES (:scope_id, :space_id, :first, :atoms, :body)
+ON CONFLICT (scope_id, space_id, first) DO UPDATE SET atoms = :atoms, body = :body;
+
+-- name: put_vector_segment
+INSERT INTO vector_segments (scope_id, space_id, model, first, atoms, body)
+VALUES (:scope_id, :space_id, :model, :first, :atoms, :body)
+ON CONFLICT (scope_id, space_id, model, first) DO UPDATE SET atoms = :atoms, body = :body;
+
+-- Segments that hold atoms from a position on.
+-- name: term_segments_from
+SELECT first, atoms, body FROM term_segments
+WHERE scope_id = :scope_id AND space_id = :space_id AND first + atoms > :position
+ORDER BY first;
+
+-- name: vector_segments_from
+SELECT first, atoms, body FROM vector_segments
+WHERE scope_id = :scope_id AND space_id = :space_id AND model = :model AND first + atoms > :position
+ORDER BY first;
+
+-- name: term_segment_of
+SELECT first, atoms, body FROM term_segments
+WHERE scope_id = :scope_id AND space_id = :space_id AND first <= :position AND first + atoms > :position;
+
+-- name: vector_segments_of
+SELECT model, first, body FROM vector_segments
+WHERE scope_id = :scope_id AND space_id = :space_id AND first <= :position AND first + atoms > :position;
+
+-- name: drop_term_segments
+DELETE FROM term_segments
+WHERE scope_id = :scope_id AND space_id = :space_id AND first >= :from_position AND first < :to_position;
+
+-- name: drop_vector_segments
+DELETE FROM vector_segments
+WHERE scope_id = :scope_id AND space_id = :space_id AND model = :model
+  AND first >= :from_position AND first < :to_position;
+
+-- name: adopt_vector_model
+UPDATE spaces SET vector_model = :model WHERE scope_id = :scope_id AND id = :space_id;
+
+-- name: positions_of_entity
+SELECT atoms.position FROM atom_entities
+JOIN atoms ON atoms.scope_id = :scope_id AND atoms.id = atom_entities.atom_id
+WHERE atom_entities.scope_id = :scope_id AND atom_entities.entity_id = :entity_id AND atoms.space_id = :space_id
+ORDER BY atoms.position;
+
+-- Where there are vectors of a model.
+-- name: vector_spans
+SELECT first, atoms, model FROM vector_segments
+WHERE scope_id = :scope_id AND space_id = :space_id AND model = :model
+ORDER BY first;
+
+-- name: atom_texts
+SELECT position, text FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND position >= :first AND (position < :until OR :until IS NULL)
+ORDER BY position
+LIMIT :limit;
+
+-- name: drop_other_vectors
+DELETE FROM vector_segments WHERE scope_id = :scope_id AND space_id = :space_id AND model <> :model;
+
+-- system: a change of embedder goes from space to space, of all users
+-- name: spaces_of_other_models
+SELECT tenant_id, app_id, user_id, id FROM spaces
+WHERE deleted_at IS NULL AND next_position > 0 AND (vector_model IS NULL OR vector_model <> :model)
+ORDER BY scope_id, id;

@@ -1,0 +1,70 @@
+"""Whatever changes memory is told, once, and without what was remembered."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+
+import recollect
+from recollect.memory import Memory
+from recollect.models.change import ChangeKind
+from tests.memory.facts import fact
+
+
+@pytest.mark.conforms("A0.6")
+def test_every_write_of_memory_emits_its_change(engine: recollect.Recollect, memory: Memory) -> None:
+    told: list[recollect.Change] = []
+    engine.subscribe(told.append)
+    space = memory.create_memory_space("personal")
+    bob, rob = (memory.create_entity(space.id, "PERSON", name) for name in ("Bob", "Rob"))
+    one, two = memory.add_atoms(space.id, [fact("SECRET one", entity_ids=[bob.id]), fact("SECRET two")])
+    new = memory.supersede_atom(one.id, fact("SECRET three"))
+    memory.archive_atom(two.id)
+    memory.merge_entities(bob.id, rob.id)
+    memory.delete_atom(new.id)
+    memory.delete_memory_space(space.id)
+
+    expected: list[tuple[str, dict[str, Any]]] = [
+        ("space.created", {"spaceId": space.id}),
+        ("entity.created", {"spaceId": space.id, "entityId": bob.id}),
+        ("entity.created", {"spaceId": space.id, "entityId": rob.id}),
+        ("atoms.added", {"spaceId": space.id, "atomIds": [one.id, two.id]}),
+        ("atom.superseded", {"spaceId": space.id, "atomId": one.id, "supersededBy": new.id}),
+        ("atom.archived", {"spaceId": space.id, "atomId": two.id}),
+        ("entity.merged", {"spaceId": space.id, "entityId": bob.id, "aliasId": rob.id}),
+        ("atom.deleted", {"spaceId": space.id, "atomId": new.id}),
+        ("space.deleted", {"spaceId": space.id}),
+    ]
+    assert [(change.kind, change.data) for change in told] == expected
+    assert list(engine.follow()) == told
+    for change in told:
+        assert (change.tenant_id, change.app_id, change.user_id) == ("acme", "support", "ada")
+        assert change.conversation_id is None
+        assert change.event_id.startswith("evt_")
+        assert "SECRET" not in change.model_dump_json()
+    of_memory = {kind for kind in get_args(ChangeKind) if kind.split(".")[0] not in ("conversation", "message")}
+    assert {change.kind for change in told} == of_memory
+
+
+@pytest.mark.conforms("A0.6")
+def test_a_write_that_was_refused_emits_nothing(
+    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+) -> None:
+    atom = memory.add_atom(space.id, fact())
+    memory.supersede_atom(atom.id, fact("New."))
+    told: list[recollect.Change] = []
+    engine.subscribe(told.append)
+    for refused in (
+        lambda: memory.add_atom("ms_none", fact()),
+        lambda: memory.add_atoms(space.id, [fact(), fact(entity_ids=["ent_none"])]),
+        lambda: memory.supersede_atom(atom.id, fact()),
+        lambda: memory.delete_atom("atom_none"),
+        lambda: memory.archive_atom("atom_none"),
+        lambda: memory.merge_entities("ent_none", "ent_none"),
+        lambda: memory.delete_memory_space("ms_none"),
+    ):
+        with pytest.raises(recollect.RecollectError):
+            refused()
+    assert told == []
+    assert [change.kind for change in engine.follow()] == ["space.created", "atoms.added", "atom.superseded"]

@@ -1,0 +1,158 @@
+"""A changed fact is a new atom: the old one ends where the new one begins, and both are kept."""
+
+from __future__ import annotations
+
+import pytest
+
+import recollect
+from recollect.memory import Memory
+from tests.clock import SettableClock
+from tests.memory.facts import at_once, fact, found, kinds_since, looked_up
+
+
+@pytest.mark.conforms("A3.5", "A3.11")
+def test_the_old_version_ends_where_the_new_one_begins(
+    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+) -> None:
+    old = memory.add_atom(space.id, fact("Ada lives in Graz."))
+    clock.advance(3600)
+    new = memory.supersede_atom(old.id, fact("Ada lives in Wien."))
+    closed = looked_up(memory, old)
+    assert (new.supersedes, closed.superseded_by) == (old.id, new.id)
+    assert new.memory_space_id == space.id
+    assert new.valid_from == closed.valid_to == closed.superseded_at == closed.updated_at
+    assert new.valid_from == "2026-03-01T10:30:00.000000Z"
+    assert (new.valid_to, new.superseded_by, new.status) == (None, None, "ACTIVE")
+    kept = {"text": old.text, "valid_from": old.valid_from, "created_at": old.created_at, "status": "ACTIVE"}
+    assert {name: getattr(closed, name) for name in kept} == kept
+    assert looked_up(memory, new) == new
+
+
+@pytest.mark.conforms("A3.5", "A3.3")
+def test_only_the_new_version_is_recalled_and_the_timeline_has_both(
+    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+) -> None:
+    old = memory.add_atom(space.id, fact("Ada lives in Graz."))
+    assert found(memory, space.id, "Where does Ada live?") == ["Ada lives in Graz."]
+    clock.advance(3600)
+    memory.supersede_atom(old.id, fact("Ada lives in Wien."))
+    assert found(memory, space.id, "Where does Ada live?") == ["Ada lives in Wien."]
+    assert [hit.atom.text for hit in memory.recall_timeline(space.id).hits] == [
+        "Ada lives in Graz.",
+        "Ada lives in Wien.",
+    ]
+    assert [atom.text for atom in memory.list_atoms(space.id)] == ["Ada lives in Wien.", "Ada lives in Graz."]
+
+
+@pytest.mark.conforms("A3.11")
+def test_a_change_can_be_told_later_than_it_happened(
+    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+) -> None:
+    old = memory.add_atom(space.id, fact("Ada lives in Graz.", valid_from="2025-01-01T00:00:00Z"))
+    clock.advance(3600)
+    new = memory.supersede_atom(old.id, fact("Ada lives in Wien.", valid_from="2025-06-01T00:00:00Z"))
+    closed = looked_up(memory, old)
+    assert (closed.valid_from, closed.valid_to) == ("2025-01-01T00:00:00.000000Z", "2025-06-01T00:00:00.000000Z")
+    # What was known is another matter than what was true.
+    assert closed.superseded_at == new.created_at == "2026-03-01T10:30:00.000000Z"
+    for instant, texts in {
+        "2024-12-31T23:59:59Z": [],
+        "2025-01-01T00:00:00Z": ["Ada lives in Graz."],
+        "2025-05-31T23:59:59.999999Z": ["Ada lives in Graz."],
+        "2025-06-01T00:00:00Z": ["Ada lives in Wien."],
+    }.items():
+        assert [atom.text for atom in memory.list_atoms(space.id, valid_at=instant)] == texts
+
+
+@pytest.mark.conforms("A3.11")
+def test_a_version_that_begins_before_the_old_one_leaves_that_no_time(
+    memory: Memory, space: recollect.MemorySpace
+) -> None:
+    old = memory.add_atom(space.id, fact("Ada lives in Graz.", valid_from="2025-06-01T00:00:00Z"))
+    memory.supersede_atom(old.id, fact("Ada lives in Wien.", valid_from="2025-01-01T00:00:00Z"))
+    closed = looked_up(memory, old)
+    assert closed.valid_to == closed.valid_from == "2025-06-01T00:00:00.000000Z"
+    assert [atom.text for atom in memory.list_atoms(space.id, valid_at="2025-06-01T00:00:00Z")] == [
+        "Ada lives in Wien."
+    ]
+
+
+@pytest.mark.conforms("A3.11")
+def test_a_fact_that_had_ended_before_is_not_made_to_last_longer(memory: Memory, space: recollect.MemorySpace) -> None:
+    old = memory.add_atom(
+        space.id, fact("Ada rents in Graz.", valid_from="2025-01-01T00:00:00Z", valid_to="2025-03-01T00:00:00Z")
+    )
+    memory.supersede_atom(old.id, fact("Ada rents in Wien.", valid_from="2025-06-01T00:00:00Z"))
+    assert looked_up(memory, old).valid_to == "2025-03-01T00:00:00.000000Z"
+    assert memory.list_atoms(space.id, valid_at="2025-04-01T00:00:00Z") == []
+
+
+@pytest.mark.conforms("A3.11", "T12")
+def test_what_was_superseded_already_is_a_conflict_that_names_the_newest(
+    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+) -> None:
+    first = memory.add_atom(space.id, fact("Ada lives in Graz."))
+    second = memory.supersede_atom(first.id, fact("Ada lives in Wien."))
+    third = memory.supersede_atom(second.id, fact("Ada lives in Linz."))
+    before = memory.list_atoms(space.id, status=None)
+    cursor = engine.last_cursor()
+    for old in (first, second):
+        with pytest.raises(recollect.Conflict, match=old.id) as refused:
+            memory.supersede_atom(old.id, fact("Ada lives in Rom."))
+        assert third.id in (refused.value.hint or "")
+    assert memory.list_atoms(space.id, status=None) == before
+    assert kinds_since(engine, cursor) == []
+    assert found(memory, space.id, "Where does Ada live?") == ["Ada lives in Linz."]
+    assert memory.supersede_atom(third.id, fact("Ada lives in Rom.")).supersedes == third.id
+
+
+@pytest.mark.conforms("A3.11", "T12")
+def test_of_many_who_supersede_one_atom_at_once_exactly_one_wins(memory: Memory, space: recollect.MemorySpace) -> None:
+    for _ in range(5):
+        old = memory.add_atom(space.id, fact("Ada lives in Graz."))
+        before = len(memory.list_atoms(space.id, limit=1000))
+
+        def supersede(index: int, old_id: str = old.id) -> recollect.Atom | recollect.Conflict:
+            try:
+                return memory.supersede_atom(old_id, fact(f"Ada lives in house {index}."))
+            except recollect.Conflict as conflict:
+                return conflict
+
+        answers = at_once(4, supersede)
+        (won,) = [answer for answer in answers if isinstance(answer, recollect.Atom)]
+        lost = [answer for answer in answers if isinstance(answer, recollect.Conflict)]
+        assert len(lost) == 3
+        assert all(won.id in (each.hint or "") for each in lost)
+        assert looked_up(memory, old).superseded_by == won.id
+        assert len(memory.list_atoms(space.id, limit=1000)) == before + 1
+
+
+@pytest.mark.conforms("A3.11")
+def test_what_is_not_there_cannot_be_superseded(memory: Memory, space: recollect.MemorySpace) -> None:
+    with pytest.raises(recollect.NotFound):
+        memory.supersede_atom("atom_none", fact())
+    atom = memory.add_atom(space.id, fact())
+    memory.delete_atom(atom.id)
+    with pytest.raises(recollect.NotFound):
+        memory.supersede_atom(atom.id, fact())
+    assert memory.list_atoms(space.id, status=None) == []
+
+
+@pytest.mark.conforms("A3.11")
+def test_the_new_version_has_its_own_sources_and_entities(
+    ctx: recollect.Context, memory: Memory, space: recollect.MemorySpace
+) -> None:
+    conversation = ctx.conversations.create_conversation("daily-checkin")
+    said = [ctx.conversations.append_user_message(conversation.id, text) for text in ("Graz.", "Wien.")]
+    places = [memory.create_entity(space.id, "PLACE", name) for name in ("Graz", "Wien")]
+    old = memory.add_atom(space.id, fact(source_message_ids=[said[0].id], entity_ids=[places[0].id]))
+    new = memory.supersede_atom(
+        old.id, fact("Ada lives in Wien.", source_message_ids=[said[1].id], entity_ids=[places[1].id])
+    )
+    assert (new.source_message_ids, new.entity_ids) == ([said[1].id], [places[1].id])
+    closed = looked_up(memory, old)
+    assert (closed.source_message_ids, closed.entity_ids) == ([said[0].id], [places[0].id])
+    foreign = memory.create_entity(memory.create_memory_space("work").id, "PLACE", "Rom")
+    with pytest.raises(recollect.InvalidInput):
+        memory.supersede_atom(new.id, fact(entity_ids=[foreign.id]))
+    assert looked_up(memory, new) == new

@@ -1,0 +1,33 @@
+"""Fixtures: one user's memory in a new space, with an embedder that needs no model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import recollect
+from recollect.memory import Memory
+from tests.clock import SettableClock
+from tests.embedder import WordsEmbedder
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock()
+
+
+@pytest.fixture
+def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
+    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
+        yield engine
+
+
+@pytest.fixture
+def memory(ctx: recollect.Context) -> Memory:
+    return ctx.memory
+
+
+@pytest.fixture
+def space_id(memory: Memory) -> str:
+    return memory.create_memory_space("main").id

@@ -1,0 +1,295 @@
+"""Recall once more, as plainly as it can be written: every atom is looked at, one after the other.
+
+It shares constants and the ways from a text to words, codes and small integers with Recollect, and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from recollect.models.entity import folded_name
+from recollect.providers.embedder import Embedder, checked_vectors
+from recollect.recall.asking import Question, understand
+from recollect.recall.ranking import (
+    DATE_WEIGHT,
+    MIDDLE,
+    SPEAKER_WEIGHT,
+    SPREAD,
+    STATEMENT_WEIGHT,
+    USUAL_ATOMS,
+    WORDS_WEIGHT,
+)
+from recollect.recall.segments import (
+    AMOUNTS,
+    LENGTH_SHARE,
+    LONG_TEXT,
+    NEAR_WEIGHTS,
+    USUAL_LENGTH,
+    VectorsSegment,
+    _code,
+)
+from recollect.recall.space_index import SATURATION
+from recollect.recall.words import statement_words, terms_of
+
+DAY = 24 * 3600 * 1_000_000
+HALF_LIFE_DAYS = {"FACT": 365, "RULE": 365, "INTENTION": 60, "EPISODE": 14, "PREFERENCE": 365, "PATTERN": 365}
+
+
+@dataclass
+class Known:
+    """An atom as the test knows it. Instants are microseconds."""
+
+    id: str
+    position: int
+    text: str
+    around: tuple[str, ...]
+    category: str
+    kind: str
+    importance: int
+    tags: frozenset[str]
+    trust: str
+    speaker: str | None
+    entities: set[str]
+    valid_from: int
+    valid_to: int | None
+    open_until: int | None
+    created_at: int
+    superseded_at: int | None = None
+    archived_at: int | None = None
+    deleted: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The filters of a recall; None lets everything through."""
+
+    category_names: Sequence[str] | None = None
+    kinds: Sequence[str] | None = None
+    tags: Sequence[str] | None = None
+    min_importance: int | None = None
+    trust: Sequence[str] | None = None
+    entity: str | None = None
+    valid_at: int | None = None
+    known_at: int | None = None
+
+
+@dataclass(frozen=True)
+class Expected:
+    atom: Known
+    score: float
+    decay: float
+    bonus: float
+
+
+@dataclass
+class Reference:
+    """What is in a space, and what recall has to answer."""
+
+    embedder: Embedder | None
+    atoms: list[Known] = field(default_factory=list)
+    names: dict[str, set[str]] = field(default_factory=dict)
+    """The folded names of each entity."""
+    redirects: dict[str, str] = field(default_factory=dict)
+
+    def by_topic(self, query: str, asked: Asked, now: int) -> list[Expected]:
+        """Everything that matches, best first."""
+        passing = [atom for atom in self.atoms if self._passes(atom, asked, now)]
+        scored = [found for found in self._scored(query, passing, asked, now) if found.score > 0]
+        return sorted(scored, key=lambda found: (-found.score, -found.atom.valid_from, -found.atom.position))
+
+    def by_entity(self, id_or_name: str, asked: Asked, now: int) -> list[Expected]:
+        wanted = Asked(**{**vars(asked), "entity": id_or_name})
+        found = [atom for atom in self.atoms if self._passes(atom, wanted, now)]
+        found.sort(key=lambda atom: (-atom.valid_from, -atom.position))
+        return [Expected(atom, 0.0, decay(atom, now), 1.0) for atom in found]
+
+    def timeline(
+        self,
+        asked: Asked,
+        now: int,
+        *,
+        query: str | None,
+        window: tuple[int | None, int | None],
+        include_superseded: bool,
+        limit: int,
+    ) -> tuple[list[Expected], int]:
+        """What is to be shown, and how much there is."""
+        passing = [
+            atom
+            for atom in self.atoms
+            if self._passes(atom, asked, now, current=not include_superseded) and _overlaps(atom, window, asked)
+        ]
+        if query is None:
+            found = [Expected(atom, 0.0, decay(atom, now), 1.0) for atom in passing]
+            found.sort(key=_by_time)
+            return found[:limit], len(found)
+        scored = [found for found in self._scored(query, passing, asked, now) if found.score > 0]
+        scored.sort(key=lambda found: (-found.score, -found.atom.valid_from, -found.atom.position))
+        return sorted(scored[:limit], key=_by_time), len(scored)
+
+    def _passes(self, atom: Known, asked: Asked, now: int, *, current: bool = True) -> bool:
+        if atom.deleted:
+            return False
+        known_at = asked.known_at
+        if known_at is not None and atom.created_at > known_at:
+            return False
+        if atom.archived_at is not None and (known_at is None or atom.archived_at <= known_at):
+            return False
+        end = _end(atom, asked)
+        if asked.valid_at is not None:
+            if not (atom.valid_from <= asked.valid_at and (end is None or end > asked.valid_at)):
+                return False
+        elif current and end is not None and end <= (now if known_at is None else known_at):
+            return False
+        return (
+            (asked.category_names is None or atom.category in asked.category_names)
+            and (asked.kinds is None or atom.kind in asked.kinds)
+            and (asked.tags is None or atom.tags.issuperset(asked.tags))
+            and (asked.min_importance is None or atom.importance >= asked.min_importance)
+            and (asked.trust is None or atom.trust in asked.trust)
+            and (asked.entity is None or bool(atom.entities & self._entities_of(asked.entity)))
+        )
+
+    def _entities_of(self, id_or_name: str) -> set[str]:
+        if id_or_name in self.names or id_or_name in self.redirects:
+            return {self.redirects.get(id_or_name, id_or_name)}
+        return {entity for entity, names in self.names.items() if folded_name(id_or_name) in names}
+
+    def _scored(self, query: str, passing: Iterable[Known], asked: Asked, now: int) -> list[Expected]:
+        there = [atom for atom in self.atoms if not atom.deleted]
+        speakers = dict.fromkeys(atom.speaker for atom in there if atom.speaker is not None)
+        question = understand(query, speakers, asked.valid_at or asked.known_at or now)
+        similarity = self._overlap(question) if self.embedder is None else self._similarity(query, question, there)
+        mentioned = self._mentioned(query)
+        found = []
+        for atom in passing:
+            fading = decay(atom, now)
+            bonus = min(2.0, 1.0 + 0.5 * len(atom.entities & mentioned))
+            score = similarity[atom.id] * fading * (0.76 + 0.06 * (atom.importance - 1)) * bonus
+            found.append(Expected(atom, min(max(score, 0.0), 1.0), fading, bonus))
+        return found
+
+    def _mentioned(self, query: str) -> set[str]:
+        words = [word.strip(".,;:!?()[]\"'") for word in folded_name(query).split()]
+        text = " " + " ".join(word.removesuffix("'s") for word in words) + " "
+        return {entity for entity, names in self.names.items() if any(f" {name} " in text for name in names)}
+
+    def _overlap(self, question: Question) -> dict[str, float]:
+        """CONFORMANCE R-D: the words in common, against the geometric mean of their numbers."""
+        asked = set(question.terms)
+        overlap = {}
+        for atom in self.atoms:
+            own = set(terms_of(atom.text))
+            overlap[atom.id] = len(asked & own) / math.sqrt(len(asked) * len(own)) if asked and own else 0.0
+        return overlap
+
+    def _similarity(self, query: str, question: Question, there: list[Known]) -> dict[str, float]:
+        words = self._words(question.terms, there)
+        near = self._cosines(question.to_embed, there) if query.strip() and self.atoms else None
+        standard = _standardised(near, getattr(self.embedder, "usual_similarity", None)) if near is not None else {}
+        similarity = {}
+        for atom in there:
+            total = WORDS_WEIGHT * words[atom.id] + standard.get(atom.id, 0.0)
+            total += STATEMENT_WEIGHT * math.log1p(statement_words(atom.text))
+            if question.speakers is not None:
+                total += SPEAKER_WEIGHT * (0.5 if atom.speaker is None else question.speakers.get(atom.speaker, 0.0))
+            if question.dates:
+                total += DATE_WEIGHT * max(_nearness(atom, interval) for interval in question.dates)
+            matches = near is not None or words[atom.id] > 0
+            similarity[atom.id] = 1 / (1 + math.exp(-(total - MIDDLE) / SPREAD)) if matches else 0.0
+        return similarity
+
+    def _words(self, terms: Sequence[int], there: list[Known]) -> dict[str, float]:
+        """BM25, as a share of what an atom would have that is full of every word of the query."""
+        held = {atom.id: _held(atom) for atom in there}
+        rarity = {}
+        for term in terms:
+            if any(term in words for words in held.values()):
+                holders = sum(term in words and words[term][1] for words in held.values())
+                rarity[term] = math.log1p((len(self.atoms) - holders + 0.5) / (holders + 0.5))
+        most = math.sqrt(sum(weight**2 for weight in rarity.values()))
+        return {
+            atom.id: sum(
+                weight / most * held[atom.id][term][0] / (SATURATION + held[atom.id][term][0])
+                for term, weight in rarity.items()
+                if term in held[atom.id]
+            )
+            for atom in there
+        }
+
+    def _cosines(self, query: str, there: list[Known]) -> dict[str, float | None]:
+        assert self.embedder is not None
+        asked = VectorsSegment.of(checked_vectors([self.embedder.embed_query(query)], 1, self.embedder))
+        cosines: dict[str, float | None] = {}
+        for atom in there:
+            kept = VectorsSegment.of(checked_vectors(self.embedder.embed_texts([atom.text]), 1, self.embedder))
+            dot = sum(int(a) * int(b) for a, b in zip(asked.rows[0], kept.rows[0], strict=True))
+            cosine = np.float32(dot) * kept.scales[0] * asked.scales[0]
+            cosines[atom.id] = float(cosine) if kept.scales[0] else None
+        return cosines
+
+
+def decay(atom: Known, now: int) -> float:
+    """CONFORMANCE R-B."""
+    age = max(now - atom.valid_from, 0)
+    return max(0.25, math.exp2(-age / (HALF_LIFE_DAYS[atom.kind] * DAY)))
+
+
+def _held(atom: Known) -> dict[int, tuple[float, bool]]:
+    """How much an atom holds each word, as it is written down, and whether the word is in its own text."""
+    own = terms_of(atom.text)
+    amounts: dict[int, float] = {}
+
+    def count(terms: list[int], weight: float) -> None:
+        for term in terms:
+            unit = weight / (1 - LENGTH_SHARE + LENGTH_SHARE * len(terms) / USUAL_LENGTH)
+            amounts[term] = amounts.get(term, 0.0) + unit
+
+    count(own, 1.0)
+    for place, text in enumerate(atom.around):
+        terms = terms_of(text)
+        weight = NEAR_WEIGHTS[min(place, len(NEAR_WEIGHTS) - 1)]
+        count(terms, weight * min(1.0, LONG_TEXT / max(len(own), 1)) * min(1.0, LONG_TEXT / max(len(terms), 1)))
+    return {term: (float(AMOUNTS[_code(amount, False)]), term in own) for term, amount in amounts.items()}
+
+
+def _standardised(values: dict[str, float | None], usual: tuple[float, float] | None) -> dict[str, float]:
+    known = [value for value in values.values() if value is not None]
+    mean, deviation = usual or (0.0, 1.0)
+    if known:
+        share = len(known) / (len(known) + USUAL_ATOMS) if usual else 1.0
+        own = math.fsum(known) / len(known)
+        variance = math.fsum((value - own) ** 2 for value in known) / len(known)
+        mean = share * own + (1 - share) * mean
+        deviation = math.sqrt(max(share * variance + (1 - share) * deviation**2, 1e-12))
+    return {id: 0.0 if value is None else (value - mean) / deviation for id, value in values.items()}
+
+
+def _nearness(atom: Known, interval: Any) -> float:
+    day = datetime.fromtimestamp(atom.valid_from // 1_000_000, UTC).date()
+    beside = max((interval.first - day).days, (day - interval.last).days, 0)
+    return math.exp(-beside / interval.slack)
+
+
+def _end(atom: Known, asked: Asked) -> int | None:
+    """The end of its validity, as it was known then."""
+    superseded = atom.superseded_at is not None and (asked.known_at is None or atom.superseded_at <= asked.known_at)
+    return atom.valid_to if superseded else atom.open_until
+
+
+def _overlaps(atom: Known, window: tuple[int | None, int | None], asked: Asked) -> bool:
+    start, end = window
+    until = _end(atom, asked)
+    # A version that never was valid is an instant, and lies in the window when that instant does.
+    begins_after = start is None or until is None or until > start or atom.valid_from >= start
+    return begins_after and (end is None or atom.valid_from <= end)
+
+
+def _by_time(found: Expected) -> tuple[int, int]:
+    return found.atom.valid_from, found.atom.position

@@ -1,0 +1,162 @@
+"""What is kept in memory is a cache of the database: bounded, current, and never a source of truth."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import recollect
+from recollect.memory import Memory
+from recollect.recall.cache import SpaceCache
+from tests.embedder import WordsEmbedder
+from tests.recall.making import fact, memory_of, texts_of
+
+SPACES = 12
+ATOMS = 300
+SMALL = 0.5
+"""Megabytes: room for a few of the spaces."""
+
+
+@pytest.fixture
+def small(database_url: str) -> Iterator[recollect.Recollect]:
+    with recollect.open(database_url, embedder=WordsEmbedder(dimension=256), cache_megabytes=SMALL) as engine:
+        yield engine
+
+
+def cache_of(engine: recollect.Recollect) -> SpaceCache:
+    return engine._recaller._cache
+
+
+def fill(memory: Memory) -> list[str]:
+    spaces = [memory.create_memory_space(f"space {number}").id for number in range(SPACES)]
+    for number, space_id in enumerate(spaces):
+        texts = [f"word{place} of space{number}" for place in range(ATOMS)]
+        memory.add_atoms(space_id, [fact(text) for text in texts])
+    return spaces
+
+
+def check(memory: Memory, spaces: list[str], number: int) -> None:
+    found = memory.recall_by_topic(spaces[number], f"word{number} of space{number}", limit=3)
+    assert texts_of(found)[0] == f"word{number} of space{number}"
+    assert found.total_candidates == ATOMS
+
+
+def test_the_cache_stays_within_its_limit_and_recall_stays_right(small: recollect.Recollect) -> None:
+    memory = memory_of(small)
+    spaces = fill(memory)
+    check(memory, spaces, 0)
+    one_space = cache_of(small).nbytes
+    assert one_space > 256 * ATOMS
+    most = 0
+    for _ in range(2):
+        for number in range(SPACES):
+            check(memory, spaces, number)
+            most = max(most, cache_of(small).nbytes)
+    assert one_space * SPACES > 2 * SMALL * 1024 * 1024
+    assert most <= SMALL * 1024 * 1024 + one_space
+    # It is used, too: more than one space is kept.
+    assert most > one_space
+
+
+def test_threads_that_push_out_each_others_spaces_get_right_answers(small: recollect.Recollect) -> None:
+    memory = memory_of(small)
+    spaces = fill(memory)
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(lambda turn: check(memory, spaces, turn * 5 % SPACES), range(90)))
+
+
+def test_a_space_larger_than_the_whole_cache_is_searched_all_the_same(database_url: str) -> None:
+    with recollect.open(database_url, embedder=WordsEmbedder(), cache_megabytes=0.001) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atoms(space_id, [fact(f"word{place}") for place in range(500)])
+        for place in (0, 250, 499):
+            assert texts_of(memory.recall_by_topic(space_id, f"word{place}", limit=1)) == [f"word{place}"]
+
+
+def test_a_space_that_was_pushed_out_comes_back_with_what_was_written_meanwhile(
+    small: recollect.Recollect, database_url: str
+) -> None:
+    memory = memory_of(small)
+    spaces = fill(memory)
+    check(memory, spaces, 0)
+    with recollect.open(database_url, embedder=WordsEmbedder(dimension=256)) as other:
+        memory_of(other).add_atom(spaces[0], fact("zebra"))
+    for number in range(1, SPACES):
+        check(memory, spaces, number)
+    assert texts_of(memory.recall_by_topic(spaces[0], "zebra", limit=1)) == ["zebra"]
+
+
+def test_a_deleted_space_is_searched_no_more_by_any_engine(
+    engine: recollect.Recollect, memory: Memory, space_id: str, database_url: str
+) -> None:
+    atom = memory.add_atom(space_id, fact("tea"))
+    with recollect.open(database_url, embedder=WordsEmbedder()) as other:
+        for each in (memory, memory_of(other)):
+            assert texts_of(each.recall_by_topic(space_id, "tea")) == ["tea"]
+        memory_of(other).delete_memory_space(space_id)
+        for each in (memory, memory_of(other)):
+            for recall in (each.recall_by_topic, each.recall_by_entity):
+                with pytest.raises(recollect.NotFound):
+                    recall(space_id, "tea")
+            with pytest.raises(recollect.NotFound):
+                each.recall_timeline(space_id)
+            with pytest.raises(recollect.NotFound):
+                each.why_not(atom.id, "tea")
+        assert cache_of(engine).nbytes == 0
+        # A new space of the same name is a new space.
+        again = memory.create_memory_space("main").id
+        assert again != space_id
+        assert memory.recall_by_topic(again, "tea").hits == []
+
+
+def test_asking_for_spaces_that_do_not_exist_leaves_nothing_behind(engine: recollect.Recollect, memory: Memory) -> None:
+    for number in range(50):
+        with pytest.raises(recollect.NotFound):
+            memory.recall_by_topic(f"ms_{number}", "tea")
+    assert len(cache_of(engine)._entries) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_recalls_what_is_there_and_what_comes(
+    engine: recollect.Recollect, memory: Memory, space_id: str
+) -> None:
+    memory.add_atom(space_id, fact("tea"))
+    assert texts_of(memory.recall_by_topic(space_id, "tea")) == ["tea"]
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            found = texts_of(memory.recall_by_topic(space_id, "tea"))
+            memory.add_atom(space_id, fact("tea of the child"))
+            found += sorted(texts_of(memory.recall_by_topic(space_id, "tea")))
+            os.write(writing, "|".join(found).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    try:
+        with os.fdopen(reading) as answer:
+            assert answer.read() == "tea|tea|tea of the child"
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert sorted(texts_of(memory.recall_by_topic(space_id, "tea"))) == ["tea", "tea of the child"]
+
+
+def test_a_damaged_index_is_an_error_that_says_what_to_do(
+    engine: recollect.Recollect, ctx: recollect.Context, space_id: str, database_url: str
+) -> None:
+    ctx.memory.add_atom(space_id, fact("tea"))
+    engine._database.write(
+        ctx.scope,
+        lambda run: run.send("put_term_segment", space_id=space_id, first=0, atoms=1, body=b"WRDS" + b"\x01" * 40),
+    )
+    with recollect.open(database_url, embedder=WordsEmbedder()) as other:
+        theirs = memory_of(other)
+        with pytest.raises(recollect.StoreError, match="damaged") as damaged:
+            theirs.recall_by_topic(space_id, "tea")
+    assert "reindex" in damaged.value.hint

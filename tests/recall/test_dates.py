@@ -1,0 +1,109 @@
+"""Dates and people that a question names."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from recollect.clock import to_micros
+from recollect.recall.asking import understand
+from recollect.recall.dates import intervals_in
+from recollect.recall.words import terms_of
+
+NOW = to_micros("2026-03-15T12:00:00Z")
+
+
+def days_in(question: str) -> list[tuple[str, str]]:
+    return [(found.first.isoformat(), found.last.isoformat()) for found in intervals_in(question, NOW)]
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("what happened on 2025-05-07?", "2025-05-07", "2025-05-07"),
+        ("on 7 May 2025", "2025-05-07", "2025-05-07"),
+        ("on the 7th of May, 2025", "2025-05-07", "2025-05-07"),
+        ("on May 7th, 2025", "2025-05-07", "2025-05-07"),
+        ("on may 7", "2025-05-07", "2025-05-07"),
+        ("on 3 March", "2026-03-03", "2026-03-03"),
+        ("on Dec. 24", "2025-12-24", "2025-12-24"),
+        ("in May 2025", "2025-05-01", "2025-05-31"),
+        ("in February 2024", "2024-02-01", "2024-02-29"),
+        ("during December", "2025-12-01", "2025-12-31"),
+        ("in March", "2026-03-01", "2026-03-31"),
+        ("in 2024", "2024-01-01", "2024-12-31"),
+        ("yesterday", "2026-03-14", "2026-03-14"),
+        ("today", "2026-03-15", "2026-03-15"),
+        ("last week", "2026-03-01", "2026-03-15"),
+        ("last month", "2026-01-12", "2026-03-15"),
+        ("two weeks ago", "2026-02-26", "2026-03-04"),
+        ("3 days ago", "2026-03-11", "2026-03-13"),
+        ("a year ago", "2024-12-15", "2025-06-13"),
+    ],
+)
+def test_a_date_is_found(question: str, first: str, last: str) -> None:
+    assert days_in(question) == [(first, last)]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "",
+        "may I ask you something",
+        "what did Jan say",
+        "march on",
+        "on 2025-13-45",
+        "call 2024 now",
+        "20240101",
+        "the price is 12.5",
+    ],
+)
+def test_what_is_no_date_is_left_alone(question: str) -> None:
+    assert days_in(question) == []
+
+
+def test_several_dates_are_all_found_and_none_twice() -> None:
+    assert days_in("between 7 May 2025 and in June 2025, not 2025-05-07") == [
+        ("2025-05-07", "2025-05-07"),
+        ("2025-05-07", "2025-05-07"),
+        ("2025-06-01", "2025-06-30"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "question", ["999 years ago", "on 1 January 0001", "in May 9999", "in December 9999", "0000-01-01"]
+)
+def test_dates_at_the_edge_of_the_calendar_do_no_harm(question: str) -> None:
+    for found in intervals_in(question, NOW):
+        assert date.min <= found.first <= found.last <= date.max
+
+
+def test_a_day_that_does_not_exist_is_taken_for_its_month() -> None:
+    assert days_in("on 30 February 2025") == [("2025-02-01", "2025-02-28")]
+    assert days_in("on 29 February") == [("2026-02-01", "2026-02-28")]
+    assert days_in("the 99th of May") == [("2025-05-01", "2025-05-31")]
+
+
+def test_a_question_about_somebody_is_for_what_they_said() -> None:
+    both = ["Ben Okri", "Carla"]
+    assert understand("what does Ben like?", both, NOW).speakers == {"Ben Okri": 1.0}
+    assert understand("what did Carla tell Ben?", both, NOW).speakers == {"Carla": 1.0, "Ben Okri": 0.5}
+    assert understand("what do Carla and Ben like?", both, NOW).speakers == {"Carla": 1.0, "Ben Okri": 1.0}
+    assert understand("what does Dora like?", both, NOW).speakers is None
+    assert understand("what does Carla's mother like?", both, NOW).to_embed == "what does mother like?"
+    assert understand("Carla", both, NOW).to_embed == "Carla"
+
+
+def test_a_question_in_the_first_person_is_for_what_the_user_said() -> None:
+    roles = ["user", "assistant"]
+    assert understand("where did I put my keys?", roles, NOW).speakers == {"user": 1.0}
+    assert understand("what is the capital?", roles, NOW).speakers is None
+    assert understand("what did you recommend to me?", roles, NOW).speakers is None
+    assert understand("where did I put my keys?", ["Ben"], NOW).speakers is None
+
+
+def test_words_that_ask_for_a_number_are_not_looked_for() -> None:
+    assert list(understand("how many days did I hike?", [], NOW).terms) == terms_of("hike")
+    assert list(understand("how many days?", [], NOW).terms) == terms_of("how many days?")
+    assert understand("tea tea TEA", [], NOW).terms == tuple(terms_of("tea"))

@@ -1,0 +1,181 @@
+"""Embedders of the host's own: what they may do wrong, and that nothing is half-written when they do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.memory import Memory
+from tests.embedder import WordsEmbedder
+from tests.recall.making import fact, memory_of, texts_of
+
+
+class WrongEmbedder(WordsEmbedder):
+    """Right until it is told what to do wrong."""
+
+    wrong = ""
+
+    def embed_texts(self, texts: Sequence[str]) -> Any:
+        return self._spoiled([super(WrongEmbedder, self).embed_query(text) for text in texts])
+
+    def embed_query(self, query: str) -> Any:
+        return self._spoiled([super().embed_query(query)])[0]
+
+    def _spoiled(self, vectors: list[list[float]]) -> Any:
+        last = vectors[-1]
+        match self.wrong:
+            case "too short":
+                return [*vectors[:-1], last[:-1]]
+            case "all too long":
+                return [[*vector, 0.0] for vector in vectors]
+            case "NaN":
+                last[3] = float("nan")
+            case "infinity":
+                last[3] = float("inf")
+            case "beyond 32 bits":
+                last[3] = 1e300
+            case "one too few":
+                return vectors[:-1] or [[]]
+            case "one too many":
+                return [*vectors, last] if len(vectors) > 1 else [last + last]
+            case "words":
+                return [["one"] * len(last)] * len(vectors)
+            case "nothing":
+                return [None]
+            case "raises":
+                raise RuntimeError("the model has gone away")
+            case "raises half-way":
+                return [self._or_fail(place, vector) for place, vector in enumerate(vectors)]
+        return vectors
+
+    @staticmethod
+    def _or_fail(place: int, vector: list[float]) -> list[float]:
+        if place:
+            raise TimeoutError("too slow")
+        return vector
+
+
+WAYS = ("too short", "all too long", "NaN", "infinity", "beyond 32 bits", "one too few", "one too many", "words",
+        "nothing", "raises")  # fmt: skip
+
+
+@pytest.fixture
+def wrong() -> WrongEmbedder:
+    return WrongEmbedder()
+
+
+@pytest.mark.parametrize("way", [*WAYS, "raises half-way"])
+def test_an_embedder_that_fails_writes_nothing(database_url: str, wrong: WrongEmbedder, way: str) -> None:
+    with recollect.open(database_url, embedder=wrong) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        kept = memory.add_atom(space_id, fact("tea"))
+        cursor = engine.last_cursor()
+        wrong.wrong = way
+        with pytest.raises(recollect.EmbedderFailed) as failed:
+            memory.add_atoms(space_id, [fact("one"), fact("two"), fact("three")])
+        assert failed.value.status == 502
+        assert "embedder=None" in failed.value.hint
+        assert "test:words" in failed.value.message
+        if way != "raises half-way":
+            with pytest.raises(recollect.EmbedderFailed):
+                memory.supersede_atom(kept.id, fact("green tea"))
+        wrong.wrong = ""
+        space = memory.get_memory_space(space_id)
+        assert space is not None
+        assert space.atom_count == 1
+        assert engine.last_cursor() == cursor
+        assert [atom.superseded_by for atom in memory.list_atoms(space_id, status=None)] == [None]
+        assert texts_of(memory.recall_by_topic(space_id, "one two three")) == ["tea"]
+        memory.add_atom(space_id, fact("one"))
+        assert texts_of(memory.recall_by_topic(space_id, "one"))[0] == "one"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_query_that_cannot_be_embedded_is_an_error_and_not_a_worse_answer(
+    database_url: str, wrong: WrongEmbedder, way: str
+) -> None:
+    with recollect.open(database_url, embedder=wrong) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atom(space_id, fact("tea"))
+        wrong.wrong = way
+        for ask in (memory.recall_by_topic, lambda space, query: memory.recall_timeline(space, query=query)):
+            with pytest.raises(recollect.EmbedderFailed) as failed:
+                ask(space_id, "tea")
+            assert failed.value.status == 502
+        # What needs no vector goes on.
+        assert texts_of(memory.recall_timeline(space_id)) == ["tea"]
+        assert memory.recall_by_entity(space_id, "nobody").hits == []
+        wrong.wrong = ""
+        assert texts_of(memory.recall_by_topic(space_id, "tea")) == ["tea"]
+
+
+class SilentEmbedder(WordsEmbedder):
+    """Has nothing to say about some texts: their vectors are all zeros."""
+
+    def embed_query(self, query: str) -> list[float]:
+        return [0.0] * self.dimension if "silent" in query else super().embed_query(query)
+
+
+def test_a_vector_of_zeros_counts_as_none(database_url: str) -> None:
+    with recollect.open(database_url, embedder=SilentEmbedder()) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atoms(space_id, [fact("a silent text"), fact("loud music")])
+        found = memory.recall_by_topic(space_id, "a text of music", explain=True)
+        dense = {hit.atom.text: hit.explanation.dense for hit in found.hits if hit.explanation}
+        assert dense["a silent text"] is None
+        assert dense["loud music"] is not None
+        assert memory.recall_by_topic(space_id, "silent").hits[0].atom.text == "a silent text"
+
+
+@pytest.mark.parametrize("wrong_name", ["arctic", "local:", ":x", "local:nothing", ""])
+def test_a_name_that_is_none_is_refused(sqlite_url: str, wrong_name: str) -> None:
+    with pytest.raises(recollect.InvalidInput) as refused:
+        recollect.open(sqlite_url, embedder=wrong_name or ":")
+    assert refused.value.hint
+
+
+def test_what_is_not_an_embedder_is_refused(sqlite_url: str) -> None:
+    with pytest.raises(recollect.InvalidInput, match="not an embedder"):
+        recollect.open(sqlite_url, embedder=object())  # type: ignore[arg-type]
+
+
+def test_a_refused_embedder_leaves_no_database_behind(sqlite_url: str) -> None:
+    with pytest.raises(recollect.InvalidInput):
+        recollect.open(sqlite_url, embedder="local:nothing")
+    with recollect.open(sqlite_url, embedder=None) as engine:
+        assert memory_of(engine).list_memory_spaces() == []
+
+
+def test_the_embedder_can_be_chosen_in_the_environment(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "local:nothing")
+    with pytest.raises(recollect.InvalidInput, match="nothing"):
+        recollect.open(sqlite_url)
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    with recollect.open(sqlite_url) as engine:
+        memory: Memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atom(space_id, fact("red tea"))
+        # Without an embedder likeness is the share of words in common.
+        assert memory.recall_by_topic(space_id, "red tea").hits[0].score == pytest.approx(0.88)
+
+
+def test_batches_reach_the_embedder_whole(database_url: str) -> None:
+    asked: list[int] = []
+
+    class Counting(WordsEmbedder):
+        def embed_texts(self, texts: Sequence[str]) -> list[list[float]]:
+            asked.append(len(texts))
+            return super().embed_texts(texts)
+
+    with recollect.open(database_url, embedder=Counting()) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atoms(space_id, [fact(f"tea {number}") for number in range(500)])
+        memory.recall_by_topic(space_id, "tea")
+    assert asked == [500]

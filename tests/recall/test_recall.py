@@ -1,0 +1,467 @@
+"""The three recalls: their shape, order, defaults and limits, what they refuse, and how they explain themselves."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.clock import to_iso
+from recollect.memory import Memory
+from recollect.models.recall import Recall
+from tests.clock import SettableClock
+from tests.recall.making import fact, memory_of, texts_of
+
+DAY = 86_400
+
+
+@pytest.mark.conforms("A6.5", "A6.6")
+def test_all_three_answer_in_one_shape(memory: Memory, space_id: str) -> None:
+    ben = memory.create_entity(space_id, "PERSON", "Ben")
+    memory.add_atoms(space_id, [fact(f"Ben likes tea number {number}", entity_ids=[ben.id]) for number in range(4)])
+    answers: dict[str, Recall] = {
+        "BY_TOPIC": memory.recall_by_topic(space_id, "Ben tea", limit=2),
+        "BY_ENTITY": memory.recall_by_entity(space_id, "Ben", limit=2),
+        "TIMELINE": memory.recall_timeline(space_id, limit=2),
+    }
+    for mode, found in answers.items():
+        assert found.mode == mode
+        assert (len(found.hits), found.total_candidates) == (2, 4)
+        assert found.latency_ms > 0
+        for hit in found.hits:
+            assert 0 <= hit.score <= 1
+            assert 0.25 <= hit.decay_weight <= 1
+            assert 1 <= hit.entity_match_bonus <= 2
+            assert hit.atom.entity_ids == [ben.id]
+        shape = found.model_dump(by_alias=True)
+        assert shape.keys() == {"mode", "totalCandidates", "latencyMs", "hits"}
+        assert shape["hits"][0].keys() == {"atom", "score", "decayWeight", "entityMatchBonus", "explanation"}
+
+
+@pytest.mark.conforms("A6.1", "R-B", "R-C")
+def test_a_topic_is_ranked_by_likeness_then_age_and_importance(
+    memory: Memory, space_id: str, clock: SettableClock
+) -> None:
+    memory.add_atoms(
+        space_id,
+        [
+            fact("Ada collects stamps", valid_from=to_iso(clock.now - 730 * DAY * 1_000_000)),
+            fact("Ada collects stamps", importance=1),
+            fact("Ada collects stamps", importance=5),
+            fact("Ada collects stamps"),
+            fact("The weather was fine yesterday in town"),
+        ],
+    )
+    found = memory.recall_by_topic(space_id, "who collects stamps")
+    assert [hit.atom.importance for hit in found.hits[:4]] == [5, 3, 1, 3]
+    assert found.hits[-1].atom.text == "The weather was fine yesterday in town"
+    assert [round(hit.decay_weight, 4) for hit in found.hits] == [1.0, 1.0, 1.0, 0.25, 1.0]
+    scores = [hit.score for hit in found.hits]
+    assert scores == sorted(scores, reverse=True)
+    assert math.isclose(scores[2] / scores[0], 0.76 / 1.0, rel_tol=1e-6)
+
+
+@pytest.mark.conforms("R-B", "A3.7")
+@pytest.mark.parametrize(
+    ("kind", "days"), [("FACT", 365), ("RULE", 365), ("INTENTION", 60), ("EPISODE", 14), ("PREFERENCE", 365)]
+)
+def test_each_kind_fades_by_half_in_its_own_time_and_never_below_a_quarter(
+    memory: Memory, space_id: str, clock: SettableClock, kind: str, days: int
+) -> None:
+    memory.add_atom(space_id, fact("Ada collects stamps", kind=kind))
+    for passed, weight in ((0, 1.0), (0.5, 2**-0.5), (1, 0.5), (2, 0.25), (10, 0.25)):
+        at = SettableClock(to_iso(clock.now + round(passed * days * DAY * 1_000_000)))
+        clock_now, clock.now = clock.now, at.now
+        [hit] = memory.recall_by_topic(space_id, "stamps").hits
+        clock.now = clock_now
+        assert hit.decay_weight == pytest.approx(weight)
+
+
+@pytest.mark.conforms("R-C")
+def test_of_equals_the_one_that_is_valid_from_later_on_comes_first(
+    memory: Memory, space_id: str, clock: SettableClock
+) -> None:
+    tomorrow = to_iso(clock.now + DAY * 1_000_000)
+    late = memory.add_atom(space_id, fact("same words", valid_from=tomorrow))
+    early = [memory.add_atom(space_id, fact("same words")) for _ in range(2)]
+    found = memory.recall_by_topic(space_id, "same words")
+    assert [hit.atom.id for hit in found.hits] == [late.id, early[1].id, early[0].id]
+    assert len({hit.score for hit in found.hits}) == 1
+
+
+@pytest.mark.conforms("A6.2", "R-D")
+def test_without_an_embedder_words_in_common_are_counted(database_url: str, clock: SettableClock) -> None:
+    with recollect.open(database_url, embedder=None, clock=clock) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atoms(
+            space_id,
+            [fact("The cat chased a red ball", importance=5), fact("Cats and dogs", importance=5), fact("A house")],
+        )
+        found = memory.recall_by_topic(space_id, "the red cat")
+        assert texts_of(found) == ["The cat chased a red ball", "Cats and dogs"]
+        # Of the telling words, two of four and one of two are in the query of two.
+        assert [hit.score for hit in found.hits] == pytest.approx([2 / math.sqrt(2 * 4), 1 / math.sqrt(2 * 2)])
+        assert found.total_candidates == 2
+        assert found.model_dump().keys() == memory.recall_timeline(space_id).model_dump().keys()
+
+
+@pytest.mark.conforms("R-C")
+def test_an_entity_that_the_query_names_lifts_what_mentions_it(memory: Memory, space_id: str) -> None:
+    ben = memory.create_entity(space_id, "PERSON", "Ben Okri", aliases=["Benny"])
+    rome = memory.create_entity(space_id, "PLACE", "Rome")
+    linked = memory.add_atom(space_id, fact("Had pasta there", entity_ids=[ben.id, rome.id]))
+    memory.add_atom(space_id, fact("Had pasta there", entity_ids=[rome.id]))
+    memory.add_atom(space_id, fact("Had pasta there"))
+
+    def bonuses(query: str) -> list[float]:
+        return [hit.entity_match_bonus for hit in memory.recall_by_topic(space_id, query).hits]
+
+    assert bonuses("what pasta did Ben Okri have in Rome?") == [2.0, 1.5, 1.0]
+    assert bonuses("what about benny's pasta") == [1.5, 1.0, 1.0]
+    assert bonuses("what about Ben") == [1.0, 1.0, 1.0]
+    assert memory.recall_by_topic(space_id, "Benny").hits[0].atom.id == linked.id
+
+
+@pytest.mark.conforms("A6.3", "A6.7")
+def test_by_entity_gives_everything_that_mentions_it_newest_first(
+    memory: Memory, space_id: str, clock: SettableClock
+) -> None:
+    ben = memory.create_entity(space_id, "PERSON", "Ben", aliases=["Benny"])
+    old = memory.add_atom(space_id, fact("old", entity_ids=[ben.id], valid_from="2020-01-01T00:00:00Z", name="home"))
+    new = memory.add_atom(space_id, fact("new", entity_ids=[ben.id]))
+    gone = memory.add_atom(space_id, fact("gone", entity_ids=[ben.id]))
+    changed = memory.add_atom(space_id, fact("changed", entity_ids=[ben.id]))
+    memory.add_atom(space_id, fact("Ben is named here, but not linked"))
+    memory.archive_atom(gone.id)
+    clock.advance(1)
+    newest = memory.supersede_atom(changed.id, fact("newest", entity_ids=[ben.id]))
+    for name in (ben.id, "Ben", "BEN", " benny "):
+        found = memory.recall_by_entity(space_id, name)
+        assert [hit.atom.id for hit in found.hits] == [newest.id, new.id, old.id]
+    assert texts_of(memory.recall_by_entity(space_id, "Ben", limit=1)) == ["newest"]
+    assert texts_of(memory.recall_by_entity(space_id, "Ben", category_names=["home"])) == ["old"]
+
+
+@pytest.mark.conforms("A6.10")
+def test_an_unknown_entity_is_no_error_and_a_merged_one_leads_on(memory: Memory, space_id: str) -> None:
+    ben, benjamin = (memory.create_entity(space_id, "PERSON", name) for name in ("Ben", "Benjamin"))
+    memory.add_atom(space_id, fact("Ben sings", entity_ids=[benjamin.id]))
+    memory.merge_entities(ben.id, benjamin.id)
+    for name in (ben.id, benjamin.id, "Ben", "Benjamin"):
+        assert texts_of(memory.recall_by_entity(space_id, name)) == ["Ben sings"]
+        assert texts_of(memory.recall_timeline(space_id, entity_id_or_name=name)) == ["Ben sings"]
+        assert texts_of(memory.recall_by_topic(space_id, "sings", entity=name)) == ["Ben sings"]
+    for nobody in ("Nobody", "ent_0", "%", "'; --"):
+        found = memory.recall_by_entity(space_id, nobody)
+        assert (found.mode, found.hits, found.total_candidates) == ("BY_ENTITY", [], 0)
+        assert memory.recall_by_topic(space_id, "sings", entity=nobody).hits == []
+
+
+@pytest.mark.conforms("A6.4", "A6.9")
+def test_a_timeline_is_oldest_first_and_shows_superseded_versions(
+    memory: Memory, space_id: str, clock: SettableClock
+) -> None:
+    first = memory.add_atom(space_id, fact("lives in Rome", valid_from="2026-01-01T00:00:00Z"))
+    memory.supersede_atom(first.id, fact("lives in Oslo", valid_from="2026-02-01T00:00:00Z"))
+    memory.add_atom(space_id, fact("likes tea", valid_from="2025-12-01T00:00:00Z"))
+    memory.archive_atom(memory.add_atom(space_id, fact("archived", valid_from="2025-11-01T00:00:00Z")).id)
+    assert texts_of(memory.recall_timeline(space_id)) == ["likes tea", "lives in Rome", "lives in Oslo"]
+    assert texts_of(memory.recall_timeline(space_id, include_superseded=False)) == ["likes tea", "lives in Oslo"]
+    assert texts_of(memory.recall_timeline(space_id, query="lives in", limit=2)) == ["lives in Rome", "lives in Oslo"]
+    with pytest.raises(recollect.InvalidInput, match="not of both"):
+        memory.recall_timeline(space_id, query="x", entity_id_or_name="y")
+
+
+@pytest.mark.conforms("A6.4", "A6.9")
+def test_a_window_takes_what_is_valid_at_any_moment_of_it(memory: Memory, space_id: str) -> None:
+    memory.add_atom(space_id, fact("spring", valid_from="2025-03-01T00:00:00Z", valid_to="2025-06-01T00:00:00Z"))
+    memory.add_atom(space_id, fact("summer", valid_from="2025-06-01T00:00:00Z", valid_to="2025-09-01T00:00:00Z"))
+    memory.add_atom(space_id, fact("since autumn", valid_from="2025-09-01T00:00:00Z"))
+
+    def between(from_: str | None, to: str | None) -> list[str]:
+        return texts_of(memory.recall_timeline(space_id, from_=from_, to=to))
+
+    assert between("2025-06-01T00:00:00Z", "2025-08-31T00:00:00Z") == ["summer"]
+    assert between("2025-05-31T23:59:59.999999Z", "2025-09-01T00:00:00Z") == ["spring", "summer", "since autumn"]
+    assert between(None, "2025-03-01T00:00:00Z") == ["spring"]
+    assert between(None, "2025-02-28T00:00:00Z") == []
+    assert between("2030-01-01T00:00:00Z", None) == ["since autumn"]
+    with pytest.raises(recollect.InvalidInput, match="from_ is after to"):
+        between("2025-08-01T00:00:00Z", "2025-07-01T00:00:00Z")
+
+
+@pytest.mark.conforms("A6.9")
+def test_limits_have_defaults_and_a_most(memory: Memory, space_id: str) -> None:
+    ben = memory.create_entity(space_id, "PERSON", "Ben")
+    memory.add_atoms(space_id, [fact(f"tea {number}", entity_ids=[ben.id]) for number in range(210)])
+    assert len(memory.recall_by_topic(space_id, "tea").hits) == 10
+    assert len(memory.recall_by_entity(space_id, "Ben").hits) == 20
+    assert len(memory.recall_timeline(space_id).hits) == 50
+    for limit in (0, -1, 201, 2.0, True, None):
+        given: dict[str, Any] = {"limit": limit}
+        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match="limit"):
+            memory.recall_by_topic(space_id, "tea", **given)
+        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match="limit"):
+            memory.recall_by_entity(space_id, "Ben", **given)
+        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match="limit"):
+            memory.recall_timeline(space_id, **given)
+    found = memory.recall_by_topic(space_id, "tea", limit=200)
+    assert (len(found.hits), found.total_candidates) == (200, 210)
+
+
+@pytest.mark.conforms("T13")
+def test_filters_come_before_the_limit(memory: Memory, space_id: str) -> None:
+    memory.add_atoms(space_id, [fact(f"the best tea is number {number}", importance=5) for number in range(300)])
+    memory.add_atom(space_id, fact("tea", tags=["rare", "x"], name="kitchen", kind="RULE", importance=1, trust="tool"))
+    for only in (
+        {"tags": ["rare"]},
+        {"tags": ["x", "rare"]},
+        {"category_names": ["kitchen"]},
+        {"kinds": ["RULE"]},
+        {"trust": ["tool"]},
+    ):
+        found = memory.recall_by_topic(space_id, "the best tea is number", limit=1, **only)  # type: ignore[arg-type]
+        assert texts_of(found) == ["tea"]
+        assert found.total_candidates == 1
+    assert memory.recall_by_topic(space_id, "tea", tags=["rare", "absent"]).hits == []
+    nothing: dict[str, Any]
+    for nothing in ({"tags": ["absent"]}, {"category_names": []}, {"kinds": []}, {"trust": []}):
+        assert memory.recall_by_topic(space_id, "tea", **nothing).hits == []
+
+
+@pytest.mark.conforms("T13")
+@pytest.mark.parametrize(
+    "query",
+    [
+        *('"', "'", '"unclosed', "a AND", "NOT (", "tea*", "text:tea", "NEAR(tea ball)", "^tea", "a - b", "%", "\\"),
+        *("C++", "user-id", "'; DROP TABLE atoms; --", "{}", ":scope_id", "$1", "?", "😀", "\u202eabc", "\u0301"),
+        *("", "   ", "\n\t", "the of and", "...!?", "x" * 10_000, "tea " * 2_500),
+    ],
+)  # fmt: skip
+def test_any_query_is_safe(memory: Memory, space_id: str, query: str) -> None:
+    memory.add_atoms(space_id, [fact("C++ is a language"), fact("the user-id is 7"), fact("tea"), fact("😀")])
+    found = memory.recall_by_topic(space_id, query)
+    assert found.total_candidates == 4 if query.strip() else len(found.hits) == found.total_candidates
+    assert all(0 <= hit.score <= 1 for hit in found.hits)
+    assert memory.recall_timeline(space_id, query=query).mode == "TIMELINE"
+
+
+def test_words_with_signs_find_what_has_them(memory: Memory, space_id: str) -> None:
+    memory.add_atoms(space_id, [fact("She writes C++ at work"), fact("the user-id is 7"), fact("tea with milk")])
+    assert memory.recall_by_topic(space_id, "C++").hits[0].atom.text == "She writes C++ at work"
+    assert memory.recall_by_topic(space_id, "user-id").hits[0].atom.text == "the user-id is 7"
+
+
+@pytest.mark.conforms("T13")
+@pytest.mark.parametrize("query", ["a\x00b", "\ud800", "x" * 10_001, None, 7, b"tea"])
+def test_what_is_no_query_is_refused(memory: Memory, space_id: str, query: object) -> None:
+    with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)):
+        memory.recall_by_topic(space_id, query)  # type: ignore[arg-type]
+    with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)):
+        memory.recall_timeline(space_id, query=query if query is not None else 7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kinds": ["NOTE"]},
+        {"kinds": "FACT"},
+        {"trust": ["nobody"]},
+        {"tags": "a"},
+        {"tags": [7]},
+        {"category_names": [""]},
+        {"min_importance": 0},
+        {"min_importance": 6},
+        {"min_importance": 2.5},
+        {"valid_at": "soon"},
+        {"known_at": 5},
+        {"entity": ""},
+    ],
+)
+def test_a_filter_that_cannot_be_one_is_refused(memory: Memory, space_id: str, wrong: dict[str, object]) -> None:
+    atom = memory.add_atom(space_id, fact("tea"))
+    for ask in (
+        lambda: memory.recall_by_topic(space_id, "tea", **wrong),  # type: ignore[arg-type]
+        lambda: memory.why_not(atom.id, "tea", **wrong),  # type: ignore[arg-type]
+    ):
+        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)) as refused:
+            ask()
+        assert refused.value.status in (400, 422)
+
+
+@pytest.mark.conforms("A2.5", "A6.7")
+def test_other_spaces_and_other_users_are_never_found(engine: recollect.Recollect, memory: Memory) -> None:
+    mine, second = memory.create_memory_space("one").id, memory.create_memory_space("two").id
+    stranger = memory_of(engine, "eve")
+    theirs = stranger.create_memory_space("one").id
+    for owner, space, text in ((memory, mine, "tea one"), (memory, second, "tea two"), (stranger, theirs, "tea eve")):
+        owner.add_atom(space, fact(text))
+    assert texts_of(memory.recall_by_topic(mine, "tea")) == ["tea one"]
+    for foreign in (theirs, "ms_missing"):
+        for recall in (memory.recall_by_topic, memory.recall_by_entity):
+            with pytest.raises(recollect.NotFound) as refused:
+                recall(foreign, "tea")
+            assert foreign in str(refused.value)
+        with pytest.raises(recollect.NotFound):
+            memory.recall_timeline(foreign)
+
+
+@pytest.mark.conforms("A6.6", "R-C")
+def test_an_explanation_multiplies_up_to_the_score(memory: Memory, space_id: str, clock: SettableClock) -> None:
+    ben = memory.create_entity(space_id, "PERSON", "Ben")
+    memory.add_atoms(
+        space_id,
+        [
+            fact("Ben drinks tea", entity_ids=[ben.id], importance=5),
+            fact("Tea grows in Assam", kind="EPISODE", valid_from=to_iso(clock.now - 20 * DAY * 1_000_000)),
+            fact("Nothing of the kind"),
+        ],
+    )
+    hits = memory.recall_by_topic(space_id, "Ben drinks tea", explain=True).hits
+    assert len(hits) == 3
+    for hit in hits:
+        why = hit.explanation
+        assert why is not None
+        product = why.similarity * why.decay_weight * why.importance_weight * why.entity_match_bonus
+        assert hit.score == pytest.approx(min(product, 1.0))
+        assert (why.decay_weight, why.entity_match_bonus) == (hit.decay_weight, hit.entity_match_bonus)
+    best, worst = hits[0].explanation, hits[-1].explanation
+    assert best is not None
+    assert worst is not None
+    assert (best.lexical_rank, best.dense_rank, best.entity_match_bonus) == (1, 1, 1.5)
+    assert (worst.lexical_rank, worst.lexical) == (None, 0.0)
+    assert memory.recall_by_topic(space_id, "tea").hits[0].explanation is None
+
+
+def test_why_not_names_every_filter_that_leaves_an_atom_out(
+    memory: Memory, space_id: str, clock: SettableClock
+) -> None:
+    memory.create_entity(space_id, "PERSON", "Ben")
+    atom = memory.add_atom(space_id, fact("tea", name="home", importance=2, tags=["a"], trust="user"))
+    before = to_iso(clock.now - 1)
+    wanted = {
+        "category_names": ({"category_names": ["work"]}, "category_names"),
+        "kinds": ({"kinds": ["RULE"]}, "kinds"),
+        "tags": ({"tags": ["a", "b"]}, "tag 'b'"),
+        "min_importance": ({"min_importance": 3}, "min_importance"),
+        "trust": ({"trust": ["tool"]}, "trust"),
+        "entity": ({"entity": "Ben"}, "entity"),
+        "valid_at": ({"valid_at": before}, "valid_at"),
+        "known_at": ({"known_at": before}, "known_at"),
+    }
+    for given, name in wanted.values():
+        answer = memory.why_not(atom.id, "tea", **given)  # type: ignore[arg-type]
+        assert (answer.atom_id, answer.found, answer.rank) == (atom.id, False, None)
+        assert answer.reasons == [f"the filter {name} leaves it out"]
+    both = memory.why_not(atom.id, "tea", kinds=["RULE"], min_importance=5)
+    assert len(both.reasons) == 2
+    found = memory.why_not(atom.id, "tea")
+    assert (found.found, found.rank, found.reasons) == (True, 1, [])
+
+
+def test_why_not_tells_of_archived_and_superseded_atoms(memory: Memory, space_id: str, clock: SettableClock) -> None:
+    archived, old = (memory.add_atom(space_id, fact("tea")) for _ in range(2))
+    memory.archive_atom(archived.id)
+    clock.advance(1)
+    memory.supersede_atom(old.id, fact("green tea"))
+    assert memory.why_not(archived.id, "tea").reasons == ["the filter status leaves it out"]
+    assert memory.why_not(old.id, "tea").reasons == ["the filter current leaves it out"]
+
+
+def test_why_not_tells_the_place_beyond_the_limit(memory: Memory, space_id: str) -> None:
+    low = memory.add_atom(space_id, fact("tea", importance=1))
+    memory.add_atoms(space_id, [fact("tea", importance=5) for _ in range(12)])
+    answer = memory.why_not(low.id, "tea")
+    assert (answer.found, answer.rank, answer.reasons) == (False, 13, ["it is at place 13, and the limit is 10"])
+    assert answer.explanation is not None
+    within = memory.why_not(low.id, "tea", limit=13)
+    assert (within.found, within.rank, within.reasons) == (True, 13, [])
+    assert memory.recall_by_topic(space_id, "tea", limit=13).hits[-1].atom.id == low.id
+
+
+def test_why_not_tells_when_there_is_nothing_in_common(database_url: str) -> None:
+    with recollect.open(database_url, embedder=None) as engine:
+        memory = memory_of(engine)
+        atom = memory.add_atom(memory.create_memory_space().id, fact("tea"))
+        answer = memory.why_not(atom.id, "football")
+        assert (answer.found, answer.rank) == (False, None)
+        assert "no word of the query" in answer.reasons[0]
+
+
+def test_why_not_of_a_missing_and_of_a_foreign_atom_are_the_same(
+    engine: recollect.Recollect, memory: Memory, space_id: str
+) -> None:
+    stranger = memory_of(engine, "eve")
+    theirs = stranger.add_atom(stranger.create_memory_space().id, fact("secret")).id
+    deleted = memory.add_atom(space_id, fact("tea")).id
+    memory.delete_atom(deleted)
+    for missing in ("atom_missing", theirs, deleted):
+        with pytest.raises(recollect.NotFound) as refused:
+            memory.why_not(missing, "secret")
+        assert str(refused.value).replace(missing, "…") == (
+            "There is no atom '…' in this scope. "
+            "Hint: Check the id, and that this context is of the tenant, app and user it belongs to."
+        )
+
+
+def test_an_atom_without_a_single_word_can_be_found_and_does_no_harm(database_url: str) -> None:
+    for embedder in (None, "none"):
+        with recollect.open(database_url, embedder=embedder) as engine:
+            memory = memory_of(engine)
+            space_id = memory.create_memory_space().id
+            memory.add_atom(space_id, fact("😀🎉"))
+            assert memory.recall_by_topic(space_id, "hello").hits == []
+            memory.add_atom(space_id, fact("hello"))
+            assert texts_of(memory.recall_by_topic(space_id, "hello")) == ["hello"]
+            assert texts_of(memory.recall_timeline(space_id)) == ["😀🎉", "hello"]
+
+
+def test_a_text_of_a_million_characters_is_found_by_its_words(memory: Memory, space_id: str) -> None:
+    long = "needle " + "hay " * 250_000
+    memory.add_atoms(space_id, [fact(long), fact("tea with milk")])
+    found = memory.recall_by_topic(space_id, "needle", limit=1)
+    assert found.hits[0].atom.text == long
+    assert texts_of(memory.recall_by_topic(space_id, "milk", limit=1)) == ["tea with milk"]
+
+
+def test_one_text_that_is_unlike_all_others_does_no_harm(memory: Memory, space_id: str) -> None:
+    """Where all are the same but one, that one is many standard deviations away."""
+    outlier = memory.add_atom(space_id, fact("zebra"))
+    memory.add_atoms(space_id, [fact("tea")] * 2_000)
+    found = memory.recall_by_topic(space_id, "zebra", limit=2)
+    assert texts_of(found) == ["zebra", "tea"]
+    assert 0 < found.hits[1].score < found.hits[0].score <= 1
+    memory.delete_atom(outlier.id)
+    found = memory.recall_by_topic(space_id, "zebra", limit=2)
+    assert texts_of(found) == ["tea", "tea"]
+    assert found.total_candidates == 2_000
+    assert found.hits[0].score > 0
+
+
+def test_what_stands_around_a_fact_helps_to_find_it_and_is_shown_to_nobody(memory: Memory, space_id: str) -> None:
+    memory.add_atoms(
+        space_id,
+        [
+            fact("She said yes", search_context=["Did Carla take the job in Lisbon?", "We talked about work"]),
+            fact("She said no"),
+        ],
+    )
+    found = memory.recall_by_topic(space_id, "Lisbon job", explain=True)
+    assert found.hits[0].atom.text == "She said yes"
+    assert "Lisbon" not in found.model_dump_json()
+    best = found.hits[0].explanation
+    assert best is not None
+    assert best.lexical > 0
+
+
+def test_right_to_left_and_unspaced_texts_are_found(memory: Memory, space_id: str) -> None:
+    texts = ["أحب القهوة كل صباح", "彼女は東京に住んでいます", "ฉันชอบกินข้าว", "मुझे चाय पसंद है", "שלום עולם"]
+    memory.add_atoms(space_id, [fact(text) for text in texts])
+    for query, text in zip(("القهوة", "東京", "ข้าว", "चाय", "עולם"), texts, strict=True):
+        found = memory.recall_by_topic(space_id, query, limit=1, explain=True)
+        assert texts_of(found) == [text]
+        assert found.hits[0].explanation is not None
+        assert found.hits[0].explanation.lexical > 0

@@ -1,0 +1,292 @@
+"""The embedder of a store is changed while the store is in use."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import recollect
+from recollect.memory import Memory
+from recollect.recall.segments import VectorsSegment
+from recollect.store.database import Transaction
+from tests.embedder import WordsEmbedder
+from tests.processes.crew import Line, started
+from tests.recall.making import fact, memory_of, texts_of
+
+OLD = WordsEmbedder("test:old", 32)
+NEW = WordsEmbedder("test:new", 24)
+ATOMS = 700
+"""So many that their vectors are made in several batches."""
+
+
+class WatchedEmbedder(WordsEmbedder):
+    """Calls a function before it makes the vectors of a batch, or of a question."""
+
+    def __init__(self, model: str, dimension: int, before: Callable[[int], object]) -> None:
+        super().__init__(model, dimension)
+        self._before = before
+
+    def embed_texts(self, texts: Sequence[str]) -> list[list[float]]:
+        self._before(len(texts))
+        return [WordsEmbedder.embed_query(self, text) for text in texts]
+
+
+@pytest.fixture
+def space_id(database_url: str) -> str:
+    """A space whose vectors are the old embedder's."""
+    with recollect.open(database_url, embedder=OLD) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space("main").id
+        memory.add_atoms(space_id, [fact(f"word{number} of many") for number in range(ATOMS)])
+        return space_id
+
+
+@pytest.fixture
+def renewed(database_url: str) -> Iterator[recollect.Recollect]:
+    with recollect.open(database_url, embedder=NEW) as engine:
+        yield engine
+
+
+def read_vectors(run: Transaction, space_id: str, model: str) -> dict[int, int]:
+    """Which positions have a vector of a model, and of what dimension."""
+    found: dict[int, int] = {}
+    for first, _, body in run.all("vector_segments_from", space_id=space_id, model=model, position=0):
+        segment = VectorsSegment.decode(body)
+        found |= {first + place: segment.rows.shape[1] for place in range(segment.atoms) if segment.scales[place]}
+    return found
+
+
+def vectors_of(engine: recollect.Recollect, space_id: str, model: str) -> dict[int, int]:
+    scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
+    return engine._database.read(scope, read_vectors, space_id, model)
+
+
+def assert_all_new(engine: recollect.Recollect, space_id: str, positions: Sequence[int]) -> None:
+    assert vectors_of(engine, space_id, OLD.model) == {}
+    assert vectors_of(engine, space_id, NEW.model) == dict.fromkeys(positions, NEW.dimension)
+
+
+def uses_vectors(memory: Memory, space_id: str, query: str) -> bool:
+    explanations = [hit.explanation for hit in memory.recall_by_topic(space_id, query, explain=True).hits]
+    return bool(explanations) and all(each is not None and each.dense is not None for each in explanations)
+
+
+def test_reindexing_makes_all_vectors_anew_and_drops_the_old_ones(renewed: recollect.Recollect, space_id: str) -> None:
+    memory = memory_of(renewed)
+    # Until then words alone are asked, and vectors of different models are never compared.
+    assert texts_of(memory.recall_by_topic(space_id, "word77")) == ["word77 of many"]
+    assert not uses_vectors(memory, space_id, "word77")
+    assert renewed.reindex() == ATOMS
+    assert_all_new(renewed, space_id, range(ATOMS))
+    assert uses_vectors(memory, space_id, "word77")
+    assert memory.recall_by_topic(space_id, "word77").hits[0].atom.text == "word77 of many"
+    assert renewed.reindex() == 0
+
+
+def test_the_first_recall_with_another_embedder_queues_the_change(renewed: recollect.Recollect, space_id: str) -> None:
+    memory = memory_of(renewed)
+    for _ in range(3):
+        memory.recall_by_topic(space_id, "word5")
+    assert renewed.work().succeeded == 1
+    assert_all_new(renewed, space_id, range(ATOMS))
+    assert uses_vectors(memory, space_id, "word5")
+    assert renewed.work().succeeded == 0
+
+
+def test_reindexing_without_an_embedder_is_refused(database_url: str) -> None:
+    with (
+        recollect.open(database_url, embedder=None) as engine,
+        pytest.raises(recollect.InvalidInput, match="no embedder"),
+    ):
+        engine.reindex()
+
+
+def test_recall_goes_on_while_the_embedder_is_changed(database_url: str, space_id: str) -> None:
+    """Four threads recall and one writes, half of them through an engine that still has the old embedder."""
+    done = threading.Event()
+    recalled = threading.Semaphore(0)
+    added: list[str] = []
+
+    def after_some_recalls(batch: int) -> None:
+        if batch > 1:
+            for _ in range(8):
+                assert recalled.acquire(timeout=60)
+
+    def recall(memory: Memory, offset: int) -> int:
+        count = 0
+        while not done.is_set() or count < 10:
+            number = (offset + 37 * count) % ATOMS
+            found = memory.recall_by_topic(space_id, f"word{number}")
+            assert texts_of(found)[0] == f"word{number} of many"
+            assert found.total_candidates > 0
+            count += 1
+            recalled.release()
+        return count
+
+    def write(memory: Memory) -> int:
+        while not done.is_set() or len(added) < 10:
+            text = f"added{len(added)} meanwhile"
+            memory.add_atom(space_id, fact(text))
+            assert texts_of(memory.recall_by_topic(space_id, text))[0] == text
+            added.append(text)
+        return len(added)
+
+    slow = WatchedEmbedder(NEW.model, NEW.dimension, after_some_recalls)
+    with (
+        recollect.open(database_url, embedder=OLD) as old,
+        recollect.open(database_url, embedder=slow) as new,
+        ThreadPoolExecutor(5) as threads,
+    ):
+        work = [
+            threads.submit(recall, memory_of(engine), offset)
+            for engine, offset in ((old, 0), (old, 200), (new, 400), (new, 600))
+        ]
+        work.append(threads.submit(write, memory_of(new)))
+        try:
+            assert new.reindex() >= ATOMS
+        finally:
+            done.set()
+        for each in work:
+            assert each.result(timeout=60) >= 10
+        new.reindex()
+        assert_all_new(new, space_id, range(ATOMS + len(added)))
+        assert uses_vectors(memory_of(new), space_id, "word3 meanwhile")
+
+
+def reindex_and_tell(line: Line, url: str) -> None:
+    def tell(batch: int) -> None:
+        line.say(batch)
+        line.hear()
+
+    with recollect.open(url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, tell)) as engine:
+        engine.reindex()
+
+
+def test_a_change_that_was_killed_in_the_middle_is_taken_up_again(database_url: str, space_id: str) -> None:
+    with started(reindex_and_tell, database_url) as child:
+        for _ in range(2):
+            assert child.hear() == 256
+            child.say("go on")
+        # The third batch is begun, so the two before it are kept.
+        child.hear()
+        child.kill()
+    with recollect.open(database_url, embedder=OLD) as old:
+        assert uses_vectors(memory_of(old), space_id, "word3")
+    with recollect.open(database_url, embedder=NEW) as engine:
+        assert texts_of(memory_of(engine).recall_by_topic(space_id, "word600")) == ["word600 of many"]
+        # Only what was missing is made.
+        assert engine.reindex() == ATOMS - 2 * 256
+        assert_all_new(engine, space_id, range(ATOMS))
+
+
+def test_an_embedder_that_fails_in_the_middle_leaves_the_old_vectors_in_use(database_url: str, space_id: str) -> None:
+    batches: list[int] = []
+
+    def fail_on_the_second(batch: int) -> None:
+        batches.append(batch)
+        if len(batches) == 2:
+            raise ConnectionError("gone")
+
+    with recollect.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, fail_on_the_second)) as engine:
+        with pytest.raises(recollect.EmbedderFailed):
+            engine.reindex()
+        with recollect.open(database_url, embedder=OLD) as old:
+            assert uses_vectors(memory_of(old), space_id, "word3")
+        # What was made before is kept.
+        assert engine.reindex() == ATOMS - 256
+        assert_all_new(engine, space_id, range(ATOMS))
+
+
+@pytest.mark.parametrize("gone", [[0], [256], [0, 1, 255, 256, 257, 699], list(range(300))])
+def test_places_of_deleted_atoms_do_not_end_the_change(
+    database_url: str, renewed: recollect.Recollect, space_id: str, gone: list[int]
+) -> None:
+    memory = memory_of(renewed)
+    ids = {atom.text: atom.id for atom in memory.list_atoms(space_id, limit=ATOMS)}
+    for number in gone:
+        memory.delete_atom(ids[f"word{number} of many"])
+    assert renewed.reindex() == ATOMS - len(gone)
+    assert_all_new(renewed, space_id, [place for place in range(ATOMS) if place not in gone])
+
+
+def test_an_atom_that_is_deleted_while_its_vector_is_made_leaves_no_vector(database_url: str, space_id: str) -> None:
+    with recollect.open(database_url, embedder=OLD) as old:
+        memory = memory_of(old)
+        newest = list(memory.list_atoms(space_id, limit=ATOMS))
+        first, other = newest[-1], newest[-100]
+
+        def delete_two(batch: int) -> None:
+            if memory.get_atom(first.id) is not None:
+                memory.delete_atom(first.id)
+                memory.delete_atom(other.id)
+
+        with recollect.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, delete_two)) as engine:
+            engine.reindex()
+            assert_all_new(engine, space_id, [place for place in range(ATOMS) if place not in (0, 99)])
+
+
+def test_a_space_that_is_deleted_meanwhile_does_not_stop_the_others(database_url: str, space_id: str) -> None:
+    with recollect.open(database_url, embedder=OLD) as old:
+        memory = memory_of(old)
+        later = memory.create_memory_space("later").id
+        memory.add_atom(later, fact("tea"))
+
+        def delete_the_first(batch: int) -> None:
+            if memory.get_memory_space(space_id) is not None:
+                memory.delete_memory_space(space_id)
+
+        with recollect.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, delete_the_first)) as new:
+            memory_of(new).recall_by_topic(space_id, "word3")
+            new.reindex()
+            assert uses_vectors(memory_of(new), later, "tea")
+            # The job that was queued for it has nothing to do any more.
+            assert new.work().dead == new.work().failed == 0
+
+
+def test_a_space_that_changes_its_model_while_a_question_is_embedded_is_asked_by_words(
+    database_url: str, space_id: str, renewed: recollect.Recollect
+) -> None:
+    class Overtaken(WordsEmbedder):
+        def embed_query(self, query: str) -> list[float]:
+            renewed.reindex()
+            return super().embed_query(query)
+
+    with recollect.open(database_url, embedder=Overtaken(OLD.model, OLD.dimension)) as engine:
+        found = memory_of(engine).recall_by_topic(space_id, "word9", explain=True)
+    assert texts_of(found) == ["word9 of many"]
+    assert found.hits[0].explanation is not None
+    assert found.hits[0].explanation.dense is None
+
+
+def test_memory_from_before_there_was_an_embedder_gets_its_vectors_too(database_url: str) -> None:
+    with recollect.open(database_url, embedder=None) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atoms(space_id, [fact("old one"), fact("old two")])
+    with recollect.open(database_url, embedder=NEW) as engine:
+        memory = memory_of(engine)
+        # Something new is written before anything is asked.
+        memory.add_atom(space_id, fact("new three"))
+        memory.recall_by_topic(space_id, "one")
+        assert engine.work().succeeded == 1
+        assert_all_new(engine, space_id, range(3))
+        assert uses_vectors(memory, space_id, "old new")
+
+
+def test_all_users_spaces_are_changed_and_deleted_ones_are_left(database_url: str, space_id: str) -> None:
+    with recollect.open(database_url, embedder=OLD) as engine:
+        eve = memory_of(engine, "eve")
+        theirs, empty, gone = (eve.create_memory_space(name).id for name in ("theirs", "empty", "gone"))
+        eve.add_atoms(theirs, [fact("tea"), fact("milk")])
+        eve.add_atom(gone, fact("sugar"))
+        eve.delete_memory_space(gone)
+    with recollect.open(database_url, embedder=NEW) as engine:
+        assert engine.reindex() == ATOMS + 2
+        eve = memory_of(engine, "eve")
+        assert uses_vectors(eve, theirs, "tea")
+        assert eve.recall_by_topic(empty, "tea").hits == []
+        eve.add_atom(empty, fact("tea"))
+        assert uses_vectors(eve, empty, "tea")
