@@ -1,0 +1,455 @@
+"""How fast memory is found and added: spaces of 1,000, 10,000 and 100,000 atoms inside a store of a million.
+
+Beside it stand numpy on the same vectors, an exact scan by pgvector, and other memory stores, each in an environment
+of its own. `./dev bench recall --help` tells what can be chosen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from itertools import count, cycle
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import psutil
+import psycopg
+
+import recollect
+from benchmarks._recall_data import DIMENSION, CheapEmbedder, facts, questions, vectors_of
+from benchmarks.measure import RESULTS, Timing, environment, interleave, load, percentile, sync_cost, table, write_json
+from harness.postgres import PostgresServer
+from recollect.providers.choosing import DEFAULT_MODEL
+from recollect.providers.local import LocalEmbedder
+from recollect.providers.weights import MODELS, is_present
+from recollect.settings import load_settings
+
+EngineName = Literal["sqlite", "postgres"]
+
+OUTPUT = RESULTS / "recall.json"
+PEERS = Path(__file__).parent / "peers"
+PEER_NAMES = ("langgraph_sqlite", "chroma")
+SIZES = (1_000, 10_000, 100_000)
+BYSTANDER = 10_000
+"""Atoms of each of the other users that make up the rest of the store."""
+BATCH = 10_000
+QUESTIONS = 200
+TOP = 10
+KIND = {"name": "fact", "kind": "FACT"}
+
+GOALS_MS = {1_000: 0.5, 10_000: 1.5, 100_000: 10.0}
+BULK_GOAL = 20_000
+COLD_GOAL_MS = 60.0
+BYTES_GOAL = 1_200
+PEER_GOAL = 15.0
+NOTES = (
+    "Times are milliseconds of one call. Recall is hybrid: vectors and words, with all filters that apply by default; "
+    f"the best {TOP} are asked for. Questions are four words of one of the facts.",
+    "The vector of a question is looked up, except in the line 'with embedding', where the local model makes it.",
+    "The store is filled by add_atoms, 10,000 atoms at a time.",
+    "Cold is the first recall of a newly opened engine, in a space that is not in memory; the file may be in the "
+    "operating system's cache.",
+    "pgvector and the peers hold only the three spaces and not the rest of the store, which is in their favour; "
+    "numpy and pgvector look at vectors alone, and give back ids and no memories.",
+)
+
+
+@dataclass(frozen=True)
+class Filled:
+    """An open engine with its three spaces."""
+
+    engine: recollect.Recollect
+    url: str
+    spaces: dict[int, str]
+    asked: dict[int, list[str]]
+
+    def context(self, engine: recollect.Recollect, size: int) -> recollect.Context:
+        return engine.context(tenant_id="bench", app_id="recall", user_id=f"user {size}")
+
+
+def main() -> None:
+    options = _options()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=options.folder)))
+        results: dict[str, Any] = {
+            "environment": environment("recollect", "numpy", "apsw", "psycopg", "simsimd"),
+            "load before": load(),
+            "store": options.store,
+            "sync_ms": sync_cost(folder),
+            "notes": list(NOTES),
+        }
+        results["numpy"] = _numpy(options)
+        peers = {} if options.no_peers else _peers(options, folder)
+        for name in options.engines:
+            _say(f"{name}: filling a store of {options.store:,} atoms")
+            with _place(name, folder) as url:
+                results[name] = _measure(name, url, options)
+        results["peers"] = peers
+        results["load after"] = load()
+    results["goals"] = _goals(results)
+    write_json(Path(options.output), results)
+    _show(results)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", type=int, default=1_000_000, help="atoms in the whole store")
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="atoms in the spaces that are asked")
+    parser.add_argument("--engines", nargs="+", choices=("sqlite", "postgres"), default=["sqlite", "postgres"])
+    parser.add_argument("--seconds", type=float, default=6.0, help="how long to time one operation")
+    parser.add_argument("--folder", help="where to put databases; the default is the system's temporary folder")
+    parser.add_argument("--peers", default=str(PEERS / ".venv"), help="a folder with one environment for each peer")
+    parser.add_argument("--no-peers", action="store_true", help="measure no other stores")
+    parser.add_argument("--output", default=str(OUTPUT))
+    return parser.parse_args()
+
+
+@contextmanager
+def _place(name: EngineName, folder: Path) -> Iterator[str]:
+    if name == "sqlite":
+        yield f"sqlite:///{folder}/recall.db"
+        return
+    with PostgresServer() as server:
+        yield server.create_database("recall")
+
+
+def _open(url: str, real: object = None) -> recollect.Recollect:
+    return recollect.open(url, embedder=CheapEmbedder(real), cache_megabytes=1024)
+
+
+# --- filling ---------------------------------------------------------------------------------
+
+
+def _fill(url: str, options: argparse.Namespace) -> tuple[Filled, dict[str, Any]]:
+    began = time.perf_counter()
+    engine = _open(url)
+    spaces, asked = {}, {}
+    others = max(0, options.store - sum(options.sizes))
+    users = [(f"user {size}", size) for size in options.sizes]
+    # The measured spaces come in the middle, so that they are neither the oldest nor the newest rows.
+    bystanders = [
+        (f"other {place}", min(BYSTANDER, others - first)) for place, first in enumerate(range(0, others, BYSTANDER))
+    ]
+    half = len(bystanders) // 2
+    for user, size in [*bystanders[:half], *users, *bystanders[half:]]:
+        context = engine.context(tenant_id="bench", app_id="recall", user_id=user)
+        space = context.memory.create_memory_space("memory").id
+        texts = facts(user, size)
+        for start in range(0, size, BATCH):
+            context.memory.add_atoms(space, [_atom(text) for text in texts[start : start + BATCH]])
+        if user.startswith("user"):
+            spaces[size] = space
+            asked[size] = questions(user, texts, QUESTIONS)
+    took = time.perf_counter() - began
+    return Filled(engine, url, spaces, asked), {"seconds": round(took, 1), "per_second": round(options.store / took)}
+
+
+def _atom(text: str) -> dict[str, Any]:
+    return {"text": text, "category": KIND, "trust": "user"}
+
+
+# --- measuring -------------------------------------------------------------------------------
+
+
+def _measure(name: EngineName, url: str, options: argparse.Namespace) -> dict[str, Any]:
+    filled, filling = _fill(url, options)
+    try:
+        _settle(name, url)
+        cold, per_atom = _cold(filled)
+        _say(f"{name}: recall")
+        recall = _recall(filled, filled.engine, options.seconds)
+        measured = {
+            "filling": filling,
+            "recall": _by_size(recall),
+            "cold_ms": cold,
+            "bytes_per_cached_atom": per_atom,
+            "recall_after_write": _after_write(filled, options.seconds / 3),
+            **_with_embedding(filled, options.seconds),
+            **_adding(filled, options.seconds / 2),
+        }
+        if name == "postgres":
+            _say("pgvector: exact scan of the same vectors")
+            measured["pgvector"] = _pgvector(url, options)
+        return measured
+    finally:
+        filled.engine.close()
+
+
+def _settle(name: EngineName, url: str) -> None:
+    if name == "postgres":
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("VACUUM ANALYZE")
+            connection.execute("CHECKPOINT")
+
+
+def _recall(filled: Filled, engine: recollect.Recollect, seconds: float) -> dict[int, Timing]:
+    return interleave(
+        {size: _asking(filled, engine, size) for size in filled.spaces}, seconds=seconds, calls_per_round=50
+    )
+
+
+def _asking(filled: Filled, engine: recollect.Recollect, size: int) -> Callable[[], object]:
+    memory = filled.context(engine, size).memory
+    space = filled.spaces[size]
+    asked = cycle(filled.asked[size])
+
+    def ask() -> object:
+        return memory.recall_by_topic(space, next(asked), limit=TOP)
+
+    return ask
+
+
+def _cold(filled: Filled) -> tuple[dict[int, float], dict[int, dict[str, int]]]:
+    """The first recall of a space in a fresh engine, and what that space then takes in memory."""
+    times: dict[int, float] = {}
+    sizes: dict[int, dict[str, int]] = {}
+    for size in filled.spaces:
+        tries = []
+        for _ in range(3):
+            with _open(filled.url) as engine:
+                # A small space first: what is measured is the loading of memory, not that of code.
+                _warm(engine)
+                ask = _asking(filled, engine, size)
+                gc.collect()
+                resident = psutil.Process().memory_info().rss
+                began = time.perf_counter()
+                ask()
+                tries.append((time.perf_counter() - began) * 1000)
+                grown = psutil.Process().memory_info().rss - resident
+                counted = engine._recaller._cache.nbytes
+        times[size] = round(percentile(tries, 50), 2)
+        sizes[size] = {"counted": round(counted / size), "resident": round(grown / size)}
+    return times, sizes
+
+
+def _warm(engine: recollect.Recollect) -> None:
+    memory = engine.context(tenant_id="bench", app_id="recall", user_id="warm").memory
+    space = memory.create_memory_space("memory").id
+    memory.add_atom(space, _atom("Something to begin with."))
+    memory.recall_by_topic(space, "something")
+
+
+def _after_write(filled: Filled, seconds: float) -> dict[int, Timing]:
+    """Recall that has to take in an atom which was added since the last one; the adding is not counted."""
+    timings = {}
+    for size, space in filled.spaces.items():
+        memory = filled.context(filled.engine, size).memory
+        asked = cycle(filled.asked[size])
+        spent: list[float] = []
+        deadline = time.perf_counter() + seconds / len(filled.spaces)
+        for number in count():
+            memory.add_atom(space, _atom(f"Fact number {number} was added later on."))
+            before = time.perf_counter()
+            memory.recall_by_topic(space, next(asked), limit=TOP)
+            spent.append(time.perf_counter() - before)
+            if len(spent) >= 5 and time.perf_counter() >= deadline:
+                break
+        p50, p95, p99 = (round(percentile(spent, percent) * 1000, 4) for percent in (50, 95, 99))
+        timings[size] = Timing(len(spent), p50, p95, p99, round(len(spent) / sum(spent), 1))
+    return timings
+
+
+def _with_embedding(filled: Filled, seconds: float) -> dict[str, Any]:
+    folder = Path(load_settings({}).models_folder)
+    model = MODELS[DEFAULT_MODEL]
+    if not is_present(model, folder):
+        _say("the local model is not here; recall with embedding is left out")
+        return {}
+    with _open(filled.url, LocalEmbedder(model, folder)) as engine:
+        return {"recall_with_embedding": _by_size(_recall(filled, engine, seconds))}
+
+
+def _adding(filled: Filled, seconds: float) -> dict[str, Any]:
+    context = filled.engine.context(tenant_id="bench", app_id="recall", user_id="adding")
+    space = context.memory.create_memory_space("memory").id
+    numbers = count()
+    one = interleave(
+        {"add_atom": lambda: context.memory.add_atom(space, _atom(f"Fact number {next(numbers)} is kept."))},
+        seconds=seconds,
+    )["add_atom"]
+    rates = []
+    bulk = context.memory.create_memory_space("bulk").id
+    for number in range(5):
+        atoms = [_atom(text) for text in facts(f"bulk {number}", BATCH)]
+        began = time.perf_counter()
+        context.memory.add_atoms(bulk, atoms)
+        rates.append(BATCH / (time.perf_counter() - began))
+    return {"add_atom": one, "add_atoms_per_second": round(percentile(rates, 50))}
+
+
+def _by_size(timings: dict[int, Timing]) -> dict[str, Timing]:
+    return {str(size): timing for size, timing in timings.items()}
+
+
+# --- the others ------------------------------------------------------------------------------
+
+
+def _numpy(options: argparse.Namespace) -> dict[str, Timing]:
+    """A product of a matrix and a vector, and the best of it: the least that any search of vectors does."""
+    contenders: dict[str, Callable[[], object]] = {}
+    for size in options.sizes:
+        texts = facts(f"user {size}", size)
+        matrix = np.ascontiguousarray(vectors_of(texts))
+        asked = cycle(vectors_of(questions(f"user {size}", texts, QUESTIONS)))
+        contenders[str(size)] = lambda matrix=matrix, asked=asked: _best(matrix @ next(asked))  # type: ignore[misc]
+    return interleave(contenders, seconds=options.seconds / 2, calls_per_round=50)
+
+
+def _best(scores: Any) -> Any:
+    found = np.argpartition(scores, len(scores) - TOP)[-TOP:]
+    return found[np.argsort(-scores[found])]
+
+
+def _pgvector(url: str, options: argparse.Namespace) -> dict[str, Timing]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute("CREATE SCHEMA IF NOT EXISTS scan")
+        connection.execute(f"CREATE TABLE scan.vectors (size int, id int, embedding vector({DIMENSION}))")
+        contenders: dict[str, Callable[[], object]] = {}
+        for size in options.sizes:
+            texts = facts(f"user {size}", size)
+            with connection.cursor().copy("COPY scan.vectors FROM STDIN") as copy:
+                for number, vector in enumerate(vectors_of(texts)):
+                    copy.write_row((size, number, _written(vector)))
+            asked = cycle([_written(each) for each in vectors_of(questions(f"user {size}", texts, QUESTIONS))])
+            contenders[str(size)] = lambda size=size, asked=asked: connection.execute(  # type: ignore[misc]
+                f"SELECT id FROM scan.vectors WHERE size = %s ORDER BY embedding <=> %s::vector LIMIT {TOP}",
+                (size, next(asked)),
+            ).fetchall()
+        connection.execute("CREATE INDEX ON scan.vectors (size)")
+        connection.execute("VACUUM ANALYZE scan.vectors")
+        return interleave(contenders, seconds=options.seconds, calls_per_round=5)
+
+
+def _written(vector: Any) -> str:
+    return "[" + ",".join(f"{value:.6g}" for value in vector) + "]"
+
+
+def _peers(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Each peer runs as a program of its own, with its own packages, and answers with JSON."""
+    answers = {}
+    for name in PEER_NAMES:
+        python = Path(options.peers) / name / "bin" / "python"
+        if not python.exists():
+            _say(f"{name} is skipped: there is no environment {python.parents[1]}; its first lines tell how to make it")
+            continue
+        _say(f"{name}: filling and asking")
+        scratch = folder / name
+        scratch.mkdir()
+        order = {"folder": str(scratch), "sizes": options.sizes, "seconds": options.seconds}
+        done = subprocess.run(
+            [str(python), "-m", f"benchmarks.peers.{name}", json.dumps(order)],
+            cwd=Path(__file__).parents[1],
+            env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        if done.returncode:
+            _say(f"{name} failed and is left out")
+            continue
+        answers[name] = json.loads(done.stdout)
+    return answers
+
+
+# --- the answer ------------------------------------------------------------------------------
+
+
+def _goals(results: dict[str, Any]) -> list[dict[str, Any]]:
+    goals = []
+    peer = results["peers"].get("langgraph_sqlite")
+    for name in ("sqlite", "postgres"):
+        if name not in results:
+            continue
+        ours = results[name]
+        for size, most in GOALS_MS.items():
+            if str(size) in ours["recall"]:
+                p50 = ours["recall"][str(size)].p50_ms
+                goals.append(_goal(f"{name} recall p50 at {size:,}", p50, "<=", most))
+                if peer is not None:
+                    times = peer["recall"][str(size)]["p50_ms"] / p50
+                    goals.append(
+                        _goal(f"{name} recall at {size:,}, times faster than LangGraph", times, ">=", PEER_GOAL)
+                    )
+        if peer is not None:
+            goals.append(
+                _goal(f"{name} add_atom p50, against LangGraph", ours["add_atom"].p50_ms, "<=", peer["add"]["p50_ms"])
+            )
+        goals.append(_goal(f"{name} add_atoms per second", ours["add_atoms_per_second"], ">=", BULK_GOAL))
+        if 10_000 in ours["cold_ms"]:
+            goals.append(_goal(f"{name} cold recall at 10,000", ours["cold_ms"][10_000], "<=", COLD_GOAL_MS))
+        largest = max(ours["bytes_per_cached_atom"])
+        goals.append(
+            _goal(f"{name} bytes per cached atom", ours["bytes_per_cached_atom"][largest]["counted"], "<=", BYTES_GOAL)
+        )
+    return goals
+
+
+def _goal(what: str, reached: float, sign: str, bound: float) -> dict[str, Any]:
+    passed = reached <= bound if sign == "<=" else reached >= bound
+    return {"goal": what, "reached": round(reached, 3), "bound": f"{sign} {bound:g}", "passed": passed}
+
+
+def _show(results: dict[str, Any]) -> None:
+    rows: list[Sequence[object]] = []
+    for name in ("sqlite", "postgres"):
+        if name in results:
+            ours = results[name]
+            for what in ("recall", "recall_with_embedding", "recall_after_write"):
+                rows += [_row(f"recollect {name}", what, size, each) for size, each in ours.get(what, {}).items()]
+            rows.append(_row(f"recollect {name}", "add_atom", "", ours["add_atom"]))
+    if "postgres" in results:
+        rows += [_row("pgvector", "exact scan", size, each) for size, each in results["postgres"]["pgvector"].items()]
+    rows += [_row("numpy", "float32 scan", size, each) for size, each in results["numpy"].items()]
+    for name, peer in results["peers"].items():
+        rows += [_row(name, "recall", size, Timing(**each)) for size, each in peer["recall"].items()]
+        rows.append(_row(name, "add", "", Timing(**peer["add"])))
+    print(table(("<contender", "<operation", "atoms", "calls", "p50 ms", "p95", "p99", "per s"), rows))
+    for name in ("sqlite", "postgres"):
+        if name in results:
+            ours = results[name]
+            print(f"{name}: cold {ours['cold_ms']} ms, bytes per cached atom {ours['bytes_per_cached_atom']}")
+            print(f"{name}: add_atoms {ours['add_atoms_per_second']:,} per s, filling {ours['filling']}")
+    for name, peer in results["peers"].items():
+        print(f"{name}: bulk {peer['bulk_per_second']:,} per s")
+    print(
+        table(
+            ("<goal", "reached", "<bound", "<"),
+            [
+                (each["goal"], each["reached"], each["bound"], "pass" if each["passed"] else "FAIL")
+                for each in results["goals"]
+            ],
+        )
+    )
+    print("\n".join(NOTES))
+
+
+def _row(contender: str, operation: str, size: object, timing: Timing) -> Sequence[object]:
+    each = asdict(timing)
+    return (
+        contender,
+        operation,
+        str(size),
+        each["calls"],
+        each["p50_ms"],
+        each["p95_ms"],
+        each["p99_ms"],
+        each["per_second"],
+    )
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

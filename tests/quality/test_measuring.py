@@ -1,0 +1,114 @@
+"""Measuring recall from beginning to end, on a few made-up conversations."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import recollect
+from recollect.providers.embedder import Embedding
+from recollect.quality.benchmark import Means, measure_recall
+from recollect.quality.dataset import read_datasets
+from recollect.quality.feeding import feed, turns_of
+from recollect.quality.tokens import WORDS
+from recollect.recall.words import words_of
+
+TINY = Path(__file__).parent / "tiny"
+
+
+class WordVectors:
+    """A text is the sum of a fixed vector for each of its words."""
+
+    model = "test:words"
+    dimension = 64
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def embed_texts(self, texts: Sequence[str]) -> list[Any]:
+        self.embedded += texts
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, query: str) -> Any:
+        vectors = [np.random.default_rng(zlib.crc32(word.encode())).standard_normal(64) for word in words_of(query)]
+        return np.sum(vectors, axis=0)
+
+
+def quiet(_: str) -> None: ...
+
+
+def test_recall_and_its_baselines_are_measured_on_all_questions() -> None:
+    results = measure_recall(TINY, Means.of(Embedding(WordVectors()), WORDS, quiet))
+    garden = results["datasets"]["Garden talk"]
+    assert (garden["corpora"], garden["questions"]) == (2, 4)
+    names = [name for name, groups in garden.items() if isinstance(groups, dict)]
+    assert names == ["recollect", "BM25", "BM25 with neighbours", "dense", "rank fusion"]
+    for name in names:
+        # Each corpus has at most five turns, so whatever ranks them at all has every one among the first ten.
+        assert garden[name]["ALL"]["R@10"]["mean"] == 1.0
+        assert garden[name]["ALL"]["questions"] == 3
+    assert garden["recollect"]["single-hop"]["NDCG@10"]["mean"] == 1.0
+    assert results["tokenizer"] == "words x 1.3"
+
+
+def test_the_current_version_of_a_fact_is_found_and_a_timeline_has_all_of_them() -> None:
+    results = measure_recall(TINY, Means.of(Embedding(WordVectors()), WORDS, quiet))
+    assert results["updates"] == {"facts": 2, "current above old": 1.0, "timeline has both": 1.0}
+    assert [goal["goal"] for goal in results["goals"]] == ["updates ALL current above old"]
+    assert results["goals"][0]["passed"]
+
+
+def test_without_an_embedder_only_words_are_measured() -> None:
+    results = measure_recall(TINY, Means.of(None, WORDS, quiet), corpora=1)
+    garden = results["datasets"]["Garden talk"]
+    assert results["embedder"] is None
+    assert garden["questions"] == 3
+    assert "dense" not in garden
+    assert "BM25" in garden
+
+
+def test_a_text_is_embedded_once_however_many_histories_hold_it() -> None:
+    embedder = WordVectors()
+    measure_recall(TINY, Means.of(Embedding(embedder), WORDS, quiet))
+    assert len(embedder.embedded) == len(set(embedder.embedded))
+
+
+def test_turns_become_messages_and_atoms_that_cite_them(sqlite_url: str) -> None:
+    (garden,) = read_datasets(TINY)
+    with recollect.open(sqlite_url, embedder=None) as engine:
+        ctx = engine.context(tenant_id="t", app_id="a", user_id="u")
+        fed = feed(ctx, garden.corpora["g"])
+        atoms = ctx.memory.list_atoms(fed.space_id)
+        newest = atoms[0]
+        assert newest.text == "Mira: We painted the kitchen yellow."
+        assert newest.valid_from == "2024-04-02T18:05:00.000000Z"
+        assert [fed.turn_of[id] for id in newest.source_message_ids] == ["g/2:2"]
+        # Theo speaks first in the second session, so he is its user and Mira the other one.
+        assert newest.trust == "assistant"
+        first = ctx.conversations.list_conversations()[-1]
+        roles = [message.role for message in ctx.conversations.get_messages(first.id)]
+        assert roles == ["user", "assistant", "user"]
+
+
+def test_what_is_around_a_turn_keeps_its_place_when_there_is_nothing() -> None:
+    (garden,) = read_datasets(TINY)
+    first, second, third = turns_of(garden.corpora["g"][0])
+    assert first.around == ("", second.turn.text, "", third.turn.text)
+    assert second.around == (first.turn.text, third.turn.text, "", "")
+    assert third.around == (second.turn.text, "", first.turn.text, "")
+
+
+def test_a_folder_without_questions_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(recollect.InvalidInput, match="no conversations with questions"):
+        measure_recall(tmp_path, Means.of(None, WORDS, quiet))
+
+
+def test_a_file_that_is_not_json_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text("{")
+    with pytest.raises(recollect.InvalidInput, match=r"broken\.json"):
+        measure_recall(tmp_path, Means.of(None, WORDS, quiet))
