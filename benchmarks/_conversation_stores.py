@@ -12,6 +12,7 @@ import os
 import sqlite3
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -135,7 +136,7 @@ _SCOPE = "a" * 24
 _TIMELINE = f"org:{TENANT}|org:{TENANT}:user:{USER}"
 
 
-class RawStore:
+class RawStore(ABC):
     """The statements an application would write by hand; each caller has a connection of its own."""
 
     begin = "BEGIN"
@@ -149,8 +150,9 @@ class RawStore:
             text.replace("?", self.mark) for text in (_CREATE, _TAKE, _INSERT, _READ)
         )
 
+    @abstractmethod
     def connect(self) -> Any:
-        raise NotImplementedError
+        """A connection of the calling thread's own."""
 
     def create(self, count: int) -> list[str]:
         connection, ids = self._connection(), [_new_id("conv") for _ in range(count)]
@@ -193,9 +195,9 @@ class RawStore:
         """Sequence, role and text of the last messages."""
         return [(row[3], row[4], row[-2][0]["text"]) for row in self.read(conversation_id)]
 
+    @abstractmethod
     def durability(self) -> str:
         """What the database itself says about when a commit is on disk."""
-        raise NotImplementedError
 
     def _connection(self) -> Any:
         if not hasattr(self._own, "connection"):

@@ -86,23 +86,21 @@ def checked_entity_type(type: object) -> EntityType:
 
 
 def checked_kinds(kinds: object) -> tuple[AtomKind, ...] | None:
-    if kinds is None:
-        return None
-    names = _checked_list("kinds", kinds)
-    unknown = [name for name in names if name not in get_args(AtomKind)]
-    if unknown:
-        raise InvalidInput(f"Unknown kinds {unknown}.", hint=f"Known are {', '.join(get_args(AtomKind))}.")
-    return names  # type: ignore[return-value]
+    return _checked_choices("kinds", kinds, get_args(AtomKind))  # type: ignore[return-value]  # they are of the known
 
 
 def checked_trusts(trusts: object) -> tuple[Trust, ...] | None:
-    if trusts is None:
+    return _checked_choices("trust", trusts, get_args(Trust))  # type: ignore[return-value]  # they are of the known
+
+
+def _checked_choices(where: str, given: object, known: tuple[str, ...]) -> tuple[str, ...] | None:
+    if given is None:
         return None
-    names = _checked_list("trust", trusts)
-    unknown = [name for name in names if name not in get_args(Trust)]
+    names = _checked_list(where, given)
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise InvalidInput(f"Unknown trust {unknown}.", hint=f"Known are {', '.join(get_args(Trust))}.")
-    return names  # type: ignore[return-value]
+        raise InvalidInput(f"Unknown {where} {unknown}.", hint=f"Known are {', '.join(known)}.")
+    return names
 
 
 def checked_names(where: str, names: object) -> tuple[str, ...] | None:
