@@ -95,11 +95,17 @@ def test_many_workers_do_each_job_once(engine: recollect.Recollect, ctx: recolle
 
 
 def test_a_worker_goes_on_after_a_job_has_failed(engine: recollect.Recollect, ctx: recollect.Context) -> None:
-    done = threading.Event()
-    engine.register_job("bad", lambda run: 1 / 0)
+    tried, done = threading.Event(), threading.Event()
+
+    def fail(run: JobRun) -> None:
+        tried.set()
+        raise ZeroDivisionError
+
+    engine.register_job("bad", fail)
     engine.register_job("good", lambda run: done.set())
     engine.start_workers()
     ctx.jobs.enqueue("bad", max_attempts=1)
+    assert tried.wait(PATIENCE)
     ctx.jobs.enqueue("good")
     assert done.wait(PATIENCE)
     assert engine.stop_workers()
