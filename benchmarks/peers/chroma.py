@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import count
 
 import chromadb  # type: ignore[import-not-found]  # in its own environment only
-from chromadb.config import Settings  # type: ignore[import-not-found]
+from chromadb.config import Settings  # type: ignore[import-not-found]  # as above
 
 from benchmarks._recall_data import vectors_of
 from benchmarks.peers._peer import TOP, run

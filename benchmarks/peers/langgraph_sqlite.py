@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import count
 
 from langgraph.store.base import PutOp  # type: ignore[import-not-found]  # in its own environment only
-from langgraph.store.sqlite import SqliteStore  # type: ignore[import-not-found]
+from langgraph.store.sqlite import SqliteStore  # type: ignore[import-not-found]  # as above
 
 from benchmarks._recall_data import DIMENSION, vectors_of
 from benchmarks.peers._peer import TOP, run

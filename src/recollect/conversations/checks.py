@@ -32,7 +32,7 @@ def checked_title(title: object) -> str | None:
 
 def checked_visibility(visibility: object, field: str = "visibility") -> Visibility:
     if visibility in get_args(Visibility):
-        return visibility  # type: ignore[return-value]
+        return visibility  # type: ignore[return-value]  # it is one of the known
     raise InvalidInput(f"{field} is {visibility!r}.", hint="It is 'user', 'internal' or 'hidden'.")
 
 

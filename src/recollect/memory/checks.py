@@ -81,7 +81,7 @@ def checked_name(where: str, name: object) -> str:
 
 def checked_entity_type(type: object) -> EntityType:
     if type in get_args(EntityType):
-        return type  # type: ignore[return-value]
+        return type  # type: ignore[return-value]  # it is one of the known
     raise InvalidInput(f"type is {type!r}.", hint=f"It is one of {', '.join(get_args(EntityType))}.")
 
 

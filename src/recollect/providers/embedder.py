@@ -63,7 +63,7 @@ class Embedding:
 
     def query(self, query: str) -> Vectors:
         vector = self._checked(lambda text: [self._embedder.embed_query(text)], query, 1)
-        return vector[0]  # type: ignore[no-any-return]
+        return vector[0]  # type: ignore[no-any-return]  # numpy cannot say what a row is
 
     def _checked(self, embed: Callable[[Any], Any], what: Any, count: int) -> Vectors:
         try:
