@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from recollect.errors import EmbedderFailed, InvalidInput, RecollectError
 
-Vectors = NDArray[np.float32]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Vectors: TypeAlias = "NDArray[np.float32]"
 
 
 class Embedder(Protocol):
@@ -33,6 +34,9 @@ class Embedder(Protocol):
 
 def checked_vectors(vectors: Any, count: int, embedder: Embedder) -> Vectors:
     """The vectors as unit vectors, or an error that says what the embedder did wrong."""
+    # Loaded only now: to choose an embedder, or none, nothing has to be computed.
+    import numpy as np
+
     try:
         with np.errstate(over="ignore"):
             # What is too large becomes infinity, and is refused below.
@@ -52,6 +56,8 @@ def checked_vectors(vectors: Any, count: int, embedder: Embedder) -> Vectors:
 
 def _checked_vector(vector: Any, embedder: Embedder) -> Vectors:
     """The same of one vector. The length of a usual one tells at once that there is nothing wrong with it."""
+    import numpy as np
+
     if isinstance(vector, np.ndarray) and vector.dtype == np.float32 and vector.shape == (embedder.dimension,):
         squared = float(vector.dot(vector))
         if _TINY < squared < _HUGE:

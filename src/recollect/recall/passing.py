@@ -1,0 +1,81 @@
+"""Which atoms of a space pass the filters: worked out before anything is ranked."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.models.atom import AtomStatus
+from recollect.recall.columns import Column
+from recollect.recall.filters import Filters
+from recollect.recall.space_index import FOREVER, KINDS, TRUSTS, SpaceIndex
+
+Mask = NDArray[np.bool_]
+
+
+def allowed(index: SpaceIndex, filters: Filters) -> Mask:
+    """Which atoms pass all filters."""
+    masks = passing(index, filters)
+    everything = masks.pop("present")
+    return np.logical_and.reduce([everything, *masks.values()]) if masks else everything
+
+
+def passing(index: SpaceIndex, filters: Filters) -> dict[str, Mask]:
+    """For each filter that leaves anything out, by its name, which atoms pass it."""
+    masks = {"present": index.present.values}
+    known_at = filters.known_at
+    if known_at is not None:
+        masks["known_at"] = index.created_at.values <= known_at
+    if filters.status is not None:
+        masks |= _of_status(index, filters.status, known_at)
+    if filters.valid_at is not None:
+        valid_to = _valid_to_as_known(index, known_at)
+        masks["valid_at"] = (index.valid_from.values <= filters.valid_at) & (valid_to > filters.valid_at)
+    elif not filters.include_superseded:
+        masks |= _current(index, filters.now, known_at)
+    start, end = filters.window
+    if start is not None:
+        masks["from"] = (_valid_to_as_known(index, known_at) > start) | (index.valid_from.values >= start)
+    if end is not None:
+        masks["to"] = index.valid_from.values <= end
+    if filters.kinds is not None:
+        masks["kinds"] = np.isin(index.kind.values, [KINDS.index(kind) for kind in filters.kinds])
+    if filters.trust is not None:
+        masks["trust"] = np.isin(index.trust.values, [TRUSTS.index(each) for each in filters.trust])
+    if filters.min_importance is not None:
+        masks["min_importance"] = index.importance.values >= filters.min_importance
+    if filters.category_names is not None:
+        masks["category_names"] = index.in_categories(filters.category_names)
+    for tag in filters.tags or ():
+        masks[f"tag {tag!r}"] = index.at(index.tagged(tag))
+    if filters.positions is not None:
+        masks["entity"] = index.at(filters.positions)
+    return masks
+
+
+def _of_status(index: SpaceIndex, status: AtomStatus, known_at: int | None) -> dict[str, Mask]:
+    if status == "ACTIVE" and known_at is None and not index.derived("archived", lambda: _ends(index.archived_at)):
+        return {}
+    archived = index.archived_at.values <= (_AT_ALL if known_at is None else known_at)
+    return {"status": archived if status == "ARCHIVED" else ~archived}
+
+
+def _current(index: SpaceIndex, now: int, known_at: int | None) -> dict[str, Mask]:
+    if known_at is None and not index.derived("ended", lambda: _ends(index.valid_to) or _ends(index.open_until)):
+        return {}
+    return {"current": _valid_to_as_known(index, known_at) > (now if known_at is None else known_at)}
+
+
+def _ends(column: Column) -> bool:
+    """Whether there is an instant in a column at all."""
+    return bool((column.values != FOREVER).any())
+
+
+def _valid_to_as_known(index: SpaceIndex, known_at: int | None) -> NDArray[np.int64]:
+    """The end of each atom's validity as it was known then: before a fact was superseded, it had no such end."""
+    superseded = index.superseded_at.values <= (_AT_ALL if known_at is None else known_at)
+    return np.where(superseded, index.valid_to.values, index.open_until.values)
+
+
+_AT_ALL = FOREVER - 1
+"""Without an instant everything that was recorded is known, also by a machine whose clock is ahead of ours."""
