@@ -60,6 +60,8 @@ PUBLIC_NAMES = [
     "Recall",
     "Recollect",
     "RecollectError",
+    "Reranker",
+    "RerankerFailed",
     "SchemaTooNew",
     "Scope",
     "Settings",

@@ -23,6 +23,7 @@ from recollect.errors import (
     NotADatabase,
     NotFound,
     RecollectError,
+    RerankerFailed,
     SchemaTooNew,
     StoreBusy,
     StoreError,
@@ -42,6 +43,7 @@ from recollect.models.recall import Explanation, Hit, Recall, WhyNot
 from recollect.models.space import MemorySpace
 from recollect.models.value import Page
 from recollect.providers.embedder import Embedder
+from recollect.providers.reranker import Reranker
 from recollect.scope import Scope
 from recollect.settings import Settings
 
@@ -90,6 +92,8 @@ __all__ = [
     "Recall",
     "Recollect",
     "RecollectError",
+    "Reranker",
+    "RerankerFailed",
     "SchemaTooNew",
     "Scope",
     "Settings",

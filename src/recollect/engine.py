@@ -27,6 +27,7 @@ from recollect.models.checks import checked_count
 from recollect.models.job import WorkReport
 from recollect.providers.choosing import AUTO, choose_embedder
 from recollect.providers.embedder import Embedder
+from recollect.providers.reranker import Reranker, choose_reranker
 from recollect.recall.reindexing import REINDEX, fill_vectors
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings, load_settings
@@ -41,6 +42,7 @@ def open(
     url: str | None = None,
     *,
     embedder: str | Embedder | None = AUTO,
+    reranker: str | Reranker | None = None,
     clock: Clock = system_clock,
     **settings: Any,
 ) -> Recollect:
@@ -51,14 +53,27 @@ def open(
     """
     if isinstance(embedder, str) and embedder != AUTO:
         settings["embedder"] = embedder
+    if isinstance(reranker, str):
+        settings["reranker"] = reranker
     loaded = load_settings({"url": url, **settings})
-    return Recollect(loaded, clock, loaded.embedder if embedder == AUTO else embedder)
+    return Recollect(
+        loaded,
+        clock,
+        loaded.embedder if embedder == AUTO else embedder,
+        loaded.reranker if reranker is None else reranker,
+    )
 
 
 class Recollect:
     """An open engine. Close it when done, or use it in a `with` statement. Threads may share it."""
 
-    def __init__(self, settings: Settings, clock: Clock = system_clock, embedder: str | Embedder | None = AUTO) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock = system_clock,
+        embedder: str | Embedder | None = AUTO,
+        reranker: str | Reranker | None = None,
+    ) -> None:
         self.settings = settings
         self._clock = clock
         self._changes = Changes()
@@ -68,6 +83,7 @@ class Recollect:
         self._bell = Bell()
         self._closed = False
         self._embedding = choose_embedder(embedder, Path(settings.models_folder))
+        self._reranking = choose_reranker(reranker, Path(settings.models_folder))
         self._database = open_database(settings, self._changes)
         self._overlap_only = embedder is None or embedder == "none"
         self._made_recaller: Recaller | None = None
@@ -134,6 +150,7 @@ class Recollect:
                         self._embedding,
                         self.settings.cache_megabytes,
                         overlap_only=self._overlap_only,
+                        reranking=self._reranking,
                     )
         return self._made_recaller
 

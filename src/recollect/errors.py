@@ -12,6 +12,7 @@
     │   └── LeaseLost                another worker has taken the job over
     ├── LimitExceeded           422  a size or a count is over its limit
     ├── EmbedderFailed          502  the embedder gave no vectors, or ones that cannot be used
+    ├── RerankerFailed          502  the reranker gave no scores, or ones that cannot be used
     ├── ModelMissing            503  the files of a local model are not here, or damaged
     ├── EngineClosed            503  the engine was closed, or cannot be used in this process
     └── StoreError              500  the database, not the request
@@ -153,6 +154,13 @@ class EmbedderFailed(RecollectError):
 
     status = 502
     default_hint = "Nothing was written. Try again, or open the engine with another embedder, or with embedder=None."
+
+
+class RerankerFailed(RecollectError):
+    """The reranker gave no scores, or ones that cannot be used."""
+
+    status = 502
+    default_hint = "Try again, or open the engine with another reranker, or without one."
 
 
 class ModelMissing(RecollectError):

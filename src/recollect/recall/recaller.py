@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from recollect.models.recall import Explanation, Hit, Recall, RecallMode, WhyNot
 from recollect.providers.embedder import Embedding
+from recollect.providers.reranker import Reranking
 from recollect.recall.asking import Question, understand
 from recollect.recall.cache import SpaceCache
 from recollect.recall.filters import Filters
@@ -28,6 +29,9 @@ from recollect.store.jobs import NewJob
 
 _REINDEX_ATTEMPTS = 10
 _HOUR = 3600 * 1_000_000
+RERANKED = 20
+"""How many of the best hits a reranker reads."""
+WORDS_BEFORE = 30
 
 Chosen = tuple[Scores, Mask, Evidence]
 """The scores that were chosen, in the order they are shown, all that match at all, and what spoke for them."""
@@ -35,11 +39,18 @@ Chosen = tuple[Scores, Mask, Evidence]
 
 class Recaller:
     def __init__(
-        self, database: Database, embedding: Embedding | None, cache_megabytes: float, *, overlap_only: bool = False
+        self,
+        database: Database,
+        embedding: Embedding | None,
+        cache_megabytes: float,
+        *,
+        overlap_only: bool = False,
+        reranking: Reranking | None = None,
     ) -> None:
         self._database = database
         self._embedding = embedding
         self._overlap_only = overlap_only
+        self._reranking = reranking
         self._wished: set[tuple[str, str]] = set()
         self._cache = SpaceCache(database, cache_megabytes)
 
@@ -57,13 +68,27 @@ class Recaller:
         """What is known about a topic, best first."""
         began = time.perf_counter()
         asked = self._ask(scope, space_id, query, filters)
+        opinions = self._read_again(scope, space_id, asked, query, filters) if self._reranking is not None else {}
 
         def choose(index: SpaceIndex, passing: Mask) -> Chosen:
-            evidence = weigh(index, asked)
+            evidence = weigh(index, asked, opinions)
             matching = passing if evidence.matches is None else passing & evidence.matches
             return best(index, asked, evidence, matching, limit, filters.now), matching, evidence
 
         return self._answer(scope, space_id, "BY_TOPIC", filters, choose, began, looked=True, explain=explain)
+
+    def _read_again(self, scope: Scope, space_id: str, asked: Query, query: str, filters: Filters) -> dict[int, float]:
+        """What the reranker thinks of the best hits, by their position. It takes long, so nobody else waits for it."""
+        if self._reranking is None or asked.overlap_only or not query.strip():
+            return {}
+        with self._cache.current(scope, space_id, fresh=False) as index:
+            evidence = weigh(index, asked)
+            passed = allowed(index, filters)
+            matching = passed if evidence.matches is None else passed & evidence.matches
+            places = best(index, asked, evidence, matching, RERANKED, filters.now).places.tolist()
+        texts = self._database.read(scope, atoms.texts_at, space_id, places) if places else {}
+        thoughts = self._reranking.score(query, [_in_context(*texts[place]) for place in texts]) if texts else []
+        return dict(zip(texts, thoughts, strict=True))
 
     def by_time(
         self, scope: Scope, space_id: str, mode: RecallMode, filters: Filters, limit: int, query: str | None = None
@@ -181,6 +206,12 @@ class Recaller:
         return Recall.trusted({"mode": mode, "total_candidates": candidates, "latency_ms": latency, "hits": hits})
 
 
+def _in_context(text: str, around: Sequence[str]) -> str:
+    """A text after the end of what was said before it, without which an answer often cannot be told for one."""
+    before = " ".join(around[0].split()[-WORDS_BEFORE:]) if around else ""
+    return f"{before} {text}" if before else text
+
+
 _NOTHING_ASKED = Query(Question("", (), None, ()), None, None, None, False, {})
 
 
@@ -192,6 +223,7 @@ def _explanation(scores: Scores, evidence: Evidence, passed: Mask, place: int) -
         similarity=float(scores.similarity[place]),
         dense=dense,
         lexical=lexical,
+        rerank=evidence.opinions.get(int(position)),
         dense_rank=None if dense is None or evidence.dense is None else _rank(evidence.dense, passed, position),
         lexical_rank=_rank(evidence.lexical, passed, position) if lexical > 0 else None,
         decay_weight=float(scores.decay[place]),

@@ -68,6 +68,12 @@ def at_positions(run: Transaction, space_id: str, positions: Sequence[int]) -> d
     return dict(_atom(row) for row in rows)
 
 
+def texts_at(run: Transaction, space_id: str, positions: Sequence[int]) -> dict[int, tuple[str, list[str]]]:
+    """The texts at some positions, each with what stands around it."""
+    rows = run.all("atom_texts_at", space_id=space_id, positions=json.dumps(list(positions)))
+    return {position: (text, _list(around)) for position, text, around in rows}
+
+
 def position(run: Transaction, atom_id: str) -> int:
     row = run.one("get_atom", id=atom_id)
     if row is None:

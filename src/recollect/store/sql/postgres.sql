@@ -33,3 +33,8 @@ WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND relation = 'events
 SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id
   AND position = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text(:positions::json)));
+
+-- name: atom_texts_at
+SELECT position, text, search_context FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id
+  AND position = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text(:positions::json)));

@@ -7,3 +7,7 @@ SELECT status FROM conversations WHERE scope_id = :scope_id AND id = :conversati
 -- name: atoms_at
 SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND position IN (SELECT value FROM json_each(:positions));
+
+-- name: atom_texts_at
+SELECT position, text, search_context FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND position IN (SELECT value FROM json_each(:positions));
