@@ -44,7 +44,7 @@ def test_an_unknown_model_is_an_error_with_a_hint_on_standard_error() -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert "Error: There is no local model 'nonesuch'." in done.stderr
-    assert "Hint: Known are arctic-s." in done.stderr
+    assert "Hint: Known are arctic-s, minilm-l12." in done.stderr
     assert "Traceback" not in done.stderr
 
 
