@@ -30,6 +30,8 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     facts = run.all("atom_facts_since", space_id=space_id, revision=index.revision)
     index.know(facts)
     index.forget(row[0] for row in run.all("removals_since", space_id=space_id, revision=index.revision))
+    # Of atoms that were added meanwhile the facts may be here before the vectors: they do not count yet.
+    index.lacks_vectors = model is not None and index.lacks_vectors_in(0, atoms)
     index.revision = revision
     return True
 
@@ -45,3 +47,14 @@ def _load_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex
     for first, _, body in rows:
         segment = VectorsSegment.decode(body)
         index.add_vectors(max(first, index.vectors_until), segment.after(index.vectors_until - first))
+    if index.lacks_vectors:
+        _load_late_vectors(run, space_id, model, index)
+
+
+def _load_late_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex) -> None:
+    """Fetch the vectors of atoms that had none when they were loaded, and were given theirs since."""
+    for first, atoms, _ in run.all("vector_spans", space_id=space_id, model=model):
+        if index.lacks_vectors_in(first, first + atoms):
+            for whose, at, body in run.all("vector_segments_of", space_id=space_id, position=first):
+                if whose == model:
+                    index.add_vectors(at, VectorsSegment.decode(body))

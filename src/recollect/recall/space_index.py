@@ -42,6 +42,9 @@ class SpaceIndex:
         self._postings = Postings()
         self._vectors: Column | None = None
         self._scales = Column(np.float32)
+        self._embedded = Column(np.bool_, False)
+        self.lacks_vectors = False
+        """Whether an atom has come without a vector of the space's model, from an engine with another embedder."""
         self.statements = Column(np.uint8)
         self._own_terms = Column(np.float32)
         self.present = Column(np.bool_, False)
@@ -143,10 +146,17 @@ class SpaceIndex:
         self.grow(until)
         self._vectors.values[first:until] = segment.rows
         self._scales.values[first:until] = segment.scales
-        self.vectors_until = until
+        self._embedded.values[first:until] = True
+        self.vectors_until = max(self.vectors_until, until)
+
+    def lacks_vectors_in(self, first: int, until: int) -> bool:
+        lacking = self.present.values[first:until] & ~self._embedded.values[first:until]
+        return bool(lacking.any())
 
     def drop_vectors(self) -> None:
         self._vectors = None
+        self._embedded = Column(np.bool_, False)
+        self._embedded.grow(self.atoms)
         self._scales = Column(np.float32)
         self._scales.grow(self.atoms)
         self.vectors_until = 0

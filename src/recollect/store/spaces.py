@@ -91,6 +91,15 @@ def _space(run: Transaction, row: Row) -> MemorySpace:
     )
 
 
-def of_other_models(run: Transaction, model: str) -> list[tuple[Scope, str]]:
-    """The spaces of all users whose vectors are not of this model."""
-    return [(Scope(*owner), space_id) for *owner, space_id in run.all("spaces_of_other_models", model=model)]
+def vector_model(run: Transaction, space_id: str) -> str | None:
+    """The embedder whose vectors recall asks, if any."""
+    state = run.one("space_state", space_id=space_id)
+    if state is None:
+        raise NotFound("memory space", space_id)
+    model: str | None = state[2]
+    return model
+
+
+def lacking_vectors(run: Transaction, model: str) -> list[tuple[Scope, str]]:
+    """The spaces of all users that have not the vectors of this model, or not all of them."""
+    return [(Scope(*owner), space_id) for *owner, space_id in run.all("spaces_lacking_vectors", model=model)]

@@ -251,8 +251,16 @@ LIMIT :limit;
 -- name: drop_other_vectors
 DELETE FROM vector_segments WHERE scope_id = :scope_id AND space_id = :space_id AND model <> :model;
 
+-- Segments never overlap, so fewer atoms in them than places in the space are places without a vector. Some of those
+-- may be of deleted atoms: whoever fills them sees that there is nothing to do.
 -- system: a change of embedder goes from space to space, of all users
--- name: spaces_of_other_models
+-- name: spaces_lacking_vectors
 SELECT tenant_id, app_id, user_id, id FROM spaces
-WHERE deleted_at IS NULL AND next_position > 0 AND (vector_model IS NULL OR vector_model <> :model)
+WHERE deleted_at IS NULL AND next_position > 0
+  AND (
+    vector_model IS NULL OR vector_model <> :model OR next_position > (
+        SELECT COALESCE(SUM(atoms), 0) FROM vector_segments
+        WHERE vector_segments.scope_id = spaces.scope_id AND space_id = spaces.id AND model = :model
+    )
+  )
 ORDER BY scope_id, id;
