@@ -69,10 +69,11 @@ _SPEAKERS = {"user": "user", "assistant": "assistant"}
 
 
 def _checked_context(where: str, context: str | list[str]) -> tuple[str, ...]:
-    texts = [context] if isinstance(context, str) else context
+    texts = ([context] if context else []) if isinstance(context, str) else context
     if len(texts) > LIST_LIMIT:
         raise LimitExceeded(where, limit=LIST_LIMIT, given=len(texts), unit="texts")
-    return tuple(check_text(f"{where}[{place}]", text, limit=TEXT_LIMIT) for place, text in enumerate(texts) if text)
+    # An empty text stays: how far away the others are is told by their places.
+    return tuple(check_text(f"{where}[{place}]", text, limit=TEXT_LIMIT) for place, text in enumerate(texts))
 
 
 def checked_name(where: str, name: object) -> str:
