@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from recollect.clock import Micros, to_iso, to_micros
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.ids import new_id
 from recollect.models.entity import Entity, EntityType, folded_name
 from recollect.scope import Scope
@@ -26,10 +26,21 @@ def create(
     now: Micros,
 ) -> Entity:
     """Make an entity, or find the one that is known by this name already."""
-    spaces.begin_change(run, space_id, now)
     known = find(run, space_id, type, canonical_name)
     if known is not None:
         return known
+    spaces.begin_change(run, space_id, now)
+    # Now that the space is held nobody can be first any more, but somebody may have been.
+    known = find(run, space_id, type, canonical_name)
+    if known is not None:
+        return known
+    for alias in aliases:
+        owner = find(run, space_id, type, alias)
+        if owner is not None:
+            raise Conflict(
+                f"The alias {alias!r} is a name of the entity {owner.id!r} ({owner.canonical_name}).",
+                hint="If they are one, create this one without the alias and call merge_entities; else leave it out.",
+            )
     entity_id = new_id("ent", now)
     run.send(
         "insert_entity",

@@ -80,13 +80,14 @@ WHERE scope_id = :scope_id AND space_id = :space_id
 ORDER BY position DESC
 LIMIT :limit;
 
--- Ends the old version of a fact where the new one begins; one that had ended before stays as long as it was.
+-- Ends the old version of a fact where the new one begins, but not later than it was to end. One that has ended already
+-- is closed, and is not superseded.
 -- name: supersede_atom
 UPDATE atoms
 SET valid_to = CASE
         WHEN valid_from > :valid_from THEN valid_from WHEN valid_to < :valid_from THEN valid_to ELSE :valid_from END,
     superseded_by = :superseded_by, superseded_at = :now, updated_at = :now, revision = :revision
-WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL
+WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL AND (valid_to IS NULL OR valid_to > :now)
 RETURNING id;
 
 -- name: archive_atom
@@ -164,6 +165,26 @@ SET first_seen_at = CASE WHEN :first_seen_at < first_seen_at THEN :first_seen_at
     last_seen_at = CASE WHEN :last_seen_at > last_seen_at THEN :last_seen_at ELSE last_seen_at END,
     updated_at = :now
 WHERE scope_id = :scope_id AND id = :id;
+
+-- What was seen of an entity after an atom was deleted that was its first or its last: its own creation, that of the
+-- entities it has taken over, and the atoms that are left.
+-- name: narrow_entity
+WITH RECURSIVE folded (id, created_at) AS (
+    SELECT id, created_at FROM entities WHERE scope_id = :scope_id AND id = :id
+    UNION
+    SELECT entities.id, entities.created_at FROM entities JOIN folded ON entities.merged_into = folded.id
+    WHERE entities.scope_id = :scope_id
+),
+seen (at) AS (
+    SELECT created_at FROM folded
+    UNION ALL
+    SELECT atoms.valid_from FROM atom_entities
+    JOIN atoms ON atoms.scope_id = :scope_id AND atoms.id = atom_entities.atom_id
+    WHERE atom_entities.scope_id = :scope_id AND atom_entities.entity_id = :id
+)
+UPDATE entities
+SET first_seen_at = (SELECT MIN(at) FROM seen), last_seen_at = (SELECT MAX(at) FROM seen), updated_at = :now
+WHERE scope_id = :scope_id AND id = :id AND (first_seen_at >= :valid_from OR last_seen_at <= :valid_from);
 
 -- name: link_atom
 INSERT INTO atom_entities (scope_id, entity_id, atom_id) VALUES (:scope_id, :entity_id, :atom_id)
