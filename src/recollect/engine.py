@@ -25,6 +25,7 @@ from recollect.memory import Memory
 from recollect.models.change import Change, ChangeKind
 from recollect.models.checks import checked_count
 from recollect.models.job import WorkReport
+from recollect.models.text import shown
 from recollect.providers.choosing import AUTO, choose_embedder
 from recollect.providers.embedder import Embedder
 from recollect.recall.recaller import REINDEX, Recaller
@@ -200,7 +201,7 @@ class Recollect:
     def start_workers(self, count: int = 1) -> None:
         """Start threads that work jobs off in the background, until `stop_workers()` or `close()`."""
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 64:
-            raise InvalidInput(f"count is {count!r}.", hint="Start between 1 and 64 workers.")
+            raise InvalidInput(f"count is {shown(count)}.", hint="Start between 1 and 64 workers.")
         self._check_open()
         for _ in range(count):
             thread = threading.Thread(
@@ -266,6 +267,6 @@ def _checked_kinds(kinds: object) -> frozenset[str]:
 def _checked_seconds(timeout: object) -> float:
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 <= timeout <= threading.TIMEOUT_MAX:
         raise InvalidInput(
-            f"timeout is {timeout!r}.", hint="It is a number of seconds, or None to wait as long as it takes."
+            f"timeout is {shown(timeout)}.", hint="It is a number of seconds, or None to wait as long as it takes."
         )
     return timeout

@@ -200,7 +200,7 @@ def test_limits_have_defaults_and_a_most(memory: Memory, space_id: str) -> None:
     assert len(memory.recall_by_topic(space_id, "tea").hits) == 10
     assert len(memory.recall_by_entity(space_id, "Ben").hits) == 20
     assert len(memory.recall_timeline(space_id).hits) == 50
-    for limit in (0, -1, 201, 2.0, True, None):
+    for limit in (0, -1, 201, 2.0, True, None, 2**63, 10**5000, -(10**5000)):
         given: dict[str, Any] = {"limit": limit}
         with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match="limit"):
             memory.recall_by_topic(space_id, "tea", **given)

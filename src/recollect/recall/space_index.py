@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic_core import from_json
 
 from recollect.models.atom import AtomKind, Trust
+from recollect.models.text import decode_json
 from recollect.recall.columns import Column
 from recollect.recall.kernel import dots
 from recollect.recall.postings import Piece, Postings
@@ -102,7 +102,7 @@ class SpaceIndex:
         self.speaker.values[at] = [-1 if who is None else voices.setdefault(who, len(voices)) for who in speakers]
         for position, written in zip(positions, tags, strict=True):
             if written != "[]":
-                for tag in from_json(written):
+                for tag in decode_json(written, list):
                     self._tagged.setdefault(tag, {})[position] = None
 
     def in_categories(self, names: Iterable[str]) -> Mask:

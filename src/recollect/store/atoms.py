@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pydantic_core import from_json
-
 from recollect.clock import Micros, to_iso, to_micros
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.ids import new_id
 from recollect.models.atom import BEHAVIORAL_KINDS, Atom, Category
+from recollect.models.text import decode_json
 from recollect.scope import Scope
 from recollect.store import spaces
 from recollect.store.database import Row, Transaction
@@ -299,7 +298,7 @@ def _atom(row: Row) -> tuple[int, Atom]:
     fields["category"] = Category.trusted({"name": fields.pop("category_name"), "kind": kind})
     fields["behavioral"] = kind in BEHAVIORAL_KINDS
     for name in ("source_message_ids", "entity_ids", "tags"):
-        fields[name] = from_json(fields[name]) if fields[name] != "[]" else []
+        fields[name] = decode_json(fields[name], list) if fields[name] != "[]" else []
     for name in (
         "valid_from",
         "valid_to",

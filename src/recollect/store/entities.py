@@ -8,6 +8,7 @@ from recollect.clock import Micros, to_iso, to_micros
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.ids import new_id
 from recollect.models.entity import Entity, EntityType, folded_name
+from recollect.models.text import decode_json
 from recollect.scope import Scope
 from recollect.store import atoms, spaces
 from recollect.store.database import Row, Transaction
@@ -180,7 +181,7 @@ def _entity(run: Transaction, row: Row) -> Entity:
         type=type,
         canonical_name=canonical_name,
         description=description,
-        attributes=json.loads(attributes),
+        attributes=decode_json(attributes, dict),
         aliases=[name for folded, name in sorted(names.items()) if folded != canonical],
         status="ACTIVE" if merged_into is None else "MERGED",
         merged_into=merged_into,

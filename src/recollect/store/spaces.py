@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from recollect.clock import Micros, to_iso
 from recollect.errors import NotFound
 from recollect.ids import new_id
 from recollect.models.space import MemorySpace, SpaceKind
+from recollect.models.text import decode_json
 from recollect.scope import Scope
 from recollect.store.database import Row, Transaction
 from recollect.store.ledger import record_change
@@ -84,7 +84,7 @@ def _space(run: Transaction, row: Row) -> MemorySpace:
         user_id=user_id,
         name=name,
         kind=kind,
-        metadata=json.loads(metadata),
+        metadata=decode_json(metadata, dict),
         atom_count=counted[0] if counted else 0,
         created_at=to_iso(created_at),
         updated_at=to_iso(updated_at),
