@@ -139,8 +139,13 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _GROUPED = 64
 
 
-def best(scores: Floats, allowed: NDArray[np.bool_], valid_from: NDArray[np.int64], limit: int) -> NDArray[np.intp]:
-    """The positions of the highest scores above zero, best first; of equals the one that is valid from later on."""
+def best(
+    scores: Floats, allowed: NDArray[np.bool_], valid_from: NDArray[np.int64], ids: NDArray[np.bytes_], limit: int
+) -> NDArray[np.intp]:
+    """The positions of the highest scores above zero, best first.
+
+    Of equals the one that is valid from later on comes first, and then the one of the lower id.
+    """
     eligible = np.where(allowed, scores, 0.0)
     bound, groups = 0.0, len(scores) // _GROUPED
     if groups > limit:
@@ -152,5 +157,6 @@ def best(scores: Floats, allowed: NDArray[np.bool_], valid_from: NDArray[np.int6
         values = scores[found]
         least = np.partition(values, len(values) - limit)[len(values) - limit]
         found = found[values >= least]
-    order = np.lexsort((-found, -valid_from[found], -scores[found]))
+    # Everything as good as the last that fits is still here, so that also there the id decides.
+    order = np.lexsort((ids[found], -valid_from[found], -scores[found]))
     return found[order][:limit]

@@ -66,7 +66,7 @@ class Recaller:
         def choose(index: SpaceIndex, allowed: NDArray[np.bool_]) -> Chosen:
             scores = score(index, asked, filters.now)
             matching = allowed & (scores.final > 0)
-            return best(scores.final, matching, index.valid_from.values, limit), matching, scores
+            return best(scores.final, matching, index.valid_from.values, index.ids.values, limit), matching, scores
 
         return self._answer(scope, space_id, "BY_TOPIC", filters, choose, began, explain=explain)
 
@@ -84,7 +84,11 @@ class Recaller:
             scores = score(index, asked or _NOTHING_ASKED, filters.now)
             valid_from = index.valid_from.values
             matching = allowed if asked is None else allowed & (scores.final > 0)
-            found = np.flatnonzero(allowed) if asked is None else best(scores.final, matching, valid_from, limit)
+            found = (
+                np.flatnonzero(allowed)
+                if asked is None
+                else best(scores.final, matching, valid_from, index.ids.values, limit)
+            )
             order = np.lexsort((found, valid_from[found]))
             chosen = found[order][:limit] if mode == "TIMELINE" else found[order][::-1][:limit]
             return chosen, matching, scores
@@ -100,7 +104,7 @@ class Recaller:
             reasons = [f"the filter {name} leaves it out" for name, mask in masks.items() if not mask[position]]
             allowed = np.logical_and.reduce(list(masks.values()))
             scores = score(index, asked, filters.now)
-            ranked = best(scores.final, allowed, index.valid_from.values, index.atoms).tolist()
+            ranked = best(scores.final, allowed, index.valid_from.values, index.ids.values, index.atoms).tolist()
             explanation = _explanation(scores, allowed, position)
         rank = ranked.index(position) + 1 if position in ranked else None
         if rank is None and not reasons:

@@ -48,6 +48,8 @@ class SpaceIndex:
         self.statements = Column(np.uint8)
         self._own_terms = Column(np.float32)
         self.present = Column(np.bool_, False)
+        self.ids = Column("S37", b"")
+        """What equals are ordered by. Positions do not tell: the ids of a bulk, or of what is older, are any."""
         self.kind = Column(np.uint8)
         self.trust = Column(np.uint8)
         self.importance = Column(np.uint8)
@@ -81,11 +83,12 @@ class SpaceIndex:
             return
         (
             positions, kinds, trusts, importances, valid_from, valid_to, open_until, created_at, superseded_at,
-            archived_at, confirmed_at, categories, tags, speakers,
+            archived_at, confirmed_at, categories, tags, speakers, ids,
         ) = zip(*rows, strict=True)  # fmt: skip
         at = np.array(positions, np.intp)
         self.grow(int(at.max()) + 1)
         self.present.values[at] = True
+        self.ids.values[at] = ids
         self.kind.values[at] = [_KIND_CODES[kind] for kind in kinds]
         self.trust.values[at] = [_TRUST_CODES[trust] for trust in trusts]
         self.importance.values[at] = importances

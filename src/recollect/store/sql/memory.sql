@@ -202,7 +202,7 @@ DELETE FROM atom_entities WHERE scope_id = :scope_id AND entity_id = :entity_id;
 -- What recall filters and weighs by, of the atoms that have changed since a revision.
 -- name: atom_facts_since
 SELECT position, kind, trust, importance, valid_from, valid_to, open_until, created_at, superseded_at, archived_at,
-    last_confirmed_at, category_name, tags, speaker
+    last_confirmed_at, category_name, tags, speaker, id
 FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND revision > :revision
 ORDER BY position;
