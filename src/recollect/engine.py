@@ -25,6 +25,7 @@ from recollect.memory import Memory
 from recollect.models.change import Change, ChangeKind
 from recollect.models.checks import checked_count
 from recollect.models.job import WorkReport
+from recollect.models.text import shown
 from recollect.providers.choosing import AUTO, choose_embedder
 from recollect.providers.embedder import Embedder
 from recollect.providers.reranker import Reranker, choose_reranker
@@ -204,10 +205,10 @@ class Recollect:
         return sum(len(context.conversations.close_stale(idle, namespace=namespace)) for context in contexts)
 
     def reindex(self) -> int:
-        """Make the vectors of all spaces that were made by another embedder anew, now; gives how many were made."""
+        """Give all atoms that have no vector of this engine's embedder theirs, now; gives how many were made."""
         if self._embedding is None:
             raise InvalidInput("There is no embedder to make vectors with.", hint="Open the engine with one.")
-        todo = self._database.read(None, spaces.of_other_models, self._embedding.model)
+        todo = self._database.read(None, spaces.lacking_vectors, self._embedding.model)
         return sum(
             fill_vectors(self._database, scope, space_id, self._embedding, self._clock()) for scope, space_id in todo
         )
@@ -233,7 +234,7 @@ class Recollect:
     def start_workers(self, count: int = 1) -> None:
         """Start threads that work jobs off in the background, until `stop_workers()` or `close()`."""
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 64:
-            raise InvalidInput(f"count is {count!r}.", hint="Start between 1 and 64 workers.")
+            raise InvalidInput(f"count is {shown(count)}.", hint="Start between 1 and 64 workers.")
         self._check_open()
         for _ in range(count):
             thread = threading.Thread(
@@ -299,6 +300,6 @@ def _checked_kinds(kinds: object) -> frozenset[str]:
 def _checked_seconds(timeout: object) -> float:
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 <= timeout <= threading.TIMEOUT_MAX:
         raise InvalidInput(
-            f"timeout is {timeout!r}.", hint="It is a number of seconds, or None to wait as long as it takes."
+            f"timeout is {shown(timeout)}.", hint="It is a number of seconds, or None to wait as long as it takes."
         )
     return timeout

@@ -6,6 +6,7 @@ import time
 
 from recollect.errors import InvalidInput
 from recollect.models.change import Change
+from recollect.models.text import shown
 from recollect.store import ledger
 from recollect.store.database import Database, Row
 
@@ -21,10 +22,10 @@ class Following:
     def __init__(self, database: Database, after: int | None, wait: bool | float) -> None:
         if after is not None and (isinstance(after, bool) or not isinstance(after, int) or not 0 <= after < 2**63):
             raise InvalidInput(
-                f"after is {after!r}.", hint="Pass the cursor of the last change you have dealt with, or None."
+                f"after is {shown(after)}.", hint="Pass the cursor of the last change you have dealt with, or None."
             )
         if not isinstance(wait, bool | int | float) or not wait >= 0:
-            raise InvalidInput(f"wait is {wait!r}.", hint="It is True, False or a number of seconds.")
+            raise InvalidInput(f"wait is {shown(wait)}.", hint="It is True, False or a number of seconds.")
         self._database = database
         self._cursor = after or 0
         self._patience = float("inf") if wait is True else float(wait)

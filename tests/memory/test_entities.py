@@ -110,6 +110,55 @@ def test_an_alias_finds_its_entity(memory: Memory, space: recollect.MemorySpace)
 
 
 @pytest.mark.conforms("A4.5")
+def test_an_alias_that_is_another_ones_is_a_conflict_that_names_the_owner(
+    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+) -> None:
+    robert = memory.create_entity(space.id, "PERSON", "Robert", aliases=["Bob"])
+    cursor, before = engine.last_cursor(), memory.get_memory_space(space.id)
+    for alias in ("bob", " ROBERT "):
+        with pytest.raises(recollect.Conflict, match=robert.id) as refused:
+            memory.create_entity(space.id, "PERSON", "Bobby Brown", aliases=["BB", alias])
+        assert "merge_entities" in refused.value.hint
+    assert memory.search_entities(space.id, "") == [robert]
+    assert kinds_since(engine, cursor) == []
+    assert memory.get_memory_space(space.id) == before
+    # Elsewhere, and for another type, the name is free.
+    assert memory.create_entity(space.id, "OBJECT", "The boat", aliases=["Bob"]).aliases == ["Bob"]
+    assert memory.create_entity(memory.create_memory_space("work").id, "PERSON", "B", aliases=["Bob"]).aliases == [
+        "Bob"
+    ]
+    # Two that are one are merged, and then the name leads to the same.
+    bobby = memory.create_entity(space.id, "PERSON", "Bobby Brown", aliases=["BB"])
+    merged = memory.merge_entities(bobby.id, robert.id)
+    assert merged.aliases == ["BB", "Bob", "Robert"]
+    assert memory.create_entity(space.id, "PERSON", "Bobby Brown", aliases=["Bob"]) == merged
+
+
+@pytest.mark.conforms("A4.2")
+def test_creating_what_is_there_changes_nothing(
+    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+) -> None:
+    bob = memory.create_entity(space.id, "PERSON", "Bob", aliases=["Bobby"])
+    eve = memory.create_entity(space.id, "PERSON", "Eve")
+    before, cursor = memory.get_memory_space(space.id), engine.last_cursor()
+    clock.advance(60)
+    # Not even when it is given a name of somebody else: the one that is there is given back as it is.
+    for name, aliases in (("bob", []), ("Bobby", ["Robert"]), ("Bob", ["Eve"])):
+        assert memory.create_entity(space.id, "PERSON", name, aliases=aliases) == bob
+    assert memory.get_memory_space(space.id) == before
+    assert kinds_since(engine, cursor) == []
+    assert known(memory, bob) == bob
+    assert known(memory, eve) == eve
+    assert revision_of(memory, space) == 2
+
+
+def revision_of(memory: Memory, space: recollect.MemorySpace) -> int:
+    state = memory._database.read(memory._scope, lambda run: run.one("space_state", space_id=space.id))
+    assert state is not None
+    return int(state[0])
+
+
+@pytest.mark.conforms("A4.5")
 def test_names_are_known_in_their_space_alone(memory: Memory, space: recollect.MemorySpace) -> None:
     work = memory.create_memory_space("work")
     here, there = (memory.create_entity(each.id, "PERSON", "Bob") for each in (space, work))
@@ -170,6 +219,47 @@ def test_an_entity_knows_how_many_atoms_speak_of_it_and_since_when(
     assert atom.entity_ids == [bob.id]
     assert seen.atom_count == 2
     assert (seen.first_seen_at, seen.last_seen_at) == ("1990-01-01T00:00:00.000000Z", "2055-01-01T00:00:00.000000Z")
+
+
+@pytest.mark.conforms("A4.3")
+def test_an_entity_is_seen_no_longer_where_an_atom_was_deleted(
+    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+) -> None:
+    bob = memory.create_entity(space.id, "PERSON", "Bob")
+    early, middle, late = memory.add_atoms(
+        space.id,
+        [
+            fact(f"Bob in {year}.", entity_ids=[bob.id], valid_from=f"{year}-01-01T00:00:00Z")
+            for year in (1990, 2000, 2050)
+        ],
+    )
+    clock.advance(60)
+    seen = []
+    for atom in (middle, early, late):
+        memory.delete_atom(atom.id)
+        now = known(memory, bob)
+        seen.append((now.first_seen_at[:4], now.last_seen_at[:4], now.atom_count))
+    assert seen == [("1990", "2050", 2), ("2026", "2050", 1), ("2026", "2026", 0)]
+    assert now.first_seen_at == now.last_seen_at == now.created_at
+    assert now.updated_at == "2026-03-01T09:31:00.000000Z"
+
+
+@pytest.mark.conforms("A4.3", "A4.6")
+def test_a_merged_entity_stays_seen_when_the_other_one_was_first(
+    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+) -> None:
+    made = []
+    for name in "ABC":
+        made.append(memory.create_entity(space.id, "PERSON", name))
+        clock.advance(60)
+    first, second, third = made
+    atom = memory.add_atom(space.id, fact(entity_ids=[first.id], valid_from="1990-01-01T00:00:00Z"))
+    memory.merge_entities(second.id, first.id)
+    merged = memory.merge_entities(third.id, second.id)
+    assert merged.first_seen_at == atom.valid_from
+    memory.delete_atom(atom.id)
+    now = known(memory, merged)
+    assert (now.first_seen_at, now.last_seen_at) == (first.created_at, third.created_at)
 
 
 @pytest.mark.conforms("A4.6")

@@ -109,7 +109,7 @@ class Reference:
                     self.rows[before] = replace(self.rows[before], superseded_by=after)
                     self.rows[after] = replace(self.rows[after], supersedes=before)
             case Supersede():
-                if old.superseded_by is not None:
+                if old.superseded_by is not None or (old.valid_to is not None and old.valid_to <= now):
                     return "Conflict"
                 new = self._row(step.atom, now, supersedes=at)
                 end = max(old.valid_from, min(new.valid_from, old.valid_to or new.valid_from))
@@ -230,7 +230,11 @@ def test_any_sequence_of_writes_reads_back_like_a_list(
     assert sorted(real.ids.index(hit.atom.id) for hit in recalled) == reference.current(now)
     about = memory.get_entity(entity.id)
     assert about is not None
-    assert about.atom_count == sum(row.linked and not row.deleted for row in reference.rows)
+    linked = [row.valid_from for row in reference.rows if row.linked and not row.deleted]
+    assert about.atom_count == len(linked)
+    seen = [datetime.fromisoformat(entity.created_at), *linked]
+    assert datetime.fromisoformat(about.first_seen_at) == min(seen)
+    assert datetime.fromisoformat(about.last_seen_at) == max(seen)
     assert len(list(engine.follow(cursor))) == written
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import recollect
+from recollect.clock import to_iso
 from recollect.memory import Memory
 from tests.clock import SettableClock
 from tests.memory.facts import at_once, fact, found, kinds_since, looked_up
@@ -77,14 +78,39 @@ def test_a_version_that_begins_before_the_old_one_leaves_that_no_time(
     ]
 
 
+@pytest.mark.conforms("A3.11", "T12")
+def test_a_fact_that_has_ended_is_closed_and_a_conflict(
+    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+) -> None:
+    rented = fact("Ada rents in Graz.", valid_from="2025-01-01T00:00:00Z", valid_to=to_iso(clock.now + 1_000_000))
+    old = memory.add_atom(space.id, rented)
+    clock.advance(1)
+    cursor, before = engine.last_cursor(), memory.get_memory_space(space.id)
+    for begins in ("2024-01-01T00:00:00Z", "2025-02-01T00:00:00Z", "2027-01-01T00:00:00Z"):
+        with pytest.raises(recollect.Conflict, match="ended already, at 2026-03-01T09:30:01") as refused:
+            memory.supersede_atom(old.id, fact("Ada rents in Wien.", valid_from=begins))
+        assert old.id in refused.value.hint
+        assert refused.value.status == 409
+    assert memory.list_atoms(space.id, status=None) == [old]
+    assert memory.get_memory_space(space.id) == before
+    assert kinds_since(engine, cursor) == []
+
+
 @pytest.mark.conforms("A3.11")
-def test_a_fact_that_had_ended_before_is_not_made_to_last_longer(memory: Memory, space: recollect.MemorySpace) -> None:
-    old = memory.add_atom(
-        space.id, fact("Ada rents in Graz.", valid_from="2025-01-01T00:00:00Z", valid_to="2025-03-01T00:00:00Z")
-    )
-    memory.supersede_atom(old.id, fact("Ada rents in Wien.", valid_from="2025-06-01T00:00:00Z"))
-    assert looked_up(memory, old).valid_to == "2025-03-01T00:00:00.000000Z"
-    assert memory.list_atoms(space.id, valid_at="2025-04-01T00:00:00Z") == []
+@pytest.mark.parametrize(
+    ("begins", "ends"),
+    [
+        ("2026-06-01T00:00:00.000000Z", "2026-06-01T00:00:00.000000Z"),
+        ("2027-06-01T00:00:00.000000Z", "2027-01-01T00:00:00.000000Z"),
+    ],
+)
+def test_a_fact_that_is_still_to_end_is_superseded_and_never_lasts_longer(
+    memory: Memory, space: recollect.MemorySpace, begins: str, ends: str
+) -> None:
+    old = memory.add_atom(space.id, fact("Ada rents in Graz.", valid_to="2027-01-01T00:00:00Z"))
+    new = memory.supersede_atom(old.id, fact("Ada rents in Wien.", valid_from=begins))
+    closed = looked_up(memory, old)
+    assert (closed.superseded_by, closed.valid_to) == (new.id, ends)
 
 
 @pytest.mark.conforms("A3.11", "T12")

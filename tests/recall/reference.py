@@ -101,7 +101,7 @@ class Reference:
         """Everything that matches, best first."""
         passing = [atom for atom in self.atoms if self._passes(atom, asked, now)]
         scored = [found for found in self._scored(query, passing, asked, now) if found.score > 0]
-        return sorted(scored, key=lambda found: (-found.score, -found.atom.valid_from, -found.atom.position))
+        return sorted(scored, key=_best_first)
 
     def by_entity(self, id_or_name: str, asked: Asked, now: int) -> list[Expected]:
         wanted = Asked(**{**vars(asked), "entity": id_or_name})
@@ -130,8 +130,7 @@ class Reference:
             found.sort(key=_by_time)
             return found[:limit], len(found)
         scored = [found for found in self._scored(query, passing, asked, now) if found.score > 0]
-        scored.sort(key=lambda found: (-found.score, -found.atom.valid_from, -found.atom.position))
-        return sorted(scored[:limit], key=_by_time), len(scored)
+        return sorted(sorted(scored, key=_best_first)[:limit], key=_by_time), len(scored)
 
     def _passes(self, atom: Known, asked: Asked, now: int, *, current: bool = True) -> bool:
         if atom.deleted:
@@ -289,6 +288,10 @@ def _overlaps(atom: Known, window: tuple[int | None, int | None], asked: Asked) 
     # A version that never was valid is an instant, and lies in the window when that instant does.
     begins_after = start is None or until is None or until > start or atom.valid_from >= start
     return begins_after and (end is None or atom.valid_from <= end)
+
+
+def _best_first(found: Expected) -> tuple[float, int, str]:
+    return -found.score, -found.atom.valid_from, found.atom.id
 
 
 def _by_time(found: Expected) -> tuple[int, int]:

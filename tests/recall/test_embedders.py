@@ -133,6 +133,32 @@ def test_a_vector_of_zeros_counts_as_none(database_url: str) -> None:
         assert memory.recall_by_topic(space_id, "silent").hits[0].atom.text == "a silent text"
 
 
+class ScaledEmbedder(WordsEmbedder):
+    """Gives the right directions, at a length of its own."""
+
+    def __init__(self, length: float) -> None:
+        super().__init__()
+        self._length = length
+
+    def embed_query(self, query: str) -> list[float]:
+        return [number * self._length for number in super().embed_query(query)]
+
+
+@pytest.mark.parametrize("length", [1e37, 1e20, 1e-20, 1e-40])
+def test_very_long_and_very_short_vectors_count_by_their_direction(database_url: str, length: float) -> None:
+    with recollect.open(database_url, embedder=ScaledEmbedder(length)) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atoms(space_id, [fact("green tea"), fact("black coffee")])
+        dense = [
+            hit.explanation.dense
+            for hit in memory.recall_by_topic(space_id, "green tea", explain=True).hits
+            if hit.explanation
+        ]
+        assert dense[0] == pytest.approx(1.0, abs=0.01)
+        assert dense[1] == pytest.approx(0.0, abs=0.6)
+
+
 @pytest.mark.parametrize("wrong_name", ["arctic", "local:", ":x", "local:nothing", ""])
 def test_a_name_that_is_none_is_refused(sqlite_url: str, wrong_name: str) -> None:
     with pytest.raises(recollect.InvalidInput) as refused:

@@ -82,7 +82,7 @@ def atom_inputs(draw: st.DrawFn, now: int, entities: Sequence[str]) -> dict[str,
         "trust": st.sampled_from(("user", "app", "assistant", "tool")),
         "speaker": st.sampled_from(("Ben", "Carla", "user")),
         "entity_ids": st.lists(st.sampled_from(list(entities)), max_size=2, unique=True),
-        "search_context": st.lists(texts, max_size=5),
+        "search_context": st.lists(texts | st.just(""), max_size=5),
     }
     for name, values in optional.items():
         if draw(st.booleans()):
@@ -101,7 +101,10 @@ def atom_inputs(draw: st.DrawFn, now: int, entities: Sequence[str]) -> dict[str,
 
 def change_something(data: st.DataObject, world: World, memory: Memory, entities: list[str]) -> None:
     there = [atom for atom in world.atoms if not atom.deleted]
-    open_ones = [atom for atom in there if atom.superseded_at is None]
+    now = world.clock.now
+    open_ones = [
+        atom for atom in there if atom.superseded_at is None and (atom.valid_to is None or atom.valid_to > now)
+    ]
     what = data.draw(st.sampled_from(("add", "add", "supersede", "archive", "delete", "wait", "merge")), "change")
     if what == "add" or (what in ("archive", "delete") and not there) or (what == "supersede" and not open_ones):
         inputs = data.draw(st.lists(atom_inputs(world.clock.now, entities), min_size=1, max_size=6), "atoms")

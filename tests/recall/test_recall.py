@@ -80,15 +80,25 @@ def test_each_kind_fades_by_half_in_its_own_time_and_never_below_a_quarter(
 
 
 @pytest.mark.conforms("R-C")
-def test_of_equals_the_one_that_is_valid_from_later_on_comes_first(
+def test_of_equals_the_one_that_is_valid_from_later_on_comes_first_and_then_the_lower_id(
     memory: Memory, space_id: str, clock: SettableClock
 ) -> None:
-    tomorrow = to_iso(clock.now + DAY * 1_000_000)
+    now, tomorrow = to_iso(clock.now), to_iso(clock.now + DAY * 1_000_000)
     late = memory.add_atom(space_id, fact("same words", valid_from=tomorrow))
-    early = [memory.add_atom(space_id, fact("same words")) for _ in range(2)]
-    found = memory.recall_by_topic(space_id, "same words")
-    assert [hit.atom.id for hit in found.hits] == [late.id, early[1].id, early[0].id]
-    assert len({hit.score for hit in found.hits}) == 1
+    early = memory.add_atoms(space_id, [fact("same words") for _ in range(20)])
+    # Brought in later, and recorded earlier.
+    early.append(memory.add_atom(space_id, fact("same words", valid_from=now, created_at="2020-01-01T00:00:00Z")))
+    memory.add_atoms(space_id, [fact("other things") for _ in range(700)])
+    expected = [late.id, *sorted(atom.id for atom in early)]
+    assert expected[1] == early[-1].id
+    # Also where the limit falls among equals it is the lower ids that are found.
+    for limit in range(1, 23):
+        hits = memory.recall_by_topic(space_id, "same words", limit=limit).hits
+        assert [hit.atom.id for hit in hits] == expected[:limit]
+        assert len({hit.score for hit in hits}) == 1
+    assert [memory.why_not(each, "same words").rank for each in expected] == list(range(1, 23))
+    timeline = memory.recall_timeline(space_id, query="same words", limit=5).hits
+    assert {hit.atom.id for hit in timeline} == set(expected[:5])
 
 
 @pytest.mark.conforms("A6.2", "R-D")
@@ -200,7 +210,7 @@ def test_limits_have_defaults_and_a_most(memory: Memory, space_id: str) -> None:
     assert len(memory.recall_by_topic(space_id, "tea").hits) == 10
     assert len(memory.recall_by_entity(space_id, "Ben").hits) == 20
     assert len(memory.recall_timeline(space_id).hits) == 50
-    for limit in (0, -1, 201, 2.0, True, None):
+    for limit in (0, -1, 201, 2.0, True, None, 2**63, 10**5000, -(10**5000)):
         given: dict[str, Any] = {"limit": limit}
         with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match="limit"):
             memory.recall_by_topic(space_id, "tea", **given)

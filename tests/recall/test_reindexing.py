@@ -6,12 +6,17 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import apsw
 import pytest
 
 import recollect
 from recollect.memory import Memory
+from recollect.providers.embedder import checked_vectors
+from recollect.recall import reindexing
 from recollect.recall.segments import VectorsSegment
+from recollect.store import spaces
 from recollect.store.database import Transaction
+from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.processes.crew import Line, started
 from tests.recall.making import fact, memory_of, texts_of
@@ -276,6 +281,101 @@ def test_memory_from_before_there_was_an_embedder_gets_its_vectors_too(database_
         assert engine.work().succeeded == 1
         assert_all_new(engine, space_id, range(3))
         assert uses_vectors(memory, space_id, "old new")
+
+
+@pytest.mark.parametrize("late", [OLD, None], ids=["another embedder", "none"])
+def test_what_is_written_with_another_embedder_later_on_is_noticed_by_recall(
+    database_url: str, late: WordsEmbedder | None
+) -> None:
+    clock = SettableClock()
+    with (
+        recollect.open(database_url, embedder=NEW, clock=clock) as engine,
+        recollect.open(database_url, embedder=late, clock=clock) as other,
+    ):
+        memory, elsewhere = memory_of(engine), memory_of(other)
+        space_id = memory.create_memory_space().id
+        for hour in range(2):
+            memory.add_atom(space_id, fact("word one"))
+            elsewhere.add_atoms(space_id, [fact("word two"), fact("word three")])
+            memory.add_atom(space_id, fact("word four"))
+            assert len(memory.recall_by_topic(space_id, "word").hits) == 4 * (hour + 1)
+            assert not uses_vectors(memory, space_id, "word")
+            # The second time the wish of the hour before has had its time.
+            assert engine.work().succeeded == 1
+            assert_all_new(engine, space_id, range(4 * (hour + 1)))
+            assert uses_vectors(memory, space_id, "word")
+            assert engine.work().succeeded == 0
+            clock.advance(3600)
+    with recollect.open(database_url, embedder=NEW) as fresh:
+        assert uses_vectors(memory_of(fresh), space_id, "word")
+
+
+def test_reindexing_fills_what_is_missing_and_leaves_what_is_whole(
+    database_url: str, renewed: recollect.Recollect
+) -> None:
+    memory = memory_of(renewed)
+    whole, holed = (memory.create_memory_space(name).id for name in ("whole", "holed"))
+    for space_id in (whole, holed):
+        memory.add_atoms(space_id, [fact("word one"), fact("word two")])
+    with recollect.open(database_url, embedder=OLD) as other:
+        memory_of(other).add_atom(holed, fact("word three"))
+        gone = memory_of(other).add_atom(whole, fact("word four"))
+        memory.delete_atom(gone.id)
+    before = memory.get_memory_space(whole)
+    assert renewed.reindex() == 1
+    assert_all_new(renewed, holed, range(3))
+    assert uses_vectors(memory, holed, "word")
+    assert memory.get_memory_space(whole) == before
+    assert renewed.reindex() == 0
+
+
+def test_an_atom_without_a_vector_keeps_the_old_model_in_use(renewed: recollect.Recollect, space_id: str) -> None:
+    scope = renewed.context(tenant_id="acme", app_id="support", user_id="ada").scope
+
+    def fill_all_but_the_last(run: Transaction) -> bool:
+        rows = run.all("atom_texts", space_id=space_id, first=0, until=ATOMS - 1, limit=ATOMS)
+        vectors = VectorsSegment.of(checked_vectors(NEW.embed_texts([text for _, text in rows]), ATOMS - 1, NEW))
+        reindexing._put(run, space_id, NEW.model, list(range(ATOMS - 1)), vectors, 0)
+        return reindexing._adopt(run, space_id, NEW.model, 0)
+
+    assert renewed._database.write(scope, fill_all_but_the_last) is False
+    assert renewed._database.read(scope, spaces.vector_model, space_id) == OLD.model
+    assert len(vectors_of(renewed, space_id, OLD.model)) == ATOMS
+    assert renewed.reindex() == 1
+    assert_all_new(renewed, space_id, range(ATOMS))
+
+
+def test_two_who_make_the_same_vectors_at_once_leave_no_place_twice(
+    database_url: str, renewed: recollect.Recollect, space_id: str
+) -> None:
+    made: list[int] = []
+
+    def overtake(batch: int) -> None:
+        if not made:
+            made.append(renewed.reindex())
+
+    with recollect.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, overtake)) as engine:
+        assert engine.reindex() == 0
+    assert made == [ATOMS]
+    scope = renewed.context(tenant_id="acme", app_id="support", user_id="ada").scope
+    spans = renewed._database.read(scope, lambda run: run.all("vector_spans", space_id=space_id, model=NEW.model))
+    assert [first for first, _, _ in spans] == [0, 256, 512]
+    assert sum(atoms for _, atoms, _ in spans) == ATOMS
+
+
+def test_recall_does_not_fail_where_the_wish_cannot_be_written_down(sqlite_url: str) -> None:
+    with recollect.open(sqlite_url, embedder=OLD) as old:
+        space_id = memory_of(old).create_memory_space().id
+        memory_of(old).add_atom(space_id, fact("tea"))
+    with recollect.open(sqlite_url, embedder=NEW, busy_timeout_seconds=0.1) as engine:
+        other = apsw.Connection(sqlite_url.removeprefix("sqlite:///"))
+        other.execute("BEGIN IMMEDIATE")
+        assert texts_of(memory_of(engine).recall_by_topic(space_id, "tea")) == ["tea"]
+        other.execute("ROLLBACK")
+        other.close()
+        assert engine.work().succeeded == 0
+        assert texts_of(memory_of(engine).recall_by_topic(space_id, "tea")) == ["tea"]
+        assert engine.work().succeeded == 1
 
 
 def test_all_users_spaces_are_changed_and_deleted_ones_are_left(database_url: str, space_id: str) -> None:

@@ -96,7 +96,8 @@ class World:
         assert_same(found, expected, len(expected), limit)
         for hit, after in zip(found.hits, found.hits[1:], strict=False):
             if hit.score == after.score:
-                assert self._tie_key(hit.atom) > self._tie_key(after.atom)
+                assert hit.atom.valid_from >= after.atom.valid_from
+                assert hit.atom.valid_from > after.atom.valid_from or hit.atom.id < after.atom.id
 
     def check_entity(self, memory: Memory, id_or_name: str, asked: Asked, limit: int) -> None:
         given = _as_given(Asked(asked.category_names, valid_at=asked.valid_at, known_at=asked.known_at))
@@ -140,9 +141,6 @@ class World:
         assert found.total_candidates == total
         scores = sorted(hit.score for hit in found.hits)
         assert_close(scores, sorted(one.score for one in expected))
-
-    def _tie_key(self, atom: Atom) -> tuple[str, int]:
-        return atom.valid_from, self._position(atom)
 
     def _position(self, atom: Atom) -> int:
         return next(known.position for known in self.atoms if known.id == atom.id)

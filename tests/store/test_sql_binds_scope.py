@@ -35,7 +35,7 @@ SYSTEM_STATEMENTS = {
     "last_position",
     "owners_of_open_conversations",
     "ledger_writers",
-    "spaces_of_other_models",
+    "spaces_lacking_vectors",
 }
 
 PACKAGE = Path(recollect.__file__).parent

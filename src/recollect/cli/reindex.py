@@ -16,7 +16,7 @@ def reindex(
     embedder: Annotated[str, typer.Option(help="Whose vectors: vendor:model, or auto.")] = AUTO,
     as_json: AsJson = False,
 ) -> None:
-    """Make the vectors of all spaces that another embedder made, or none, anew. Recall goes on meanwhile."""
+    """Make the vectors of all memory that was written with another embedder, or with none. Recall goes on meanwhile."""
     with open(url, embedder=embedder) as engine, problems.status("making vectors"):
         made = engine.reindex()
     if as_json:

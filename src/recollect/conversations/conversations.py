@@ -20,7 +20,7 @@ from recollect.models.checks import READ_LIMIT, checked_count, checked_id, check
 from recollect.models.content import Content, encode_content, encode_tool_result
 from recollect.models.conversation import Conversation, ConversationStatus
 from recollect.models.message import AssistantTurn, Message, Turn, Usage, Visibility
-from recollect.models.text import check_text
+from recollect.models.text import check_text, shown
 from recollect.models.value import Page
 from recollect.scope import IDENTITY_LIMIT, Scope, check_identity
 from recollect.store import conversations as store
@@ -307,6 +307,6 @@ def _read_cursor(cursor: object) -> tuple[int, str]:
 def _microseconds(idle: object) -> int:
     seconds = idle.total_seconds() if isinstance(idle, timedelta) else idle
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
-        raise InvalidInput(f"idle is {idle!r}.", hint="Give a timedelta or a number of seconds, zero or more.")
+        raise InvalidInput(f"idle is {shown(idle)}.", hint="Give a timedelta or a number of seconds, zero or more.")
     # As good as for ever, and still a number that a database can compare.
     return int(min(seconds, 1e12) * 1_000_000)

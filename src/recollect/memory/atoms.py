@@ -49,7 +49,10 @@ class Atoms(Bound):
         return self._database.read(self._scope, store.get, checked_id("atom_id", atom_id))
 
     def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
-        """Replace a fact that has changed: the old version ends where the new one begins, and both are kept."""
+        """Replace a fact that has changed: the old version ends where the new one begins, and both are kept.
+
+        A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version.
+        """
         now = self._clock()
         checked = checked_atom(atom, now)
         indexed = self._recaller.index([checked])

@@ -11,7 +11,7 @@ from recollect.errors import InvalidInput, LimitExceeded
 from recollect.models.atom import AtomInput, AtomKind, NewAtom, Trust
 from recollect.models.checks import checked_label
 from recollect.models.entity import EntityType
-from recollect.models.text import check_text
+from recollect.models.text import check_text, shown
 from recollect.store.atoms import CheckedAtom
 
 TEXT_LIMIT = 1024 * 1024
@@ -42,7 +42,7 @@ def _checked(new: NewAtom, now: Micros, where: str) -> CheckedAtom:
     if valid_to is not None and valid_to <= valid_from:
         raise InvalidInput(f"{where}.valid_to is not after valid_from.")
     if not 1 <= new.importance <= 5:
-        raise InvalidInput(f"{where}.importance is {new.importance}.", hint="It is a whole number from 1 to 5.")
+        raise InvalidInput(f"{where}.importance is {shown(new.importance)}.", hint="It is a whole number from 1 to 5.")
     if not 0.0 <= new.confidence <= 1.0:
         raise InvalidInput(f"{where}.confidence is {new.confidence}.", hint="It is a number from 0 to 1.")
     return CheckedAtom(
@@ -69,10 +69,11 @@ _SPEAKERS = {"user": "user", "assistant": "assistant"}
 
 
 def _checked_context(where: str, context: str | list[str]) -> tuple[str, ...]:
-    texts = [context] if isinstance(context, str) else context
+    texts = ([context] if context else []) if isinstance(context, str) else context
     if len(texts) > LIST_LIMIT:
         raise LimitExceeded(where, limit=LIST_LIMIT, given=len(texts), unit="texts")
-    return tuple(check_text(f"{where}[{place}]", text, limit=TEXT_LIMIT) for place, text in enumerate(texts) if text)
+    # An empty text stays: how far away the others are is told by their places.
+    return tuple(check_text(f"{where}[{place}]", text, limit=TEXT_LIMIT) for place, text in enumerate(texts))
 
 
 def checked_name(where: str, name: object) -> str:

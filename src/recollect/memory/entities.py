@@ -28,7 +28,10 @@ class Entities(Bound):
         attributes: dict[str, Any] | None = None,
         aliases: Sequence[str] = (),
     ) -> Entity:
-        """Make an entity. If the space knows one of that type by that name, that one is given back as it is."""
+        """Make an entity. If the space knows one of that type by that name, that one is given back as it is.
+
+        A name belongs to one entity of a type: an alias that is another one's is a conflict that names the owner.
+        """
         return self._database.write(
             self._scope,
             store.create,

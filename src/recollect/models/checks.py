@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.errors import InvalidInput, LimitExceeded
-from recollect.models.text import check_text, encode_json
+from recollect.models.text import check_text, encode_json, shown
 from recollect.scope import IDENTITY_LIMIT
 
 METADATA_LIMIT = 64 * 1024
@@ -25,8 +25,8 @@ def checked_id(name: str, value: object) -> str:
 def checked_count(name: str, value: object, *, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInput(f"{name} must be a whole number, not {value!r}.")
-    if value < 1:
-        raise InvalidInput(f"{name} is {value}.", hint=f"It is at least 1 and at most {most:,}.")
+    if not 1 <= value < 2**63:
+        raise InvalidInput(f"{name} is {shown(value)}.", hint=f"It is at least 1 and at most {most:,}.")
     if value > most:
         raise LimitExceeded(name, limit=most, given=value, unit="at a time")
     return value

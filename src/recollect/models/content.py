@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, TypeAdapter, ValidationError
-from pydantic_core import from_json
 
 from recollect.errors import InvalidInput
-from recollect.models.text import check_size, check_text, encode_json
+from recollect.models.text import check_size, check_text, damaged, decode_json, encode_json
 from recollect.models.value import Value
 
 MESSAGE_LIMIT = 1024 * 1024
@@ -45,6 +44,7 @@ class ToolResultBlock(Value):
 Block = Annotated[TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock, Field(discriminator="type")]
 Content = str | Sequence[Block | dict[str, Any]]
 
+_TEXT_FIELDS = {"type", "text"}
 _BLOCKS: TypeAdapter[list[Block]] = TypeAdapter(list[Block])
 
 
@@ -73,11 +73,14 @@ def encode_tool_result(tool_use_id: str, content: object, is_error: bool) -> str
 
 
 def decode_content(stored: str) -> list[Block]:
-    blocks = from_json(stored)
-    if len(blocks) == 1 and blocks[0]["type"] == "text":
+    blocks = decode_json(stored, list)
+    if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == _TEXT_FIELDS:
         # Nearly every message, and many are read at a time.
         return [TextBlock.trusted(blocks[0])]
-    return _BLOCKS.validate_python(blocks)
+    try:
+        return _BLOCKS.validate_python(blocks)
+    except ValidationError as error:
+        raise damaged() from error
 
 
 def text_of(content: list[Block]) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from recollect.models.content import Block, text_of
+from recollect.models.text import damaged
 from recollect.models.value import Value
 
 Role = Literal["user", "assistant", "tool", "system"]
@@ -19,6 +20,13 @@ class Usage(Value):
     input_tokens: int | None = Field(default=None, ge=0)
     output_tokens: int | None = Field(default=None, ge=0)
     latency_ms: int | float | None = Field(default=None, ge=0)
+
+
+def decode_usage(stored: str) -> Usage:
+    try:
+        return Usage.model_validate_json(stored)
+    except ValidationError as error:
+        raise damaged() from error
 
 
 class AssistantTurn(Value):

@@ -6,11 +6,14 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
-from recollect.errors import InvalidInput, LimitExceeded
+from pydantic_core import from_json
+
+from recollect.errors import InvalidInput, LimitExceeded, StoreError
 
 Json = Any
+K = TypeVar("K")
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _DEEPEST = 100
@@ -62,6 +65,31 @@ def encode_json(where: str, value: Json, *, limit: int | None = None) -> str:
     if limit is not None:
         check_size(where, encoded, limit)
     return encoded
+
+
+def decode_json(stored: str | bytes, kind: type[K]) -> K:
+    """Read JSON of a known kind that was stored. It was checked before, so what cannot be read was damaged since."""
+    try:
+        value = from_json(stored)
+    except ValueError as error:
+        raise damaged() from error
+    if not isinstance(value, kind):
+        raise damaged()
+    return value
+
+
+def damaged() -> StoreError:
+    return StoreError(
+        "A row of the database holds JSON that cannot be read.",
+        hint="Something else than Recollect has changed it, or the disk fails: restore the database from a backup.",
+    )
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it. Python refuses to write an integer of thousands of digits."""
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return f"an integer of {value.bit_length():,} bits"
+    return repr(value)
 
 
 def check_size(where: str, encoded: str, limit: int) -> None:

@@ -50,8 +50,11 @@ def checked_vectors(vectors: Any, count: int, embedder: Embedder) -> Vectors:
         raise EmbedderFailed(f"The embedder {embedder.model!r} gave vectors of the shape {array.shape}, not {wanted}.")
     if not np.isfinite(array).all():
         raise EmbedderFailed(f"The embedder {embedder.model!r} gave a vector with NaN or infinity in it.")
-    lengths = np.linalg.norm(array, axis=1, keepdims=True)
-    return (array / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+    # First to numbers of at most 1: the squares of very large or very small ones are none that 32 bits can hold.
+    largest = np.abs(array).max(axis=1, keepdims=True, initial=0)
+    scaled = array / np.where(largest == 0, 1, largest)
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return (scaled / np.where(lengths == 0, 1, lengths)).astype(np.float32)
 
 
 def _checked_vector(vector: Any, embedder: Embedder) -> Vectors:

@@ -34,6 +34,8 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     if names_revision != index.names_revision:
         index.know_names(entities.names_in(run, space_id))
         index.names_revision = names_revision
+    # Of atoms that were added meanwhile the facts may be here before the vectors: they do not count yet.
+    index.lacks_vectors = model is not None and index.lacks_vectors_in(0, atoms)
     index.revision = revision
     return True
 
@@ -49,3 +51,14 @@ def _load_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex
     for first, _, body in rows:
         segment = VectorsSegment.decode(body)
         index.add_vectors(max(first, index.vectors_until), segment.after(index.vectors_until - first))
+    if index.lacks_vectors:
+        _load_late_vectors(run, space_id, model, index)
+
+
+def _load_late_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex) -> None:
+    """Fetch the vectors of atoms that had none when they were loaded, and were given theirs since."""
+    for first, atoms, _ in run.all("vector_spans", space_id=space_id, model=model):
+        if index.lacks_vectors_in(first, first + atoms):
+            for whose, at, body in run.all("vector_segments_of", space_id=space_id, position=first):
+                if whose == model:
+                    index.add_vectors(at, VectorsSegment.decode(body))

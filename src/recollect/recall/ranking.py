@@ -136,10 +136,10 @@ def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, n
 
 
 def best(index: SpaceIndex, query: Query, evidence: Evidence, matching: Mask, limit: int, now: int) -> Scores:
-    """The highest scores, best first; of equals the one that is valid from later on, then the one added later."""
+    """The highest scores, best first; of equals the one that is valid from later on, then the one of the lower id."""
     scores = score(index, query, evidence, _hopeful(query, evidence, matching, limit), now)
     places = scores.places
-    order = np.lexsort((-places, -index.valid_from.values[places], -scores.final))
+    order = np.lexsort((index.ids.values[places], -index.valid_from.values[places], -scores.final))
     return scores.taken(order[:limit])
 
 

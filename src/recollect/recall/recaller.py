@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import StoreError
 from recollect.models.recall import Explanation, Hit, Recall, RecallMode, WhyNot
 from recollect.providers.embedder import Embedding
 from recollect.providers.reranker import Reranking
@@ -52,6 +53,7 @@ class Recaller:
         self._overlap_only = overlap_only
         self._reranking = reranking
         self._wished: set[tuple[str, str]] = set()
+        self._wished_in = 0
         self._cache = SpaceCache(database, cache_megabytes)
 
     def index(self, checked: Sequence[CheckedAtom]) -> Indexed:
@@ -137,23 +139,25 @@ class Recaller:
     def _ask(self, scope: Scope, space_id: str, query: str, filters: Filters) -> Query:
         with self._cache.current(scope, space_id) as index:
             speakers = index.speakers()
-            model, filled = index.model, index.atoms > 0
+            model, filled, lacking = index.model, index.atoms > 0, index.lacks_vectors
             named = index.entities_in(query)
         at = filters.valid_at or filters.known_at or filters.now
         question = understand(query, speakers, at)
         vector = None
         if self._embedding is not None and filled:
-            if model != self._embedding.model:
+            if model != self._embedding.model or lacking:
                 self._have_reindexed(scope, space_id, self._embedding.model, filters.now)
-            elif query.strip():
+            if model == self._embedding.model and query.strip():
                 vector = self._embedding.query(question.to_embed)
         mentioned = self._database.read(scope, entities.positions_of_each, space_id, named) if named else {}
         usual = self._embedding.usual if self._embedding is not None else None
         return Query(question, vector, model, usual, self._overlap_only, mentioned)
 
     def _have_reindexed(self, scope: Scope, space_id: str, model: str, now: int) -> None:
-        """Queue the making of vectors for a space that has another embedder's; once an hour at the most."""
-        wish = (space_id, model)
+        """Queue the making of vectors for a space that has another embedder's, or not all; once an hour at the most."""
+        wish, hour = (space_id, model), now // _HOUR
+        if hour != self._wished_in:
+            self._wished, self._wished_in = set(), hour
         if wish in self._wished:
             return
         self._wished.add(wish)
@@ -162,9 +166,13 @@ class Recaller:
             payload=json.dumps({"spaceId": space_id}),
             due_at=now,
             max_attempts=_REINDEX_ATTEMPTS,
-            unique_key=f"{space_id}:{model}:{now // _HOUR}",
+            unique_key=f"{space_id}:{model}:{hour}",
         )
-        self._database.write(scope, jobs.enqueue, scope, job, now)
+        try:
+            self._database.write(scope, jobs.enqueue, scope, job, now)
+        except StoreError:
+            # Recall goes on without it, and the next one tries again.
+            self._wished.discard(wish)
 
     def _answer(
         self,

@@ -28,12 +28,17 @@ def fill_vectors(database: Database, scope: Scope, space_id: str, embedding: Emb
 
     made = 0
     try:
-        while batch := database.read(scope, _without_vector, space_id, embedding.model):
-            vectors = VectorsSegment.of(embedding.texts([text for _, text in batch]))
-            positions = [position for position, _ in batch]
-            database.write(scope, _put, space_id, embedding.model, positions, vectors, now)
-            made += len(batch)
-        database.write(scope, _adopt, space_id, embedding.model, now)
+        while True:
+            batch = database.read(scope, _without_vector, space_id, embedding.model)
+            if batch:
+                vectors = VectorsSegment.of(embedding.texts([text for _, text in batch]))
+                positions = [position for position, _ in batch]
+                made += database.write(scope, _put, space_id, embedding.model, positions, vectors, now)
+            elif not made and database.read(scope, spaces.vector_model, space_id) == embedding.model:
+                # It was whole before, and is not changed.
+                break
+            elif database.write(scope, _adopt, space_id, embedding.model, now):
+                break
     except NotFound:
         # The space was deleted meanwhile, and needs no vectors any more.
         pass
@@ -62,11 +67,16 @@ def _put(
     positions: list[int],
     vectors: VectorsSegment,
     now: Micros,
-) -> None:
+) -> int:
+    """Keep the vectors of a batch; gives how many, which is none when another has put vectors there meanwhile."""
     spaces.begin_change(run, space_id, now)
-    first = positions[0]
+    first, until = positions[0], positions[-1] + 1
+    spans = run.all("vector_spans", space_id=space_id, model=model)
+    if any(begin < until and first < begin + atoms for begin, atoms, _ in spans):
+        # Segments that overlap could not be joined: what is still missing is looked for once more.
+        return 0
     segment = vectors.spread([position - first for position in positions])
-    kept = {row[0] for row in run.all("atom_texts", space_id=space_id, first=first, until=None, limit=len(positions))}
+    kept = {row[0] for row in run.all("atom_texts", space_id=space_id, first=first, until=until, limit=len(positions))}
     for position in positions:
         if position not in kept:
             # Deleted while its vector was being made.
@@ -74,9 +84,15 @@ def _put(
     run.send(
         "put_vector_segment", space_id=space_id, model=model, first=first, atoms=segment.atoms, body=segment.encode()
     )
+    return len(positions)
 
 
-def _adopt(run: Transaction, space_id: str, model: str, now: Micros) -> None:
+def _adopt(run: Transaction, space_id: str, model: str, now: Micros) -> bool:
+    """Let recall ask the vectors of this model; False when an atom has come meanwhile that has none."""
+    # The space is held from here on, so that nothing can come between the look and the change.
     spaces.begin_change(run, space_id, now)
+    if _without_vector(run, space_id, model):
+        return False
     run.send("adopt_vector_model", space_id=space_id, model=model)
     run.send("drop_other_vectors", space_id=space_id, model=model)
+    return True

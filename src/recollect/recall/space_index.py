@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic_core import from_json
 
 from recollect.models.atom import AtomKind, Trust
 from recollect.models.entity import folded_name
+from recollect.models.text import decode_json
 from recollect.recall.columns import Column
 from recollect.recall.kernel import dots
 from recollect.recall.postings import Piece, Postings
@@ -49,9 +49,14 @@ class SpaceIndex:
         self._postings = Postings()
         self._vectors: Column | None = None
         self._scales = Column(np.float32)
+        self._embedded = Column(np.bool_, False)
+        self.lacks_vectors = False
+        """Whether an atom has come without a vector of the space's model, from an engine with another embedder."""
         self.statements = Column(np.uint8)
         self._own_terms = Column(np.float32)
         self.present = Column(np.bool_, False)
+        self.ids = Column("S37", b"")
+        """What equals are ordered by. Positions do not tell: the ids of a bulk, or of what is older, are any."""
         self.kind = Column(np.uint8)
         self.trust = Column(np.uint8)
         self.importance = Column(np.uint8)
@@ -88,11 +93,12 @@ class SpaceIndex:
             return
         (
             positions, kinds, trusts, importances, valid_from, valid_to, open_until, created_at, superseded_at,
-            archived_at, confirmed_at, categories, tags, speakers,
+            archived_at, confirmed_at, categories, tags, speakers, ids,
         ) = zip(*rows, strict=True)  # fmt: skip
         at = np.array(positions, np.intp)
         self.grow(int(at.max()) + 1)
         self.present.values[at] = True
+        self.ids.values[at] = ids
         self.kind.values[at] = [_KIND_CODES[kind] for kind in kinds]
         self.trust.values[at] = [_TRUST_CODES[trust] for trust in trusts]
         self.importance.values[at] = importances
@@ -109,7 +115,7 @@ class SpaceIndex:
         self.speaker.values[at] = [-1 if who is None else voices.setdefault(who, len(voices)) for who in speakers]
         for position, written in zip(positions, tags, strict=True):
             if written != "[]":
-                for tag in from_json(written):
+                for tag in decode_json(written, list):
                     self._tagged.setdefault(tag, {})[position] = None
 
     def know_names(self, names: Iterable[tuple[str, str]]) -> None:
@@ -173,10 +179,17 @@ class SpaceIndex:
         self.grow(until)
         self._vectors.values[first:until] = segment.rows
         self._scales.values[first:until] = segment.scales
-        self.vectors_until = until
+        self._embedded.values[first:until] = True
+        self.vectors_until = max(self.vectors_until, until)
+
+    def lacks_vectors_in(self, first: int, until: int) -> bool:
+        lacking = self.present.values[first:until] & ~self._embedded.values[first:until]
+        return bool(lacking.any())
 
     def drop_vectors(self) -> None:
         self._vectors = None
+        self._embedded = Column(np.bool_, False)
+        self._embedded.grow(self.atoms)
         self._scales = Column(np.float32)
         self._scales.grow(self.atoms)
         self.vectors_until = 0

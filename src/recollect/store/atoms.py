@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from pydantic_core import from_json
-
-from recollect.clock import Micros, to_iso
+from recollect.clock import Micros, to_iso, to_micros
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.ids import new_id
 from recollect.models.atom import BEHAVIORAL_KINDS, Atom, AtomKind, Category
+from recollect.models.text import decode_json
 from recollect.scope import Scope
 from recollect.store import spaces
 from recollect.store.database import Row, Transaction
@@ -123,12 +122,7 @@ def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now
         now=now,
     )
     if closed is None:
-        head = _head(run, old_id)
-        newest = f"Its newest version is {head!r}: supersede that one."
-        raise Conflict(
-            f"Atom {old_id!r} was superseded already.",
-            hint=newest if head != old_id else "Its newer version was deleted: add what is true now as a new atom.",
-        )
+        raise _closed_already(run, old_id)
     record_change(run, scope, "atom.superseded", now, space_id=space_id, atom_id=old_id, superseded_by=atom.id)
     return atom, change
 
@@ -160,6 +154,8 @@ def delete(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> tuple[s
     before, after = versions
     if before is not None and after is not None:
         run.send("join_versions", before=before, after=after, revision=revision, now=now)
+    for entity_id in atom.entity_ids:
+        run.send("narrow_entity", id=entity_id, valid_from=to_micros(atom.valid_from), now=now)
     run.send("insert_removal", space_id=space_id, atom_id=atom_id, position=position, revision=revision)
     record_change(run, scope, "atom.deleted", now, space_id=space_id, atom_id=atom_id)
     return space_id, position
@@ -173,6 +169,21 @@ def relink(run: Transaction, atom_id: str, old_entity: str, new_entity: str, rev
     ids = list(dict.fromkeys(new_entity if each == old_entity else each for each in atom.entity_ids))
     run.send("relink_atom", id=atom_id, entity_ids=_json(ids), revision=revision, now=now)
     run.send("link_atom", entity_id=new_entity, atom_id=atom_id)
+
+
+def _closed_already(run: Transaction, atom_id: str) -> Conflict:
+    atom = get(run, atom_id)
+    if atom is not None and atom.superseded_by is None:
+        return Conflict(
+            f"Atom {atom_id!r} has ended already, at {atom.valid_to}.",
+            hint=f"{atom_id!r} is the newest version of that fact: add what is true now as a new atom.",
+        )
+    head = _head(run, atom_id)
+    newest = f"Its newest version is {head!r}: supersede that one."
+    return Conflict(
+        f"Atom {atom_id!r} was superseded already.",
+        hint=newest if head != atom_id else "Its newer version was deleted: add what is true now as a new atom.",
+    )
 
 
 def _head(run: Transaction, atom_id: str) -> str:
@@ -325,7 +336,7 @@ def _atom(row: Row) -> tuple[int, Atom]:
 
 
 def _list(written: str) -> list[str]:
-    return from_json(written) if written != "[]" else []
+    return decode_json(written, list) if written != "[]" else []
 
 
 # A space has few categories and many atoms, and a category is never changed.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +10,8 @@ from recollect.errors import ConversationClosed, IdempotencyMismatch, NotFound
 from recollect.ids import new_id
 from recollect.models.content import decode_content
 from recollect.models.conversation import Conversation
-from recollect.models.message import Message, Role, Turn, Usage, Visibility
+from recollect.models.message import Message, Role, Turn, Visibility, decode_usage
+from recollect.models.text import decode_json
 from recollect.scope import Scope, timeline_id
 from recollect.store.database import BEYOND_ALL_IDS, Row, Transaction
 from recollect.store.ledger import CHAT, record, record_change
@@ -83,7 +83,7 @@ def create(run: Transaction, scope: Scope, new: NewConversation, now: Micros) ->
         title=new.title,
         session_id=new.session_id,
         status="open",
-        metadata=json.loads(new.metadata),
+        metadata=decode_json(new.metadata, dict),
         message_count=0,
         rolling_summary=None,
         rolling_summary_until_seq=0,
@@ -310,7 +310,7 @@ def _conversation(row: Row) -> Conversation:
         title=title,
         session_id=session_id,
         status=status,
-        metadata=json.loads(metadata),
+        metadata=decode_json(metadata, dict),
         message_count=next_sequence - 1,
         rolling_summary=rolling_summary,
         rolling_summary_until_seq=rolling_summary_until_seq,
@@ -337,7 +337,7 @@ def _message(row: Row, *, replayed: bool = False) -> Message:
             "stop_reason": stop_reason,
             "model": model,
             "provider": provider,
-            "usage": Usage.model_validate_json(usage) if usage else None,
+            "usage": decode_usage(usage) if usage else None,
             "tool_use_id": tool_use_id,
             "tool_name": tool_name,
             "is_error": None if is_error is None else bool(is_error),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from recollect.clock import Micros, to_iso, to_micros
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.ids import new_id
 from recollect.models.entity import Entity, EntityType, folded_name
+from recollect.models.text import decode_json
 from recollect.scope import Scope
 from recollect.store import atoms, spaces
 from recollect.store.database import Row, Transaction
@@ -27,10 +27,21 @@ def create(
     now: Micros,
 ) -> Entity:
     """Make an entity, or find the one that is known by this name already."""
-    change = spaces.begin_change(run, space_id, now)
     known = find(run, space_id, type, canonical_name)
     if known is not None:
         return known
+    change = spaces.begin_change(run, space_id, now)
+    # Now that the space is held nobody can be first any more, but somebody may have been.
+    known = find(run, space_id, type, canonical_name)
+    if known is not None:
+        return known
+    for alias in aliases:
+        owner = find(run, space_id, type, alias)
+        if owner is not None:
+            raise Conflict(
+                f"The alias {alias!r} is a name of the entity {owner.id!r} ({owner.canonical_name}).",
+                hint="If they are one, create this one without the alias and call merge_entities; else leave it out.",
+            )
     entity_id = new_id("ent", now)
     run.send(
         "insert_entity",
@@ -170,7 +181,7 @@ def _entity(run: Transaction, row: Row) -> Entity:
         type=type,
         canonical_name=canonical_name,
         description=description,
-        attributes=json.loads(attributes),
+        attributes=decode_json(attributes, dict),
         aliases=[name for folded, name in sorted(names.items()) if folded != canonical],
         status="ACTIVE" if merged_into is None else "MERGED",
         merged_into=merged_into,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ from recollect.clock import Micros, to_iso
 from recollect.errors import Conflict, LeaseLost, NotFound
 from recollect.ids import new_id
 from recollect.models.job import Job
+from recollect.models.text import decode_json
 from recollect.scope import Scope
 from recollect.store.database import BEYOND_ALL_IDS, Row, Transaction
 
@@ -130,8 +130,8 @@ def _job(row: Row) -> Job:
         id=id,
         kind=kind,
         status=status,
-        payload=json.loads(payload),
-        result=None if result is None else json.loads(result),
+        payload=decode_json(payload, dict),
+        result=None if result is None else decode_json(result, object),
         error=error,
         attempts=attempts,
         max_attempts=max_attempts,

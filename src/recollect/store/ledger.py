@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 from recollect.clock import Micros, to_iso
 from recollect.ids import new_id
 from recollect.models.change import Change
+from recollect.models.text import decode_json
 from recollect.scope import Scope
 from recollect.store.database import Row, Transaction
 
@@ -91,7 +92,7 @@ def _change(row: Mapping[str, Any]) -> Change:
         }
     else:
         kind = row["kind"]
-        data = json.loads(row["data"] or "{}")
+        data = decode_json(row["data"] or "{}", dict)
     return Change(
         cursor=row["position"],
         kind=kind,

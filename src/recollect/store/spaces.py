@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from recollect.clock import Micros, to_iso
 from recollect.errors import NotFound
 from recollect.ids import new_id
 from recollect.models.space import MemorySpace, SpaceKind
+from recollect.models.text import decode_json
 from recollect.scope import Scope
 from recollect.store.database import Row, Transaction
 from recollect.store.ledger import record_change
@@ -84,13 +84,22 @@ def _space(run: Transaction, row: Row) -> MemorySpace:
         user_id=user_id,
         name=name,
         kind=kind,
-        metadata=json.loads(metadata),
+        metadata=decode_json(metadata, dict),
         atom_count=counted[0] if counted else 0,
         created_at=to_iso(created_at),
         updated_at=to_iso(updated_at),
     )
 
 
-def of_other_models(run: Transaction, model: str) -> list[tuple[Scope, str]]:
-    """The spaces of all users whose vectors are not of this model."""
-    return [(Scope(*owner), space_id) for *owner, space_id in run.all("spaces_of_other_models", model=model)]
+def vector_model(run: Transaction, space_id: str) -> str | None:
+    """The embedder whose vectors recall asks, if any."""
+    state = run.one("space_state", space_id=space_id)
+    if state is None:
+        raise NotFound("memory space", space_id)
+    model: str | None = state[2]
+    return model
+
+
+def lacking_vectors(run: Transaction, model: str) -> list[tuple[Scope, str]]:
+    """The spaces of all users that have not the vectors of this model, or not all of them."""
+    return [(Scope(*owner), space_id) for *owner, space_id in run.all("spaces_lacking_vectors", model=model)]

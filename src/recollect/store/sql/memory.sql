@@ -80,13 +80,14 @@ WHERE scope_id = :scope_id AND space_id = :space_id
 ORDER BY position DESC
 LIMIT :limit;
 
--- Ends the old version of a fact where the new one begins; one that had ended before stays as long as it was.
+-- Ends the old version of a fact where the new one begins, but not later than it was to end. One that has ended already
+-- is closed, and is not superseded.
 -- name: supersede_atom
 UPDATE atoms
 SET valid_to = CASE
         WHEN valid_from > :valid_from THEN valid_from WHEN valid_to < :valid_from THEN valid_to ELSE :valid_from END,
     superseded_by = :superseded_by, superseded_at = :now, updated_at = :now, revision = :revision
-WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL
+WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL AND (valid_to IS NULL OR valid_to > :now)
 RETURNING id;
 
 -- name: archive_atom
@@ -169,6 +170,26 @@ SET first_seen_at = CASE WHEN :first_seen_at < first_seen_at THEN :first_seen_at
     updated_at = :now
 WHERE scope_id = :scope_id AND id = :id;
 
+-- What was seen of an entity after an atom was deleted that was its first or its last: its own creation, that of the
+-- entities it has taken over, and the atoms that are left.
+-- name: narrow_entity
+WITH RECURSIVE folded (id, created_at) AS (
+    SELECT id, created_at FROM entities WHERE scope_id = :scope_id AND id = :id
+    UNION
+    SELECT entities.id, entities.created_at FROM entities JOIN folded ON entities.merged_into = folded.id
+    WHERE entities.scope_id = :scope_id
+),
+seen (at) AS (
+    SELECT created_at FROM folded
+    UNION ALL
+    SELECT atoms.valid_from FROM atom_entities
+    JOIN atoms ON atoms.scope_id = :scope_id AND atoms.id = atom_entities.atom_id
+    WHERE atom_entities.scope_id = :scope_id AND atom_entities.entity_id = :id
+)
+UPDATE entities
+SET first_seen_at = (SELECT MIN(at) FROM seen), last_seen_at = (SELECT MAX(at) FROM seen), updated_at = :now
+WHERE scope_id = :scope_id AND id = :id AND (first_seen_at >= :valid_from OR last_seen_at <= :valid_from);
+
 -- name: link_atom
 INSERT INTO atom_entities (scope_id, entity_id, atom_id) VALUES (:scope_id, :entity_id, :atom_id)
 ON CONFLICT (scope_id, entity_id, atom_id) DO NOTHING;
@@ -185,7 +206,7 @@ DELETE FROM atom_entities WHERE scope_id = :scope_id AND entity_id = :entity_id;
 -- What recall filters and weighs by, of the atoms that have changed since a revision.
 -- name: atom_facts_since
 SELECT position, kind, trust, importance, valid_from, valid_to, open_until, created_at, superseded_at, archived_at,
-    last_confirmed_at, category_name, tags, speaker
+    last_confirmed_at, category_name, tags, speaker, id
 FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND revision > :revision
 ORDER BY position;
@@ -255,8 +276,16 @@ LIMIT :limit;
 -- name: drop_other_vectors
 DELETE FROM vector_segments WHERE scope_id = :scope_id AND space_id = :space_id AND model <> :model;
 
+-- Segments never overlap, so fewer atoms in them than places in the space are places without a vector. Some of those
+-- may be of deleted atoms: whoever fills them sees that there is nothing to do.
 -- system: a change of embedder goes from space to space, of all users
--- name: spaces_of_other_models
+-- name: spaces_lacking_vectors
 SELECT tenant_id, app_id, user_id, id FROM spaces
-WHERE deleted_at IS NULL AND next_position > 0 AND (vector_model IS NULL OR vector_model <> :model)
+WHERE deleted_at IS NULL AND next_position > 0
+  AND (
+    vector_model IS NULL OR vector_model <> :model OR next_position > (
+        SELECT COALESCE(SUM(atoms), 0) FROM vector_segments
+        WHERE vector_segments.scope_id = spaces.scope_id AND space_id = spaces.id AND model = :model
+    )
+  )
 ORDER BY scope_id, id;
