@@ -16,6 +16,7 @@ import pytest
 
 from benchmarks.conversations import read_arguments
 from benchmarks.measure import interleave, percentile, table, write_json
+from benchmarks.start import PROGRAMS
 
 ROOT = Path(__file__).parent.parent
 
@@ -95,6 +96,29 @@ def test_only_a_run_of_the_defaults_overwrites_the_committed_results() -> None:
 def test_sizes_that_cannot_show_growth_are_refused(sizes: str) -> None:
     with pytest.raises(SystemExit):
         read_arguments(["--sizes", sizes])
+
+
+def test_start_benchmark_times_every_program_and_its_goals(tmp_path: Path) -> None:
+    output = tmp_path / "start.json"
+    run = subprocess.run(
+        [sys.executable, "-m", "benchmarks.start", "--runs", "1", "--output", str(output)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    results = json.loads(output.read_text("utf-8"))
+    assert list(results["starts"]) == list(PROGRAMS)
+    for name, start in results["starts"].items():
+        assert start["runs"] == 1
+        assert 0 < start["least"] == start["median"]
+        assert name in run.stdout
+    for goal in results["goals"]:
+        assert goal["goal"] in run.stdout
+    for secret in (socket.gethostname(), str(ROOT), str(tmp_path)):
+        assert secret not in json.dumps(results)
 
 
 def test_percentiles_are_values_that_occurred() -> None:

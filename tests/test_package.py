@@ -86,8 +86,8 @@ def test_the_public_names_are_these() -> None:
 
 
 def test_every_public_name_is_there_and_no_other_looks_public() -> None:
-    there = {name for name, value in vars(recollect).items() if not (name.startswith("_") or inspect.ismodule(value))}
-    assert there == set(recollect.__all__)
+    there = {name: getattr(recollect, name) for name in dir(recollect) if not name.startswith("_")}
+    assert {name for name, value in there.items() if not inspect.ismodule(value)} == set(recollect.__all__)
 
 
 def test_every_error_is_public() -> None:

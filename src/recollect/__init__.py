@@ -1,6 +1,8 @@
 """Recollect: persistent, per-user memory for AI agents."""
 
-from recollect.asynchronous import AsyncContext, AsyncRecollect, open_async
+import importlib
+import typing
+
 from recollect.clock import Clock
 from recollect.context import Context
 from recollect.engine import Recollect, open
@@ -42,6 +44,9 @@ from recollect.models.value import Page
 from recollect.providers.embedder import Embedder
 from recollect.scope import Scope
 from recollect.settings import Settings
+
+if typing.TYPE_CHECKING:
+    from recollect.asynchronous import AsyncContext, AsyncRecollect, open_async
 
 __version__ = "0.1.0"
 
@@ -103,3 +108,17 @@ __all__ = [
     "open",
     "open_async",
 ]
+
+# Loaded when they are first asked for: who works without an event loop need not wait for asyncio.
+_ASYNCHRONOUS = ("AsyncContext", "AsyncRecollect", "open_async")
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name in _ASYNCHRONOUS:
+        value = globals()[name] = getattr(importlib.import_module("recollect.asynchronous"), name)
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

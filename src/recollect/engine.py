@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from recollect.changes import Changes, Subscriber
 from recollect.clock import Clock, system_clock
@@ -27,12 +27,14 @@ from recollect.models.checks import checked_count
 from recollect.models.job import WorkReport
 from recollect.providers.choosing import AUTO, choose_embedder
 from recollect.providers.embedder import Embedder
-from recollect.recall.recaller import REINDEX, Recaller
-from recollect.recall.reindexing import fill_vectors
+from recollect.recall.reindexing import REINDEX, fill_vectors
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings, load_settings
 from recollect.store import conversations, ledger, spaces
 from recollect.store.opening import open_database
+
+if TYPE_CHECKING:
+    from recollect.recall.recaller import Recaller
 
 
 def open(
@@ -67,12 +69,9 @@ class Recollect:
         self._closed = False
         self._embedding = choose_embedder(embedder, Path(settings.models_folder))
         self._database = open_database(settings, self._changes)
-        self._recaller = Recaller(
-            self._database,
-            self._embedding,
-            settings.cache_megabytes,
-            overlap_only=embedder is None or embedder == "none",
-        )
+        self._overlap_only = embedder is None or embedder == "none"
+        self._made_recaller: Recaller | None = None
+        self._making_recaller = threading.Lock()
         self._handlers.register(REINDEX, self._reindex_space)
         survive_forks(self)
 
@@ -81,6 +80,7 @@ class Recollect:
         self._workers = set()
         self._stop = threading.Event()
         self._bell = Bell()
+        self._making_recaller = threading.Lock()
 
     def context(
         self,
@@ -117,9 +117,25 @@ class Recollect:
         return Context(
             scope,
             conversations=Conversations(self._database, scope, self._clock),
-            memory=Memory(self._database, scope, self._clock, self._recaller),
+            memory=Memory(self._database, scope, self._clock, lambda: self._recaller),
             jobs=Jobs(self._database, scope, self._clock, self.settings, self._wake_workers),
         )
+
+    @property
+    def _recaller(self) -> Recaller:
+        """Made when memory is first used: it computes with numpy, which takes longer to load than all of the rest."""
+        if self._made_recaller is None:
+            from recollect.recall.recaller import Recaller
+
+            with self._making_recaller:
+                if self._made_recaller is None:
+                    self._made_recaller = Recaller(
+                        self._database,
+                        self._embedding,
+                        self.settings.cache_megabytes,
+                        overlap_only=self._overlap_only,
+                    )
+        return self._made_recaller
 
     def _wake_workers(self) -> None:
         # Looked up at each ring: contexts outlive a fork, and the bell does not.

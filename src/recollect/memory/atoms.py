@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from recollect.clock import Instant, Micros
 from recollect.errors import InvalidInput, LimitExceeded
@@ -12,12 +12,14 @@ from recollect.memory.checks import BULK_LIMIT, checked_atom, checked_instant, c
 from recollect.models.atom import Atom, AtomInput, AtomStatus
 from recollect.models.checks import READ_LIMIT, checked_count, checked_id
 from recollect.models.value import Page
-from recollect.recall import writing
-from recollect.recall.writing import Indexed
 from recollect.scope import Scope
 from recollect.store import atoms as store
 from recollect.store.atoms import CheckedAtom
 from recollect.store.database import Transaction
+
+if TYPE_CHECKING:
+    # The functions below load it when they run: it brings numpy, which takes longer to load than all of the rest.
+    from recollect.recall.writing import Indexed
 
 
 class Atoms(Bound):
@@ -92,18 +94,24 @@ class Atoms(Bound):
 def _add(
     run: Transaction, scope: Scope, space_id: str, atoms: Sequence[CheckedAtom], indexed: Indexed, now: Micros
 ) -> list[Atom]:
+    from recollect.recall import writing
+
     added, change = store.add(run, scope, space_id, atoms, now)
     writing.write(run, space_id, change, indexed)
     return added
 
 
 def _supersede(run: Transaction, scope: Scope, old_id: str, atom: CheckedAtom, indexed: Indexed, now: Micros) -> Atom:
+    from recollect.recall import writing
+
     added, change = store.supersede(run, scope, old_id, atom, now)
     writing.write(run, added.memory_space_id, change, indexed)
     return added
 
 
 def _delete(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> None:
+    from recollect.recall import writing
+
     space_id, position = store.delete(run, scope, atom_id, now)
     writing.scrub(run, space_id, position)
 

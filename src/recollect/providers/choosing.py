@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
+from importlib.util import find_spec
 from pathlib import Path
 
 from recollect.errors import InvalidInput
 from recollect.providers.embedder import Embedder, Embedding, parse_name
-from recollect.providers.local import LocalEmbedder
-from recollect.providers.remote import RemoteEmbedder
-from recollect.providers.weights import MODELS, is_present, known_model
 
 _log = logging.getLogger("recollect.embedder")
 
@@ -35,14 +32,23 @@ def choose_embedder(chosen: str | Embedder | None, models_folder: Path) -> Embed
     if chosen == AUTO:
         return _built_in(models_folder)
     vendor, model = parse_name(chosen)
+    # What only some embedders need is loaded for those alone.
     if vendor == "local":
+        from recollect.providers.local import LocalEmbedder
+        from recollect.providers.weights import known_model
+
         return Embedding(LocalEmbedder(known_model(model), models_folder))
+    from recollect.providers.remote import RemoteEmbedder
+
     return Embedding(RemoteEmbedder(chosen))
 
 
 def _built_in(models_folder: Path) -> Embedding | None:
+    from recollect.providers.local import LocalEmbedder
+    from recollect.providers.weights import MODELS, is_present
+
     model = MODELS[DEFAULT_MODEL]
-    installed = all(importlib.util.find_spec(name) for name in ("onnxruntime", "tokenizers"))
+    installed = all(find_spec(name) for name in ("onnxruntime", "tokenizers"))
     if installed and is_present(model, models_folder):
         return Embedding(LocalEmbedder(model, models_folder))
     _log.info("recall goes by words alone; for meaning too: pip install 'recollect[local]' and recollect models pull")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from recollect.errors import EmbedderFailed, InvalidInput, RecollectError
 
-Vectors = NDArray[np.float32]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Vectors: TypeAlias = "NDArray[np.float32]"
 
 
 class Embedder(Protocol):
@@ -32,6 +33,9 @@ class Embedder(Protocol):
 
 def checked_vectors(vectors: Any, count: int, embedder: Embedder) -> Vectors:
     """The vectors as unit vectors, or an error that says what the embedder did wrong."""
+    # Loaded only now: to choose an embedder, or none, nothing has to be computed.
+    import numpy as np
+
     try:
         with np.errstate(over="ignore"):
             # What is too large becomes infinity, and is refused below.

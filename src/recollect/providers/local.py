@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from recollect.errors import ExtensionMissing
 from recollect.forking import survive_forks
 from recollect.providers.embedder import Vectors
@@ -53,6 +51,8 @@ class LocalEmbedder:
         return self._embed([self._model.query_prefix + query])[0]  # type: ignore[no-any-return]
 
     def _embed(self, texts: list[str]) -> Vectors:
+        import numpy as np
+
         tokenizer, session = self._load()
         encoded = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
         vectors = np.empty((len(texts), self._model.dimension), np.float32)
@@ -89,6 +89,8 @@ def _open(files: dict[str, Path]) -> tuple[Any, Any]:
 
 
 def _run(session: Any, batch: list[list[int]]) -> Vectors:
+    import numpy as np
+
     longest = max(len(ids) for ids in batch)
     ids = np.zeros((len(batch), longest), np.int64)
     mask = np.zeros_like(ids)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from recollect.clock import Micros
 from recollect.errors import NotFound
 from recollect.providers.embedder import Embedding
-from recollect.recall.segments import VectorsSegment
 from recollect.scope import Scope
 from recollect.store import spaces
 from recollect.store.database import Database, Transaction
 
+if TYPE_CHECKING:
+    from recollect.recall.segments import VectorsSegment
+
+REINDEX = "memory.reindex"
+"""The kind of the job that gives a space the vectors of the engine's embedder."""
 _AT_ONCE = 256
 
 
@@ -18,6 +24,8 @@ def fill_vectors(database: Database, scope: Scope, space_id: str, embedding: Emb
 
     Until it is done recall goes on with what it has: words, and the vectors of the embedder before if that one is used.
     """
+    from recollect.recall.segments import VectorsSegment
+
     made = 0
     try:
         while batch := database.read(scope, _without_vector, space_id, embedding.model):
