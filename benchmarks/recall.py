@@ -38,7 +38,7 @@ EngineName = Literal["sqlite", "postgres"]
 
 OUTPUT = RESULTS / "recall.json"
 PEERS = Path(__file__).parent / "peers"
-PEER_NAMES = ("langgraph_sqlite", "chroma")
+PEER_NAMES = ("langgraph_sqlite", "chroma", "mem0")
 SIZES = (1_000, 10_000, 100_000)
 BYSTANDER = 10_000
 """Atoms of each of the other users that make up the rest of the store."""
@@ -109,6 +109,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=6.0, help="how long to time one operation")
     parser.add_argument("--folder", help="where to put databases; the default is the system's temporary folder")
     parser.add_argument("--peers", default=str(PEERS / ".venv"), help="a folder with one environment for each peer")
+    parser.add_argument(
+        "--peer-fill-seconds",
+        type=float,
+        default=600.0,
+        help="how long to fill one peer; what takes longer is left out",
+    )
     parser.add_argument("--no-peers", action="store_true", help="measure no other stores")
     parser.add_argument("--output", default=str(OUTPUT))
     return parser.parse_args()
@@ -346,7 +352,12 @@ def _peers(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         _say(f"{name}: filling and asking")
         scratch = folder / name
         scratch.mkdir()
-        order = {"folder": str(scratch), "sizes": options.sizes, "seconds": options.seconds}
+        order = {
+            "folder": str(scratch),
+            "sizes": options.sizes,
+            "seconds": options.seconds,
+            "fill_seconds": options.peer_fill_seconds,
+        }
         done = subprocess.run(
             [str(python), "-m", f"benchmarks.peers.{name}", json.dumps(order)],
             cwd=Path(__file__).parents[1],
@@ -375,7 +386,7 @@ def _goals(results: dict[str, Any]) -> list[dict[str, Any]]:
             if str(size) in ours["recall"]:
                 p50 = ours["recall"][str(size)].p50_ms
                 goals.append(_goal(f"{name} recall p50 at {size:,}", p50, "<=", most))
-                if peer is not None:
+                if peer is not None and str(size) in peer["recall"]:
                     times = peer["recall"][str(size)]["p50_ms"] / p50
                     goals.append(
                         _goal(f"{name} recall at {size:,}, times faster than LangGraph", times, ">=", PEER_GOAL)
@@ -420,7 +431,12 @@ def _show(results: dict[str, Any]) -> None:
             print(f"{name}: cold {ours['cold_ms']} ms, bytes per cached atom {ours['bytes_per_cached_atom']}")
             print(f"{name}: add_atoms {ours['add_atoms_per_second']:,} per s, filling {ours['filling']}")
     for name, peer in results["peers"].items():
-        print(f"{name}: bulk {peer['bulk_per_second']:,} per s")
+        versions = ", ".join(f"{package} {version}" for package, version in peer["versions"].items())
+        print(f"{name}: bulk {peer['bulk_per_second']:,} per s ({versions})")
+        for size, reason in peer["left_out"].items():
+            print(f"{name}: {int(size):,} atoms left out: {reason}")
+        for note in peer["notes"]:
+            print(f"{name}: {note}")
     print(
         table(
             ("<goal", "reached", "<bound", "<"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import socket
 import subprocess
 import sys
 import threading
+from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,25 +18,27 @@ import pytest
 
 from benchmarks.conversations import read_arguments
 from benchmarks.measure import interleave, percentile, table, write_json
+from benchmarks.recall import PEER_NAMES, PEERS
 from benchmarks.start import PROGRAMS
 
 ROOT = Path(__file__).parent.parent
+
+
+def printed_by(*arguments: str, timeout: float = 60) -> str:
+    """What a program of this repository prints, in a process of its own."""
+    run = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
 
 
 @pytest.fixture(scope="module")
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
     """The results of a quick run of the conversations benchmark on both engines, and what it printed."""
     output = tmp_path_factory.mktemp("benchmark") / "conversations.json"
-    run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.conversations", "--quick", "--output", str(output)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    return json.loads(output.read_text("utf-8")), run.stdout
+    printed = printed_by("-m", "benchmarks.conversations", "--quick", "--output", str(output), timeout=240)
+    return json.loads(output.read_text("utf-8")), printed
 
 
 def test_conversations_benchmark_measures_every_combination_once(quick_run: tuple[dict[str, Any], str]) -> None:
@@ -100,25 +104,67 @@ def test_sizes_that_cannot_show_growth_are_refused(sizes: str) -> None:
 
 def test_start_benchmark_times_every_program_and_its_goals(tmp_path: Path) -> None:
     output = tmp_path / "start.json"
-    run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.start", "--runs", "1", "--output", str(output)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
+    printed = printed_by("-m", "benchmarks.start", "--runs", "1", "--output", str(output), timeout=120)
     results = json.loads(output.read_text("utf-8"))
     assert list(results["starts"]) == list(PROGRAMS)
     for name, start in results["starts"].items():
         assert start["runs"] == 1
         assert 0 < start["least"] == start["median"]
-        assert name in run.stdout
+        assert name in printed
     for goal in results["goals"]:
-        assert goal["goal"] in run.stdout
+        assert goal["goal"] in printed
     for secret in (socket.gethostname(), str(ROOT), str(tmp_path)):
         assert secret not in json.dumps(results)
+
+
+# A peer that keeps its facts in a list, as the real ones are written.
+LIST_PEER = """
+from benchmarks.peers._peer import TOP, run_without_bulk
+
+class Facts:
+    def __init__(self, folder):
+        self._facts = []
+
+    def add(self, user, text):
+        self._facts.append((user, text))
+
+    def search(self, user, question):
+        return [text for owner, text in self._facts if owner == user][:TOP]
+
+run_without_bulk(Facts, "numpy", notes=["It forgets."])
+"""
+
+
+def answer_of_peer(**order: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(printed_by("-c", LIST_PEER, json.dumps(order)))
+    return answer
+
+
+def test_a_peer_answers_with_its_versions_its_times_and_what_it_cannot_do() -> None:
+    answer = answer_of_peer(folder="unused", sizes=[20, 5], seconds=0.1, fill_seconds=60)
+    assert answer["versions"] == {"numpy": version("numpy")}
+    assert list(answer["recall"]) == ["5", "20"]
+    assert all(timing["calls"] > 0 for timing in (*answer["recall"].values(), answer["add"]))
+    assert answer["left_out"] == {}
+    assert answer["bulk_per_second"] == round(answer["add"]["per_second"])
+    assert len(answer["notes"]) == 2
+    assert answer["notes"][1] == "It forgets."
+
+
+def test_a_peer_that_cannot_be_filled_in_time_says_which_sizes_it_leaves_out() -> None:
+    answer = answer_of_peer(folder="unused", sizes=[10, 20], seconds=0.1, fill_seconds=0)
+    assert answer["recall"] == {}
+    assert list(answer["left_out"]) == ["10", "20"]
+    assert "adding 20 takes longer than the 0 s" in answer["left_out"]["20"]
+
+
+def test_every_peer_tells_how_its_environment_is_made() -> None:
+    programs = {path.stem: path for path in PEERS.glob("[!_]*.py")}
+    assert set(programs) == set(PEER_NAMES)
+    for path in programs.values():
+        told = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+        assert told is not None
+        assert "Its environment: pip install " in told
 
 
 def test_percentiles_are_values_that_occurred() -> None:

@@ -1,4 +1,4 @@
-"""What the peers share: reading the order, timing, and writing the answer."""
+"""What the peers share: reading the order, filling within a time, timing, and writing the answer."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from importlib.metadata import version
 from itertools import count, cycle
 from typing import Any, Protocol
 
@@ -15,41 +16,117 @@ from benchmarks.measure import interleave
 
 _QUESTIONS = 200
 _BULK = 10_000
+_STEP = 5_000
+"""Facts between two looks at the clock while a store is filled."""
 TOP = 10
+
+AddMany = Callable[[str, Sequence[str]], None]
 
 
 class Store(Protocol):
-    def add_many(self, user: str, texts: Sequence[str]) -> None: ...
-
     def add(self, user: str, text: str) -> None: ...
 
-    def search(self, user: str, question: str) -> object: ...
+    def search(self, user: str, question: str) -> Sequence[object]:
+        """What was found, at most `TOP`."""
 
 
-def run(make: Callable[[str], Store]) -> None:
-    order = json.loads(sys.argv[1])
+class BulkStore(Store, Protocol):
+    def add_many(self, user: str, texts: Sequence[str]) -> None: ...
+
+
+def run(make: Callable[[str], BulkStore], *packages: str, notes: Sequence[str] = ()) -> None:
+    """Measure a store; the versions of the packages and what there is to know of it go into the answer."""
+    order = _order()
     store = make(order["folder"])
+    answer = _measure(store, store.add_many, _STEP, order)
+    texts = facts("bulk", _BULK)
+    began = time.perf_counter()
+    store.add_many("bulk", texts)
+    _answer({**answer, "bulk_per_second": round(_BULK / (time.perf_counter() - began))}, packages, notes)
+
+
+def run_without_bulk(make: Callable[[str], Store], *packages: str, notes: Sequence[str] = ()) -> None:
+    """Measure a store that takes facts one at a time only: that is also how it is filled."""
+    order = _order()
+    store = make(order["folder"])
+
+    def add_each(user: str, texts: Sequence[str]) -> None:
+        for text in texts:
+            store.add(user, text)
+
+    answer = _measure(store, add_each, 1, order)
+    told = "It takes no facts in bulk: 'bulk' is the rate of its single adds."
+    _answer({**answer, "bulk_per_second": round(answer["add"]["per_second"])}, packages, [told, *notes])
+
+
+def _order() -> dict[str, Any]:
+    order: dict[str, Any] = json.loads(sys.argv[1])
+    return order
+
+
+class _Filling:
+    """Adds facts for so many seconds in all: a store that is slow at it is not waited for."""
+
+    def __init__(self, add_many: AddMany, step: int, seconds: float) -> None:
+        self._add_many = add_many
+        self._step = step
+        self._given = seconds
+        self._spent = 0.0
+        self._added = 0
+
+    @property
+    def _rate(self) -> float:
+        # What the first few take tells little: much is made then that is made once.
+        return self._added / self._spent if self._spent > self._given / 10 else float("inf")
+
+    def add(self, user: str, texts: Sequence[str]) -> bool:
+        """Add them all; False if that would take, or has taken, longer than there is time for."""
+        for start in range(0, len(texts), self._step):
+            if self._spent + (len(texts) - start) / self._rate > self._given:
+                return False
+            began = time.perf_counter()
+            part = texts[start : start + self._step]
+            self._add_many(user, part)
+            self._spent += time.perf_counter() - began
+            self._added += len(part)
+        return True
+
+    def why_not(self, size: int) -> str:
+        return (
+            f"at {self._rate:,.0f} per s, adding {size:,} takes longer than the {self._given:g} s there are to fill it"
+        )
+
+
+def _measure(store: Store, add_many: AddMany, step: int, order: dict[str, Any]) -> dict[str, Any]:
     contenders: dict[str, Callable[[], object]] = {}
-    for size in order["sizes"]:
+    left_out: dict[str, str] = {}
+    filling = _Filling(add_many, step, order["fill_seconds"])
+    for size in sorted(order["sizes"]):
         user = f"user {size}"
         texts = facts(user, size)
-        store.add_many(user, texts)
-        contenders[str(size)] = _asking(store, user, cycle(questions(user, texts, _QUESTIONS)))
+        if not filling.add(user, texts):
+            left_out[str(size)] = filling.why_not(size)
+            continue
+        asked = questions(user, texts, _QUESTIONS)
+        found = len(store.search(user, asked[0]))
+        if found != min(TOP, size):
+            raise RuntimeError(f"A question to {size} facts was answered with {found} of them.")
+        contenders[str(size)] = _asking(store, user, cycle(asked))
     recall = interleave(contenders, seconds=order["seconds"], calls_per_round=3)
     numbers = count()
     adding = {"add": lambda: store.add("adding", f"Fact number {next(numbers)} is kept.")}
     add = interleave(adding, seconds=order["seconds"] / 2, most_calls=5_000)["add"]
-    texts = facts("bulk", _BULK)
-    began = time.perf_counter()
-    store.add_many("bulk", texts)
-    bulk = _BULK / (time.perf_counter() - began)
-    answer: dict[str, Any] = {
+    return {
         "recall": {size: asdict(timing) for size, timing in recall.items()},
+        "left_out": left_out,
         "add": asdict(add),
-        "bulk_per_second": round(bulk),
     }
-    json.dump(answer, sys.stdout)
 
 
 def _asking(store: Store, user: str, asked: Iterator[str]) -> Callable[[], object]:
     return lambda: store.search(user, next(asked))
+
+
+def _answer(measured: dict[str, Any], packages: Sequence[str], notes: Sequence[str]) -> None:
+    versions = {package: version(package) for package in packages}
+    json.dump({"versions": versions, **measured, "notes": list(notes)}, sys.stdout)

@@ -1,4 +1,4 @@
-"""Chroma, embedded and on disk, one collection for each user. Its environment: uv pip install chromadb numpy"""
+"""Chroma, embedded and on disk, one collection for each user. Its environment: pip install chromadb numpy"""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from chromadb.config import Settings  # type: ignore[import-not-found]  # as abo
 
 from benchmarks._recall_data import vectors_of
 from benchmarks.peers._peer import TOP, run
+
+NOTES = ("Recall goes by vectors alone, through an approximate index that may miss some of the nearest.",)
 
 
 class Chroma:
@@ -30,9 +32,11 @@ class Chroma:
     def add(self, user: str, text: str) -> None:
         self.add_many(user, [text])
 
-    def search(self, user: str, question: str) -> object:
-        return self._collection(user).query(query_embeddings=vectors_of([question]), n_results=TOP)
+    def search(self, user: str, question: str) -> Sequence[object]:
+        found = self._collection(user).query(query_embeddings=vectors_of([question]), n_results=TOP)
+        documents: list[list[str]] = found["documents"]
+        return documents[0]
 
 
 if __name__ == "__main__":
-    run(Chroma)
+    run(Chroma, "chromadb", notes=NOTES)

@@ -1,6 +1,6 @@
-"""LangGraph's SqliteStore. Its environment: uv pip install langgraph-checkpoint-sqlite numpy
+"""LangGraph's SqliteStore. Its environment: pip install langgraph-checkpoint-sqlite numpy
 
-It needs a Python whose sqlite3 can load extensions, such as that of Debian.
+It needs a Python whose sqlite3 can load extensions, such as that of Debian: /usr/bin/python3 -m venv FOLDER
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from langgraph.store.sqlite import SqliteStore  # type: ignore[import-not-found]
 
 from benchmarks._recall_data import DIMENSION, vectors_of
 from benchmarks.peers._peer import TOP, run
+
+NOTES = ("Recall goes by vectors alone, and looks at all of a user's.",)
 
 
 def _embed(texts: Sequence[str]) -> list[list[float]]:
@@ -40,9 +42,10 @@ class LangGraph:
     def add(self, user: str, text: str) -> None:
         self._store.put((user,), str(next(self._numbers)), {"text": text})
 
-    def search(self, user: str, question: str) -> object:
-        return self._store.search((user,), query=question, limit=TOP)
+    def search(self, user: str, question: str) -> Sequence[object]:
+        found: list[object] = self._store.search((user,), query=question, limit=TOP)
+        return found
 
 
 if __name__ == "__main__":
-    run(LangGraph)
+    run(LangGraph, "langgraph-checkpoint-sqlite", "sqlite-vec", notes=NOTES)

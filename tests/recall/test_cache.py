@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -43,6 +44,18 @@ def check(memory: Memory, spaces: list[str], number: int) -> None:
     found = memory.recall_by_topic(spaces[number], f"word{number} of space{number}", limit=3)
     assert texts_of(found)[0] == f"word{number} of space{number}"
     assert found.total_candidates == ATOMS
+
+
+def test_threads_that_are_the_first_to_use_memory_share_one_cache(small: recollect.Recollect) -> None:
+    together = threading.Barrier(8, timeout=30)
+
+    def first_use() -> SpaceCache:
+        together.wait()
+        return cache_of(small)
+
+    with ThreadPoolExecutor(8) as threads:
+        caches = [call.result() for call in [threads.submit(first_use) for _ in range(8)]]
+    assert len({id(cache) for cache in caches}) == 1
 
 
 def test_the_cache_stays_within_its_limit_and_recall_stays_right(small: recollect.Recollect) -> None:
