@@ -68,7 +68,10 @@ class AsyncMemory:
     async def get_atom(self, atom_id: str) -> Atom | None:
         """Look an atom up; None when there is none with this id, or it is not this user's."""
     async def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
-        """Replace a fact that has changed: the old version ends where the new one begins, and both are kept."""
+        """Replace a fact that has changed: the old version ends where the new one begins, and both are kept.
+    
+            A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version.
+            """
     async def archive_atom(self, atom_id: str) -> None:
         """Take an atom out of recall; it can still be listed. Doing it again changes nothing."""
     async def delete_atom(self, atom_id: str) -> None:
@@ -76,7 +79,10 @@ class AsyncMemory:
     async def list_atoms(self, memory_space_id: str, *, category: str | None=None, status: AtomStatus | None='ACTIVE', valid_at: Instant | None=None, limit: int=100, cursor: str | None=None) -> Page[Atom]:
         """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
     async def create_entity(self, memory_space_id: str, type: EntityType, canonical_name: str, *, description: str | None=None, attributes: dict[str, Any] | None=None, aliases: Sequence[str]=()) -> Entity:
-        """Make an entity. If the space knows one of that type by that name, that one is given back as it is."""
+        """Make an entity. If the space knows one of that type by that name, that one is given back as it is.
+    
+            A name belongs to one entity of a type: an alias that is another one's is a conflict that names the owner.
+            """
     async def get_entity(self, entity_id: str) -> Entity | None:
         """Look an entity up. One that was merged is given as it is, with the id it was merged into."""
     async def find_entity_by_name(self, memory_space_id: str, type: EntityType, name: str) -> Entity | None:

@@ -17,6 +17,7 @@ from recollect.recall.asking import Question, understand
 from recollect.recall.cache import SpaceCache
 from recollect.recall.filters import Filters, passing
 from recollect.recall.ranking import Query, Scores, best, score
+from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
 from recollect.recall.space_index import SpaceIndex
 from recollect.recall.writing import Indexed
@@ -26,8 +27,6 @@ from recollect.store.atoms import CheckedAtom
 from recollect.store.database import Database
 from recollect.store.jobs import NewJob
 
-REINDEX = "memory.reindex"
-"""The kind of the job that gives a space the vectors of the engine's embedder."""
 _REINDEX_ATTEMPTS = 10
 _HOUR = 3600 * 1_000_000
 _LONGEST_NAME = 6
@@ -140,7 +139,7 @@ class Recaller:
             return
         self._wished.add(wish)
         job = NewJob(
-            kind=REINDEX,
+            kind=reindex_kind(model),
             payload=json.dumps({"spaceId": space_id}),
             due_at=now,
             max_attempts=_REINDEX_ATTEMPTS,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from recollect.clock import Micros
 from recollect.errors import NotFound
 from recollect.providers.embedder import Embedding
@@ -11,6 +13,11 @@ from recollect.store import spaces
 from recollect.store.database import Database, Transaction
 
 _AT_ONCE = 256
+
+
+def reindex_kind(model: str) -> str:
+    """The kind of the job that gives a space the vectors of a model: who has another embedder leaves it to others."""
+    return f"memory.reindex.{hashlib.blake2b(model.encode(), digest_size=6).hexdigest()}"
 
 
 def fill_vectors(database: Database, scope: Scope, space_id: str, embedding: Embedding, now: Micros) -> int:
