@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from recollect.models.entity import folded_name
-from recollect.providers.embedder import Embedder, checked_vectors
+from recollect.providers.embedder import Embedder, Embedding, checked_vectors
 from recollect.recall.asking import Question, understand
 from recollect.recall.ranking import (
     DATE_WEIGHT,
@@ -224,7 +224,7 @@ class Reference:
 
     def _cosines(self, query: str, there: list[Known]) -> dict[str, float | None]:
         assert self.embedder is not None
-        asked = VectorsSegment.of(checked_vectors([self.embedder.embed_query(query)], 1, self.embedder))
+        asked = VectorsSegment.of(Embedding(self.embedder).query(query)[None])
         cosines: dict[str, float | None] = {}
         for atom in there:
             kept = VectorsSegment.of(checked_vectors(self.embedder.embed_texts([atom.text]), 1, self.embedder))

@@ -268,6 +268,8 @@ def test_a_space_that_changes_its_model_while_a_question_is_embedded_is_asked_by
     class Overtaken(WordsEmbedder):
         def embed_query(self, query: str) -> list[float]:
             renewed.reindex()
+            # Somebody else's call learns of the new model, and so what this call was about to use is gone.
+            memory_of(engine).recall_timeline(space_id, limit=1)
             return super().embed_query(query)
 
     with recollect.open(database_url, embedder=Overtaken(OLD.model, OLD.dimension)) as engine:

@@ -102,6 +102,9 @@ ROWS = {
         f"INSERT INTO vector_segments (scope_id, space_id, model, first, atoms, body) "
         f"VALUES ('{ADA.id}', 'ms_1', 'test:tiny', 0, 2, X'{VECTORS}')",
     ],
+    4: [
+        f"""UPDATE spaces SET names_revision = 2 WHERE scope_id = '{ADA.id}' AND id = 'ms_1'""",
+    ],
 }
 
 

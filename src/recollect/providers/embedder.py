@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -52,6 +53,20 @@ def checked_vectors(vectors: Any, count: int, embedder: Embedder) -> Vectors:
     return (scaled / np.where(lengths == 0, 1, lengths)).astype(np.float32)
 
 
+def _checked_vector(vector: Any, embedder: Embedder) -> Vectors:
+    """The same of one vector. The length of a usual one tells at once that there is nothing wrong with it."""
+    if isinstance(vector, np.ndarray) and vector.dtype == np.float32 and vector.shape == (embedder.dimension,):
+        squared = float(vector.dot(vector))
+        if _TINY < squared < _HUGE:
+            unit: Vectors = np.divide(vector, math.sqrt(squared), dtype=np.float32)
+            return unit
+    return checked_vectors([vector], 1, embedder)[0]  # type: ignore[no-any-return]  # numpy cannot say what a row is
+
+
+_TINY, _HUGE = 1e-20, 1e20
+"""Squares of lengths between which nothing is lost to rounding. NaN is between no two numbers."""
+
+
 class Embedding:
     """An embedder whose answers are checked and whose failures are errors of ours."""
 
@@ -62,16 +77,17 @@ class Embedding:
         """The mean and deviation of the similarity of a question and a text that have nothing to do with each other."""
 
     def texts(self, texts: Sequence[str]) -> Vectors:
-        return self._checked(self._embedder.embed_texts, list(texts), len(texts))
+        # An embedder behind an API may have to ask for its dimension, which can fail as well.
+        return self._checked(
+            lambda: checked_vectors(self._embedder.embed_texts(list(texts)), len(texts), self._embedder)
+        )
 
     def query(self, query: str) -> Vectors:
-        vector = self._checked(lambda text: [self._embedder.embed_query(text)], query, 1)
-        return vector[0]  # type: ignore[no-any-return]  # numpy cannot say what a row is
+        return self._checked(lambda: _checked_vector(self._embedder.embed_query(query), self._embedder))
 
-    def _checked(self, embed: Callable[[Any], Any], what: Any, count: int) -> Vectors:
+    def _checked(self, embed: Callable[[], Vectors]) -> Vectors:
         try:
-            # An embedder behind an API may have to ask for its dimension, which can fail as well.
-            return checked_vectors(embed(what), count, self._embedder)
+            return embed()
         except RecollectError:
             raise
         except Exception as error:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from recollect.recall.dates import Interval, intervals_in
-from recollect.recall.words import terms_of, words_of
+from recollect.recall.dates import Interval, intervals_in, may_name_a_date
+from recollect.recall.words import terms_among, words_of
 
 _FIRST_PERSON = frozenset(("i", "me", "my", "mine", "myself"))
 _ABOUT_THE_ANSWERER = re.compile(
@@ -41,12 +41,13 @@ def understand(query: str, speakers: Iterable[str], now: int) -> Question:
                 known.setdefault(word, set()).add(speaker)
     words = words_of(query)
     named = [(place, known[word]) for place, word in enumerate(words) if word in known]
-    asked = _HOW_MUCH.sub(" ", query)
+    asked, replaced = _HOW_MUCH.subn(" ", query)
+    telling = (words_of(asked) if replaced else words) or words
     return Question(
         to_embed=_without(known, query) if named else query,
-        terms=tuple(dict.fromkeys(terms_of(asked) or terms_of(query))),
+        terms=tuple(dict.fromkeys(terms_among(telling))),
         speakers=_asked_about(query, words, named, set(speakers)),
-        dates=tuple(intervals_in(query, now)),
+        dates=tuple(intervals_in(query, now)) if may_name_a_date(words) else (),
     )
 
 

@@ -37,8 +37,11 @@ class SpaceCache:
         self._entries = OrderedDict()
 
     @contextmanager
-    def current(self, scope: Scope, space_id: str) -> Iterator[SpaceIndex]:
-        """The index of a space with everything that was committed before this call."""
+    def current(self, scope: Scope, space_id: str, *, fresh: bool = True) -> Iterator[SpaceIndex]:
+        """The index of a space with everything that was committed before this call.
+
+        A caller that has had it so a moment ago may ask for it without another look at the database.
+        """
         key = (scope.id, space_id)
         with self._lock:
             entry = self._entries.get(key)
@@ -47,7 +50,9 @@ class SpaceCache:
             self._entries.move_to_end(key)
         with entry.lock:
             try:
-                if self._database.read(scope, refresh, space_id, entry.index):
+                # An index that nobody has filled yet, or whose entry was dropped meanwhile, needs the look.
+                look = fresh or entry.index.revision < 0
+                if look and self._database.read(scope, refresh, space_id, entry.index):
                     entry.nbytes = entry.index.nbytes
                     self._make_room(key)
             except BaseException:

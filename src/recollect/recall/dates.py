@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -43,6 +43,7 @@ _AGO = re.compile(
 _LATELY = re.compile(
     r"\b(?:last|past|this|previous) (?P<unit>week|weekend|month)\b|\b(?P<day>yesterday|today)\b", re.IGNORECASE
 )
+_TELLING = frozenset((*_MONTH, "ago", "week", "weekend", "month", "yesterday", "today"))
 _BEFORE_A_MONTH = re.compile(
     r"\b(in|of|during|since|early|late|mid|last|this|until|before|after|by)[ -]$", re.IGNORECASE
 )
@@ -59,6 +60,11 @@ class Interval:
     first: date
     last: date
     slack: float
+
+
+def may_name_a_date(words: Sequence[str]) -> bool:
+    """Whether there is a date to look for among words in lower case: most questions have none."""
+    return any(word in _TELLING or word[0].isdigit() for word in words)
 
 
 def intervals_in(query: str, now: int) -> Iterator[Interval]:

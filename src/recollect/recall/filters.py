@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.models.atom import AtomKind, AtomStatus, Trust
+from recollect.recall.columns import Column
 from recollect.recall.space_index import FOREVER, KINDS, TRUSTS, SpaceIndex
 
 Mask = NDArray[np.bool_]
@@ -32,22 +33,29 @@ class Filters:
     """The only places that may be found: of the atoms that mention an entity."""
 
 
+def allowed(index: SpaceIndex, filters: Filters) -> Mask:
+    """Which atoms pass all filters."""
+    masks = passing(index, filters)
+    everything = masks.pop("present")
+    return np.logical_and.reduce([everything, *masks.values()]) if masks else everything
+
+
 def passing(index: SpaceIndex, filters: Filters) -> dict[str, Mask]:
-    """For each filter that is set, by its name, which atoms pass it."""
-    # Without an instant everything that was recorded is known, also by a machine whose clock is ahead of ours.
-    known_at = FOREVER - 1 if filters.known_at is None else filters.known_at
-    masks = {"present": index.present.values, "known_at": index.created_at.values <= known_at}
-    valid_to = _valid_to_as_known(index, known_at)
+    """For each filter that leaves anything out, by its name, which atoms pass it."""
+    masks = {"present": index.present.values}
+    known_at = filters.known_at
+    if known_at is not None:
+        masks["known_at"] = index.created_at.values <= known_at
     if filters.status is not None:
-        archived = index.archived_at.values <= known_at
-        masks["status"] = archived if filters.status == "ARCHIVED" else ~archived
+        masks |= _of_status(index, filters.status, known_at)
     if filters.valid_at is not None:
+        valid_to = _valid_to_as_known(index, known_at)
         masks["valid_at"] = (index.valid_from.values <= filters.valid_at) & (valid_to > filters.valid_at)
     elif not filters.include_superseded:
-        masks["current"] = valid_to > (filters.now if filters.known_at is None else filters.known_at)
+        masks |= _current(index, filters.now, known_at)
     start, end = filters.window
     if start is not None:
-        masks["from"] = (valid_to > start) | (index.valid_from.values >= start)
+        masks["from"] = (_valid_to_as_known(index, known_at) > start) | (index.valid_from.values >= start)
     if end is not None:
         masks["to"] = index.valid_from.values <= end
     if filters.kinds is not None:
@@ -65,6 +73,29 @@ def passing(index: SpaceIndex, filters: Filters) -> dict[str, Mask]:
     return masks
 
 
-def _valid_to_as_known(index: SpaceIndex, known_at: int) -> NDArray[np.int64]:
+def _of_status(index: SpaceIndex, status: AtomStatus, known_at: int | None) -> dict[str, Mask]:
+    if status == "ACTIVE" and known_at is None and not index.derived("archived", lambda: _ends(index.archived_at)):
+        return {}
+    archived = index.archived_at.values <= (_AT_ALL if known_at is None else known_at)
+    return {"status": archived if status == "ARCHIVED" else ~archived}
+
+
+def _current(index: SpaceIndex, now: int, known_at: int | None) -> dict[str, Mask]:
+    if known_at is None and not index.derived("ended", lambda: _ends(index.valid_to) or _ends(index.open_until)):
+        return {}
+    return {"current": _valid_to_as_known(index, known_at) > (now if known_at is None else known_at)}
+
+
+def _ends(column: Column) -> bool:
+    """Whether there is an instant in a column at all."""
+    return bool((column.values != FOREVER).any())
+
+
+def _valid_to_as_known(index: SpaceIndex, known_at: int | None) -> NDArray[np.int64]:
     """The end of each atom's validity as it was known then: before a fact was superseded, it had no such end."""
-    return np.where(index.superseded_at.values <= known_at, index.valid_to.values, index.open_until.values)
+    superseded = index.superseded_at.values <= (_AT_ALL if known_at is None else known_at)
+    return np.where(superseded, index.valid_to.values, index.open_until.values)
+
+
+_AT_ALL = FOREVER - 1
+"""Without an instant everything that was recorded is known, also by a machine whose clock is ahead of ours."""

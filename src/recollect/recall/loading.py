@@ -5,6 +5,7 @@ from __future__ import annotations
 from recollect.errors import NotFound
 from recollect.recall.segments import VectorsSegment, WordsSegment
 from recollect.recall.space_index import SpaceIndex
+from recollect.store import entities
 from recollect.store.database import Transaction
 
 
@@ -17,7 +18,7 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     state = run.one("space_state", space_id=space_id)
     if state is None:
         raise NotFound("memory space", space_id)
-    revision, atoms, model = state
+    revision, atoms, model, names_revision = state
     if revision == index.revision:
         return False
     index.grow(atoms)
@@ -32,6 +33,9 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     index.forget(row[0] for row in run.all("removals_since", space_id=space_id, revision=index.revision))
     # Of atoms that were added meanwhile the facts may be here before the vectors: they do not count yet.
     index.lacks_vectors = model is not None and index.lacks_vectors_in(0, atoms)
+    if names_revision != index.names_revision:
+        index.know_names(entities.names_in(run, space_id))
+        index.names_revision = names_revision
     index.revision = revision
     return True
 

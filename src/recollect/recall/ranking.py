@@ -1,11 +1,13 @@
-"""From a query to a score for every atom of a space.
+"""From a query to the atoms of a space that answer it best.
 
 What an atom means (its vector) and which words it holds (BM25) are put on one scale and added. The sum becomes a
-similarity between 0 and 1, which is then weighed by age, importance and the entities that the query names.
+similarity between 0 and 1, which is then weighed by age, importance and the entities that the query names. The sum is
+made for every atom; the rest only for those that can still be among the best.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -15,10 +17,12 @@ from numpy.typing import NDArray
 
 from recollect.recall.asking import Question
 from recollect.recall.dates import Interval
-from recollect.recall.decay import decay_weights
+from recollect.recall.decay import FLOOR, decay_weights
 from recollect.recall.space_index import SpaceIndex
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Places = NDArray[np.intp]
 
 # Each of these is what a feature counts, in standard deviations of the vectors' similarity to a query.
 WORDS_WEIGHT = 4.2
@@ -38,6 +42,8 @@ _DAY = 24 * 3600 * 1_000_000
 
 ENTITY_BONUS = 0.5
 MOST_BONUS = 2.0
+LEAST_IMPORTANT = 0.76
+IMPORTANCE_STEP = 0.06
 
 
 @dataclass(frozen=True)
@@ -55,61 +61,143 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Scores:
-    """Every factor of every atom's score, by position."""
+class Evidence:
+    """What speaks for each atom, before age, importance and entities are weighed in."""
 
-    dense: Floats | None
-    lexical: Floats
+    dense: NDArray[np.float32] | None
+    lexical: NDArray[np.float32]
+    standing: Floats
+    """All of it added up or, with words alone, the share of words in common: higher is better."""
+    matches: Mask | None
+    """Which atoms match at all; None says that all do, since each has a vector to compare, or could have."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Every factor of the scores of some atoms, in the order of `places`."""
+
+    places: Places
     similarity: Floats
     decay: Floats
     importance: Floats
     bonus: Floats
     final: Floats
 
+    def taken(self, order: Places) -> Scores:
+        return Scores(
+            self.places[order],
+            self.similarity[order],
+            self.decay[order],
+            self.importance[order],
+            self.bonus[order],
+            self.final[order],
+        )
 
-def score(index: SpaceIndex, query: Query, now: int) -> Scores:
+
+def weigh(index: SpaceIndex, query: Query) -> Evidence:
+    """Look at every atom."""
     terms = query.question.terms
-    lexical = index.word_scores(terms).astype(np.float64) if terms else np.zeros(index.atoms)
+    lexical = index.word_scores(terms) if terms else np.zeros(index.atoms, np.float32)
     dense = None
     if query.vector is not None and query.model == index.model:
         dense = index.similarity(query.vector)
-    similarity = index.overlap(terms) if query.overlap_only else _similarity(index, query, lexical, dense)
-    decay = decay_weights(index.kind.values, index.fresh_at.values, now)
-    importance = 0.76 + 0.06 * (index.importance.values.astype(np.float64) - 1)
-    bonus = np.ones(index.atoms)
+    if query.overlap_only:
+        standing = index.overlap(terms)
+        return Evidence(dense, lexical, standing, standing > 0)
+    return Evidence(dense, lexical, _sum(index, query, lexical, dense), lexical > 0 if dense is None else None)
+
+
+def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, now: int) -> Scores:
+    """The scores of some atoms, exactly."""
+    standing = evidence.standing[places]
+    similarity = standing if query.overlap_only else _logistic(standing)
+    if evidence.matches is not None:
+        similarity = np.where(evidence.matches[places], similarity, 0.0)
+    decay = decay_weights(index.kind.values[places], index.fresh_at.values[places], now)
+    importance = LEAST_IMPORTANT + IMPORTANCE_STEP * (index.importance.values[places].astype(np.float64) - 1)
+    bonus = np.ones(len(places))
     for positions in query.mentioned.values():
-        bonus[index.at(positions)] += ENTITY_BONUS
+        bonus[np.isin(places, positions)] += ENTITY_BONUS
     np.minimum(bonus, MOST_BONUS, out=bonus)
-    final = np.clip(similarity * decay * importance * bonus, 0.0, 1.0)
-    return Scores(
-        None if dense is None else dense.astype(np.float64), lexical, similarity, decay, importance, bonus, final
-    )
+    final = np.minimum(similarity * decay * importance * bonus, 1.0)
+    return Scores(places, similarity, decay, importance, bonus, final)
 
 
-def _similarity(index: SpaceIndex, query: Query, lexical: Floats, dense: NDArray[np.float32] | None) -> Floats:
-    """All that speaks for an atom, added up and brought between 0 and 1."""
-    total = WORDS_WEIGHT * lexical
+def best(index: SpaceIndex, query: Query, evidence: Evidence, matching: Mask, limit: int, now: int) -> Scores:
+    """The highest scores, best first; of equals the one that is valid from later on, then the one of the lower id."""
+    scores = score(index, query, evidence, _hopeful(query, evidence, matching, limit), now)
+    places = scores.places
+    # Whatever is as good as the last that fits is among these places, so that also there the id decides.
+    order = np.lexsort((index.ids.values[places], -index.valid_from.values[places], -scores.final))
+    return scores.taken(order[:limit])
+
+
+_GROUPED = 64
+_SURELY = 1e-6
+
+
+def _hopeful(query: Query, evidence: Evidence, matching: Mask, limit: int) -> Places:
+    """The places that can be among the best, whatever their age, importance and entities.
+
+    These weigh an atom down to a known share at the most. So who stands so far below the last of the best that even
+    the full weight does not lift it over that one's least weight need not be looked at.
+    """
+    standing = np.where(matching, evidence.standing, -np.inf)
+    groups = len(standing) // _GROUPED
+    if groups > limit:
+        # So many groups have a member that stands at least this high.
+        standing_of_groups = standing[: groups * _GROUPED].reshape(_GROUPED, groups).max(axis=0)
+        last = float(np.partition(standing_of_groups, groups - limit)[groups - limit])
+    elif len(standing) > limit:
+        last = float(np.partition(standing, len(standing) - limit)[len(standing) - limit])
+    else:
+        last = -math.inf
+    if last == -math.inf:
+        return matching.nonzero()[0]
+    share = FLOOR * LEAST_IMPORTANT / (MOST_BONUS if query.mentioned else 1.0)
+    if query.overlap_only:
+        return (standing >= last * share - _SURELY).nonzero()[0]
+    # The same in terms of the sum, of which similarity is the logistic.
+    x = (last - MIDDLE) / SPREAD
+    likeness = share / (1 + math.exp(-x)) if x > -30 else 0.0
+    bound = math.log(likeness / (1 - likeness)) if likeness else x + math.log(share)
+    return (standing >= MIDDLE + SPREAD * bound - _SURELY).nonzero()[0]
+
+
+def _logistic(total: Floats) -> Floats:
+    # Far away it must not overflow; there it is 0 or 1 anyway.
+    ratio = np.exp(np.clip((total - MIDDLE) / SPREAD, -700.0, 700.0))
+    similarity: Floats = ratio / (1 + ratio)
+    return similarity
+
+
+def _sum(index: SpaceIndex, query: Query, lexical: NDArray[np.float32], dense: NDArray[np.float32] | None) -> Floats:
+    """All that speaks for an atom, added up."""
+    total = lexical.astype(np.float64)
+    total *= WORDS_WEIGHT
     if dense is not None:
-        total += _standardised(dense.astype(np.float64), index.present.values, query.usual)
-    total += STATEMENT_WEIGHT * np.log1p(index.statements.values.astype(np.float64))
+        total += _standardised(index, dense.astype(np.float64), query.usual)
+    total += index.derived("stated", lambda: STATEMENT_WEIGHT * np.log1p(index.statements.values.astype(np.float64)))
     speakers = query.question.speakers
     if speakers is not None:
         # Who nothing is known of is neither for nor against; whoever else was not asked about is against.
         worth = np.array([speakers.get(who, 0.0) for who in index.speaker_codes] + [0.5])
-        total += SPEAKER_WEIGHT * worth[index.speaker.values]
+        total += (SPEAKER_WEIGHT * worth)[index.speaker.values]
     if query.question.dates:
         total += DATE_WEIGHT * _nearness(index.valid_from.values, query.question.dates)
-    # The place of a deleted atom may be any number of deviations away: it is never shown, but must not overflow.
-    ratio = np.exp(np.minimum((total - MIDDLE) / SPREAD, 700.0))
-    similarity = ratio / (1 + ratio)
-    return similarity if dense is not None else np.where(lexical > 0, similarity, 0.0)
+    return total
 
 
-def _standardised(values: Floats, present: NDArray[np.bool_], usual: tuple[float, float] | None) -> Floats:
+def _standardised(index: SpaceIndex, values: Floats, usual: tuple[float, float] | None) -> Floats:
     """How far each value is from the mean of the space, in standard deviations. What is not known is at the mean."""
-    known = values[present & ~np.isnan(values)]
+    compared = index.compared
+    known = values if compared is None else values[compared]
     mean, deviation = _moments(known, usual)
-    return np.nan_to_num((values - mean) / deviation, copy=False)
+    values -= mean
+    values /= deviation
+    if compared is not None:
+        np.nan_to_num(values, copy=False)
+    return values
 
 
 def _moments(known: Floats, usual: tuple[float, float] | None) -> tuple[float, float]:
@@ -134,29 +222,3 @@ def _nearness(valid_from: NDArray[np.int64], intervals: Sequence[Interval]) -> F
 
 
 _EPOCH = date(1970, 1, 1).toordinal()
-
-
-_GROUPED = 64
-
-
-def best(
-    scores: Floats, allowed: NDArray[np.bool_], valid_from: NDArray[np.int64], ids: NDArray[np.bytes_], limit: int
-) -> NDArray[np.intp]:
-    """The positions of the highest scores above zero, best first.
-
-    Of equals the one that is valid from later on comes first, and then the one of the lower id.
-    """
-    eligible = np.where(allowed, scores, 0.0)
-    bound, groups = 0.0, len(scores) // _GROUPED
-    if groups > limit:
-        # So many groups have a member of at least this score: nothing below it is among the best.
-        highest = eligible[: groups * _GROUPED].reshape(_GROUPED, groups).max(axis=0)
-        bound = np.partition(highest, groups - limit)[groups - limit]
-    found = np.flatnonzero((eligible > 0) & (eligible >= bound))
-    if len(found) > limit:
-        values = scores[found]
-        least = np.partition(values, len(values) - limit)[len(values) - limit]
-        found = found[values >= least]
-    # Everything as good as the last that fits is still here, so that also there the id decides.
-    order = np.lexsort((ids[found], -valid_from[found], -scores[found]))
-    return found[order][:limit]

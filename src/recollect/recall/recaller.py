@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreError
-from recollect.models.entity import folded_name
 from recollect.models.recall import Explanation, Hit, Recall, RecallMode, WhyNot
 from recollect.providers.embedder import Embedding
 from recollect.recall.asking import Question, understand
 from recollect.recall.cache import SpaceCache
-from recollect.recall.filters import Filters, passing
-from recollect.recall.ranking import Query, Scores, best, score
+from recollect.recall.filters import Filters, allowed, passing
+from recollect.recall.ranking import Evidence, Mask, Query, Scores, best, score, weigh
 from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
 from recollect.recall.space_index import SpaceIndex
@@ -29,11 +28,9 @@ from recollect.store.jobs import NewJob
 
 _REINDEX_ATTEMPTS = 10
 _HOUR = 3600 * 1_000_000
-_LONGEST_NAME = 6
-"""Words of the longest entity name that is looked for in a query."""
 
-Chosen = tuple[NDArray[np.intp], NDArray[np.bool_], Scores]
-"""The places that were chosen, all that match at all, and the scores."""
+Chosen = tuple[Scores, Mask, Evidence]
+"""The scores that were chosen, in the order they are shown, all that match at all, and what spoke for them."""
 
 
 class Recaller:
@@ -62,12 +59,12 @@ class Recaller:
         began = time.perf_counter()
         asked = self._ask(scope, space_id, query, filters)
 
-        def choose(index: SpaceIndex, allowed: NDArray[np.bool_]) -> Chosen:
-            scores = score(index, asked, filters.now)
-            matching = allowed & (scores.final > 0)
-            return best(scores.final, matching, index.valid_from.values, index.ids.values, limit), matching, scores
+        def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+            evidence = weigh(index, asked)
+            matching = passing if evidence.matches is None else passing & evidence.matches
+            return best(index, asked, evidence, matching, limit, filters.now), matching, evidence
 
-        return self._answer(scope, space_id, "BY_TOPIC", filters, choose, began, explain=explain)
+        return self._answer(scope, space_id, "BY_TOPIC", filters, choose, began, looked=True, explain=explain)
 
     def by_time(
         self, scope: Scope, space_id: str, mode: RecallMode, filters: Filters, limit: int, query: str | None = None
@@ -77,22 +74,20 @@ class Recaller:
         With a query, a timeline is of what is about it: the best hits of the topic, put into their order.
         """
         began = time.perf_counter()
-        asked = self._ask(scope, space_id, query, filters) if query is not None else None
+        asked = _NOTHING_ASKED if query is None else self._ask(scope, space_id, query, filters)
 
-        def choose(index: SpaceIndex, allowed: NDArray[np.bool_]) -> Chosen:
-            scores = score(index, asked or _NOTHING_ASKED, filters.now)
-            valid_from = index.valid_from.values
-            matching = allowed if asked is None else allowed & (scores.final > 0)
-            found = (
-                np.flatnonzero(allowed)
-                if asked is None
-                else best(scores.final, matching, valid_from, index.ids.values, limit)
-            )
-            order = np.lexsort((found, valid_from[found]))
-            chosen = found[order][:limit] if mode == "TIMELINE" else found[order][::-1][:limit]
-            return chosen, matching, scores
+        def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+            evidence = weigh(index, asked)
+            if query is None:
+                matching = passing
+                scores = score(index, asked, evidence, passing.nonzero()[0], filters.now)
+            else:
+                matching = passing if evidence.matches is None else passing & evidence.matches
+                scores = best(index, asked, evidence, matching, limit, filters.now)
+            order = np.lexsort((scores.places, index.valid_from.values[scores.places]))
+            return scores.taken((order if mode == "TIMELINE" else order[::-1])[:limit]), matching, evidence
 
-        return self._answer(scope, space_id, mode, filters, choose, began, explain=False)
+        return self._answer(scope, space_id, mode, filters, choose, began, looked=query is not None)
 
     def why_not(self, scope: Scope, space_id: str, atom_id: str, query: str, filters: Filters, limit: int) -> WhyNot:
         """Which filters keep an atom from being found, or at which place among the hits it is."""
@@ -101,10 +96,12 @@ class Recaller:
         with self._cache.current(scope, space_id) as index:
             masks = passing(index, filters)
             reasons = [f"the filter {name} leaves it out" for name, mask in masks.items() if not mask[position]]
-            allowed = np.logical_and.reduce(list(masks.values()))
-            scores = score(index, asked, filters.now)
-            ranked = best(scores.final, allowed, index.valid_from.values, index.ids.values, index.atoms).tolist()
-            explanation = _explanation(scores, allowed, position)
+            evidence = weigh(index, asked)
+            passed = allowed(index, filters)
+            matching = passed if evidence.matches is None else passed & evidence.matches
+            ranked = best(index, asked, evidence, matching, index.atoms, filters.now).places.tolist()
+            own = score(index, asked, evidence, np.array([position]), filters.now)
+            explanation = _explanation(own, evidence, passed, 0)
         rank = ranked.index(position) + 1 if position in ranked else None
         if rank is None and not reasons:
             reasons.append("it has no word of the query, and there is no vector to compare")
@@ -117,6 +114,7 @@ class Recaller:
         with self._cache.current(scope, space_id) as index:
             speakers = index.speakers()
             model, filled, lacking = index.model, index.atoms > 0, index.lacks_vectors
+            named = index.entities_in(query)
         at = filters.valid_at or filters.known_at or filters.now
         question = understand(query, speakers, at)
         vector = None
@@ -125,8 +123,7 @@ class Recaller:
                 self._have_reindexed(scope, space_id, self._embedding.model, filters.now)
             if model == self._embedding.model and query.strip():
                 vector = self._embedding.query(question.to_embed)
-        names = _possible_names(query)
-        mentioned = self._database.read(scope, entities.mentioned_in, space_id, names) if names else {}
+        mentioned = self._database.read(scope, entities.positions_of_each, space_id, named) if named else {}
         usual = self._embedding.usual if self._embedding is not None else None
         return Query(question, vector, model, usual, self._overlap_only, mentioned)
 
@@ -157,19 +154,23 @@ class Recaller:
         space_id: str,
         mode: RecallMode,
         filters: Filters,
-        choose: Callable[[SpaceIndex, NDArray[np.bool_]], Chosen],
+        choose: Callable[[SpaceIndex, Mask], Chosen],
         began: float,
         *,
-        explain: bool,
+        looked: bool,
+        explain: bool = False,
     ) -> Recall:
-        with self._cache.current(scope, space_id) as index:
-            allowed = np.logical_and.reduce(list(passing(index, filters).values()))
-            chosen, matching, scores = choose(index, allowed)
+        with self._cache.current(scope, space_id, fresh=not looked) as index:
+            passed = allowed(index, filters)
+            scores, matching, evidence = choose(index, passed)
             candidates = int(np.count_nonzero(matching))
-            positions = [int(position) for position in chosen]
-            factors = [_factors(scores, position) for position in positions]
-            explanations = [_explanation(scores, allowed, position) if explain else None for position in positions]
+            places = range(len(scores.places))
+            explanations = [_explanation(scores, evidence, passed, place) if explain else None for place in places]
+        positions = scores.places.tolist()
         found = self._database.read(scope, atoms.at_positions, space_id, positions) if positions else {}
+        factors = zip(
+            positions, scores.final.tolist(), scores.decay.tolist(), scores.bonus.tolist(), explanations, strict=True
+        )
         hits = [
             Hit.trusted(
                 {
@@ -180,7 +181,7 @@ class Recaller:
                     "explanation": explanation,
                 }
             )
-            for position, (final, decay, bonus), explanation in zip(positions, factors, explanations, strict=True)
+            for position, final, decay, bonus, explanation in factors
             if position in found
         ]
         latency = (time.perf_counter() - began) * 1000
@@ -190,34 +191,21 @@ class Recaller:
 _NOTHING_ASKED = Query(Question("", (), None, ()), None, None, None, False, {})
 
 
-def _factors(scores: Scores, position: int) -> tuple[float, float, float]:
-    return float(scores.final[position]), float(scores.decay[position]), float(scores.bonus[position])
-
-
-def _explanation(scores: Scores, allowed: NDArray[np.bool_], position: int) -> Explanation:
-    dense = None if scores.dense is None or np.isnan(scores.dense[position]) else float(scores.dense[position])
+def _explanation(scores: Scores, evidence: Evidence, passed: Mask, place: int) -> Explanation:
+    position = scores.places[place]
+    lexical = float(evidence.lexical[position])
+    dense = None if evidence.dense is None or np.isnan(evidence.dense[position]) else float(evidence.dense[position])
     return Explanation(
-        similarity=float(scores.similarity[position]),
+        similarity=float(scores.similarity[place]),
         dense=dense,
-        lexical=float(scores.lexical[position]),
-        dense_rank=None if dense is None or scores.dense is None else _rank(scores.dense, allowed, position),
-        lexical_rank=_rank(scores.lexical, allowed, position) if scores.lexical[position] > 0 else None,
-        decay_weight=float(scores.decay[position]),
-        importance_weight=float(scores.importance[position]),
-        entity_match_bonus=float(scores.bonus[position]),
+        lexical=lexical,
+        dense_rank=None if dense is None or evidence.dense is None else _rank(evidence.dense, passed, position),
+        lexical_rank=_rank(evidence.lexical, passed, position) if lexical > 0 else None,
+        decay_weight=float(scores.decay[place]),
+        importance_weight=float(scores.importance[place]),
+        entity_match_bonus=float(scores.bonus[place]),
     )
 
 
-def _rank(values: NDArray[np.float64], allowed: NDArray[np.bool_], position: int) -> int:
-    return int(np.count_nonzero(allowed & (values > values[position]))) + 1
-
-
-def _possible_names(query: str) -> list[str]:
-    """Every run of a few words of a query, folded like names are, without what clings to a name."""
-    words = [word.strip(".,;:!?()[]\"'\u2019\u201c\u201d") for word in folded_name(query).split()]
-    words = [word.removesuffix("'s").removesuffix("\u2019s") for word in words]
-    return [
-        " ".join(words[start:end])
-        for start in range(len(words))
-        for end in range(start + 1, min(start + _LONGEST_NAME, len(words)) + 1)
-    ][:500]
+def _rank(values: NDArray[np.float32], passed: Mask, position: np.intp) -> int:
+    return int(np.count_nonzero(passed & (values > values[position]))) + 1

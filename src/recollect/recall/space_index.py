@@ -5,12 +5,15 @@ It is a cache of the database and nothing else: it can be thrown away at any tim
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.models.atom import AtomKind, Trust
+from recollect.models.entity import folded_name
 from recollect.models.text import decode_json
 from recollect.recall.columns import Column
 from recollect.recall.kernel import dots
@@ -18,6 +21,7 @@ from recollect.recall.postings import Piece, Postings
 from recollect.recall.segments import AMOUNTS, OWN, VectorsSegment, WordsSegment
 from recollect.store.database import Row
 
+T = TypeVar("T")
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
@@ -27,7 +31,8 @@ FOREVER = int(np.iinfo(np.int64).max)
 
 SATURATION = 0.8
 """BM25's k1: how soon holding a word more does not count more."""
-_WORTH = AMOUNTS / (SATURATION + AMOUNTS)
+_WORTH = np.tile(AMOUNTS / (SATURATION + AMOUNTS), 2)
+"""By code. Whether the word is the text's own does not matter here: that bit has the same amounts over again."""
 
 
 class SpaceIndex:
@@ -39,6 +44,8 @@ class SpaceIndex:
         self.vectors_until = 0
         self.model: str | None = None
         self._forgotten = False
+        self._derived: dict[str, Any] = {}
+        self._derived_at = -1
         self._postings = Postings()
         self._vectors: Column | None = None
         self._scales = Column(np.float32)
@@ -58,6 +65,9 @@ class SpaceIndex:
         self.speaker_codes: dict[str, int] = {}
         self._category_codes: dict[str, int] = {}
         self._tagged: dict[str, dict[int, None]] = {}
+        self.names_revision = -1
+        self._names: dict[str, list[str]] = {}
+        self._longest_name = 0
         self.valid_from = Column(np.int64)
         self.valid_to = Column(np.int64, FOREVER)
         self.open_until = Column(np.int64, FOREVER)
@@ -107,6 +117,26 @@ class SpaceIndex:
             if written != "[]":
                 for tag in decode_json(written, list):
                     self._tagged.setdefault(tag, {})[position] = None
+
+    def know_names(self, names: Iterable[tuple[str, str]]) -> None:
+        """Take in what the entities of the space are called; these are all names there are."""
+        self._names = {}
+        for name, entity_id in names:
+            self._names.setdefault(name, []).append(entity_id)
+        self._longest_name = min(max((name.count(" ") + 1 for name in self._names), default=0), _LONGEST_NAME)
+
+    def entities_in(self, query: str) -> list[str]:
+        """The entities that a query names."""
+        if not self._names:
+            return []
+        words = [word.strip(_CLINGING) for word in folded_name(query).split()[:_MOST_WORDS]]
+        words = [word.removesuffix("'s").removesuffix("\u2019s") for word in words]
+        runs = (
+            " ".join(words[start : start + length])
+            for start in range(len(words))
+            for length in range(1, min(self._longest_name, len(words) - start) + 1)
+        )
+        return sorted({entity_id for run in runs for entity_id in self._names.get(run, ())})
 
     def in_categories(self, names: Iterable[str]) -> Mask:
         known = [self._category_codes[name] for name in names if name in self._category_codes]
@@ -173,9 +203,28 @@ class SpaceIndex:
         scales = self._scales.values
         found *= scales
         found *= asked.scales[0]
-        if self.vectors_until < self.atoms or not scales.all():
+        if self.derived("some have no vector", lambda: not scales.all()):
             found[scales == 0] = np.nan
         return found
+
+    @property
+    def compared(self) -> Mask | None:
+        """The atoms whose vectors tell what similarity is usual; None when it is all of them."""
+        return self.derived("compared", self._compared)
+
+    def _compared(self) -> Mask | None:
+        compared = self.present.values & (self._scales.values != 0)
+        return None if compared.all() else compared
+
+    def derived(self, name: str, make: Callable[[], T]) -> T:
+        """What follows from the columns: made once, and again when something has changed."""
+        if self._derived_at != self.revision:
+            self._derived_at = self.revision
+            self._derived.clear()
+        if name not in self._derived:
+            self._derived[name] = make()
+        made: T = self._derived[name]
+        return made
 
     def word_scores(self, terms: Sequence[int]) -> Floats:
         """BM25 of each atom, as a share of what holding every word of the query without end would give."""
@@ -183,15 +232,13 @@ class SpaceIndex:
         pieces = self._postings.find(np.array(terms, np.uint32))
         if self._forgotten:
             pieces = self._still_there(pieces)
-        holders = np.zeros(len(terms), np.int64)
-        found = np.zeros(len(terms), np.bool_)
+        holders: dict[int, int] = {}
         for number, _, codes in pieces:
-            found[number] = True
-            holders[number] += np.count_nonzero(codes >= OWN)
-        rarity = np.log1p((self.atoms - holders + 0.5) / (holders + 0.5)).astype(np.float32)
-        most = float(np.sqrt(np.dot(rarity[found], rarity[found])))
+            holders[number] = holders.get(number, 0) + int(np.count_nonzero(codes & OWN))
+        rarity = {number: math.log1p((self.atoms - held + 0.5) / (held + 0.5)) for number, held in holders.items()}
+        most = math.hypot(*rarity.values())
         for number, places, codes in pieces:
-            scores[places] += (rarity[number] / most) * _WORTH.take(codes & _AMOUNT)
+            scores[places] += np.float32(rarity[number] / most) * _WORTH[codes]
         return scores
 
     def _still_there(self, pieces: list[Piece]) -> list[Piece]:
@@ -209,10 +256,17 @@ class SpaceIndex:
     @property
     def nbytes(self) -> int:
         vectors = self._vectors.nbytes if self._vectors is not None else 0
-        return vectors + self._postings.nbytes + sum(column.nbytes for column in self._columns())
+        derived = self.atoms * _DERIVED_BYTES
+        return vectors + derived + self._postings.nbytes + sum(column.nbytes for column in self._columns())
 
 
-_AMOUNT = np.uint8(127)
+_CLINGING = ".,;:!?()[]\"'\u2019\u201c\u201d"
+_LONGEST_NAME = 6
+"""Words of the longest entity name that is looked for in a query."""
+_MOST_WORDS = 500
+"""Words of a query in which names are looked for."""
+_DERIVED_BYTES = 9
+"""What is derived for each atom at the most."""
 _KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
 _TRUST_CODES = {trust: code for code, trust in enumerate(TRUSTS)}
 

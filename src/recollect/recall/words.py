@@ -106,7 +106,10 @@ def terms_of(text: str) -> list[int]:
 
     Words that say nothing are left out, unless there are no others.
     """
-    words = words_of(text)
+    return terms_among(words_of(text))
+
+
+def terms_among(words: list[str]) -> list[int]:
     telling = [word for word in words if word not in STOP_WORDS]
     return list(map(_term_of, telling or words))
 

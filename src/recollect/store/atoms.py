@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from recollect.clock import Micros, to_iso, to_micros
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.ids import new_id
-from recollect.models.atom import BEHAVIORAL_KINDS, Atom, Category
+from recollect.models.atom import BEHAVIORAL_KINDS, Atom, AtomKind, Category
 from recollect.models.text import decode_json
 from recollect.scope import Scope
 from recollect.store import spaces
@@ -280,34 +281,59 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-_INSTANTS = (
-    "valid_from", "valid_to", "superseded_at", "archived_at", "last_confirmed_at", "created_at", "updated_at",
-)  # fmt: skip
-
-
 def _json(members: Iterable[str]) -> str:
     return json.dumps(list(members), ensure_ascii=False) if members else "[]"
 
 
 def _atom(row: Row) -> tuple[int, Atom]:
     """An atom and its position, which is the business of the index and nobody else's."""
-    fields = dict(zip(_COLUMNS, row, strict=True))
-    position = fields.pop("position")
-    kind = fields.pop("kind")
-    fields["memory_space_id"] = fields.pop("space_id")
-    fields["category"] = Category.trusted({"name": fields.pop("category_name"), "kind": kind})
-    fields["behavioral"] = kind in BEHAVIORAL_KINDS
-    for name in ("source_message_ids", "entity_ids", "tags"):
-        fields[name] = decode_json(fields[name], list) if fields[name] != "[]" else []
-    for name in (
-        "valid_from",
-        "valid_to",
-        "superseded_at",
-        "archived_at",
-        "last_confirmed_at",
-        "created_at",
-        "updated_at",
-    ):
-        if fields[name] is not None:
-            fields[name] = to_iso(fields[name])
+    # Taken apart by hand: recall makes some atoms in every call, and this is most of what it does for each of them.
+    (
+        id, space_id, position, tenant_id, app_id, user_id, text, category_name, kind, importance, confidence,
+        valid_from, valid_to, status, source_conversation_id, source_message_ids, entity_ids, tags, supersedes,
+        superseded_by, superseded_at, archived_at, last_confirmed_at, origin, trust, session_id, group, run_id,
+        agent_id, created_at, updated_at,
+    ) = row  # fmt: skip
+    fields = {
+        "id": id,
+        "memory_space_id": space_id,
+        "tenant_id": tenant_id,
+        "app_id": app_id,
+        "user_id": user_id,
+        "text": text,
+        "category": _category(category_name, kind),
+        "importance": importance,
+        "confidence": confidence,
+        "valid_from": to_iso(valid_from),
+        "valid_to": valid_to if valid_to is None else to_iso(valid_to),
+        "status": status,
+        "source_conversation_id": source_conversation_id,
+        "source_message_ids": _list(source_message_ids),
+        "entity_ids": _list(entity_ids),
+        "tags": _list(tags),
+        "behavioral": kind in BEHAVIORAL_KINDS,
+        "supersedes": supersedes,
+        "superseded_by": superseded_by,
+        "superseded_at": superseded_at if superseded_at is None else to_iso(superseded_at),
+        "archived_at": archived_at if archived_at is None else to_iso(archived_at),
+        "last_confirmed_at": last_confirmed_at if last_confirmed_at is None else to_iso(last_confirmed_at),
+        "origin": origin,
+        "trust": trust,
+        "session_id": session_id,
+        "group": group,
+        "run_id": run_id,
+        "agent_id": agent_id,
+        "created_at": to_iso(created_at),
+        "updated_at": to_iso(updated_at),
+    }
     return position, Atom.trusted(fields)
+
+
+def _list(written: str) -> list[str]:
+    return decode_json(written, list) if written != "[]" else []
+
+
+# A space has few categories and many atoms, and a category is never changed.
+@lru_cache(maxsize=4096)
+def _category(name: str, kind: AtomKind) -> Category:
+    return Category.trusted({"name": name, "kind": kind})

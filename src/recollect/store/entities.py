@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 
 from recollect.clock import Micros, to_iso, to_micros
 from recollect.errors import Conflict, InvalidInput, NotFound
@@ -30,7 +30,7 @@ def create(
     known = find(run, space_id, type, canonical_name)
     if known is not None:
         return known
-    spaces.begin_change(run, space_id, now)
+    change = spaces.begin_change(run, space_id, now)
     # Now that the space is held nobody can be first any more, but somebody may have been.
     known = find(run, space_id, type, canonical_name)
     if known is not None:
@@ -58,6 +58,7 @@ def create(
     )
     for name in (canonical_name, *aliases):
         _add_name(run, space_id, type, name, entity_id)
+    run.send("names_changed", space_id=space_id, revision=change.revision)
     record_change(run, scope, "entity.created", now, space_id=space_id, entity_id=entity_id)
     return _existing(run, entity_id)
 
@@ -91,14 +92,12 @@ def ids_named(run: Transaction, space_id: str, id_or_name: str) -> list[str]:
     return list(dict.fromkeys(row[1] for row in rows))
 
 
-def mentioned_in(run: Transaction, space_id: str, names: list[str]) -> dict[str, tuple[int, ...]]:
-    """The entities known by any of these folded names, each with the positions of the atoms that speak of it."""
-    found = run.all("entities_named_any", space_id=space_id, names=json.dumps(names))
-    return {entity_id: positions_of(run, space_id, entity_id) for (entity_id,) in found}
-
-
 def positions_of(run: Transaction, space_id: str, entity_id: str) -> tuple[int, ...]:
     return tuple(row[0] for row in run.all("positions_of_entity", space_id=space_id, entity_id=entity_id))
+
+
+def positions_of_each(run: Transaction, space_id: str, entity_ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    return {entity_id: positions_of(run, space_id, entity_id) for entity_id in entity_ids}
 
 
 def positions_of_named(run: Transaction, space_id: str, id_or_name: str) -> tuple[int, ...]:
@@ -108,7 +107,7 @@ def positions_of_named(run: Transaction, space_id: str, id_or_name: str) -> tupl
     return tuple(sorted(found))
 
 
-def names_in(run: Transaction, space_id: str, type: EntityType | None) -> list[tuple[str, str]]:
+def names_in(run: Transaction, space_id: str, type: EntityType | None = None) -> list[tuple[str, str]]:
     """All names in a space, in the form in which they are compared, each with its entity."""
     return [(folded, entity_id) for folded, entity_id, _ in run.all("names_in_space", space_id=space_id, type=type)]
 
@@ -137,6 +136,7 @@ def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now:
         # Names are looked up by type, so the alias' names must also be found under the type it now has.
         for name in (alias.canonical_name, *alias.aliases):
             _add_name(run, canonical.memory_space_id, canonical.type, name, canonical.id)
+    run.send("names_changed", space_id=canonical.memory_space_id, revision=revision)
     run.send("merge_entity", canonical_id=canonical.id, alias_id=alias.id, now=now)
     run.send(
         "widen_entity",

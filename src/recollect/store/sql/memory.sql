@@ -49,7 +49,7 @@ WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL
 RETURNING revision, next_position - :atoms, vector_model;
 
 -- name: space_state
-SELECT revision, next_position, vector_model FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL;
+SELECT revision, next_position, vector_model, names_revision FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL;
 
 -- name: insert_atom
 INSERT INTO atoms (
@@ -145,6 +145,10 @@ RETURNING entity_id;
 SELECT type, entity_id FROM entity_names
 WHERE scope_id = :scope_id AND space_id = :space_id AND folded = :folded AND (type = :type OR :type IS NULL)
 ORDER BY type;
+
+-- Tells recall that the names it knows are not all there are any more.
+-- name: names_changed
+UPDATE spaces SET names_revision = :revision WHERE scope_id = :scope_id AND id = :space_id;
 
 -- name: names_of_entity
 SELECT name FROM entity_names WHERE scope_id = :scope_id AND entity_id = :entity_id ORDER BY folded;

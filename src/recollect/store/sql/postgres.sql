@@ -33,9 +33,3 @@ WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND relation = 'events
 SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id
   AND position = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text(:positions::json)));
-
--- name: entities_named_any
-SELECT DISTINCT entity_id FROM entity_names
-WHERE scope_id = :scope_id AND space_id = :space_id
-  AND folded = ANY (ARRAY(SELECT value FROM json_array_elements_text(:names::json)))
-ORDER BY entity_id;

@@ -7,8 +7,3 @@ SELECT status FROM conversations WHERE scope_id = :scope_id AND id = :conversati
 -- name: atoms_at
 SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND position IN (SELECT value FROM json_each(:positions));
-
--- name: entities_named_any
-SELECT DISTINCT entity_id FROM entity_names
-WHERE scope_id = :scope_id AND space_id = :space_id AND folded IN (SELECT value FROM json_each(:names))
-ORDER BY entity_id;
