@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, get_args
@@ -27,9 +28,9 @@ from recollect.models.checks import checked_count
 from recollect.models.job import WorkReport
 from recollect.models.text import shown
 from recollect.providers.choosing import AUTO, choose_embedder
-from recollect.providers.embedder import Embedder
+from recollect.providers.embedder import Embedder, Embedding
 from recollect.providers.reranker import Reranker, choose_reranker
-from recollect.recall.reindexing import REINDEX, fill_vectors
+from recollect.recall.reindexing import fill_vectors, reindex_kind
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings, load_settings
 from recollect.store import conversations, ledger, spaces
@@ -89,7 +90,9 @@ class Recollect:
         self._overlap_only = embedder is None or embedder == "none"
         self._made_recaller: Recaller | None = None
         self._making_recaller = threading.Lock()
-        self._handlers.register(REINDEX, self._reindex_space)
+        if self._embedding is not None:
+            reindex_space = partial(self._reindex_space, self._embedding)
+            self._handlers.register(reindex_kind(self._embedding.model), reindex_space)
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
@@ -213,11 +216,9 @@ class Recollect:
             fill_vectors(self._database, scope, space_id, self._embedding, self._clock()) for scope, space_id in todo
         )
 
-    def _reindex_space(self, run: JobRun) -> dict[str, int]:
-        if self._embedding is None:
-            return {"vectors": 0}
+    def _reindex_space(self, embedding: Embedding, run: JobRun) -> dict[str, int]:
         space_id = run.job.payload["spaceId"]
-        return {"vectors": fill_vectors(self._database, run.scope, space_id, self._embedding, self._clock())}
+        return {"vectors": fill_vectors(self._database, run.scope, space_id, embedding, self._clock())}
 
     def register_job(self, kind: str, handler: Handler) -> None:
         """Say what is to be done with jobs of a kind. A job of a kind nobody has registered waits."""

@@ -134,6 +134,20 @@ def test_an_alias_that_is_another_ones_is_a_conflict_that_names_the_owner(
     assert memory.create_entity(space.id, "PERSON", "Bobby Brown", aliases=["Bob"]) == merged
 
 
+@pytest.mark.conforms("A4.5")
+def test_of_many_who_take_one_alias_at_once_exactly_one_gets_it(memory: Memory, space: recollect.MemorySpace) -> None:
+    def create(index: int) -> recollect.Entity | recollect.Conflict:
+        try:
+            return memory.create_entity(space.id, "PERSON", f"Robert {index}", aliases=["Bob"])
+        except recollect.Conflict as conflict:
+            return conflict
+
+    answers = at_once(4, create)
+    (owner,) = [answer for answer in answers if isinstance(answer, recollect.Entity)]
+    assert all(owner.id in answer.message for answer in answers if isinstance(answer, recollect.Conflict))
+    assert memory.search_entities(space.id, "") == [owner]
+
+
 @pytest.mark.conforms("A4.2")
 def test_creating_what_is_there_changes_nothing(
     engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace, clock: SettableClock

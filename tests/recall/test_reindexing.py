@@ -101,6 +101,17 @@ def test_the_first_recall_with_another_embedder_queues_the_change(renewed: recol
     assert renewed.work().succeeded == 0
 
 
+def test_the_change_is_left_to_an_engine_that_has_the_embedder(
+    database_url: str, renewed: recollect.Recollect, space_id: str
+) -> None:
+    memory_of(renewed).recall_by_topic(space_id, "word5")
+    for other in (OLD, None):
+        with recollect.open(database_url, embedder=other) as engine:
+            assert engine.work().succeeded == 0
+    assert renewed.work().succeeded == 1
+    assert_all_new(renewed, space_id, range(ATOMS))
+
+
 def test_reindexing_without_an_embedder_is_refused(database_url: str) -> None:
     with (
         recollect.open(database_url, embedder=None) as engine,

@@ -139,6 +139,7 @@ def best(index: SpaceIndex, query: Query, evidence: Evidence, matching: Mask, li
     """The highest scores, best first; of equals the one that is valid from later on, then the one of the lower id."""
     scores = score(index, query, evidence, _hopeful(query, evidence, matching, limit), now)
     places = scores.places
+    # Whatever is as good as the last that fits is among these places, so that also there the id decides.
     order = np.lexsort((index.ids.values[places], -index.valid_from.values[places], -scores.final))
     return scores.taken(order[:limit])
 

@@ -18,7 +18,7 @@ from recollect.recall.cache import SpaceCache
 from recollect.recall.filters import Filters
 from recollect.recall.passing import Mask, allowed, passing
 from recollect.recall.ranking import Evidence, Query, Scores, best, score, weigh
-from recollect.recall.reindexing import REINDEX
+from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
 from recollect.recall.space_index import SpaceIndex
 from recollect.recall.writing import Indexed
@@ -162,7 +162,7 @@ class Recaller:
             return
         self._wished.add(wish)
         job = NewJob(
-            kind=REINDEX,
+            kind=reindex_kind(model),
             payload=json.dumps({"spaceId": space_id}),
             due_at=now,
             max_attempts=_REINDEX_ATTEMPTS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from recollect.clock import Micros
@@ -14,9 +15,12 @@ from recollect.store.database import Database, Transaction
 if TYPE_CHECKING:
     from recollect.recall.segments import VectorsSegment
 
-REINDEX = "memory.reindex"
-"""The kind of the job that gives a space the vectors of the engine's embedder."""
 _AT_ONCE = 256
+
+
+def reindex_kind(model: str) -> str:
+    """The kind of the job that gives a space the vectors of a model: who has another embedder leaves it to others."""
+    return f"memory.reindex.{hashlib.blake2b(model.encode(), digest_size=6).hexdigest()}"
 
 
 def fill_vectors(database: Database, scope: Scope, space_id: str, embedding: Embedding, now: Micros) -> int:
