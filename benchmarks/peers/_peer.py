@@ -19,6 +19,9 @@ _BULK = 10_000
 _STEP = 5_000
 """Facts between two looks at the clock while a store is filled."""
 TOP = 10
+_OTHERS = 100
+_OF_EACH = 1_000
+"""Other users and their facts: a store is asked about one user among many, as ours is."""
 
 AddMany = Callable[[str, Sequence[str]], None]
 
@@ -112,6 +115,9 @@ def _measure(store: Store, add_many: AddMany, step: int, order: dict[str, Any]) 
         if found != min(TOP, size):
             raise RuntimeError(f"A question to {size} facts was answered with {found} of them.")
         contenders[str(size)] = _asking(store, user, cycle(asked))
+    others = 0
+    while others < _OTHERS and filling.add(f"other {others}", facts(f"other {others}", _OF_EACH)):
+        others += 1
     recall = interleave(contenders, seconds=order["seconds"], calls_per_round=3)
     numbers = count()
     adding = {"add": lambda: store.add("adding", f"Fact number {next(numbers)} is kept.")}
@@ -119,6 +125,7 @@ def _measure(store: Store, add_many: AddMany, step: int, order: dict[str, Any]) 
     return {
         "recall": {size: asdict(timing) for size, timing in recall.items()},
         "left_out": left_out,
+        "facts_of_others": others * _OF_EACH,
         "add": asdict(add),
     }
 
