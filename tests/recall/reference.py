@@ -107,7 +107,7 @@ class Reference:
         wanted = Asked(**{**vars(asked), "entity": id_or_name})
         found = [atom for atom in self.atoms if self._passes(atom, wanted, now)]
         found.sort(key=lambda atom: (-atom.valid_from, -atom.position))
-        return [Expected(atom, 0.0, decay(atom, now), 1.0) for atom in found]
+        return [Expected(atom, 0.0, decay(atom, as_of(asked, now)), 1.0) for atom in found]
 
     def timeline(
         self,
@@ -126,7 +126,7 @@ class Reference:
             if self._passes(atom, asked, now, current=not include_superseded) and _overlaps(atom, window, asked)
         ]
         if query is None:
-            found = [Expected(atom, 0.0, decay(atom, now), 1.0) for atom in passing]
+            found = [Expected(atom, 0.0, decay(atom, as_of(asked, now)), 1.0) for atom in passing]
             found.sort(key=_by_time)
             return found[:limit], len(found)
         scored = [found for found in self._scored(query, passing, asked, now) if found.score > 0]
@@ -163,12 +163,12 @@ class Reference:
     def _scored(self, query: str, passing: Iterable[Known], asked: Asked, now: int) -> list[Expected]:
         there = [atom for atom in self.atoms if not atom.deleted]
         speakers = dict.fromkeys(atom.speaker for atom in there if atom.speaker is not None)
-        question = understand(query, speakers, asked.valid_at or asked.known_at or now)
+        question = understand(query, speakers, as_of(asked, now))
         similarity = self._overlap(question) if self.embedder is None else self._similarity(query, question, there)
         mentioned = self._mentioned(query)
         found = []
         for atom in passing:
-            fading = decay(atom, now)
+            fading = decay(atom, as_of(asked, now))
             bonus = min(2.0, 1.0 + 0.5 * len(atom.entities & mentioned))
             score = similarity[atom.id] * fading * (0.76 + 0.06 * (atom.importance - 1)) * bonus
             found.append(Expected(atom, min(max(score, 0.0), 1.0), fading, bonus))
@@ -232,6 +232,13 @@ class Reference:
             cosine = np.float32(dot) * kept.scales[0] * asked.scales[0]
             cosines[atom.id] = float(cosine) if kept.scales[0] else None
         return cosines
+
+
+def as_of(asked: Asked, now: int) -> int:
+    """The instant a question is asked for."""
+    if asked.valid_at is not None:
+        return asked.valid_at
+    return now if asked.known_at is None else asked.known_at
 
 
 def decay(atom: Known, now: int) -> float:

@@ -24,3 +24,10 @@ class Filters:
     window: tuple[int | None, int | None] = (None, None)
     positions: tuple[int, ...] | None = None
     """The only places that may be found: of the atoms that mention an entity."""
+
+    @property
+    def as_of(self) -> int:
+        """The instant that is asked about: the age of memories, and "last week" in a question, are counted from it."""
+        if self.valid_at is not None:
+            return self.valid_at
+        return self.now if self.known_at is None else self.known_at

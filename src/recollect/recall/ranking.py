@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from recollect.recall.asking import Question
 from recollect.recall.dates import Interval
 from recollect.recall.decay import FLOOR, decay_weights
-from recollect.recall.space_index import SpaceIndex
+from recollect.recall.space_index import FOREVER, SpaceIndex
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -138,10 +139,23 @@ def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, n
 def best(index: SpaceIndex, query: Query, evidence: Evidence, matching: Mask, limit: int, now: int) -> Scores:
     """The highest scores, best first; of equals the one that is valid from later on, then the one of the lower id."""
     scores = score(index, query, evidence, _hopeful(query, evidence, matching, limit), now)
+    if len(scores.places) > limit:
+        scores = scores.taken(_not_below(scores.final, limit))
+    if len(scores.places) > limit:
+        # The last of them are equal: of these, the ones valid from later on.
+        above = scores.final > scores.final.min()
+        latest = np.where(above, FOREVER, index.valid_from.values[scores.places])
+        scores = scores.taken(_not_below(latest, limit))
     places = scores.places
     # Whatever is as good as the last that fits is among these places, so that also there the id decides.
     order = np.lexsort((index.ids.values[places], -index.valid_from.values[places], -scores.final))
     return scores.taken(order[:limit])
+
+
+def _not_below(values: NDArray[Any], limit: int) -> Places:
+    """Where the values are at least as high as the last of the highest; equal ones are all there."""
+    last = np.partition(values, len(values) - limit)[len(values) - limit]
+    return np.flatnonzero(values >= last)
 
 
 _GROUPED = 64

@@ -75,7 +75,7 @@ class Recaller:
         def choose(index: SpaceIndex, passing: Mask) -> Chosen:
             evidence = weigh(index, asked, opinions)
             matching = passing if evidence.matches is None else passing & evidence.matches
-            return best(index, asked, evidence, matching, limit, filters.now), matching, evidence
+            return best(index, asked, evidence, matching, limit, filters.as_of), matching, evidence
 
         return self._answer(scope, space_id, "BY_TOPIC", filters, choose, began, looked=True, explain=explain)
 
@@ -87,7 +87,7 @@ class Recaller:
             evidence = weigh(index, asked)
             passed = allowed(index, filters)
             matching = passed if evidence.matches is None else passed & evidence.matches
-            places = best(index, asked, evidence, matching, RERANKED, filters.now).places.tolist()
+            places = best(index, asked, evidence, matching, RERANKED, filters.as_of).places.tolist()
         texts = self._database.read(scope, atoms.texts_at, space_id, places) if places else {}
         thoughts = self._reranking.score(query, [_in_context(*texts[place]) for place in texts]) if texts else []
         return dict(zip(texts, thoughts, strict=True))
@@ -106,10 +106,10 @@ class Recaller:
             evidence = weigh(index, asked)
             if query is None:
                 matching = passing
-                scores = score(index, asked, evidence, passing.nonzero()[0], filters.now)
+                scores = score(index, asked, evidence, passing.nonzero()[0], filters.as_of)
             else:
                 matching = passing if evidence.matches is None else passing & evidence.matches
-                scores = best(index, asked, evidence, matching, limit, filters.now)
+                scores = best(index, asked, evidence, matching, limit, filters.as_of)
             order = np.lexsort((scores.places, index.valid_from.values[scores.places]))
             return scores.taken((order if mode == "TIMELINE" else order[::-1])[:limit]), matching, evidence
 
@@ -125,8 +125,8 @@ class Recaller:
             evidence = weigh(index, asked)
             passed = allowed(index, filters)
             matching = passed if evidence.matches is None else passed & evidence.matches
-            ranked = best(index, asked, evidence, matching, index.atoms, filters.now).places.tolist()
-            own = score(index, asked, evidence, np.array([position]), filters.now)
+            ranked = best(index, asked, evidence, matching, index.atoms, filters.as_of).places.tolist()
+            own = score(index, asked, evidence, np.array([position]), filters.as_of)
             explanation = _explanation(own, evidence, passed, 0)
         rank = ranked.index(position) + 1 if position in ranked else None
         if rank is None and not reasons:
@@ -141,8 +141,7 @@ class Recaller:
             speakers = index.speakers()
             model, filled, lacking = index.model, index.atoms > 0, index.lacks_vectors
             named = index.entities_in(query)
-        at = filters.valid_at or filters.known_at or filters.now
-        question = understand(query, speakers, at)
+        question = understand(query, speakers, filters.as_of)
         vector = None
         if self._embedding is not None and filled:
             if model != self._embedding.model or lacking:
