@@ -13,6 +13,7 @@ from recollect.models.atom import Atom, AtomInput, AtomStatus
 from recollect.models.checks import READ_LIMIT, checked_count, checked_id
 from recollect.models.value import Page
 from recollect.recall import writing
+from recollect.recall.facts import Facts
 from recollect.recall.writing import Indexed
 from recollect.scope import Scope
 from recollect.store import atoms as store
@@ -40,7 +41,8 @@ class Atoms(Bound):
         if not checked:
             return []
         indexed = self._recaller.index(checked)
-        return self._database.write(self._scope, _add, self._scope, space_id, checked, indexed, now)
+        facts = Facts.of_new(checked) if len(checked) >= writing.SMALL else None
+        return self._database.write(self._scope, _add, self._scope, space_id, checked, indexed, facts, now)
 
     def get_atom(self, atom_id: str) -> Atom | None:
         """Look an atom up; None when there is none with this id, or it is not this user's."""
@@ -90,10 +92,16 @@ class Atoms(Bound):
 
 
 def _add(
-    run: Transaction, scope: Scope, space_id: str, atoms: Sequence[CheckedAtom], indexed: Indexed, now: Micros
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    atoms: Sequence[CheckedAtom],
+    indexed: Indexed,
+    facts: Facts | None,
+    now: Micros,
 ) -> list[Atom]:
     added, change = store.add(run, scope, space_id, atoms, now)
-    writing.write(run, space_id, change, indexed)
+    writing.write(run, space_id, change, indexed, facts)
     return added
 
 

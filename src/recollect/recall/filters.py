@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.models.atom import AtomKind, AtomStatus, Trust
-from recollect.recall.space_index import FOREVER, KINDS, TRUSTS, SpaceIndex
+from recollect.recall.facts import FOREVER, KINDS, TRUSTS
+from recollect.recall.space_index import SpaceIndex
 
 Mask = NDArray[np.bool_]
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
+from operator import attrgetter
+from typing import Any
 
 from pydantic_core import from_json
 
@@ -48,10 +51,7 @@ def add(
     change = spaces.begin_change(run, space_id, now, len(atoms))
     conversations = _check_sources(run, atoms)
     linked = _linked(run, space_id, atoms)
-    added = [
-        _insert(run, scope, space_id, atom, conversation_id, change.first + place, change.revision, now)
-        for place, (atom, conversation_id) in enumerate(zip(linked, conversations, strict=True))
-    ]
+    added = _insert(run, scope, space_id, linked, conversations, change.first, now)
     record_change(run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in added])
     return added, change
 
@@ -106,7 +106,7 @@ def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now
     change = spaces.begin_change(run, space_id, now, 1)
     (conversation_id,) = _check_sources(run, [new])
     (linked,) = _linked(run, space_id, [new])
-    atom = _insert(run, scope, space_id, linked, conversation_id, change.first, change.revision, now, supersedes=old_id)
+    (atom,) = _insert(run, scope, space_id, [linked], [conversation_id], change.first, now, supersedes=old_id)
     closed = run.one(
         "supersede_atom",
         id=old_id,
@@ -233,34 +233,56 @@ def _insert(
     run: Transaction,
     scope: Scope,
     space_id: str,
-    new: CheckedAtom,
-    conversation_id: str | None,
-    position: int,
-    revision: int,
+    atoms: Sequence[CheckedAtom],
+    conversation_ids: Sequence[str | None],
+    first: int,
     now: Micros,
     supersedes: str | None = None,
-) -> Atom:
-    atom_id = new_id("atom", new.created_at)
-    row = (
-        atom_id, space_id, position, scope.tenant_id, scope.app_id, scope.user_id, new.text, new.category_name,
-        new.kind, new.importance, new.confidence, new.valid_from, new.valid_to, "ACTIVE", conversation_id,
-        _json(new.source_message_ids), _json(new.entity_ids), _json(new.tags), supersedes, None, None, None, None,
-        new.origin, new.trust, scope.session_id, scope.group, scope.run_id, scope.agent_id, new.created_at,
-        new.created_at,
-    )  # fmt: skip
-    run.send(
-        "insert_atom",
-        search_context=_json(new.search_context),
-        speaker=new.speaker,
-        revision=revision,
-        **dict(zip(_COLUMNS, row, strict=True)),
-    )
-    for entity_id in new.entity_ids:
-        run.send("link_atom", entity_id=entity_id, atom_id=atom_id)
-        run.send("widen_entity", id=entity_id, first_seen_at=new.valid_from, last_seen_at=new.valid_from, now=now)
-    return _atom(row)[1]
+) -> list[Atom]:
+    """Put atoms at the positions from the first on, and let their entities know."""
+    ids = [new_id("atom", atom.created_at) for atom in atoms]
+    same = {
+        "space_id": space_id,
+        "tenant_id": scope.tenant_id,
+        "app_id": scope.app_id,
+        "user_id": scope.user_id,
+        "supersedes": supersedes,
+        "session_id": scope.session_id,
+        "group": scope.group,
+        "run_id": scope.run_id,
+        "agent_id": scope.agent_id,
+    }
+    rows: dict[str, Sequence[Any]] = {
+        "position": range(first, first + len(atoms)),
+        "id": ids,
+        "search_context": [_json(atom.search_context) for atom in atoms],
+        "source_conversation_id": conversation_ids,
+        **{name: [_json(members) for members in map(attrgetter(name), atoms)] for name in _LISTS},
+        **{name: list(map(attrgetter(name), atoms)) for name in _AS_GIVEN},
+    }
+    run.send_each("insert_atoms", rows, **same)
+    _link(run, atoms, ids, now)
+    kept: dict[str, Iterable[Any]] = {**rows, "updated_at": rows["created_at"], "status": repeat("ACTIVE")}
+    columns = [kept.get(name) or repeat(same.get(name)) for name in _COLUMNS]
+    return [_atom(row)[1] for row in zip(*columns, strict=False)]
 
 
+def _link(run: Transaction, atoms: Sequence[CheckedAtom], ids: Sequence[str], now: Micros) -> None:
+    seen: dict[str, list[Micros]] = {}
+    for atom, atom_id in zip(atoms, ids, strict=True):
+        for entity_id in atom.entity_ids:
+            run.send("link_atom", entity_id=entity_id, atom_id=atom_id)
+            seen.setdefault(entity_id, []).append(atom.valid_from)
+    for entity_id, instants in seen.items():
+        run.send("widen_entity", id=entity_id, first_seen_at=min(instants), last_seen_at=max(instants), now=now)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+_LISTS = ("source_message_ids", "entity_ids", "tags")
+_AS_GIVEN = (
+    "text", "speaker", "category_name", "kind", "importance", "confidence", "valid_from", "valid_to", "origin", "trust",
+    "created_at",
+)  # fmt: skip
 _COLUMNS = (
     "id", "space_id", "position", "tenant_id", "app_id", "user_id", "text", "category_name", "kind", "importance",
     "confidence", "valid_from", "valid_to", "status", "source_conversation_id", "source_message_ids", "entity_ids",
@@ -269,34 +291,49 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-_INSTANTS = (
-    "valid_from", "valid_to", "superseded_at", "archived_at", "last_confirmed_at", "created_at", "updated_at",
-)  # fmt: skip
-
-
-def _json(members: Iterable[str]) -> str:
-    return json.dumps(list(members), ensure_ascii=False) if members else "[]"
+def _json(members: Sequence[str]) -> str:
+    return _encode(members) if members else "[]"
 
 
 def _atom(row: Row) -> tuple[int, Atom]:
     """An atom and its position, which is the business of the index and nobody else's."""
-    fields = dict(zip(_COLUMNS, row, strict=True))
-    position = fields.pop("position")
-    kind = fields.pop("kind")
-    fields["memory_space_id"] = fields.pop("space_id")
-    fields["category"] = Category.trusted({"name": fields.pop("category_name"), "kind": kind})
-    fields["behavioral"] = kind in BEHAVIORAL_KINDS
-    for name in ("source_message_ids", "entity_ids", "tags"):
-        fields[name] = from_json(fields[name]) if fields[name] != "[]" else []
-    for name in (
-        "valid_from",
-        "valid_to",
-        "superseded_at",
-        "archived_at",
-        "last_confirmed_at",
-        "created_at",
-        "updated_at",
-    ):
-        if fields[name] is not None:
-            fields[name] = to_iso(fields[name])
+    (
+        id, space_id, position, tenant_id, app_id, user_id, text, category_name, kind, importance, confidence,
+        valid_from, valid_to, status, source_conversation_id, source_message_ids, entity_ids, tags, supersedes,
+        superseded_by, superseded_at, archived_at, last_confirmed_at, origin, trust, session_id, group, run_id,
+        agent_id, created_at, updated_at,
+    ) = row  # fmt: skip
+    created = to_iso(created_at)
+    fields = {
+        "id": id,
+        "memory_space_id": space_id,
+        "tenant_id": tenant_id,
+        "app_id": app_id,
+        "user_id": user_id,
+        "text": text,
+        "category": Category.trusted({"name": category_name, "kind": kind}),
+        "importance": importance,
+        "confidence": confidence,
+        "valid_from": created if valid_from == created_at else to_iso(valid_from),
+        "valid_to": None if valid_to is None else to_iso(valid_to),
+        "status": status,
+        "source_conversation_id": source_conversation_id,
+        "source_message_ids": [] if source_message_ids == "[]" else from_json(source_message_ids),
+        "entity_ids": [] if entity_ids == "[]" else from_json(entity_ids),
+        "tags": [] if tags == "[]" else from_json(tags),
+        "behavioral": kind in BEHAVIORAL_KINDS,
+        "supersedes": supersedes,
+        "superseded_by": superseded_by,
+        "superseded_at": None if superseded_at is None else to_iso(superseded_at),
+        "archived_at": None if archived_at is None else to_iso(archived_at),
+        "last_confirmed_at": None if last_confirmed_at is None else to_iso(last_confirmed_at),
+        "origin": origin,
+        "trust": trust,
+        "session_id": session_id,
+        "group": group,
+        "run_id": run_id,
+        "agent_id": agent_id,
+        "created_at": created,
+        "updated_at": created if updated_at == created_at else to_iso(updated_at),
+    }
     return position, Atom.trusted(fields)

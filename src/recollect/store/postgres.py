@@ -17,7 +17,7 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -110,6 +110,10 @@ class PostgresTransaction(Announcements):
 
     def send(self, query: str, **values: Any) -> Pending:
         return self._run(query, values).fetchone
+
+    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
+        # The statement takes arrays, and unnests them.
+        self._run(query, {**values, **{name: list(column) for name, column in rows.items()}})
 
 
 class _Writing(threading.local):

@@ -7,8 +7,9 @@ thread: they interrupt a caller who waits, never a transaction.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import repeat
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -27,6 +28,7 @@ class SqliteTransaction(Announcements):
         super().__init__()
         self.scope_id = scope_id
         self._execute = connection.execute
+        self._executemany = connection.executemany
         self._queries = queries
 
     def one(self, query: str, **values: Any) -> Row | None:
@@ -40,6 +42,13 @@ class SqliteTransaction(Announcements):
     def send(self, query: str, **values: Any) -> Pending:
         rows = self.all(query, **values)
         return lambda: rows[0] if rows else None
+
+    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
+        values["scope_id"] = self.scope_id
+        statement = self._queries[query]
+        # SQLite numbers names in the order in which they first appear, and numbers are bound faster than names.
+        columns = [rows[name] if name in rows else repeat(values[name]) for name in statement.names]
+        self._executemany(statement.text, zip(*columns, strict=False))
 
 
 class _Ticket:
