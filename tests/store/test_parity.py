@@ -40,6 +40,12 @@ WORDS = (
     "000000000000d8d8d8"
 )
 VECTORS = "56435453010002000200000000000000000000004e8a6b2ea069ce3b000000005f7f0000"
+FACTS = (
+    "4643545301000000020000001a00000000000000548a1ab85b5b22686f6d65225d2c5b5d2c7b2263697479223a5b305d7d5d"
+    "0100010400000000ffffffff40420f0000000000ffffffffffffff7fffffffffffffff7f80841e0000000000ffffffffffff"
+    "ff7fffffffffffffff7f40420f000000000000000000ffffffffffffffff0000000000000000000000000000000000000000"
+    "000000000000000000000000000000000000000000000000000000000000000000000000"
+)
 
 # What a database of each version may hold, in words that both engines understand. A new migration adds its rows here.
 ROWS = {
@@ -101,6 +107,10 @@ ROWS = {
         f"VALUES ('{ADA.id}', 'ms_1', 0, 2, X'{WORDS}')",
         f"INSERT INTO vector_segments (scope_id, space_id, model, first, atoms, body) "
         f"VALUES ('{ADA.id}', 'ms_1', 'test:tiny', 0, 2, X'{VECTORS}')",
+    ],
+    4: [
+        f"INSERT INTO fact_segments (scope_id, space_id, first, atoms, revision, body) "
+        f"VALUES ('{ADA.id}', 'ms_1', 0, 2, 3, X'{FACTS}')",
     ],
 }
 

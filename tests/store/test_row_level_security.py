@@ -15,6 +15,7 @@ from psycopg.rows import TupleRow
 
 import recollect
 from harness.postgres import PostgresServer
+from recollect.recall.writing import SMALL
 from recollect.store import jobs
 from tests.embedder import WordsEmbedder
 from tests.store.schema import postgres_columns, postgres_tables, postgres_user_tables
@@ -101,8 +102,14 @@ def remember(context: recollect.Context) -> recollect.Atom:
     space = memory.create_memory_space("personal")
     place = memory.create_entity(space.id, "PLACE", "Graz")
     fact = {"category": {"name": "home", "kind": "FACT"}, "entity_ids": [place.id]}
-    kept, deleted = memory.add_atoms(
-        space.id, [{"text": f"{context.scope.user_id} lives in Graz.", **fact}, {"text": "Not for long.", **fact}]
+    kept, deleted, *_ = memory.add_atoms(
+        space.id,
+        [
+            {"text": f"{context.scope.user_id} lives in Graz.", **fact},
+            {"text": "Not for long.", **fact},
+            # As many as have their facts written in a segment.
+            *({"text": f"Number {number}.", "category": fact["category"]} for number in range(SMALL)),
+        ],
     )
     memory.delete_atom(deleted.id)
     return kept

@@ -32,21 +32,28 @@ class Embedder(Protocol):
 
 def checked_vectors(vectors: Any, count: int, embedder: Embedder) -> Vectors:
     """The vectors as unit vectors, or an error that says what the embedder did wrong."""
+    array = _as_floats(vectors, embedder)
+    if array.shape != (count, embedder.dimension):
+        wanted = (count, embedder.dimension)
+        raise EmbedderFailed(f"The embedder {embedder.model!r} gave vectors of the shape {array.shape}, not {wanted}.")
+    lengths = np.sqrt(np.add.reduce(array * array, axis=1, keepdims=True))
+    # A length that is a number says so of each part; of very long vectors the parts have to be asked.
+    if not np.isfinite(lengths).all() and not np.isfinite(array).all():
+        raise EmbedderFailed(f"The embedder {embedder.model!r} gave a vector with NaN or infinity in it.")
+    return (array / np.where(lengths == 0, np.float32(1), lengths)).astype(np.float32, copy=False)
+
+
+def _as_floats(vectors: Any, embedder: Embedder) -> Vectors:
+    if isinstance(vectors, np.ndarray) and vectors.dtype == np.float32:
+        return vectors
     try:
         with np.errstate(over="ignore"):
-            # What is too large becomes infinity, and is refused below.
-            array = np.asarray(vectors, dtype=np.float32)
+            # What is too large becomes infinity, and is refused later.
+            return np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise EmbedderFailed(
             f"The embedder {embedder.model!r} gave something that is not a list of vectors."
         ) from error
-    if array.shape != (count, embedder.dimension):
-        wanted = (count, embedder.dimension)
-        raise EmbedderFailed(f"The embedder {embedder.model!r} gave vectors of the shape {array.shape}, not {wanted}.")
-    if not np.isfinite(array).all():
-        raise EmbedderFailed(f"The embedder {embedder.model!r} gave a vector with NaN or infinity in it.")
-    lengths = np.linalg.norm(array, axis=1, keepdims=True)
-    return (array / np.where(lengths == 0, 1, lengths)).astype(np.float32)
 
 
 class Embedding:

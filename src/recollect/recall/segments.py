@@ -116,8 +116,8 @@ class WordsSegment:
             b"WRDS",
             0,
             (self.atoms, len(run.terms), run.size),
-            run.terms.astype("<u4"),
-            np.diff(run.starts).astype("<u4"),
+            run.terms.astype("<u4", copy=False),
+            (run.starts[1:] - run.starts[:-1]).astype("<u4", copy=False),
             self.statements,
             run.places.astype(_place_kind(self.atoms)),
             run.codes,
@@ -147,9 +147,16 @@ class VectorsSegment:
 
     @classmethod
     def of(cls, vectors: NDArray[np.float32]) -> VectorsSegment:
-        scales = np.abs(vectors).max(axis=1) / np.float32(127)
-        rows = np.rint(vectors / np.maximum(scales, np.float32(1e-30))[:, None]).astype(np.int8)
-        return cls(rows, scales.astype(np.float32))
+        rows, scales = np.empty(vectors.shape, np.int8), np.empty(len(vectors), np.float32)
+        # In parts that fit into the processor's cache.
+        for start in range(0, len(vectors), 256):
+            part = vectors[start : start + 256]
+            scale = np.abs(part).max(axis=1) / np.float32(127)
+            scales[start : start + 256] = scale
+            scaled = part / np.maximum(scale, np.float32(1e-30))[:, None]
+            np.rint(scaled, out=scaled)
+            rows[start : start + 256] = scaled
+        return cls(rows, scales)
 
     @classmethod
     def joined(cls, segments: Sequence[VectorsSegment]) -> VectorsSegment:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import repeat
-from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
@@ -22,8 +20,7 @@ from recollect.store.ledger import record_change
 from recollect.store.spaces import Change
 
 
-@dataclass(frozen=True)
-class CheckedAtom:
+class CheckedAtom(NamedTuple):
     """An atom that was checked and encoded, but is not kept yet. Instants are microseconds, lists are tuples."""
 
     text: str
@@ -218,7 +215,7 @@ def _linked(run: Transaction, space_id: str, atoms: Sequence[CheckedAtom]) -> li
             raise InvalidInput(f"There is no entity {entity_id!r} in this space to link.")
         stands_for[entity_id] = row[0]
     return [
-        replace(atom, entity_ids=tuple(dict.fromkeys(stands_for[each] for each in atom.entity_ids)))
+        atom._replace(entity_ids=tuple(dict.fromkeys(stands_for[each] for each in atom.entity_ids)))
         if atom.entity_ids
         else atom
         for atom in atoms
@@ -252,19 +249,18 @@ def _insert(
         "run_id": scope.run_id,
         "agent_id": scope.agent_id,
     }
-    rows: dict[str, Sequence[Any]] = {
-        "position": range(first, first + len(atoms)),
-        "id": ids,
-        "search_context": [_json(atom.search_context) for atom in atoms],
-        "source_conversation_id": conversation_ids,
-        **{name: [_json(members) for members in map(attrgetter(name), atoms)] for name in _LISTS},
-        **{name: list(map(attrgetter(name), atoms)) for name in _AS_GIVEN},
-    }
+    rows: dict[str, Sequence[Any]] = dict(zip(CheckedAtom._fields, zip(*atoms, strict=True), strict=True))
+    for name in ("search_context", "source_message_ids", "entity_ids", "tags"):
+        rows[name] = [_json(members) for members in rows[name]]
+    rows["position"] = range(first, first + len(atoms))
+    rows["id"] = ids
+    rows["source_conversation_id"] = conversation_ids
     run.send_each("insert_atoms", rows, **same)
     _link(run, atoms, ids, now)
     kept: dict[str, Iterable[Any]] = {**rows, "updated_at": rows["created_at"], "status": repeat("ACTIVE")}
     columns = [kept.get(name) or repeat(same.get(name)) for name in _COLUMNS]
-    return [_atom(row)[1] for row in zip(*columns, strict=False)]
+    categories: Categories = {}
+    return [_atom(row, categories)[1] for row in zip(*columns, strict=False)]
 
 
 def _link(run: Transaction, atoms: Sequence[CheckedAtom], ids: Sequence[str], now: Micros) -> None:
@@ -278,11 +274,6 @@ def _link(run: Transaction, atoms: Sequence[CheckedAtom], ids: Sequence[str], no
 
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
-_LISTS = ("source_message_ids", "entity_ids", "tags")
-_AS_GIVEN = (
-    "text", "speaker", "category_name", "kind", "importance", "confidence", "valid_from", "valid_to", "origin", "trust",
-    "created_at",
-)  # fmt: skip
 _COLUMNS = (
     "id", "space_id", "position", "tenant_id", "app_id", "user_id", "text", "category_name", "kind", "importance",
     "confidence", "valid_from", "valid_to", "status", "source_conversation_id", "source_message_ids", "entity_ids",
@@ -295,8 +286,14 @@ def _json(members: Sequence[str]) -> str:
     return _encode(members) if members else "[]"
 
 
-def _atom(row: Row) -> tuple[int, Atom]:
-    """An atom and its position, which is the business of the index and nobody else's."""
+Categories = dict[tuple[str, str], Category]
+
+
+def _atom(row: Row, categories: Categories | None = None) -> tuple[int, Atom]:
+    """An atom and its position, which is the business of the index and nobody else's.
+
+    Atoms that are made together may share their categories, which cannot change.
+    """
     (
         id, space_id, position, tenant_id, app_id, user_id, text, category_name, kind, importance, confidence,
         valid_from, valid_to, status, source_conversation_id, source_message_ids, entity_ids, tags, supersedes,
@@ -304,6 +301,11 @@ def _atom(row: Row) -> tuple[int, Atom]:
         agent_id, created_at, updated_at,
     ) = row  # fmt: skip
     created = to_iso(created_at)
+    category = categories.get((category_name, kind)) if categories is not None else None
+    if category is None:
+        category = Category.trusted({"name": category_name, "kind": kind})
+        if categories is not None:
+            categories[category_name, kind] = category
     fields = {
         "id": id,
         "memory_space_id": space_id,
@@ -311,7 +313,7 @@ def _atom(row: Row) -> tuple[int, Atom]:
         "app_id": app_id,
         "user_id": user_id,
         "text": text,
-        "category": Category.trusted({"name": category_name, "kind": kind}),
+        "category": category,
         "importance": importance,
         "confidence": confidence,
         "valid_from": created if valid_from == created_at else to_iso(valid_from),

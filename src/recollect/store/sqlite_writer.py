@@ -40,7 +40,8 @@ class SqliteTransaction(Announcements):
         return list(self._execute(self._queries[query].text, values))
 
     def send(self, query: str, **values: Any) -> Pending:
-        rows = self.all(query, **values)
+        values["scope_id"] = self.scope_id
+        rows = list(self._execute(self._queries[query].text, values))
         return lambda: rows[0] if rows else None
 
     def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
@@ -186,8 +187,12 @@ class SqliteWriter:
     def _commit(self, connection: apsw.Connection, batch: list[_Ticket]) -> None:
         try:
             connection.execute("BEGIN IMMEDIATE")
-            for ticket in batch:
-                self._do_apart(connection, ticket)
+            if len(batch) == 1:
+                # Alone it needs no savepoint: if it fails, all that there is is undone.
+                self._do(connection, batch[0])
+            else:
+                for ticket in batch:
+                    self._do_apart(connection, ticket)
             connection.execute("COMMIT")
         except BaseException:
             with suppress(apsw.Error):
@@ -195,11 +200,14 @@ class SqliteWriter:
                     connection.execute("ROLLBACK")
             raise
 
+    def _do(self, connection: apsw.Connection, ticket: _Ticket) -> None:
+        ticket.run(SqliteTransaction(connection, self._queries, ticket.scope_id))
+
     def _do_apart(self, connection: apsw.Connection, ticket: _Ticket) -> None:
         """Do one caller's work; whatever it raises is that caller's alone, and undoes nobody else's."""
         connection.execute("SAVEPOINT one")
         try:
-            ticket.run(SqliteTransaction(connection, self._queries, ticket.scope_id))
+            self._do(connection, ticket)
         except BaseException as error:
             if connection.get_autocommit():
                 # SQLite has rolled back the whole transaction by itself (a full disk, say).
