@@ -311,7 +311,7 @@ def use(engine: recollect.Recollect) -> None:
     engine._database.write(ADA, jobs.raise_epoch)
     atom = remember(ada)
     remember(bob)
-    assert [hit.atom for hit in ada.memory.recall_by_topic(atom.memory_space_id, "Graz").hits] == [atom]
+    assert [hit.atom for hit in ada.memory.recall_by_topic(atom.memory_space_id, "Graz", limit=1).hits] == [atom]
     assert bob.memory.get_atom(atom.id) is None
     assert ada.conversations.close_conversation(conversation.id).status == "closed"
     assert [change.kind for change in engine.follow()][-1] == "conversation.closed"

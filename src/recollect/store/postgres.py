@@ -45,6 +45,7 @@ T = TypeVar("T")
 
 # Any number will do, as long as nobody else in the database uses it: this is 'recollect' as a telephone would spell it.
 _MIGRATION_LOCK = 732_655_328
+_ROWS_AT_ONCE = 500
 
 
 class ScopedConnection(psycopg.Connection[Row]):
@@ -112,8 +113,10 @@ class PostgresTransaction(Announcements):
         return self._run(query, values).fetchone
 
     def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
-        # The statement takes arrays, and unnests them.
-        self._run(query, {**values, **{name: list(column) for name, column in rows.items()}})
+        # The statement takes arrays, and unnests them. In parts, because no value of PostgreSQL may reach a gigabyte.
+        for start in range(0, len(next(iter(rows.values()))), _ROWS_AT_ONCE):
+            part = {name: list(column[start : start + _ROWS_AT_ONCE]) for name, column in rows.items()}
+            self._run(query, {**values, **part})
 
 
 class _Writing(threading.local):

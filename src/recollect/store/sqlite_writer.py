@@ -31,25 +31,26 @@ class SqliteTransaction(Announcements):
         self._executemany = connection.executemany
         self._queries = queries
 
-    def one(self, query: str, **values: Any) -> Row | None:
+    def _run(self, query: str, values: dict[str, Any]) -> apsw.Cursor:
         values["scope_id"] = self.scope_id
-        return next(self._execute(self._queries[query].text, values), None)
+        # SQLite numbers names in the order in which they first appear, and numbers are bound faster than names.
+        return self._execute(self._queries[query].text, [values[name] for name in self._queries[query].names])
+
+    def one(self, query: str, **values: Any) -> Row | None:
+        return next(self._run(query, values), None)
 
     def all(self, query: str, **values: Any) -> list[Row]:
-        values["scope_id"] = self.scope_id
-        return list(self._execute(self._queries[query].text, values))
+        return list(self._run(query, values))
 
     def send(self, query: str, **values: Any) -> Pending:
-        values["scope_id"] = self.scope_id
-        rows = list(self._execute(self._queries[query].text, values))
+        rows = list(self._run(query, values))
         return lambda: rows[0] if rows else None
 
     def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
         values["scope_id"] = self.scope_id
-        statement = self._queries[query]
-        # SQLite numbers names in the order in which they first appear, and numbers are bound faster than names.
-        columns = [rows[name] if name in rows else repeat(values[name]) for name in statement.names]
-        self._executemany(statement.text, zip(*columns, strict=False))
+        names = self._queries[query].names
+        columns = [rows[name] if name in rows else repeat(values[name]) for name in names]
+        self._executemany(self._queries[query].text, zip(*columns, strict=False))
 
 
 class _Ticket:
