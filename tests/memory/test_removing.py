@@ -10,6 +10,7 @@ import pytest
 
 import recollect
 from recollect.memory import Memory
+from recollect.recall.facts import Facts
 from recollect.recall.segments import VectorsSegment, WordsSegment
 from recollect.recall.words import terms_of
 from tests.clock import SettableClock
@@ -149,6 +150,21 @@ def test_deleting_the_oldest_version_leaves_the_newer_ones_as_they_are(
     assert found(memory, space.id, "Where does Ada live?") == ["Ada lives in Wien."]
 
 
+def test_nothing_of_an_atom_that_was_added_among_many_is_left_in_any_table(
+    memory: Memory, space: recollect.MemorySpace, database_url: str
+) -> None:
+    many = [fact(f"Number {number}.", tags=["even"], speaker="Bob") for number in range(300)]
+    many[7] = fact(SECRET, name="quokka", tags=["wombat", "even"], speaker="dingo")
+    gone = memory.add_atoms(space.id, many)[7]
+    assert names_in_segments(rows_of(database_url)) == {"notes", "quokka", "even", "wombat", "Bob", "dingo"}
+    assert holds(rows_of(database_url), 7)
+    memory.delete_atom(gone.id)
+    rows = rows_of(database_url)
+    assert names_in_segments(rows) == {"notes", "even", "Bob"}
+    assert not {"zanzibar", "quokka", "wombat", "dingo"} & words_in(rows)
+    assert not holds(rows, 7)
+
+
 @pytest.mark.parametrize("others", [0, 1, 255, 300], ids=lambda count: f"beside {count} others")
 def test_nothing_of_a_deleted_atom_is_left_in_any_table(
     others: int, memory: Memory, space: recollect.MemorySpace, database_url: str
@@ -159,14 +175,21 @@ def test_nothing_of_a_deleted_atom_is_left_in_any_table(
         memory.add_atom(space.id, fact(f"Number {number}."))
     gone = memory.add_atom(
         space.id,
-        fact(SECRET, name="quokka", tags=["wombat"], search_context=["Said near a kangaroo."], entity_ids=[person.id]),
+        fact(
+            SECRET,
+            name="quokka",
+            tags=["wombat"],
+            speaker="dingo",
+            search_context=["Said near a kangaroo."],
+            entity_ids=[person.id],
+        ),
     )
     memory.add_atom(space.id, fact("After it."))
-    assert {"zanzibar", "quokka", "wombat", "kangaroo"} <= words_in(rows_of(database_url))
+    assert {"zanzibar", "quokka", "wombat", "dingo", "kangaroo"} <= words_in(rows_of(database_url))
     assert holds(rows_of(database_url), others)
     memory.delete_atom(gone.id)
     rows = rows_of(database_url)
-    assert not {"zanzibar", "xylophone", "quokka", "wombat", "kangaroo"} & words_in(rows)
+    assert not {"zanzibar", "xylophone", "quokka", "wombat", "dingo", "kangaroo"} & words_in(rows)
     assert not holds(rows, others)
     assert rows["atom_entities"] == []
     assert found(memory, space.id, "After it")[0] == "After it."
@@ -178,12 +201,16 @@ def test_nothing_of_a_deleted_atom_is_left_in_the_file(sqlite_url: str) -> None:
         memory = engine.context(tenant_id="acme", app_id="support", user_id="ada").memory
         space = memory.create_memory_space("personal")
         kept = memory.add_atom(space.id, fact("Ada plays."))
-        gone = memory.add_atom(space.id, fact(SECRET))
+        many = [fact(f"Number {number}.", name="plain", tags=["usual"], speaker="Bob") for number in range(300)]
+        many[200] = fact(SECRET, name="quokka", tags=["wombat"], speaker="dingo")
+        gone = memory.add_atoms(space.id, many)[200]
         memory.delete_atom(gone.id)
     with open(path, "rb") as file:
         written = file.read()
-    assert kept.text.encode() in written
-    assert SECRET.encode() not in written
+    for there in (kept.text, "plain", "usual", "Bob"):
+        assert there.encode() in written
+    for secret in (SECRET, "quokka", "wombat", "dingo"):
+        assert secret.encode() not in written
 
 
 @pytest.mark.conforms("T11")
@@ -220,4 +247,13 @@ def holds(rows: dict[str, list[tuple[Any, ...]]], position: int) -> bool:
         vectors = VectorsSegment.decode(bytes(body))
         if first <= position < first + atoms:
             held = held or bool(np.any(vectors.rows[position - first])) or bool(vectors.scales[position - first])
+    for *_, first, atoms, _, body in rows["fact_segments"]:
+        if first <= position < first + atoms:
+            held = held or bool(Facts.decode(bytes(body)).rows["present"][position - first])
     return held
+
+
+def names_in_segments(rows: dict[str, list[tuple[Any, ...]]]) -> set[str]:
+    """The categories, tags and speakers that are written in the search index."""
+    segments = [Facts.decode(bytes(row[-1])) for row in rows["fact_segments"]]
+    return {name for facts in segments for name in (*facts.categories, *facts.speakers, *facts.tags)}

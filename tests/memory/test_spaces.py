@@ -126,12 +126,15 @@ def test_nothing_of_a_deleted_space_is_found(memory: Memory, space: recollect.Me
 def test_a_deleted_space_is_put_away_and_not_destroyed(
     memory: Memory, space: recollect.MemorySpace, database_url: str
 ) -> None:
-    memory.add_atom(space.id, fact(entity_ids=[memory.create_entity(space.id, "PLACE", "Graz").id]))
+    about = fact(entity_ids=[memory.create_entity(space.id, "PLACE", "Graz").id])
+    memory.add_atoms(space.id, [about, *(fact(f"Number {number}.") for number in range(256))])
     before = rows_of(database_url)
     memory.delete_memory_space(space.id)
     after = rows_of(database_url)
-    assert len(before["atoms"]) == 1
-    for table in ("atoms", "entities", "entity_names", "atom_entities", "term_segments", "vector_segments"):
+    for table in (
+        "atoms", "entities", "entity_names", "atom_entities", "term_segments", "vector_segments", "fact_segments",
+    ):  # fmt: skip
+        assert before[table]
         assert after[table] == before[table]
 
 

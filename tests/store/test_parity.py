@@ -40,6 +40,14 @@ WORDS = (
     "000000000000d8d8d8"
 )
 VECTORS = "56435453010002000200000000000000000000004e8a6b2ea069ce3b000000005f7f0000"
+FACTS = (
+    "4643545301000000020000001a00000000000000d1c009ab5b5b22686f6d65225d2c5b5d2c7b2263697479223a5b305d7d5d"
+    "0100010400000000ffffffff40420f0000000000ffffffffffffff7fffffffffffffff7f80841e0000000000ffffffffffff"
+    "ff7fffffffffffffff7f40420f000000000061746f6d5f310000000000000000000000000000000000000000000000000000"
+    "000000000000000000ffffffffffffffff000000000000000000000000000000000000000000000000000000000000000000"
+    "0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+    "00000000000000000000"
+)
 
 # What a database of each version may hold, in words that both engines understand. A new migration adds its rows here.
 ROWS = {
@@ -104,6 +112,10 @@ ROWS = {
     ],
     4: [
         f"""UPDATE spaces SET names_revision = 2 WHERE scope_id = '{ADA.id}' AND id = 'ms_1'""",
+    ],
+    5: [
+        f"INSERT INTO fact_segments (scope_id, space_id, first, atoms, revision, body) "
+        f"VALUES ('{ADA.id}', 'ms_1', 0, 2, 3, X'{FACTS}')",
     ],
 }
 

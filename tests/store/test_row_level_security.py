@@ -15,6 +15,7 @@ from psycopg.rows import TupleRow
 
 import recollect
 from harness.postgres import PostgresServer
+from recollect.recall.writing import SMALL
 from recollect.store import jobs
 from tests.embedder import WordsEmbedder
 from tests.store.schema import postgres_columns, postgres_tables, postgres_user_tables
@@ -101,8 +102,14 @@ def remember(context: recollect.Context) -> recollect.Atom:
     space = memory.create_memory_space("personal")
     place = memory.create_entity(space.id, "PLACE", "Graz")
     fact = {"category": {"name": "home", "kind": "FACT"}, "entity_ids": [place.id]}
-    kept, deleted = memory.add_atoms(
-        space.id, [{"text": f"{context.scope.user_id} lives in Graz.", **fact}, {"text": "Not for long.", **fact}]
+    kept, deleted, *_ = memory.add_atoms(
+        space.id,
+        [
+            {"text": f"{context.scope.user_id} lives in Graz.", **fact},
+            {"text": "Not for long.", **fact},
+            # As many as have their facts written in a segment.
+            *({"text": f"Number {number}.", "category": fact["category"]} for number in range(SMALL)),
+        ],
     )
     memory.delete_atom(deleted.id)
     return kept
@@ -304,7 +311,7 @@ def use(engine: recollect.Recollect) -> None:
     engine._database.write(ADA, jobs.raise_epoch)
     atom = remember(ada)
     remember(bob)
-    assert [hit.atom for hit in ada.memory.recall_by_topic(atom.memory_space_id, "Graz").hits] == [atom]
+    assert [hit.atom for hit in ada.memory.recall_by_topic(atom.memory_space_id, "Graz", limit=1).hits] == [atom]
     assert bob.memory.get_atom(atom.id) is None
     assert ada.conversations.close_conversation(conversation.id).status == "closed"
     assert [change.kind for change in engine.follow()][-1] == "conversation.closed"

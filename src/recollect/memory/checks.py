@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from recollect.clock import Instant, Micros, to_iso, to_micros
 from recollect.errors import InvalidInput, LimitExceeded
+from recollect.ids import new_id
 from recollect.models.atom import AtomInput, AtomKind, NewAtom, Trust
 from recollect.models.checks import checked_label
 from recollect.models.entity import EntityType
@@ -45,24 +46,33 @@ def _checked(new: NewAtom, now: Micros, where: str) -> CheckedAtom:
         raise InvalidInput(f"{where}.importance is {shown(new.importance)}.", hint="It is a whole number from 1 to 5.")
     if not 0.0 <= new.confidence <= 1.0:
         raise InvalidInput(f"{where}.confidence is {new.confidence}.", hint="It is a number from 0 to 1.")
+    name = new.category.name
     return CheckedAtom(
-        text=check_text(f"{where}.text", new.text, limit=TEXT_LIMIT, blank=False),
+        id=new_id("atom", created_at),
+        text=new.text if _plain(new.text) else check_text(f"{where}.text", new.text, limit=TEXT_LIMIT, blank=False),
         search_context=_checked_context(f"{where}.search_context", new.search_context),
         speaker=_SPEAKERS.get(new.trust) if new.speaker is None else checked_name(f"{where}.speaker", new.speaker),
-        category_name=check_text(f"{where}.category.name", new.category.name, limit=NAME_LIMIT, blank=False),
+        category_name=name if _plain(name, NAME_LIMIT) else checked_name(f"{where}.category.name", name),
         kind=new.category.kind,
         importance=new.importance,
         confidence=float(new.confidence),
         valid_from=valid_from,
         valid_to=valid_to,
         source_conversation_id=checked_label(f"{where}.source_conversation_id", new.source_conversation_id),
-        source_message_ids=_checked_list(f"{where}.source_message_ids", new.source_message_ids),
+        source_message_ids=_checked_list(f"{where}.source_message_ids", new.source_message_ids)
+        if new.source_message_ids
+        else (),
         entity_ids=_checked_list(f"{where}.entity_ids", new.entity_ids),
         tags=_checked_list(f"{where}.tags", new.tags),
         origin=new.origin,
         trust=new.trust,
         created_at=created_at,
     )
+
+
+def _plain(text: object, limit: int = TEXT_LIMIT) -> bool:
+    """Whether a text is of the usual kind, in which nothing can be wrong."""
+    return isinstance(text, str) and text.isascii() and "\x00" not in text and len(text) <= limit and bool(text.strip())
 
 
 _SPEAKERS = {"user": "user", "assistant": "assistant"}

@@ -37,17 +37,14 @@ def checked_vectors(vectors: Any, count: int, embedder: Embedder) -> Vectors:
     # Loaded only now: to choose an embedder, or none, nothing has to be computed.
     import numpy as np
 
-    try:
-        with np.errstate(over="ignore"):
-            # What is too large becomes infinity, and is refused below.
-            array = np.asarray(vectors, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise EmbedderFailed(
-            f"The embedder {embedder.model!r} gave something that is not a list of vectors."
-        ) from error
+    array = _as_floats(vectors, embedder)
     if array.shape != (count, embedder.dimension):
         wanted = (count, embedder.dimension)
         raise EmbedderFailed(f"The embedder {embedder.model!r} gave vectors of the shape {array.shape}, not {wanted}.")
+    with np.errstate(over="ignore"):
+        squares = np.add.reduce(array * array, axis=1, keepdims=True)
+    if ((squares > _TINY) & (squares < _HUGE)).all():
+        return (array / np.sqrt(squares)).astype(np.float32, copy=False)
     if not np.isfinite(array).all():
         raise EmbedderFailed(f"The embedder {embedder.model!r} gave a vector with NaN or infinity in it.")
     # First to numbers of at most 1: the squares of very large or very small ones are none that 32 bits can hold.
@@ -55,6 +52,21 @@ def checked_vectors(vectors: Any, count: int, embedder: Embedder) -> Vectors:
     scaled = array / np.where(largest == 0, 1, largest)
     lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
     return (scaled / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+
+
+def _as_floats(vectors: Any, embedder: Embedder) -> Vectors:
+    import numpy as np
+
+    if isinstance(vectors, np.ndarray) and vectors.dtype == np.float32:
+        return vectors
+    try:
+        with np.errstate(over="ignore"):
+            # What is too large becomes infinity, and is refused later.
+            return np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise EmbedderFailed(
+            f"The embedder {embedder.model!r} gave something that is not a list of vectors."
+        ) from error
 
 
 def _checked_vector(vector: Any, embedder: Embedder) -> Vectors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.recall.space_index import KINDS
+from recollect.recall.facts import KINDS
 
 _DAY = 24 * 3600 * 1_000_000
 _SLOW, _MEDIUM, _FAST = 365 * _DAY, 60 * _DAY, 14 * _DAY

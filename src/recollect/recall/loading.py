@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from recollect.errors import NotFound
+from recollect.recall.facts import Facts
 from recollect.recall.segments import VectorsSegment, WordsSegment
 from recollect.recall.space_index import SpaceIndex
+from recollect.recall.writing import SMALL
 from recollect.store import entities
-from recollect.store.database import Transaction
+from recollect.store.database import Row, Transaction
 
 
 def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
@@ -28,8 +30,7 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
         index.model = model
     if model is not None:
         _load_vectors(run, space_id, model, index)
-    facts = run.all("atom_facts_since", space_id=space_id, revision=index.revision)
-    index.know(facts)
+    _load_facts(run, space_id, index, atoms, revision)
     index.forget(row[0] for row in run.all("removals_since", space_id=space_id, revision=index.revision))
     if names_revision != index.names_revision:
         index.know_names(entities.names_in(run, space_id))
@@ -62,3 +63,24 @@ def _load_late_vectors(run: Transaction, space_id: str, model: str, index: Space
             for whose, at, body in run.all("vector_segments_of", space_id=space_id, position=first):
                 if whose == model:
                     index.add_vectors(at, VectorsSegment.decode(body))
+
+
+def _load_facts(run: Transaction, space_id: str, index: SpaceIndex, atoms: int, revision: int) -> None:
+    """From segments where there are many atoms to learn of, and for the rest from the atoms themselves."""
+    # Of atoms that are read by their positions nothing older is known that could have changed.
+    since = revision if index.revision < 0 else index.revision
+    if atoms - index.facts_until >= SMALL:
+        segments = run.all("fact_segments_between", space_id=space_id, first=index.facts_until, until=atoms)
+        for first, count, of_revision, body in segments:
+            if first > index.facts_until:
+                _know(index, run.all("facts_between", space_id=space_id, first=index.facts_until, until=first))
+            index.know(range(first, first + count), Facts.decode(body))
+            index.facts_until = first + count
+            since = min(since, of_revision)
+    _know(index, run.all("facts_since", space_id=space_id, first=index.facts_until, revision=since))
+    index.facts_until = max(index.facts_until, index.atoms)
+
+
+def _know(index: SpaceIndex, rows: list[Row]) -> None:
+    if rows:
+        index.know([row[0] for row in rows], Facts.of(rows))

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from recollect.models.atom import AtomStatus
 from recollect.recall.columns import Column
+from recollect.recall.facts import FOREVER, KINDS, TRUSTS
 from recollect.recall.filters import Filters
-from recollect.recall.space_index import FOREVER, KINDS, TRUSTS, SpaceIndex
+from recollect.recall.space_index import SpaceIndex
 
 Mask = NDArray[np.bool_]
 

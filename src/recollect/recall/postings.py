@@ -31,9 +31,13 @@ class Run:
     def of(cls, terms: Array, places: Array, codes: Array) -> Run:
         """From postings whose places ascend; a stable sort keeps them so within a term."""
         order = np.argsort(terms, kind="stable")
-        terms = terms[order]
+        return cls.of_sorted(terms[order], places[order], codes[order])
+
+    @classmethod
+    def of_sorted(cls, terms: Array, places: Array, codes: Array) -> Run:
+        """From postings that are sorted by term, and within a term by place."""
         starts = _edges(terms)
-        return cls(terms[starts[:-1]], starts, places[order], codes[order])
+        return cls(terms[starts[:-1]], starts, places, codes)
 
     @classmethod
     def merged(cls, runs: Sequence[Run]) -> Run:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from recollect.recall.asking import Question
 from recollect.recall.dates import Interval
 from recollect.recall.decay import FLOOR, decay_weights
-from recollect.recall.space_index import FOREVER, SpaceIndex
+from recollect.recall.facts import FOREVER
+from recollect.recall.space_index import SpaceIndex
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -15,13 +15,14 @@ from recollect.providers.embedder import Embedding
 from recollect.providers.reranker import Reranking
 from recollect.recall.asking import Question, understand
 from recollect.recall.cache import SpaceCache
+from recollect.recall.facts import Facts
 from recollect.recall.filters import Filters
 from recollect.recall.passing import Mask, allowed, passing
 from recollect.recall.ranking import Evidence, Query, Scores, best, score, weigh
 from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
 from recollect.recall.space_index import SpaceIndex
-from recollect.recall.writing import Indexed
+from recollect.recall.writing import SMALL, Indexed
 from recollect.scope import Scope
 from recollect.store import atoms, entities, jobs
 from recollect.store.atoms import CheckedAtom
@@ -59,10 +60,11 @@ class Recaller:
     def index(self, checked: Sequence[CheckedAtom]) -> Indexed:
         """Prepare what the search index keeps of atoms. It may take long, so it happens outside of a transaction."""
         words = WordsSegment.of([IndexedText(atom.text, atom.search_context) for atom in checked])
+        facts = Facts.of_new(checked) if len(checked) >= SMALL else None
         if self._embedding is None:
-            return Indexed(words, None, None)
+            return Indexed(words, None, None, facts)
         vectors = VectorsSegment.of(self._embedding.texts([atom.text for atom in checked]))
-        return Indexed(words, vectors, self._embedding.model)
+        return Indexed(words, vectors, self._embedding.model, facts)
 
     def by_topic(
         self, scope: Scope, space_id: str, query: str, filters: Filters, limit: int, *, explain: bool = False

@@ -6,13 +6,13 @@ embedder replaces the vectors and leaves the words as they are.
 
 from __future__ import annotations
 
-import math
 import struct
 import zlib
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from itertools import chain, pairwise, repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,16 +63,26 @@ class WordsSegment:
 
     @classmethod
     def of(cls, texts: Sequence[IndexedText]) -> WordsSegment:
-        terms: list[int] = []
-        places: list[int] = []
-        codes: list[int] = []
-        for place, text in enumerate(texts):
-            held = _held(text)
-            terms += held
-            codes += held.values()
-            places += [place] * len(held)
-        run = Run.of(np.array(terms, np.uint32), np.array(places, np.uint32), np.array(codes, np.uint8))
+        parts = [part for place, text in enumerate(texts) for part in _parts(place, text)]
+        run = _run_of_one(parts) if len(texts) == 1 else _run_of_many(parts)
         return cls(run, np.array([statement_words(text.text) for text in texts], np.uint8))
+
+    def cut(self, bounds: Sequence[int]) -> list[WordsSegment]:
+        """In pieces that begin at these places; the first of them is 0."""
+        if len(bounds) == 1:
+            return [self]
+        starts = np.array([*bounds, self.atoms], np.uint32)
+        piece = (starts.searchsorted(self.run.places, "right") - 1).astype(np.uint16)
+        # Numbers of two bytes are sorted in one go through them, and what is sorted by terms stays so in each piece.
+        order = np.argsort(piece, kind="stable")
+        ends = np.bincount(piece, minlength=len(bounds)).cumsum()
+        terms, places, codes = self.run.expanded()[order], self.run.places[order], self.run.codes[order]
+        pieces = []
+        for number, (start, until) in enumerate(pairwise(starts.tolist())):
+            part = slice(int(ends[number - 1]) if number else 0, int(ends[number]))
+            run = Run.of_sorted(terms[part], places[part] - np.uint32(start), codes[part])
+            pieces.append(WordsSegment(run, self.statements[start:until]))
+        return pieces
 
     @classmethod
     def joined(cls, segments: Sequence[WordsSegment]) -> WordsSegment:
@@ -102,12 +112,12 @@ class WordsSegment:
 
     def encode(self) -> bytes:
         run = self.run
-        return _sealed(
+        return sealed(
             b"WRDS",
             0,
             (self.atoms, len(run.terms), run.size),
-            run.terms.astype("<u4"),
-            np.diff(run.starts).astype("<u4"),
+            run.terms.astype("<u4", copy=False),
+            (run.starts[1:] - run.starts[:-1]).astype("<u4", copy=False),
             self.statements,
             run.places.astype(_place_kind(self.atoms)),
             run.codes,
@@ -115,7 +125,7 @@ class WordsSegment:
 
     @classmethod
     def decode(cls, blob: bytes) -> WordsSegment:
-        _, (atoms, terms, postings), take = _opened(blob, b"WRDS")
+        _, (atoms, terms, postings), take = opened(blob, b"WRDS")
         found, counts = take("<u4", terms), take("<u4", terms)
         statements = take("u1", atoms)
         starts = np.zeros(terms + 1, np.uint32)
@@ -137,9 +147,16 @@ class VectorsSegment:
 
     @classmethod
     def of(cls, vectors: NDArray[np.float32]) -> VectorsSegment:
-        scales = np.abs(vectors).max(axis=1) / np.float32(127)
-        rows = np.rint(vectors / np.maximum(scales, np.float32(1e-30))[:, None]).astype(np.int8)
-        return cls(rows, scales.astype(np.float32))
+        rows, scales = np.empty(vectors.shape, np.int8), np.empty(len(vectors), np.float32)
+        # In parts that fit into the processor's cache.
+        for start in range(0, len(vectors), 256):
+            part = vectors[start : start + 256]
+            scale = np.abs(part).max(axis=1) / np.float32(127)
+            scales[start : start + 256] = scale
+            scaled = part / np.maximum(scale, np.float32(1e-30))[:, None]
+            np.rint(scaled, out=scaled)
+            rows[start : start + 256] = scaled
+        return cls(rows, scales)
 
     @classmethod
     def joined(cls, segments: Sequence[VectorsSegment]) -> VectorsSegment:
@@ -147,6 +164,11 @@ class VectorsSegment:
             np.concatenate([segment.rows for segment in segments]),
             np.concatenate([segment.scales for segment in segments]),
         )
+
+    def cut(self, bounds: Sequence[int]) -> list[VectorsSegment]:
+        """In pieces that begin at these places; the first of them is 0."""
+        edges = pairwise([*bounds, self.atoms])
+        return [VectorsSegment(self.rows[start:until], self.scales[start:until]) for start, until in edges]
 
     def after(self, place: int) -> VectorsSegment:
         return self if place <= 0 else VectorsSegment(self.rows[place:], self.scales[place:])
@@ -166,39 +188,74 @@ class VectorsSegment:
         return VectorsSegment(rows, scales)
 
     def encode(self) -> bytes:
-        return _sealed(b"VCTS", self.rows.shape[1], (self.atoms, 0, 0), self.scales.astype("<f4"), self.rows)
+        return sealed(b"VCTS", self.rows.shape[1], (self.atoms, 0, 0), self.scales.astype("<f4"), self.rows)
 
     @classmethod
     def decode(cls, blob: bytes) -> VectorsSegment:
-        dimension, (atoms, _, _), take = _opened(blob, b"VCTS")
+        dimension, (atoms, _, _), take = opened(blob, b"VCTS")
         scales = take("<f4", atoms)
         return cls(take("i1", atoms * dimension).reshape(atoms, dimension), scales)
 
 
-def _held(text: IndexedText) -> dict[int, int]:
-    """How much a text holds each of its words and of those around it, as codes."""
+class _Part(NamedTuple):
+    """The words of an atom's text, or of one of the texts around it, and what each of them counts."""
+
+    place: int
+    terms: list[int]
+    unit: float
+    own: bool
+
+    @classmethod
+    def of(cls, place: int, terms: list[int], weight: float = 1.0, *, own: bool = False) -> _Part:
+        return cls(place, terms, weight / (1 - LENGTH_SHARE + LENGTH_SHARE * len(terms) / USUAL_LENGTH), own)
+
+
+def _parts(place: int, text: IndexedText) -> Iterator[_Part]:
     own = terms_of(text.text)
-    amounts: dict[int, float] = {}
-    _count(own, 1.0, amounts)
-    mine = set(amounts)
+    yield _Part.of(place, own, own=True)
     need = min(1.0, LONG_TEXT / max(len(own), 1))
-    for near, weight in zip(text.around, (*NEAR_WEIGHTS, *[NEAR_WEIGHTS[-1]] * len(text.around)), strict=False):
+    for near, weight in zip(text.around, chain(NEAR_WEIGHTS, repeat(NEAR_WEIGHTS[-1])), strict=False):
         terms = terms_of(near)
-        _count(terms, weight * need * min(1.0, LONG_TEXT / max(len(terms), 1)), amounts)
-    return {term: _code(amount, term in mine) for term, amount in amounts.items()}
+        yield _Part.of(place, terms, weight * need * min(1.0, LONG_TEXT / max(len(terms), 1)))
 
 
-def _count(terms: list[int], weight: float, amounts: dict[int, float]) -> None:
-    unit = weight / (1 - LENGTH_SHARE + LENGTH_SHARE * len(terms) / USUAL_LENGTH)
-    for term in terms:
-        amounts[term] = amounts.get(term, 0.0) + unit
+def _run_of_one(parts: Iterable[_Part]) -> Run:
+    """The postings of a single atom. It does what `_run_of_many` does, for which one atom is too few to be worth it."""
+    amounts: dict[int, float] = {}
+    own: set[int] = set()
+    for part in parts:
+        if part.own:
+            own.update(part.terms)
+        for term in part.terms:
+            amounts[term] = amounts.get(term, 0.0) + part.unit
+    terms = sorted(amounts)
+    codes = bytes([_code(amounts[term], term in own) for term in terms])
+    count = len(terms)
+    starts = np.arange(count + 1, dtype=np.uint32)
+    return Run(np.array(terms, np.uint32), starts, np.zeros(count, np.uint32), np.frombuffer(codes, np.uint8))
 
 
-# Lengths and counts are small numbers, so the same amounts come again and again.
-@lru_cache(maxsize=65_536)
+def _run_of_many(parts: Sequence[_Part]) -> Run:
+    """The postings of many atoms; a word that one holds several times adds up, in the order of its text."""
+    terms = np.fromiter(chain.from_iterable([part.terms for part in parts]), np.uint64)
+    part_of = np.repeat(np.arange(len(parts)), [len(part.terms) for part in parts])
+    places = np.array([part.place for part in parts], np.uint64)[part_of]
+    keys, which = np.unique((terms << _HALF) | places, return_inverse=True)
+    amounts = np.bincount(which, np.array([part.unit for part in parts])[part_of], len(keys))
+    own = np.zeros(len(keys), np.bool_)
+    own[which[np.array([part.own for part in parts], np.bool_)[part_of]]] = True
+    codes = _BOUNDS.searchsorted(amounts).astype(np.uint8) + OWN * own
+    return Run.of_sorted((keys >> _HALF).astype(np.uint32), keys.astype(np.uint32), codes)
+
+
+_HALF = np.uint64(32)
+_BOUNDS = _LEAST * np.exp(_STEP * (np.arange(127) + 0.5))
+"""Where one code ends and the next begins: half way on the logarithmic scale."""
+_BOUNDS_LIST = _BOUNDS.tolist()
+
+
 def _code(amount: float, own: bool) -> int:
-    step = round(math.log(max(amount, _LEAST) / _LEAST) / _STEP)
-    return min(step, 127) + (128 if own else 0)
+    return bisect_left(_BOUNDS_LIST, amount) + (128 if own else 0)
 
 
 def _place_kind(atoms: int) -> str:
@@ -206,12 +263,12 @@ def _place_kind(atoms: int) -> str:
     return "<u2" if atoms <= 65_536 else "<u4"
 
 
-def _sealed(mark: bytes, dimension: int, counts: tuple[int, int, int], *columns: Array) -> bytes:
+def sealed(mark: bytes, dimension: int, counts: tuple[int, int, int], *columns: Array) -> bytes:
     body = b"".join(column.tobytes() for column in columns)
     return _HEADER.pack(mark, _VERSION, dimension, *counts, zlib.crc32(body)) + body
 
 
-def _opened(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
+def opened(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
     found, version, dimension, *counts, checksum = _HEADER.unpack_from(blob)
     if found != mark or version != _VERSION or zlib.crc32(memoryview(blob)[_HEADER.size :]) != checksum:
         raise StoreError("A segment of the search index is damaged.", hint="Run: recollect reindex")

@@ -12,22 +12,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.models.atom import AtomKind, Trust
 from recollect.models.entity import folded_name
-from recollect.models.text import decode_json
 from recollect.recall.columns import Column
+from recollect.recall.facts import FOREVER, Facts, codes_in
 from recollect.recall.kernel import dots
 from recollect.recall.postings import Piece, Postings
 from recollect.recall.segments import AMOUNTS, OWN, VectorsSegment, WordsSegment
-from recollect.store.database import Row
 
 T = TypeVar("T")
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
-
-KINDS: tuple[AtomKind, ...] = ("FACT", "RULE", "INTENTION", "EPISODE", "PREFERENCE", "PATTERN")
-TRUSTS: tuple[Trust, ...] = ("user", "app", "assistant", "tool")
-FOREVER = int(np.iinfo(np.int64).max)
 
 SATURATION = 0.8
 """BM25's k1: how soon holding a word more does not count more."""
@@ -41,6 +35,7 @@ class SpaceIndex:
         self.atoms = 0
         """How many positions there are, those of deleted atoms included."""
         self.words_until = 0
+        self.facts_until = 0
         self.vectors_until = 0
         self.model: str | None = None
         self._forgotten = False
@@ -87,36 +82,20 @@ class SpaceIndex:
         if self._vectors is not None:
             self._vectors.grow(self.atoms)
 
-    def know(self, rows: Sequence[Row]) -> None:
-        """Take in what `atom_facts_since` tells of atoms, new ones and changed ones."""
-        if not rows:
+    def know(self, at: Sequence[int], facts: Facts) -> None:
+        """Take in what is known of the atoms at some positions, new ones and changed ones."""
+        rows = facts.rows
+        if not len(rows):
             return
-        (
-            positions, kinds, trusts, importances, valid_from, valid_to, open_until, created_at, superseded_at,
-            archived_at, confirmed_at, categories, tags, speakers, ids,
-        ) = zip(*rows, strict=True)  # fmt: skip
-        at = np.array(positions, np.intp)
-        self.grow(int(at.max()) + 1)
-        self.present.values[at] = True
-        self.ids.values[at] = ids
-        self.kind.values[at] = [_KIND_CODES[kind] for kind in kinds]
-        self.trust.values[at] = [_TRUST_CODES[trust] for trust in trusts]
-        self.importance.values[at] = importances
-        self.valid_from.values[at] = valid_from
-        self.valid_to.values[at] = _or_forever(valid_to)
-        self.open_until.values[at] = _or_forever(open_until)
-        self.created_at.values[at] = created_at
-        self.superseded_at.values[at] = _or_forever(superseded_at)
-        self.archived_at.values[at] = _or_forever(archived_at)
-        self.fresh_at.values[at] = np.maximum(valid_from, [instant or 0 for instant in confirmed_at])
-        codes = self._category_codes
-        self.category.values[at] = [codes.setdefault(name, len(codes)) for name in categories]
-        voices = self.speaker_codes
-        self.speaker.values[at] = [-1 if who is None else voices.setdefault(who, len(voices)) for who in speakers]
-        for position, written in zip(positions, tags, strict=True):
-            if written != "[]":
-                for tag in decode_json(written, list):
-                    self._tagged.setdefault(tag, {})[position] = None
+        self.grow(max(at) + 1)
+        # A range is copied in one piece, faster than place by place.
+        to = slice(at.start, at.stop) if isinstance(at, range) else np.array(at, np.intp)
+        for name in _AS_WRITTEN:
+            getattr(self, name).values[to] = rows[name]
+        self.category.values[to] = codes_in(self._category_codes, facts.categories)[rows["category"]]
+        self.speaker.values[to] = codes_in(self.speaker_codes, facts.speakers)[rows["speaker"]]
+        for tag, places in facts.tags.items():
+            self._tagged.setdefault(tag, {}).update(dict.fromkeys(at[place] for place in places))
 
     def know_names(self, names: Iterable[tuple[str, str]]) -> None:
         """Take in what the entities of the space are called; these are all names there are."""
@@ -267,9 +246,7 @@ _MOST_WORDS = 500
 """Words of a query in which names are looked for."""
 _DERIVED_BYTES = 9
 """What is derived for each atom at the most."""
-_KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
-_TRUST_CODES = {trust: code for code, trust in enumerate(TRUSTS)}
-
-
-def _or_forever(instants: Iterable[int | None]) -> list[int]:
-    return [FOREVER if instant is None else instant for instant in instants]
+_AS_WRITTEN = (
+    "present", "kind", "trust", "importance", "valid_from", "valid_to", "open_until", "created_at", "superseded_at",
+    "archived_at", "fresh_at", "ids",
+)  # fmt: skip

@@ -56,7 +56,9 @@ STOP_WORDS = frozenset(
 
 def words_of(text: str) -> list[str]:
     """The words of a text, in order, as they are indexed before stemming."""
-    text = unicodedata.normalize("NFKC", text).lower() if not text.isascii() else text.lower()
+    if text.isascii():
+        return _spaced(text.lower())
+    text = unicodedata.normalize("NFKC", text).lower()
     if not _UNSPACED_RUN.search(text):
         return _spaced(text)
     found: list[str] = []
@@ -70,8 +72,10 @@ def words_of(text: str) -> list[str]:
 
 def _spaced(text: str) -> list[str]:
     # Marks that combine with a letter are no letters to the pattern and would cut words of Hindi or Arabic in pieces.
-    found = _SPACED_WORD.findall(text if text.isascii() else _COMBINING.sub("", text))
-    return [_plain(word) if "'" in word or "\u2019" in word else word for word in found]
+    found: list[str] = _SPACED_WORD.findall(text if text.isascii() else _COMBINING.sub("", text))
+    if "'" in text or "\u2019" in text:
+        return [_plain(word) if "'" in word or "\u2019" in word else word for word in found]
+    return found
 
 
 def _plain(word: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import repeat
+from typing import Any, NamedTuple
 
 from recollect.clock import Micros, to_iso, to_micros
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.ids import new_id
 from recollect.models.atom import BEHAVIORAL_KINDS, Atom, AtomKind, Category
 from recollect.models.text import decode_json
 from recollect.scope import Scope
@@ -19,10 +19,10 @@ from recollect.store.ledger import record_change
 from recollect.store.spaces import Change
 
 
-@dataclass(frozen=True)
-class CheckedAtom:
+class CheckedAtom(NamedTuple):
     """An atom that was checked and encoded, but is not kept yet. Instants are microseconds, lists are tuples."""
 
+    id: str
     text: str
     search_context: tuple[str, ...]
     speaker: str | None
@@ -48,10 +48,7 @@ def add(
     change = spaces.begin_change(run, space_id, now, len(atoms))
     conversations = _check_sources(run, atoms)
     linked = _linked(run, space_id, atoms)
-    added = [
-        _insert(run, scope, space_id, atom, conversation_id, change.first + place, change.revision, now)
-        for place, (atom, conversation_id) in enumerate(zip(linked, conversations, strict=True))
-    ]
+    added = _insert(run, scope, space_id, linked, conversations, change.first, now)
     record_change(run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in added])
     return added, change
 
@@ -112,7 +109,7 @@ def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now
     change = spaces.begin_change(run, space_id, now, 1)
     (conversation_id,) = _check_sources(run, [new])
     (linked,) = _linked(run, space_id, [new])
-    atom = _insert(run, scope, space_id, linked, conversation_id, change.first, change.revision, now, supersedes=old_id)
+    (atom,) = _insert(run, scope, space_id, [linked], [conversation_id], change.first, now, supersedes=old_id)
     closed = run.one(
         "supersede_atom",
         id=old_id,
@@ -236,7 +233,7 @@ def _linked(run: Transaction, space_id: str, atoms: Sequence[CheckedAtom]) -> li
             raise InvalidInput(f"There is no entity {entity_id!r} in this space to link.")
         stands_for[entity_id] = row[0]
     return [
-        replace(atom, entity_ids=tuple(dict.fromkeys(stands_for[each] for each in atom.entity_ids)))
+        atom._replace(entity_ids=tuple(dict.fromkeys(stands_for[each] for each in atom.entity_ids)))
         if atom.entity_ids
         else atom
         for atom in atoms
@@ -251,34 +248,48 @@ def _insert(
     run: Transaction,
     scope: Scope,
     space_id: str,
-    new: CheckedAtom,
-    conversation_id: str | None,
-    position: int,
-    revision: int,
+    atoms: Sequence[CheckedAtom],
+    conversation_ids: Sequence[str | None],
+    first: int,
     now: Micros,
     supersedes: str | None = None,
-) -> Atom:
-    atom_id = new_id("atom", new.created_at)
-    row = (
-        atom_id, space_id, position, scope.tenant_id, scope.app_id, scope.user_id, new.text, new.category_name,
-        new.kind, new.importance, new.confidence, new.valid_from, new.valid_to, "ACTIVE", conversation_id,
-        _json(new.source_message_ids), _json(new.entity_ids), _json(new.tags), supersedes, None, None, None, None,
-        new.origin, new.trust, scope.session_id, scope.group, scope.run_id, scope.agent_id, new.created_at,
-        new.created_at,
-    )  # fmt: skip
-    run.send(
-        "insert_atom",
-        search_context=_json(new.search_context),
-        speaker=new.speaker,
-        revision=revision,
-        **dict(zip(_COLUMNS, row, strict=True)),
-    )
-    for entity_id in new.entity_ids:
-        run.send("link_atom", entity_id=entity_id, atom_id=atom_id)
-        run.send("widen_entity", id=entity_id, first_seen_at=new.valid_from, last_seen_at=new.valid_from, now=now)
-    return _atom(row)[1]
+) -> list[Atom]:
+    """Put atoms at the positions from the first on, and let their entities know."""
+    ids = [atom.id for atom in atoms]
+    same = {
+        "space_id": space_id,
+        "tenant_id": scope.tenant_id,
+        "app_id": scope.app_id,
+        "user_id": scope.user_id,
+        "supersedes": supersedes,
+        "session_id": scope.session_id,
+        "group": scope.group,
+        "run_id": scope.run_id,
+        "agent_id": scope.agent_id,
+    }
+    rows: dict[str, Sequence[Any]] = dict(zip(CheckedAtom._fields, zip(*atoms, strict=True), strict=True))
+    for name in ("search_context", "source_message_ids", "entity_ids", "tags"):
+        rows[name] = [_json(members) for members in rows[name]]
+    rows["position"] = range(first, first + len(atoms))
+    rows["source_conversation_id"] = conversation_ids
+    run.send_each("insert_atoms", rows, **same)
+    _link(run, atoms, ids, now)
+    kept: dict[str, Iterable[Any]] = {**rows, "updated_at": rows["created_at"], "status": repeat("ACTIVE")}
+    columns = [kept.get(name) or repeat(same.get(name)) for name in _COLUMNS]
+    return [_atom(row)[1] for row in zip(*columns, strict=False)]
 
 
+def _link(run: Transaction, atoms: Sequence[CheckedAtom], ids: Sequence[str], now: Micros) -> None:
+    seen: dict[str, list[Micros]] = {}
+    for atom, atom_id in zip(atoms, ids, strict=True):
+        for entity_id in atom.entity_ids:
+            run.send("link_atom", entity_id=entity_id, atom_id=atom_id)
+            seen.setdefault(entity_id, []).append(atom.valid_from)
+    for entity_id, instants in seen.items():
+        run.send("widen_entity", id=entity_id, first_seen_at=min(instants), last_seen_at=max(instants), now=now)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 _COLUMNS = (
     "id", "space_id", "position", "tenant_id", "app_id", "user_id", "text", "category_name", "kind", "importance",
     "confidence", "valid_from", "valid_to", "status", "source_conversation_id", "source_message_ids", "entity_ids",
@@ -287,8 +298,8 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _json(members: Iterable[str]) -> str:
-    return json.dumps(list(members), ensure_ascii=False) if members else "[]"
+def _json(members: Sequence[str]) -> str:
+    return _encode(members) if members else "[]"
 
 
 def _atom(row: Row) -> tuple[int, Atom]:
@@ -300,6 +311,7 @@ def _atom(row: Row) -> tuple[int, Atom]:
         superseded_by, superseded_at, archived_at, last_confirmed_at, origin, trust, session_id, group, run_id,
         agent_id, created_at, updated_at,
     ) = row  # fmt: skip
+    created = to_iso(created_at)
     fields = {
         "id": id,
         "memory_space_id": space_id,
@@ -310,7 +322,7 @@ def _atom(row: Row) -> tuple[int, Atom]:
         "category": _category(category_name, kind),
         "importance": importance,
         "confidence": confidence,
-        "valid_from": to_iso(valid_from),
+        "valid_from": created if valid_from == created_at else to_iso(valid_from),
         "valid_to": valid_to if valid_to is None else to_iso(valid_to),
         "status": status,
         "source_conversation_id": source_conversation_id,
@@ -329,8 +341,8 @@ def _atom(row: Row) -> tuple[int, Atom]:
         "group": group,
         "run_id": run_id,
         "agent_id": agent_id,
-        "created_at": to_iso(created_at),
-        "updated_at": to_iso(updated_at),
+        "created_at": created,
+        "updated_at": created if updated_at == created_at else to_iso(updated_at),
     }
     return position, Atom.trusted(fields)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -36,6 +36,9 @@ class Transaction(Protocol):
 
     def send(self, query: str, **values: Any) -> Pending:
         """Run a statement whose answer is not needed before the end: it costs no round trip of its own."""
+
+    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
+        """Run a statement for each of many rows, which come as columns of equal length; values are the same for all."""
 
     def emit(self, change: Callable[[], Change]) -> None:
         """Announce a change, once the transaction has been committed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from pydantic.alias_generators import to_camel
@@ -23,6 +24,8 @@ _COLUMNS = (
     "content", "stop_reason", "model", "provider", "usage", "tool_use_id", "tool_name", "is_error", "trace_id",
     "idempotency_key", "fingerprint",
 )  # fmt: skip
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+_camel = cache(to_camel)
 _NOTHING: Mapping[str, None] = dict.fromkeys(_COLUMNS)
 
 
@@ -59,7 +62,7 @@ def record_change(
         kind=kind,
         at=at,
         conversation_id=conversation_id,
-        data=json.dumps({to_camel(name): value for name, value in data.items()}, ensure_ascii=False),
+        data=_encode({_camel(name): value for name, value in data.items()}),
     )
 
 

@@ -17,7 +17,7 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -45,6 +45,7 @@ T = TypeVar("T")
 
 # Any number will do, as long as nobody else in the database uses it: this is 'recollect' as a telephone would spell it.
 _MIGRATION_LOCK = 732_655_328
+_ROWS_AT_ONCE = 500
 
 
 class ScopedConnection(psycopg.Connection[Row]):
@@ -110,6 +111,12 @@ class PostgresTransaction(Announcements):
 
     def send(self, query: str, **values: Any) -> Pending:
         return self._run(query, values).fetchone
+
+    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
+        # The statement takes arrays, and unnests them. In parts, because no value of PostgreSQL may reach a gigabyte.
+        for start in range(0, len(next(iter(rows.values()))), _ROWS_AT_ONCE):
+            part = {name: list(column[start : start + _ROWS_AT_ONCE]) for name, column in rows.items()}
+            self._run(query, {**values, **part})
 
 
 class _Writing(threading.local):

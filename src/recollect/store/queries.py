@@ -27,6 +27,8 @@ class Query:
     text: str
     system: bool
     """Whether it is meant for the engine's own work over all scopes."""
+    names: tuple[str, ...] = ()
+    """Its parameters, in the order in which they first appear."""
 
 
 def load_queries(engine: EngineName) -> dict[str, Query]:
@@ -38,7 +40,7 @@ def load_queries(engine: EngineName) -> dict[str, Query]:
                 fragments[query.name] = query.text
             else:
                 queries[query.name] = query
-    return {name: Query(name, _finish(query.text, fragments, engine), query.system) for name, query in queries.items()}
+    return {name: _finish(query, fragments, engine) for name, query in queries.items()}
 
 
 def _blocks(source: str) -> Iterator[tuple[str, Query]]:
@@ -54,9 +56,11 @@ def _blocks(source: str) -> Iterator[tuple[str, Query]]:
                 break
 
 
-def _finish(text: str, fragments: dict[str, str], engine: EngineName) -> str:
+def _finish(query: Query, fragments: dict[str, str], engine: EngineName) -> Query:
+    text = query.text
     for name, fragment in fragments.items():
         text = text.replace("{" + name + "}", fragment)
+    names = tuple(dict.fromkeys(_PLACEHOLDER.findall(text)))
     if engine == "postgres":
-        return _PLACEHOLDER.sub(r"%(\1)s", text.replace("%", "%%"))
-    return text
+        text = _PLACEHOLDER.sub(r"%(\1)s", text.replace("%", "%%"))
+    return Query(query.name, text, query.system, names)

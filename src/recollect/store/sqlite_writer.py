@@ -7,8 +7,9 @@ thread: they interrupt a caller who waits, never a transaction.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import repeat
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -27,19 +28,29 @@ class SqliteTransaction(Announcements):
         super().__init__()
         self.scope_id = scope_id
         self._execute = connection.execute
+        self._executemany = connection.executemany
         self._queries = queries
 
-    def one(self, query: str, **values: Any) -> Row | None:
+    def _run(self, query: str, values: dict[str, Any]) -> apsw.Cursor:
         values["scope_id"] = self.scope_id
-        return next(self._execute(self._queries[query].text, values), None)
+        # SQLite numbers names in the order in which they first appear, and numbers are bound faster than names.
+        return self._execute(self._queries[query].text, [values[name] for name in self._queries[query].names])
+
+    def one(self, query: str, **values: Any) -> Row | None:
+        return next(self._run(query, values), None)
 
     def all(self, query: str, **values: Any) -> list[Row]:
-        values["scope_id"] = self.scope_id
-        return list(self._execute(self._queries[query].text, values))
+        return list(self._run(query, values))
 
     def send(self, query: str, **values: Any) -> Pending:
-        rows = self.all(query, **values)
+        rows = list(self._run(query, values))
         return lambda: rows[0] if rows else None
+
+    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
+        values["scope_id"] = self.scope_id
+        names = self._queries[query].names
+        columns = [rows[name] if name in rows else repeat(values[name]) for name in names]
+        self._executemany(self._queries[query].text, zip(*columns, strict=False))
 
 
 class _Ticket:
@@ -177,8 +188,12 @@ class SqliteWriter:
     def _commit(self, connection: apsw.Connection, batch: list[_Ticket]) -> None:
         try:
             connection.execute("BEGIN IMMEDIATE")
-            for ticket in batch:
-                self._do_apart(connection, ticket)
+            if len(batch) == 1:
+                # Alone it needs no savepoint: if it fails, all that there is is undone.
+                self._do(connection, batch[0])
+            else:
+                for ticket in batch:
+                    self._do_apart(connection, ticket)
             connection.execute("COMMIT")
         except BaseException:
             with suppress(apsw.Error):
@@ -186,11 +201,14 @@ class SqliteWriter:
                     connection.execute("ROLLBACK")
             raise
 
+    def _do(self, connection: apsw.Connection, ticket: _Ticket) -> None:
+        ticket.run(SqliteTransaction(connection, self._queries, ticket.scope_id))
+
     def _do_apart(self, connection: apsw.Connection, ticket: _Ticket) -> None:
         """Do one caller's work; whatever it raises is that caller's alone, and undoes nobody else's."""
         connection.execute("SAVEPOINT one")
         try:
-            ticket.run(SqliteTransaction(connection, self._queries, ticket.scope_id))
+            self._do(connection, ticket)
         except BaseException as error:
             if connection.get_autocommit():
                 # SQLite has rolled back the whole transaction by itself (a full disk, say).

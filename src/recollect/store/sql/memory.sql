@@ -51,17 +51,10 @@ RETURNING revision, next_position - :atoms, vector_model;
 -- name: space_state
 SELECT revision, next_position, vector_model, names_revision FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL;
 
--- name: insert_atom
-INSERT INTO atoms (
-    scope_id, space_id, position, id, tenant_id, app_id, user_id, text, search_context, speaker, category_name, kind, importance,
-    confidence, valid_from, valid_to, open_until, status, source_conversation_id, source_message_ids, entity_ids, tags,
-    supersedes, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, revision
-) VALUES (
-    :scope_id, :space_id, :position, :id, :tenant_id, :app_id, :user_id, :text, :search_context, :speaker, :category_name, :kind,
-    :importance, :confidence, :valid_from, :valid_to, :valid_to, 'ACTIVE', :source_conversation_id,
-    :source_message_ids, :entity_ids, :tags, :supersedes, :origin, :trust, :session_id, :group, :run_id, :agent_id,
-    :created_at, :created_at, :revision
-);
+-- fragment: new_atom_columns
+scope_id, space_id, position, id, tenant_id, app_id, user_id, text, search_context, speaker, category_name, kind,
+importance, confidence, valid_from, valid_to, open_until, status, source_conversation_id, source_message_ids, entity_ids,
+tags, supersedes, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, revision
 
 -- name: get_atom
 SELECT {atom_columns} FROM atoms
@@ -203,13 +196,41 @@ SELECT COUNT(*) FROM atom_entities WHERE scope_id = :scope_id AND entity_id = :e
 -- name: unlink_entity
 DELETE FROM atom_entities WHERE scope_id = :scope_id AND entity_id = :entity_id;
 
--- What recall filters and weighs by, of the atoms that have changed since a revision.
--- name: atom_facts_since
-SELECT position, kind, trust, importance, valid_from, valid_to, open_until, created_at, superseded_at, archived_at,
-    last_confirmed_at, category_name, tags, speaker, id
-FROM atoms
-WHERE scope_id = :scope_id AND space_id = :space_id AND revision > :revision
+-- What recall filters and weighs by.
+-- fragment: fact_columns
+position, kind, trust, importance, valid_from, valid_to, open_until, created_at, superseded_at, archived_at,
+last_confirmed_at, category_name, id, tags, speaker
+
+-- name: facts_between
+SELECT {fact_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND position >= :first AND position < :until
 ORDER BY position;
+
+-- Atoms that are new, from a position on, and those that have changed since a revision.
+-- name: facts_since
+SELECT {fact_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND position >= :first
+UNION ALL
+SELECT {fact_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND revision > :revision AND revision > 0;
+
+-- name: put_fact_segment
+INSERT INTO fact_segments (scope_id, space_id, first, atoms, revision, body)
+VALUES (:scope_id, :space_id, :first, :atoms, :revision, :body)
+ON CONFLICT (scope_id, space_id, first) DO UPDATE SET atoms = :atoms, revision = :revision, body = :body;
+
+-- name: fact_segments_between
+SELECT first, atoms, revision, body FROM fact_segments
+WHERE scope_id = :scope_id AND space_id = :space_id AND first >= :first AND first < :until
+ORDER BY first;
+
+-- name: fact_segment_of
+SELECT first, revision, body FROM fact_segments
+WHERE scope_id = :scope_id AND space_id = :space_id AND first <= :position AND first + atoms > :position;
+
+-- name: drop_fact_segments
+DELETE FROM fact_segments
+WHERE scope_id = :scope_id AND space_id = :space_id AND first >= :from_position AND first < :to_position;
 
 -- name: removals_since
 SELECT position FROM atom_removals
@@ -224,15 +245,33 @@ INSERT INTO vector_segments (scope_id, space_id, model, first, atoms, body)
 VALUES (:scope_id, :space_id, :model, :first, :atoms, :body)
 ON CONFLICT (scope_id, space_id, model, first) DO UPDATE SET atoms = :atoms, body = :body;
 
--- Segments that hold atoms from a position on.
+-- Segments that hold atoms from a position on. They do not overlap: one that began before is the last that did.
 -- name: term_segments_from
 SELECT first, atoms, body FROM term_segments
 WHERE scope_id = :scope_id AND space_id = :space_id AND first + atoms > :position
+  AND first >= COALESCE((
+      SELECT MAX(first) FROM term_segments
+      WHERE scope_id = :scope_id AND space_id = :space_id AND first <= :position
+  ), 0)
 ORDER BY first;
 
 -- name: vector_segments_from
 SELECT first, atoms, body FROM vector_segments
 WHERE scope_id = :scope_id AND space_id = :space_id AND model = :model AND first + atoms > :position
+  AND first >= COALESCE((
+      SELECT MAX(first) FROM vector_segments
+      WHERE scope_id = :scope_id AND space_id = :space_id AND model = :model AND first <= :position
+  ), 0)
+ORDER BY first;
+
+-- name: term_segments_between
+SELECT first, atoms, body FROM term_segments
+WHERE scope_id = :scope_id AND space_id = :space_id AND first >= :first AND first < :until
+ORDER BY first;
+
+-- name: vector_segments_between
+SELECT first, atoms, body FROM vector_segments
+WHERE scope_id = :scope_id AND space_id = :space_id AND model = :model AND first >= :first AND first < :until
 ORDER BY first;
 
 -- name: term_segment_of

@@ -28,11 +28,31 @@ SELECT virtualtransaction FROM pg_locks
 WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND relation = 'events'::regclass
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
 
--- An array is looked up in the index; a subquery would be joined, by reading all of the space.
+-- What differs from atom to atom comes as arrays: one statement for all, since COPY knows no row-level security. Their
+-- revision is 0 until they change: a cache finds new atoms by their positions.
+-- name: insert_atoms
+INSERT INTO atoms ({new_atom_columns})
+SELECT :scope_id, :space_id, position, id, :tenant_id, :app_id, :user_id, text, search_context, speaker, category_name,
+    kind, importance, confidence, valid_from, valid_to, valid_to, 'ACTIVE', source_conversation_id, source_message_ids,
+    entity_ids, tags, :supersedes, origin, trust, :session_id, :group, :run_id, :agent_id, created_at, created_at, 0
+FROM unnest(
+    :position::bigint[], :id::text[], :text::text[], :search_context::text[], :speaker::text[], :category_name::text[],
+    :kind::text[], :importance::int[], :confidence::float8[], :valid_from::bigint[], :valid_to::bigint[],
+    :source_conversation_id::text[], :source_message_ids::text[], :entity_ids::text[], :tags::text[], :origin::text[],
+    :trust::text[], :created_at::bigint[]
+) AS added (
+    position, id, text, search_context, speaker, category_name, kind, importance, confidence, valid_from, valid_to,
+    source_conversation_id, source_message_ids, entity_ids, tags, origin, trust, created_at
+);
+
+-- Each position is looked up apart: joined to a list the planner would read all of a space that it knows nothing of yet.
 -- name: atoms_at
-SELECT {atom_columns} FROM atoms
-WHERE scope_id = :scope_id AND space_id = :space_id
-  AND position = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text(:positions::json)));
+SELECT found.* FROM json_array_elements_text(:positions::json) AS wanted (position)
+CROSS JOIN LATERAL (
+    SELECT {atom_columns} FROM atoms
+    WHERE scope_id = :scope_id AND space_id = :space_id AND atoms.position = wanted.position::bigint
+    OFFSET 0
+) AS found;
 
 -- name: atom_texts_at
 SELECT position, text, search_context FROM atoms
