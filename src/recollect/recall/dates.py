@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -50,6 +50,8 @@ _BEFORE_A_MONTH = re.compile(
 _AMBIGUOUS = frozenset(("may", "mar", "sep", "jan", "jun"))
 """Words that are months only where something says so: people are called Jan, and one may do things."""
 
+_EPOCH = date(1970, 1, 1)
+_DAY = 24 * 3600 * 1_000_000
 _AGO_DAYS = {"day": (1.0, 1, 2.0), "week": (7.0, 3, 3.0), "month": (30.4, 7, 7.0), "year": (365.25, 90, 60.0)}
 
 
@@ -69,7 +71,7 @@ def may_name_a_date(words: Sequence[str]) -> bool:
 
 def intervals_in(query: str, now: int) -> Iterator[Interval]:
     """The intervals that a question names. A year that is not said is the latest that is not after today."""
-    today = datetime.fromtimestamp(now / 1_000_000, UTC).date()
+    today = _EPOCH + timedelta(days=now // _DAY)
     used: list[tuple[int, int]] = []
     for pattern, read in (
         (_ISO, _a_day),
