@@ -75,6 +75,24 @@ def test_the_cache_stays_within_its_limit_and_recall_stays_right(small: recollec
     assert most > one_space
 
 
+def test_spaces_that_hold_little_take_room_too(database_url: str) -> None:
+    with recollect.open(database_url, embedder=None, cache_megabytes=0.1) as engine:
+        memory = memory_of(engine)
+        for number in range(40):
+            memory.recall_by_topic(memory.create_memory_space(f"space {number}").id, "tea")
+        assert 0 < len(cache_of(engine)._entries) < 20
+        assert cache_of(engine).nbytes <= 0.1 * 1024 * 1024
+        # So do names, which are not in any column.
+        tagged, plain = (memory.create_memory_space(name).id for name in ("tagged", "plain"))
+        memory.add_atoms(plain, [fact("tea") for _ in range(100)])
+        memory.add_atoms(tagged, [fact("tea", tags=[f"{a} {b}" for b in range(50)]) for a in range(100)])
+        sizes = []
+        for space_id in (plain, tagged):
+            memory.recall_by_topic(space_id, "tea")
+            sizes.append(next(reversed(cache_of(engine)._entries.values())).nbytes)
+        assert sizes[1] - sizes[0] > 100 * 50 * 300
+
+
 def test_threads_that_push_out_each_others_spaces_get_right_answers(small: recollect.Recollect) -> None:
     memory = memory_of(small)
     spaces = fill(memory)

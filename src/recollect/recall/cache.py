@@ -30,11 +30,13 @@ class SpaceCache:
         self._limit = int(megabytes * 1024 * 1024)
         self._lock = threading.Lock()
         self._entries: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
+        self._nbytes = 0
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
         self._lock = threading.Lock()
         self._entries = OrderedDict()
+        self._nbytes = 0
 
     @contextmanager
     def current(self, scope: Scope, space_id: str, *, fresh: bool = True) -> Iterator[SpaceIndex]:
@@ -53,8 +55,7 @@ class SpaceCache:
                 # An index that nobody has filled yet, or whose entry was dropped meanwhile, needs the look.
                 look = fresh or entry.index.revision < 0
                 if look and self._database.read(scope, refresh, space_id, entry.index):
-                    entry.nbytes = entry.index.nbytes
-                    self._make_room(key)
+                    self._weigh(key, entry)
             except BaseException:
                 # A refresh that was cut short may have left it half new.
                 self.drop(scope, space_id)
@@ -63,18 +64,23 @@ class SpaceCache:
 
     def drop(self, scope: Scope, space_id: str) -> None:
         with self._lock:
-            self._entries.pop((scope.id, space_id), None)
+            dropped = self._entries.pop((scope.id, space_id), None)
+            self._nbytes -= dropped.nbytes if dropped is not None else 0
 
-    def _make_room(self, keep: tuple[str, str]) -> None:
+    def _weigh(self, key: tuple[str, str], entry: _Entry) -> None:
+        """Take note of what a space takes now, and make room for it."""
+        now = entry.index.nbytes
         with self._lock:
-            total = sum(entry.nbytes for entry in self._entries.values())
-            for key in list(self._entries):
-                if total <= self._limit:
-                    return
-                if key != keep:
-                    total -= self._entries.pop(key).nbytes
+            if self._entries.get(key) is not entry:
+                # Dropped meanwhile: it is gone when its caller is done with it.
+                return
+            self._nbytes += now - entry.nbytes
+            entry.nbytes = now
+            self._entries.move_to_end(key)
+            while self._nbytes > self._limit and len(self._entries) > 1:
+                _, dropped = self._entries.popitem(last=False)
+                self._nbytes -= dropped.nbytes
 
     @property
     def nbytes(self) -> int:
-        with self._lock:
-            return sum(entry.nbytes for entry in self._entries.values())
+        return self._nbytes

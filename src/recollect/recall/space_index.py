@@ -60,6 +60,8 @@ class SpaceIndex:
         self.speaker_codes: dict[str, int] = {}
         self._category_codes: dict[str, int] = {}
         self._tagged: dict[str, dict[int, None]] = {}
+        self._tags = 0
+        """How many tags there are on all atoms together."""
         self.names_revision = -1
         self._names: dict[str, list[str]] = {}
         self._longest_name = 0
@@ -95,7 +97,10 @@ class SpaceIndex:
         self.category.values[to] = codes_in(self._category_codes, facts.categories)[rows["category"]]
         self.speaker.values[to] = codes_in(self.speaker_codes, facts.speakers)[rows["speaker"]]
         for tag, places in facts.tags.items():
-            self._tagged.setdefault(tag, {}).update(dict.fromkeys(at[place] for place in places))
+            tagged = self._tagged.setdefault(tag, {})
+            before = len(tagged)
+            tagged.update(dict.fromkeys(at[place] for place in places))
+            self._tags += len(tagged) - before
 
     def know_names(self, names: Iterable[tuple[str, str]]) -> None:
         """Take in what the entities of the space are called; these are all names there are."""
@@ -236,7 +241,9 @@ class SpaceIndex:
     def nbytes(self) -> int:
         vectors = self._vectors.nbytes if self._vectors is not None else 0
         derived = self.atoms * _DERIVED_BYTES
-        return vectors + derived + self._postings.nbytes + sum(column.nbytes for column in self._columns())
+        names = (len(self._tagged) + len(self._names)) * _NAME_BYTES + self._tags * _TAG_BYTES
+        columns = sum(column.nbytes for column in self._columns())
+        return _SPACE_BYTES + vectors + derived + names + self._postings.nbytes + columns
 
 
 _CLINGING = ".,;:!?()[]\"'\u2019\u201c\u201d"
@@ -246,6 +253,11 @@ _MOST_WORDS = 500
 """Words of a query in which names are looked for."""
 _DERIVED_BYTES = 9
 """What is derived for each atom at the most."""
+_SPACE_BYTES = 8_192
+"""What a space takes that nothing is in: about thirty objects."""
+_NAME_BYTES = 500
+"""What a tag, or a name of an entity, takes with what it leads to; a tag takes more for each atom that has it."""
+_TAG_BYTES = 100
 _AS_WRITTEN = (
     "present", "kind", "trust", "importance", "valid_from", "valid_to", "open_until", "created_at", "superseded_at",
     "archived_at", "fresh_at", "ids",
