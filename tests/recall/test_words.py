@@ -53,6 +53,20 @@ def test_what_has_no_spaces_is_cut_into_pairs_of_characters(text: str, words: li
 
 
 @pytest.mark.parametrize(
+    ("word", "text"),
+    [("猫", "我有一只猫"), ("茶", "用户每天早上喝茶"), ("犬", "犬が好きです"), ("他喜欢茶吗?", "用户喝茶")],
+)
+def test_a_word_of_a_single_character_is_found_within_others(word: str, text: str) -> None:
+    assert set(terms_of(word)) & set(terms_of(text))
+
+
+def test_characters_of_scripts_in_which_they_are_no_words_count_in_pairs_only() -> None:
+    assert len(terms_of("ラーメン")) == 3
+    assert not set(terms_of("ข")) & set(terms_of("ข้าว"))
+    assert len(terms_of("茶")) == 1
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("नमस्ते", "नमस्ते दुनिया"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from recollect.recall.dates import Interval, intervals_in, may_name_a_date
-from recollect.recall.words import terms_among, words_of
+from recollect.recall.words import terms_among, terms_of_characters, words_of
 
 _FIRST_PERSON = frozenset(("i", "me", "my", "mine", "myself"))
 _ABOUT_THE_ANSWERER = re.compile(
@@ -45,7 +45,7 @@ def understand(query: str, speakers: Iterable[str], now: int) -> Question:
     telling = (words_of(asked) if replaced else words) or words
     return Question(
         to_embed=_without(known, query) if named else query,
-        terms=tuple(dict.fromkeys(terms_among(telling))),
+        terms=tuple(dict.fromkeys(terms_among(telling) + terms_of_characters(query))),
         speakers=_asked_about(query, words, named, set(speakers)),
         dates=tuple(intervals_in(query, now)) if may_name_a_date(words) else (),
     )

@@ -2,7 +2,7 @@
 
 Words of languages that put spaces between them are lower-cased and, where they are English, stemmed. Runs of Chinese,
 Japanese, Thai, Lao, Burmese and Khmer have no spaces: they are cut into overlapping pairs of characters, which finds
-words without a dictionary.
+words without a dictionary. Characters of Chinese writing, which may be words by themselves, are known one by one too.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
+_CHARACTER = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _PIECES = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _SPACED_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*")
@@ -45,6 +46,8 @@ _COMBINING = re.compile(
     "]+"
 )
 _REMEMBERED = 65_536
+_LONGEST_REMEMBERED = 64
+"""Characters. Longer ones are no words but data, which would fill the memory and hardly ever comes again."""
 
 STOP_WORDS = frozenset(
     "a about also am an and any are as at be been being but by can could did do does doing done for from had has have "
@@ -98,7 +101,9 @@ class _Terms(dict[str, int]):
             stem = self._stem(word)
             if len(self) >= _REMEMBERED:
                 self.clear()
-        number = self[word] = zlib.crc32(stem.encode())
+        number = zlib.crc32(stem.encode())
+        if len(word) <= _LONGEST_REMEMBERED:
+            self[word] = number
         return number
 
 
@@ -110,7 +115,16 @@ def terms_of(text: str) -> list[int]:
 
     Words that say nothing are left out, unless there are no others.
     """
-    return terms_among(words_of(text))
+    return terms_among(words_of(text)) + terms_of_characters(text)
+
+
+def terms_of_characters(text: str) -> list[int]:
+    """The numbers of single characters of Chinese writing: many a word has one only, which no pair tells of."""
+    if text.isascii():
+        return []
+    runs = _UNSPACED_RUN.findall(unicodedata.normalize("NFKC", text))
+    # One that stands alone is a word already.
+    return [_term_of(character) for run in runs if len(run) > 1 for character in _CHARACTER.findall(run)]
 
 
 def terms_among(words: list[str]) -> list[int]:
