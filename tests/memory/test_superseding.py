@@ -182,3 +182,26 @@ def test_the_new_version_has_its_own_sources_and_entities(
     with pytest.raises(recollect.InvalidInput):
         memory.supersede_atom(new.id, fact(entity_ids=[foreign.id]))
     assert looked_up(memory, new) == new
+
+
+@pytest.mark.conforms("A6.7")
+def test_a_version_that_was_still_to_begin_is_recalled_no_more_when_an_earlier_one_replaces_it(
+    memory: Memory, space: recollect.MemorySpace
+) -> None:
+    planned = memory.add_atom(space.id, fact("Ada moves to Graz", valid_from="2090-01-01T00:00:00Z"))
+    memory.supersede_atom(planned.id, fact("Ada moves to Wien", valid_from="2080-01-01T00:00:00Z"))
+    assert [hit.atom.text for hit in memory.recall_by_topic(space.id, "Ada moves").hits] == ["Ada moves to Wien"]
+    assert memory.why_not(planned.id, "Ada moves").reasons == ["the filter current leaves it out"]
+
+
+def test_versions_that_are_brought_in_are_superseded_when_they_were_recorded(
+    memory: Memory, space: recollect.MemorySpace
+) -> None:
+    old = memory.add_atom(space.id, fact("Ada is a baker", created_at="2020-01-01T00:00:00Z"))
+    new = memory.supersede_atom(old.id, fact("Ada is a pilot", created_at="2021-01-01T00:00:00Z"))
+    closed = memory.get_atom(old.id)
+    assert closed is not None
+    assert closed.superseded_at == new.created_at
+    for known_at, text in (("2020-06-01", "baker"), ("2021-01-01", "pilot"), ("2022-01-01", "pilot")):
+        found = memory.recall_by_topic(space.id, "Ada", known_at=f"{known_at}T00:00:00Z")
+        assert [hit.atom.text for hit in found.hits] == [f"Ada is a {text}"]

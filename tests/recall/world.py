@@ -66,7 +66,7 @@ class World:
         # An end that came before stays, and nothing ends before it begins.
         ended = new.valid_from if old.valid_to is None else min(old.valid_to, new.valid_from)
         old.valid_to = max(old.valid_from, ended)
-        old.superseded_at = self.clock.now
+        old.superseded_at = new.created_at
 
     def archive(self, memory: Memory, atom: Known) -> None:
         memory.archive_atom(atom.id)

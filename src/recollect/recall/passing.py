@@ -55,6 +55,9 @@ def passing(index: SpaceIndex, filters: Filters) -> dict[str, Mask]:
 
 
 def _of_status(index: SpaceIndex, status: AtomStatus, known_at: int | None) -> dict[str, Mask]:
+    if status == "DELETED":
+        # Nothing is left of those that could be found.
+        return {"status": np.zeros(index.atoms, np.bool_)}
     if status == "ACTIVE" and known_at is None and not index.derived("archived", lambda: _ends(index.archived_at)):
         return {}
     archived = index.archived_at.values <= (_AT_ALL if known_at is None else known_at)
@@ -64,7 +67,10 @@ def _of_status(index: SpaceIndex, status: AtomStatus, known_at: int | None) -> d
 def _current(index: SpaceIndex, now: int, known_at: int | None) -> dict[str, Mask]:
     if known_at is None and not index.derived("ended", lambda: _ends(index.valid_to) or _ends(index.open_until)):
         return {}
-    return {"current": _valid_to_as_known(index, known_at) > (now if known_at is None else known_at)}
+    valid_to = _valid_to_as_known(index, known_at)
+    # A version that was superseded before it began has no time at all, also when that lies in the future.
+    had_time = valid_to > index.valid_from.values
+    return {"current": (valid_to > (now if known_at is None else known_at)) & had_time}
 
 
 def _ends(column: Column) -> bool:

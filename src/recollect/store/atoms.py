@@ -115,6 +115,8 @@ def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now
         id=old_id,
         valid_from=new.valid_from,
         superseded_by=atom.id,
+        # What is brought in from elsewhere was recorded there earlier, and so was that it replaces the old.
+        superseded_at=new.created_at,
         revision=change.revision,
         now=now,
     )

@@ -79,7 +79,7 @@ LIMIT :limit;
 UPDATE atoms
 SET valid_to = CASE
         WHEN valid_from > :valid_from THEN valid_from WHEN valid_to < :valid_from THEN valid_to ELSE :valid_from END,
-    superseded_by = :superseded_by, superseded_at = :now, updated_at = :now, revision = :revision
+    superseded_by = :superseded_by, superseded_at = :superseded_at, updated_at = :now, revision = :revision
 WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL AND (valid_to IS NULL OR valid_to > :now)
 RETURNING id;
 
