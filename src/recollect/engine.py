@@ -211,7 +211,7 @@ class Recollect:
         """Give all atoms that have no vector of this engine's embedder theirs, now; gives how many were made."""
         if self._embedding is None:
             raise InvalidInput("There is no embedder to make vectors with.", hint="Open the engine with one.")
-        todo = self._database.read(None, spaces.lacking_vectors, self._embedding.model)
+        todo = self._database.read(None, spaces.lacking_vectors, self._embedding.stamp)
         return sum(
             fill_vectors(self._database, scope, space_id, self._embedding, self._clock()) for scope, space_id in todo
         )

@@ -6,7 +6,7 @@ from recollect.hop import Hop
 from recollect.jobs import Jobs
 from recollect.memory import Memory
 from recollect.models.atom import Atom, AtomInput, AtomStatus
-from recollect.models.atom import AtomKind, Trust
+from recollect.models.atom import AtomKind, AtomStatus, Trust
 from recollect.models.content import Content
 from recollect.models.conversation import Conversation, ConversationStatus
 from recollect.models.entity import Entity, EntityType
@@ -91,12 +91,13 @@ class AsyncMemory:
         """Fold one entity into another: its atoms and names go over, and its id leads there from now on."""
     async def search_entities(self, memory_space_id: str, query: str, *, type: EntityType | None=None, limit: int=20) -> list[Entity]:
         """Entities whose names are like the query, the most alike first."""
-    async def recall_by_topic(self, memory_space_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, explain: bool=False) -> Recall:
+    async def recall_by_topic(self, memory_space_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, explain: bool=False) -> Recall:
         """Find what is known about a topic, best first.
     
-            `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then.
+            `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then; `status` may ask
+            for what was archived instead, and `status=None` for both.
             """
-    async def why_not(self, atom_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
+    async def why_not(self, atom_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
         """Why `recall_by_topic` does not find an atom: which filter leaves it out, or at which place it is."""
     async def recall_by_entity(self, memory_space_id: str, entity_id_or_name: str, *, limit: int=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> Recall:
         """Everything that mentions an entity, newest first; an unknown name finds nothing."""

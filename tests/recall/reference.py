@@ -74,6 +74,8 @@ class Asked:
     tags: Sequence[str] | None = None
     min_importance: int | None = None
     trust: Sequence[str] | None = None
+    status: str | None = None
+    """None is what a caller gets who does not ask for any: active ones."""
     entity: str | None = None
     valid_at: int | None = None
     known_at: int | None = None
@@ -138,13 +140,14 @@ class Reference:
         known_at = asked.known_at
         if known_at is not None and atom.created_at > known_at:
             return False
-        if atom.archived_at is not None and (known_at is None or atom.archived_at <= known_at):
+        archived = atom.archived_at is not None and (known_at is None or atom.archived_at <= known_at)
+        if (asked.status or "ACTIVE") != ("ARCHIVED" if archived else "ACTIVE"):
             return False
         end = _end(atom, asked)
         if asked.valid_at is not None:
             if not (atom.valid_from <= asked.valid_at and (end is None or end > asked.valid_at)):
                 return False
-        elif current and end is not None and end <= (now if known_at is None else known_at):
+        elif current and end is not None and end <= max(now if known_at is None else known_at, atom.valid_from):
             return False
         return (
             (asked.category_names is None or atom.category in asked.category_names)

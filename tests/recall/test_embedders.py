@@ -171,6 +171,12 @@ def test_what_is_not_an_embedder_is_refused(sqlite_url: str) -> None:
         recollect.open(sqlite_url, embedder=object())  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("model", [None, 5, "", "a\x00b"])
+def test_an_embedder_whose_model_has_no_name_is_refused(sqlite_url: str, model: Any) -> None:
+    with pytest.raises(recollect.InvalidInput, match="model"):
+        recollect.open(sqlite_url, embedder=WordsEmbedder(model))
+
+
 def test_a_refused_embedder_leaves_no_database_behind(sqlite_url: str) -> None:
     with pytest.raises(recollect.InvalidInput):
         recollect.open(sqlite_url, embedder="local:nothing")

@@ -13,7 +13,7 @@ import recollect
 from recollect.clock import to_iso
 from recollect.memory import Memory
 from recollect.memory.checks import checked_atom
-from recollect.providers.embedder import Embedder
+from recollect.providers.embedder import Embedder, Embedding
 from recollect.recall import writing
 from recollect.store import atoms as atoms_store
 from recollect.store.database import Transaction
@@ -145,6 +145,7 @@ def filters(world: World, entities: Sequence[str]) -> st.SearchStrategy[Asked]:
         tags=maybe(tag_sets),
         min_importance=maybe(st.integers(1, 5)),
         trust=maybe(st.lists(st.sampled_from(("user", "app", "assistant", "tool")), max_size=2)),
+        status=maybe(st.sampled_from(("ACTIVE", "ARCHIVED"))),
         entity=maybe(st.sampled_from((*entities, *NAMES, "nobody"))),
         valid_at=maybe(instants(world)),
         known_at=maybe(instants(world)),
@@ -211,7 +212,9 @@ def segments_of(memory: Memory, world: World) -> list[int]:
 
     def sizes(run: Transaction) -> list[int]:
         rows = run.all("term_segments_from", space_id=world.space_id, position=0)
-        vectors = run.all("vector_spans", space_id=world.space_id, model=getattr(world.reference.embedder, "model", ""))
+        embedder = world.reference.embedder
+        stamp = "" if embedder is None else Embedding(embedder).stamp
+        vectors = run.all("vector_spans", space_id=world.space_id, model=stamp)
         assert not vectors or [row[1] for row in vectors] == [row[1] for row in rows]
         return [row[1] for row in rows]
 

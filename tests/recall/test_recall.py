@@ -286,6 +286,7 @@ def test_what_is_no_query_is_refused(memory: Memory, space_id: str, query: objec
         {"min_importance": 0},
         {"min_importance": 6},
         {"min_importance": 2.5},
+        {"status": "archived"},
         {"valid_at": "soon"},
         {"known_at": 5},
         {"entity": ""},
@@ -475,3 +476,21 @@ def test_right_to_left_and_unspaced_texts_are_found(memory: Memory, space_id: st
         assert texts_of(found) == [text]
         assert found.hits[0].explanation is not None
         assert found.hits[0].explanation.lexical > 0
+
+
+def test_a_query_that_names_a_day_may_be_asked_for_the_ends_of_the_calendar(memory: Memory, space_id: str) -> None:
+    memory.add_atom(space_id, fact("tea", valid_from="0001-01-01T00:00:00Z"))
+    for instant in ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"):
+        for when in ("yesterday", "3 May", "two weeks ago", "in June"):
+            assert texts_of(memory.recall_by_topic(space_id, f"tea {when}", valid_at=instant)) == ["tea"]
+
+
+@pytest.mark.conforms("A6.7")
+def test_what_was_archived_is_found_by_who_asks_for_it(memory: Memory, space_id: str) -> None:
+    active, archived = memory.add_atoms(space_id, [fact("red tea"), fact("green tea")])
+    memory.archive_atom(archived.id)
+    assert texts_of(memory.recall_by_topic(space_id, "tea", status="ARCHIVED")) == ["green tea"]
+    assert texts_of(memory.recall_by_topic(space_id, "green tea", status=None)) == ["green tea", "red tea"]
+    assert memory.recall_by_topic(space_id, "tea", status="DELETED").hits == []
+    assert memory.why_not(archived.id, "tea", status="ARCHIVED").found
+    assert memory.why_not(active.id, "tea", status="ARCHIVED").reasons == ["the filter status leaves it out"]

@@ -11,7 +11,7 @@ import pytest
 
 import recollect
 from recollect.memory import Memory
-from recollect.providers.embedder import checked_vectors
+from recollect.providers.embedder import Embedding, checked_vectors
 from recollect.recall import reindexing
 from recollect.recall.segments import VectorsSegment
 from recollect.store import spaces
@@ -64,14 +64,14 @@ def read_vectors(run: Transaction, space_id: str, model: str) -> dict[int, int]:
     return found
 
 
-def vectors_of(engine: recollect.Recollect, space_id: str, model: str) -> dict[int, int]:
+def vectors_of(engine: recollect.Recollect, space_id: str, embedder: WordsEmbedder) -> dict[int, int]:
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
-    return engine._database.read(scope, read_vectors, space_id, model)
+    return engine._database.read(scope, read_vectors, space_id, Embedding(embedder).stamp)
 
 
 def assert_all_new(engine: recollect.Recollect, space_id: str, positions: Sequence[int]) -> None:
-    assert vectors_of(engine, space_id, OLD.model) == {}
-    assert vectors_of(engine, space_id, NEW.model) == dict.fromkeys(positions, NEW.dimension)
+    assert vectors_of(engine, space_id, OLD) == {}
+    assert vectors_of(engine, space_id, NEW) == dict.fromkeys(positions, NEW.dimension)
 
 
 def uses_vectors(memory: Memory, space_id: str, query: str) -> bool:
@@ -346,12 +346,12 @@ def test_an_atom_without_a_vector_keeps_the_old_model_in_use(renewed: recollect.
     def fill_all_but_the_last(run: Transaction) -> bool:
         rows = run.all("atom_texts", space_id=space_id, first=0, until=ATOMS - 1, limit=ATOMS)
         vectors = VectorsSegment.of(checked_vectors(NEW.embed_texts([text for _, text in rows]), ATOMS - 1, NEW))
-        reindexing._put(run, space_id, NEW.model, list(range(ATOMS - 1)), vectors, 0)
-        return reindexing._adopt(run, space_id, NEW.model, 0)
+        reindexing._put(run, space_id, Embedding(NEW).stamp, list(range(ATOMS - 1)), vectors, 0)
+        return reindexing._adopt(run, space_id, Embedding(NEW).stamp, 0)
 
     assert renewed._database.write(scope, fill_all_but_the_last) is False
-    assert renewed._database.read(scope, spaces.vector_model, space_id) == OLD.model
-    assert len(vectors_of(renewed, space_id, OLD.model)) == ATOMS
+    assert renewed._database.read(scope, spaces.vector_model, space_id) == Embedding(OLD).stamp
+    assert len(vectors_of(renewed, space_id, OLD)) == ATOMS
     assert renewed.reindex() == 1
     assert_all_new(renewed, space_id, range(ATOMS))
 
@@ -369,7 +369,9 @@ def test_two_who_make_the_same_vectors_at_once_leave_no_place_twice(
         assert engine.reindex() == 0
     assert made == [ATOMS]
     scope = renewed.context(tenant_id="acme", app_id="support", user_id="ada").scope
-    spans = renewed._database.read(scope, lambda run: run.all("vector_spans", space_id=space_id, model=NEW.model))
+    spans = renewed._database.read(
+        scope, lambda run: run.all("vector_spans", space_id=space_id, model=Embedding(NEW).stamp)
+    )
     assert [first for first, _, _ in spans] == [0, 256, 512]
     assert sum(atoms for _, atoms, _ in spans) == ATOMS
 
@@ -403,3 +405,18 @@ def test_all_users_spaces_are_changed_and_deleted_ones_are_left(database_url: st
         assert eve.recall_by_topic(empty, "tea").hits == []
         eve.add_atom(empty, fact("tea"))
         assert uses_vectors(eve, empty, "tea")
+
+
+def test_an_embedder_of_the_same_name_with_vectors_of_another_size_is_another_one(
+    database_url: str, space_id: str
+) -> None:
+    resized = WordsEmbedder(OLD.model, OLD.dimension // 2)
+    with recollect.open(database_url, embedder=resized) as engine, recollect.open(database_url, embedder=OLD) as before:
+        memory = memory_of(engine)
+        memory.add_atom(space_id, fact("word0 once more"))
+        for each in (memory, memory_of(before)):
+            assert "word0 once more" in texts_of(each.recall_by_topic(space_id, "word0 once more", limit=3))
+        engine.work()
+        assert uses_vectors(memory, space_id, "word1 of many")
+        assert len(vectors_of(engine, space_id, resized)) == ATOMS + 1
+        assert texts_of(memory_of(before).recall_by_topic(space_id, "word1", limit=1)) == ["word1 of many"]

@@ -48,6 +48,18 @@ def test_what_it_thinks_of_a_hit_moves_it_up_and_is_part_of_its_score(database_u
     assert [hit.explanation.rerank for hit in found.hits if hit.explanation] == [9.0, -9.0, -9.0]
 
 
+def test_why_not_tells_the_place_that_it_has_led_to(database_url: str) -> None:
+    engine, _ = opened(database_url, lambda texts: [9.0 if "Graz" in text else -9.0 for text in texts])
+    with engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atoms(space_id, [fact("tea tea tea"), fact("tea in Graz"), fact("tea tea")])
+        hits = memory.recall_by_topic(space_id, "tea", explain=True).hits
+        answers = [memory.why_not(hit.atom.id, "tea") for hit in hits]
+    assert [answer.rank for answer in answers] == [1, 2, 3]
+    assert [answer.explanation.rerank for answer in answers if answer.explanation] == [9.0, -9.0, -9.0]
+
+
 def test_it_reads_the_best_hits_only_and_what_was_said_before_them(database_url: str) -> None:
     engine, reranker = opened(database_url, lambda texts: [0.0] * len(texts))
     with engine:

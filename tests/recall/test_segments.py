@@ -8,6 +8,7 @@ from typing import Any
 import recollect
 from recollect.memory import Memory
 from recollect.models.recall import Hit
+from recollect.providers.embedder import Embedding
 from recollect.store.database import Transaction
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
@@ -107,7 +108,7 @@ def test_no_segment_crosses_a_multiple_of_the_largest(engine: recollect.Recollec
 
     def spans(run: Transaction) -> list[list[tuple[int, int]]]:
         words = run.all("term_segments_from", space_id=space_id, position=0)
-        vectors = run.all("vector_spans", space_id=space_id, model=WordsEmbedder().model)
+        vectors = run.all("vector_spans", space_id=space_id, model=Embedding(WordsEmbedder()).stamp)
         facts = run.all("fact_segments_between", space_id=space_id, first=0, until=1_000_000)
         return [[(row[0], row[1]) for row in rows] for rows in (words, vectors, facts)]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from recollect.clock import Instant, Micros
 from recollect.errors import InvalidInput, LimitExceeded
 from recollect.memory.bound import Bound
-from recollect.memory.checks import BULK_LIMIT, checked_atom, checked_instant, checked_name
+from recollect.memory.checks import BULK_LIMIT, checked_atom, checked_instant, checked_name, checked_status
 from recollect.models.atom import Atom, AtomInput, AtomStatus
 from recollect.models.checks import READ_LIMIT, checked_count, checked_id
 from recollect.models.value import Page
@@ -78,15 +78,13 @@ class Atoms(Bound):
         cursor: str | None = None,
     ) -> Page[Atom]:
         """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
-        if status is not None and status not in get_args(AtomStatus):
-            raise InvalidInput(f"status is {status!r}.", hint=f"It is one of {', '.join(get_args(AtomStatus))}.")
         most = checked_count("limit", limit, most=READ_LIMIT)
         found = self._database.read(
             self._scope,
             store.list_newest_first,
             checked_id("memory_space_id", memory_space_id),
             category=None if category is None else checked_name("category", category),
-            status=status,
+            status=checked_status(status),
             valid_at=checked_instant("valid_at", valid_at),
             before=None if cursor is None else _read_cursor(cursor),
             limit=most + 1,

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from recollect.clock import Instant, Micros, to_iso, to_micros
 from recollect.errors import InvalidInput, LimitExceeded
 from recollect.ids import new_id
-from recollect.models.atom import AtomInput, AtomKind, NewAtom, Trust
+from recollect.models.atom import AtomInput, AtomKind, AtomStatus, NewAtom, Trust
 from recollect.models.checks import checked_label
 from recollect.models.entity import EntityType
 from recollect.models.text import check_text, shown
@@ -42,8 +42,6 @@ def _checked(new: NewAtom, now: Micros, where: str) -> CheckedAtom:
     valid_to = None if new.valid_to is None else to_micros(new.valid_to, f"{where}.valid_to")
     if valid_to is not None and valid_to <= valid_from:
         raise InvalidInput(f"{where}.valid_to is not after valid_from.")
-    if not 1 <= new.importance <= 5:
-        raise InvalidInput(f"{where}.importance is {shown(new.importance)}.", hint="It is a whole number from 1 to 5.")
     if not 0.0 <= new.confidence <= 1.0:
         raise InvalidInput(f"{where}.confidence is {new.confidence}.", hint="It is a number from 0 to 1.")
     name = new.category.name
@@ -54,7 +52,7 @@ def _checked(new: NewAtom, now: Micros, where: str) -> CheckedAtom:
         speaker=_SPEAKERS.get(new.trust) if new.speaker is None else checked_name(f"{where}.speaker", new.speaker),
         category_name=name if _plain(name, NAME_LIMIT) else checked_name(f"{where}.category.name", name),
         kind=new.category.kind,
-        importance=new.importance,
+        importance=checked_importance(f"{where}.importance", new.importance),
         confidence=float(new.confidence),
         valid_from=valid_from,
         valid_to=valid_to,
@@ -86,6 +84,12 @@ def _checked_context(where: str, context: str | list[str]) -> tuple[str, ...]:
     return tuple(check_text(f"{where}[{place}]", text, limit=TEXT_LIMIT) for place, text in enumerate(texts))
 
 
+def checked_importance(where: str, importance: object) -> int:
+    if isinstance(importance, int) and not isinstance(importance, bool) and 1 <= importance <= 5:
+        return importance
+    raise InvalidInput(f"{where} is {shown(importance)}.", hint="It is a whole number from 1 to 5.")
+
+
 def checked_name(where: str, name: object) -> str:
     return check_text(where, name, limit=NAME_LIMIT, blank=False)
 
@@ -94,6 +98,12 @@ def checked_entity_type(type: object) -> EntityType:
     if type in get_args(EntityType):
         return type  # type: ignore[return-value]  # it is one of the known
     raise InvalidInput(f"type is {type!r}.", hint=f"It is one of {', '.join(get_args(EntityType))}.")
+
+
+def checked_status(status: object) -> AtomStatus | None:
+    if status is None or status in get_args(AtomStatus):
+        return status  # type: ignore[return-value]  # it is one of the known
+    raise InvalidInput(f"status is {status!r}.", hint=f"It is one of {', '.join(get_args(AtomStatus))}.")
 
 
 def checked_kinds(kinds: object) -> tuple[AtomKind, ...] | None:

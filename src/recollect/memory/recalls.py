@@ -7,8 +7,15 @@ from collections.abc import Sequence
 from recollect.clock import Instant
 from recollect.errors import InvalidInput, NotFound
 from recollect.memory.bound import Bound
-from recollect.memory.checks import checked_instant, checked_kinds, checked_names, checked_trusts
-from recollect.models.atom import AtomKind, Trust
+from recollect.memory.checks import (
+    checked_importance,
+    checked_instant,
+    checked_kinds,
+    checked_names,
+    checked_status,
+    checked_trusts,
+)
+from recollect.models.atom import AtomKind, AtomStatus, Trust
 from recollect.models.checks import checked_count, checked_id
 from recollect.models.recall import Recall, WhyNot
 from recollect.models.text import check_text
@@ -30,6 +37,7 @@ class Recalls(Bound):
         kinds: Sequence[AtomKind] | None = None,
         tags: Sequence[str] | None = None,
         min_importance: int | None = None,
+        status: AtomStatus | None = "ACTIVE",
         trust: Sequence[Trust] | None = None,
         entity: str | None = None,
         valid_at: Instant | None = None,
@@ -38,11 +46,12 @@ class Recalls(Bound):
     ) -> Recall:
         """Find what is known about a topic, best first.
 
-        `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then.
+        `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then; `status` may ask
+        for what was archived instead, and `status=None` for both.
         """
         space_id = checked_id("memory_space_id", memory_space_id)
         filters = self._filters(
-            space_id, category_names, kinds, tags, min_importance, trust, entity, valid_at, known_at
+            space_id, category_names, kinds, tags, min_importance, status, trust, entity, valid_at, known_at
         )
         asked = check_text("query", query, limit=QUERY_LIMIT)
         most = checked_count("limit", limit, most=HITS_LIMIT)
@@ -58,6 +67,7 @@ class Recalls(Bound):
         kinds: Sequence[AtomKind] | None = None,
         tags: Sequence[str] | None = None,
         min_importance: int | None = None,
+        status: AtomStatus | None = "ACTIVE",
         trust: Sequence[Trust] | None = None,
         entity: str | None = None,
         valid_at: Instant | None = None,
@@ -69,7 +79,7 @@ class Recalls(Bound):
             raise NotFound("atom", atom_id)
         space_id = atom.memory_space_id
         filters = self._filters(
-            space_id, category_names, kinds, tags, min_importance, trust, entity, valid_at, known_at
+            space_id, category_names, kinds, tags, min_importance, status, trust, entity, valid_at, known_at
         )
         asked = check_text("query", query, limit=QUERY_LIMIT)
         most = checked_count("limit", limit, most=HITS_LIMIT)
@@ -82,6 +92,7 @@ class Recalls(Bound):
         kinds: Sequence[AtomKind] | None,
         tags: Sequence[str] | None,
         min_importance: int | None,
+        status: AtomStatus | None,
         trust: Sequence[Trust] | None,
         entity: str | None,
         valid_at: Instant | None,
@@ -92,7 +103,8 @@ class Recalls(Bound):
             category_names=checked_names("category_names", category_names),
             kinds=checked_kinds(kinds),
             tags=checked_names("tags", tags),
-            min_importance=None if min_importance is None else checked_count("min_importance", min_importance, most=5),
+            min_importance=None if min_importance is None else checked_importance("min_importance", min_importance),
+            status=checked_status(status),
             trust=checked_trusts(trust),
             valid_at=checked_instant("valid_at", valid_at),
             known_at=checked_instant("known_at", known_at),

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from recollect.errors import InvalidInput
+from recollect.models.text import check_text
 from recollect.providers.embedder import Embedder, Embedding, parse_name
 
 _log = logging.getLogger("recollect.embedder")
@@ -28,6 +29,7 @@ def choose_embedder(chosen: str | Embedder | None, models_folder: Path) -> Embed
                 f"{type(chosen).__name__} is not an embedder.",
                 hint="It needs model, dimension, embed_texts(texts) and embed_query(query).",
             )
+        check_text("The embedder's model", chosen.model, blank=False)
         return Embedding(chosen)
     if chosen == AUTO:
         return _built_in(models_folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from recollect.errors import EmbedderFailed, InvalidInput, RecollectError
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Vectors: TypeAlias = "NDArray[np.float32]"
+T = TypeVar("T")
 
 
 class Embedder(Protocol):
@@ -94,6 +95,11 @@ class Embedding:
         self.usual: tuple[float, float] | None = getattr(embedder, "usual_similarity", None)
         """The mean and deviation of the similarity of a question and a text that have nothing to do with each other."""
 
+    @property
+    def stamp(self) -> str:
+        """What vectors are kept under: two embedders may have one model's name and give vectors of different sizes."""
+        return self._checked(lambda: f"{self.model}@{self._embedder.dimension}")
+
     def texts(self, texts: Sequence[str]) -> Vectors:
         # An embedder behind an API may have to ask for its dimension, which can fail as well.
         return self._checked(
@@ -103,9 +109,9 @@ class Embedding:
     def query(self, query: str) -> Vectors:
         return self._checked(lambda: _checked_vector(self._embedder.embed_query(query), self._embedder))
 
-    def _checked(self, embed: Callable[[], Vectors]) -> Vectors:
+    def _checked(self, ask: Callable[[], T]) -> T:
         try:
-            return embed()
+            return ask()
         except RecollectError:
             raise
         except Exception as error:

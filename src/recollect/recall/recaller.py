@@ -64,7 +64,7 @@ class Recaller:
         if self._embedding is None:
             return Indexed(words, None, None, facts)
         vectors = VectorsSegment.of(self._embedding.texts([atom.text for atom in checked]))
-        return Indexed(words, vectors, self._embedding.model, facts)
+        return Indexed(words, vectors, self._embedding.stamp, facts)
 
     def by_topic(
         self, scope: Scope, space_id: str, query: str, filters: Filters, limit: int, *, explain: bool = False
@@ -121,10 +121,11 @@ class Recaller:
         """Which filters keep an atom from being found, or at which place among the hits it is."""
         position = self._database.read(scope, atoms.position, atom_id)
         asked = self._ask(scope, space_id, query, filters)
+        opinions = self._read_again(scope, space_id, asked, query, filters) if self._reranking is not None else {}
         with self._cache.current(scope, space_id) as index:
             masks = passing(index, filters)
             reasons = [f"the filter {name} leaves it out" for name, mask in masks.items() if not mask[position]]
-            evidence = weigh(index, asked)
+            evidence = weigh(index, asked, opinions)
             passed = allowed(index, filters)
             matching = passed if evidence.matches is None else passed & evidence.matches
             ranked = best(index, asked, evidence, matching, index.atoms, filters.as_of).places.tolist()
@@ -146,28 +147,29 @@ class Recaller:
         question = understand(query, speakers, filters.as_of)
         vector = None
         if self._embedding is not None and filled:
-            if model != self._embedding.model or lacking:
-                self._have_reindexed(scope, space_id, self._embedding.model, filters.now)
-            if model == self._embedding.model and query.strip():
+            own = self._embedding.stamp
+            if model != own or lacking:
+                self._have_reindexed(scope, space_id, self._embedding, filters.now)
+            if model == own and query.strip():
                 vector = self._embedding.query(question.to_embed)
         mentioned = self._database.read(scope, entities.positions_of_each, space_id, named) if named else {}
         usual = self._embedding.usual if self._embedding is not None else None
         return Query(question, vector, model, usual, self._overlap_only, mentioned)
 
-    def _have_reindexed(self, scope: Scope, space_id: str, model: str, now: int) -> None:
+    def _have_reindexed(self, scope: Scope, space_id: str, embedding: Embedding, now: int) -> None:
         """Queue the making of vectors for a space that has another embedder's, or not all; once an hour at the most."""
-        wish, hour = (space_id, model), now // _HOUR
+        wish, hour = (space_id, embedding.stamp), now // _HOUR
         if hour != self._wished_in:
             self._wished, self._wished_in = set(), hour
         if wish in self._wished:
             return
         self._wished.add(wish)
         job = NewJob(
-            kind=reindex_kind(model),
+            kind=reindex_kind(embedding.model),
             payload=json.dumps({"spaceId": space_id}),
             due_at=now,
             max_attempts=_REINDEX_ATTEMPTS,
-            unique_key=f"{space_id}:{model}:{hour}",
+            unique_key=f"{space_id}:{embedding.stamp}:{hour}",
         )
         try:
             self._database.write(scope, jobs.enqueue, scope, job, now)

@@ -30,18 +30,18 @@ def fill_vectors(database: Database, scope: Scope, space_id: str, embedding: Emb
     """
     from recollect.recall.segments import VectorsSegment
 
-    made = 0
+    made, stamp = 0, embedding.stamp
     try:
         while True:
-            batch = database.read(scope, _without_vector, space_id, embedding.model)
+            batch = database.read(scope, _without_vector, space_id, stamp)
             if batch:
                 vectors = VectorsSegment.of(embedding.texts([text for _, text in batch]))
                 positions = [position for position, _ in batch]
-                made += database.write(scope, _put, space_id, embedding.model, positions, vectors, now)
-            elif not made and database.read(scope, spaces.vector_model, space_id) == embedding.model:
+                made += database.write(scope, _put, space_id, stamp, positions, vectors, now)
+            elif not made and database.read(scope, spaces.vector_model, space_id) == stamp:
                 # It was whole before, and is not changed.
                 break
-            elif database.write(scope, _adopt, space_id, embedding.model, now):
+            elif database.write(scope, _adopt, space_id, stamp, now):
                 break
     except NotFound:
         # The space was deleted meanwhile, and needs no vectors any more.
