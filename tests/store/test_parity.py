@@ -82,7 +82,7 @@ ROWS = {
             scope_id, id, tenant_id, app_id, user_id, name, kind, metadata, revision, next_position, vector_model,
             created_at, updated_at
         ) VALUES (
-            '{ADA.id}', 'ms_1', 'acme', 'support', 'ada', 'personal', 'user', '{{"colour":"red"}}', 3, 2, 'test:tiny',
+            '{ADA.id}', 'ms_1', 'acme', 'support', 'ada', 'personal', 'user', '{{"colour":"red"}}', 3, 2, 'test:tiny@2',
             1000000, 2000000
         )""",
         f"""INSERT INTO atoms (
@@ -108,7 +108,7 @@ ROWS = {
         f"INSERT INTO term_segments (scope_id, space_id, first, atoms, body) "
         f"VALUES ('{ADA.id}', 'ms_1', 0, 2, X'{WORDS}')",
         f"INSERT INTO vector_segments (scope_id, space_id, model, first, atoms, body) "
-        f"VALUES ('{ADA.id}', 'ms_1', 'test:tiny', 0, 2, X'{VECTORS}')",
+        f"VALUES ('{ADA.id}', 'ms_1', 'test:tiny@2', 0, 2, X'{VECTORS}')",
     ],
     4: [
         f"""UPDATE spaces SET names_revision = 2 WHERE scope_id = '{ADA.id}' AND id = 'ms_1'""",
