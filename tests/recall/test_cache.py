@@ -190,4 +190,4 @@ def test_a_damaged_index_is_an_error_that_says_what_to_do(
         theirs = memory_of(other)
         with pytest.raises(recollect.StoreError, match="damaged") as damaged:
             theirs.recall_by_topic(space_id, "tea")
-    assert "reindex" in damaged.value.hint
+    assert "backup" in damaged.value.hint

@@ -494,3 +494,25 @@ def test_what_was_archived_is_found_by_who_asks_for_it(memory: Memory, space_id:
     assert memory.recall_by_topic(space_id, "tea", status="DELETED").hits == []
     assert memory.why_not(archived.id, "tea", status="ARCHIVED").found
     assert memory.why_not(active.id, "tea", status="ARCHIVED").reasons == ["the filter status leaves it out"]
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("Dr. Who", "where does dr. who live?"),
+        ("Dr. Who", "where does Dr Who live?"),
+        ("McDonald's", "who lives near McDonald's?"),
+        ("McDonald\u2019s", "who lives near McDonald's?"),
+        ("Yahoo!", "who lives near Yahoo?"),
+    ],
+)
+def test_an_entity_whose_name_has_signs_is_known_in_a_query(
+    memory: Memory, space_id: str, name: str, query: str
+) -> None:
+    entity = memory.create_entity(space_id, "ORGANIZATION", name)
+    memory.create_entity(space_id, "ORGANIZATION", "?!")
+    atom = memory.add_atom(space_id, fact("They live in the town", entity_ids=[entity.id]))
+    memory.add_atom(space_id, fact("They live in the town"))
+    found = memory.recall_by_topic(space_id, query)
+    assert {hit.atom.id: hit.entity_match_bonus for hit in found.hits}[atom.id] == 1.5
+    assert sorted(hit.entity_match_bonus for hit in found.hits) == [1.0, 1.5]

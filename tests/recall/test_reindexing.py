@@ -82,7 +82,7 @@ def uses_vectors(memory: Memory, space_id: str, query: str) -> bool:
 def test_reindexing_makes_all_vectors_anew_and_drops_the_old_ones(renewed: recollect.Recollect, space_id: str) -> None:
     memory = memory_of(renewed)
     # Until then words alone are asked, and vectors of different models are never compared.
-    assert texts_of(memory.recall_by_topic(space_id, "word77")) == ["word77 of many"]
+    assert texts_of(memory.recall_by_topic(space_id, "word77", limit=1)) == ["word77 of many"]
     assert not uses_vectors(memory, space_id, "word77")
     assert renewed.reindex() == ATOMS
     assert_all_new(renewed, space_id, range(ATOMS))
@@ -192,7 +192,7 @@ def test_a_change_that_was_killed_in_the_middle_is_taken_up_again(database_url: 
     with recollect.open(database_url, embedder=OLD) as old:
         assert uses_vectors(memory_of(old), space_id, "word3")
     with recollect.open(database_url, embedder=NEW) as engine:
-        assert texts_of(memory_of(engine).recall_by_topic(space_id, "word600")) == ["word600 of many"]
+        assert texts_of(memory_of(engine).recall_by_topic(space_id, "word600", limit=1)) == ["word600 of many"]
         # Only what was missing is made.
         assert engine.reindex() == ATOMS - 2 * 256
         assert_all_new(engine, space_id, range(ATOMS))
@@ -273,7 +273,7 @@ def test_a_space_that_changes_its_model_while_a_question_is_embedded_is_asked_by
             return super().embed_query(query)
 
     with recollect.open(database_url, embedder=Overtaken(OLD.model, OLD.dimension)) as engine:
-        found = memory_of(engine).recall_by_topic(space_id, "word9", explain=True)
+        found = memory_of(engine).recall_by_topic(space_id, "word9", limit=1, explain=True)
     assert texts_of(found) == ["word9 of many"]
     assert found.hits[0].explanation is not None
     assert found.hits[0].explanation.dense is None
@@ -405,6 +405,19 @@ def test_all_users_spaces_are_changed_and_deleted_ones_are_left(database_url: st
         assert eve.recall_by_topic(empty, "tea").hits == []
         eve.add_atom(empty, fact("tea"))
         assert uses_vectors(eve, empty, "tea")
+
+
+def test_a_question_without_a_word_in_common_is_answered_also_while_vectors_are_made(
+    database_url: str, renewed: recollect.Recollect, space_id: str
+) -> None:
+    """An answer by words alone would be empty before the change, and for who has the old embedder after it."""
+    with recollect.open(database_url, embedder=OLD) as before:
+        for _ in range(2):
+            for memory in (memory_of(before), memory_of(renewed)):
+                found = memory.recall_by_topic(space_id, "quite another matter")
+                assert (len(found.hits), found.total_candidates) == (10, ATOMS)
+            renewed.work()
+        assert uses_vectors(memory_of(renewed), space_id, "quite another matter")
 
 
 def test_an_embedder_of_the_same_name_with_vectors_of_another_size_is_another_one(

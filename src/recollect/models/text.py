@@ -79,10 +79,10 @@ def decode_json(stored: str | bytes, kind: type[K]) -> K:
 
 
 def damaged() -> StoreError:
-    return StoreError(
-        "A row of the database holds JSON that cannot be read.",
-        hint="Something else than Recollect has changed it, or the disk fails: restore the database from a backup.",
-    )
+    return StoreError("A row of the database holds JSON that cannot be read.", hint=DAMAGED_HINT)
+
+
+DAMAGED_HINT = "Something else than Recollect has changed it, or the disk fails: restore the database from a backup."
 
 
 def shown(value: object) -> str:

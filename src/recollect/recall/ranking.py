@@ -58,6 +58,9 @@ class Query:
     """Whose vector it is. A space may change its model while a question is being embedded."""
     usual: tuple[float, float] | None
     """The mean and the deviation that similarities usually have with this embedder, where they are known."""
+    by_meaning: bool
+    """Whether there is an embedder that it was, or could have been, turned into a vector by: everything then is more or
+    less alike, also while the vectors to compare with are still being made."""
     overlap_only: bool
     """Whether the host has chosen to have no embedder: similarity is then the share of words in common."""
     mentioned: Mapping[str, tuple[int, ...]]
@@ -118,7 +121,7 @@ def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_O
         # Against their mean, so that those which were read stand on the whole where they stood before.
         thoughts = np.array(list(opinions.values()))
         standing[list(opinions)] += RERANK_WEIGHT * (thoughts - thoughts.mean())
-    return Evidence(dense, lexical, standing, lexical > 0 if dense is None else None, opinions)
+    return Evidence(dense, lexical, standing, None if query.by_meaning else lexical > 0, opinions)
 
 
 def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, now: int) -> Scores:

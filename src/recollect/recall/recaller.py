@@ -154,7 +154,8 @@ class Recaller:
                 vector = self._embedding.query(question.to_embed)
         mentioned = self._database.read(scope, entities.positions_of_each, space_id, named) if named else {}
         usual = self._embedding.usual if self._embedding is not None else None
-        return Query(question, vector, model, usual, self._overlap_only, mentioned)
+        by_meaning = self._embedding is not None and filled and bool(query.strip())
+        return Query(question, vector, model, usual, by_meaning, self._overlap_only, mentioned)
 
     def _have_reindexed(self, scope: Scope, space_id: str, embedding: Embedding, now: int) -> None:
         """Queue the making of vectors for a space that has another embedder's, or not all; once an hour at the most."""
@@ -223,7 +224,7 @@ def _in_context(text: str, around: Sequence[str]) -> str:
     return f"{before} {text}" if before else text
 
 
-_NOTHING_ASKED = Query(Question("", (), None, ()), None, None, None, False, {})
+_NOTHING_ASKED = Query(Question("", (), None, ()), None, None, None, False, False, {})
 
 
 def _explanation(scores: Scores, evidence: Evidence, passed: Mask, place: int) -> Explanation:

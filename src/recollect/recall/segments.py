@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreError
+from recollect.models.text import DAMAGED_HINT
 from recollect.recall.postings import Run
 from recollect.recall.words import statement_words, terms_of
 
@@ -271,7 +272,7 @@ def sealed(mark: bytes, dimension: int, counts: tuple[int, int, int], *columns: 
 def opened(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
     found, version, dimension, *counts, checksum = _HEADER.unpack_from(blob)
     if found != mark or version != _VERSION or zlib.crc32(memoryview(blob)[_HEADER.size :]) != checksum:
-        raise StoreError("A segment of the search index is damaged.", hint="Run: recollect reindex")
+        raise StoreError("A segment of the search index is damaged.", hint=DAMAGED_HINT)
     at = _HEADER.size
 
     def take(kind: str, count: int) -> Array:

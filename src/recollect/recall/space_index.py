@@ -106,15 +106,16 @@ class SpaceIndex:
         """Take in what the entities of the space are called; these are all names there are."""
         self._names = {}
         for name, entity_id in names:
-            self._names.setdefault(name, []).append(entity_id)
+            said = " ".join(_plain(name.split()))
+            if said:
+                self._names.setdefault(said, []).append(entity_id)
         self._longest_name = min(max((name.count(" ") + 1 for name in self._names), default=0), _LONGEST_NAME)
 
     def entities_in(self, query: str) -> list[str]:
         """The entities that a query names."""
         if not self._names:
             return []
-        words = [word.strip(_CLINGING) for word in folded_name(query).split()[:_MOST_WORDS]]
-        words = [word.removesuffix("'s").removesuffix("\u2019s") for word in words]
+        words = _plain(folded_name(query).split()[:_MOST_WORDS])
         runs = (
             " ".join(words[start : start + length])
             for start in range(len(words))
@@ -244,6 +245,12 @@ class SpaceIndex:
         names = (len(self._tagged) + len(self._names)) * _NAME_BYTES + self._tags * _TAG_BYTES
         columns = sum(column.nbytes for column in self._columns())
         return _SPACE_BYTES + vectors + derived + names + self._postings.nbytes + columns
+
+
+def _plain(words: Iterable[str]) -> list[str]:
+    """Words without the signs around them, in a name as in a query: one says "Dr Who" and "at McDonald's?"."""
+    stripped = (word.strip(_CLINGING) for word in words)
+    return [word.removesuffix("'s").removesuffix("\u2019s") for word in stripped]
 
 
 _CLINGING = ".,;:!?()[]\"'\u2019\u201c\u201d"
