@@ -132,11 +132,13 @@ class Reference:
         ]
 
     def current(self, now: datetime) -> list[int]:
-        """The places of what has not ended, was not archived and is there."""
+        """The places of what has time left, was not archived and is there."""
         return [
             at
             for at, row in enumerate(self.rows)
-            if not row.deleted and row.status == "ACTIVE" and (row.valid_to is None or row.valid_to > now)
+            if not row.deleted
+            and row.status == "ACTIVE"
+            and (row.valid_to is None or row.valid_to > max(now, row.valid_from))
         ]
 
 

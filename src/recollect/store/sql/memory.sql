@@ -33,8 +33,13 @@ SELECT {space_columns} FROM spaces WHERE scope_id = :scope_id AND id = :id AND d
 -- name: list_spaces
 SELECT {space_columns} FROM spaces WHERE scope_id = :scope_id AND deleted_at IS NULL ORDER BY id;
 
+-- Every place was taken by an atom, which is there or was removed: to count the removed ones is to look at few rows.
 -- name: count_atoms
-SELECT COUNT(*) FROM atoms WHERE scope_id = :scope_id AND space_id = :space_id;
+SELECT next_position - (
+    SELECT COUNT(*) FROM atom_removals
+    WHERE atom_removals.scope_id = :scope_id AND atom_removals.space_id = :space_id
+)
+FROM spaces WHERE scope_id = :scope_id AND id = :space_id;
 
 -- name: delete_space
 UPDATE spaces SET deleted_at = :now, updated_at = :now, revision = revision + 1
