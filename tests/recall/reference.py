@@ -109,7 +109,7 @@ class Reference:
         wanted = Asked(**{**vars(asked), "entity": id_or_name})
         found = [atom for atom in self.atoms if self._passes(atom, wanted, now)]
         found.sort(key=lambda atom: (-atom.valid_from, -atom.position))
-        return [Expected(atom, 0.0, decay(atom, as_of(asked, now)), 1.0) for atom in found]
+        return [_unasked(atom, as_of(asked, now)) for atom in found]
 
     def timeline(
         self,
@@ -128,7 +128,7 @@ class Reference:
             if self._passes(atom, asked, now, current=not include_superseded) and _overlaps(atom, window, asked)
         ]
         if query is None:
-            found = [Expected(atom, 0.0, decay(atom, as_of(asked, now)), 1.0) for atom in passing]
+            found = [_unasked(atom, as_of(asked, now)) for atom in passing]
             found.sort(key=_by_time)
             return found[:limit], len(found)
         scored = [found for found in self._scored(query, passing, asked, now) if found.score > 0]
@@ -242,6 +242,12 @@ def as_of(asked: Asked, now: int) -> int:
     if asked.valid_at is not None:
         return asked.valid_at
     return now if asked.known_at is None else asked.known_at
+
+
+def _unasked(atom: Known, now: int) -> Expected:
+    """Where nothing is asked, age and importance alone tell."""
+    fading = decay(atom, now)
+    return Expected(atom, fading * (0.76 + 0.06 * (atom.importance - 1)), fading, 1.0)
 
 
 def decay(atom: Known, now: int) -> float:

@@ -124,6 +124,11 @@ def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_O
     return Evidence(dense, lexical, standing, None if query.by_meaning else lexical > 0, opinions)
 
 
+def unasked(index: SpaceIndex) -> Evidence:
+    """Where nothing is asked, everything is as much about it as can be: what is left are age and importance."""
+    return Evidence(None, np.zeros(index.atoms, np.float32), np.full(index.atoms, np.inf), None, _NO_OPINIONS)
+
+
 def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, now: int) -> Scores:
     """The scores of some atoms, exactly."""
     standing = evidence.standing[places]

@@ -18,7 +18,7 @@ from recollect.recall.cache import SpaceCache
 from recollect.recall.facts import Facts
 from recollect.recall.filters import Filters
 from recollect.recall.passing import Mask, allowed, passing
-from recollect.recall.ranking import Evidence, Query, Scores, best, score, weigh
+from recollect.recall.ranking import Evidence, Query, Scores, best, score, unasked, weigh
 from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
 from recollect.recall.space_index import SpaceIndex
@@ -105,7 +105,7 @@ class Recaller:
         asked = _NOTHING_ASKED if query is None else self._ask(scope, space_id, query, filters)
 
         def choose(index: SpaceIndex, passing: Mask) -> Chosen:
-            evidence = weigh(index, asked)
+            evidence = unasked(index) if query is None else weigh(index, asked)
             if query is None:
                 matching = passing
                 scores = score(index, asked, evidence, passing.nonzero()[0], filters.as_of)
