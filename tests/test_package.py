@@ -25,6 +25,7 @@ PUBLIC_NAMES = [
     "AsyncContext",
     "AsyncRecollect",
     "Atom",
+    "Binding",
     "Category",
     "Change",
     "Clock",
@@ -32,6 +33,7 @@ PUBLIC_NAMES = [
     "Context",
     "Conversation",
     "ConversationClosed",
+    "ConversationScope",
     "Effect",
     "Embedder",
     "EmbedderFailed",
@@ -39,6 +41,9 @@ PUBLIC_NAMES = [
     "Entity",
     "Explanation",
     "ExtensionMissing",
+    "ExtractionPolicy",
+    "ExtractionPreview",
+    "Extractor",
     "Forbidden",
     "Hit",
     "IdempotencyMismatch",
@@ -52,7 +57,10 @@ PUBLIC_NAMES = [
     "LimitExceeded",
     "MemorySpace",
     "Message",
+    "ModelCancelled",
+    "ModelFailed",
     "ModelMissing",
+    "ModelTimedOut",
     "NewAtom",
     "NotADatabase",
     "NotFound",
@@ -136,7 +144,7 @@ def test_the_wheel_says_what_it_is_and_what_it_needs(wheel: zipfile.ZipFile) -> 
     assert metadata["License-Expression"] == "Apache-2.0"
     needed = metadata.get_all("Requires-Dist") or []
     always = {each.partition(">")[0] for each in needed if "extra ==" not in each}
-    assert always == {"apsw", "numpy", "pydantic", "pystemmer", "rich", "simsimd", "typer"}
+    assert always == {"apsw", "numpy", "pydantic", "pystemmer", "rich", "sentencex", "simsimd", "typer"}
     assert any(each.startswith("psycopg[") and "extra == 'postgres'" in each for each in needed)
     assert any(each.startswith("onnxruntime>") and "extra == 'local'" in each for each in needed)
     assert any(each.startswith("pydantic-ai-slim>") and "extra == 'models'" in each for each in needed)

@@ -14,7 +14,7 @@ from types import ModuleType
 
 from recollect.conversations import conversations
 from recollect.jobs import jobs
-from recollect.memory import atoms, entities, recalls, spaces
+from recollect.memory import atoms, bindings, entities, recalls, spaces
 
 STUB = Path(__file__).parent.parent / "src" / "recollect" / "twins.pyi"
 # A service, the package it is imported from, and the classes that its methods are written in.
@@ -23,7 +23,7 @@ SERVICES: tuple[tuple[str, str, tuple[tuple[ModuleType, str], ...]], ...] = (
     (
         "Memory",
         "recollect.memory",
-        ((spaces, "Spaces"), (atoms, "Atoms"), (entities, "Entities"), (recalls, "Recalls")),
+        ((spaces, "Spaces"), (atoms, "Atoms"), (entities, "Entities"), (bindings, "Bindings"), (recalls, "Recalls")),
     ),
     ("Jobs", "recollect.jobs", ((jobs, "Jobs"),)),
 )

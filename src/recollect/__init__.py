@@ -19,7 +19,10 @@ from recollect.errors import (
     InvalidUrl,
     LeaseLost,
     LimitExceeded,
+    ModelCancelled,
+    ModelFailed,
     ModelMissing,
+    ModelTimedOut,
     NotADatabase,
     NotFound,
     RecollectError,
@@ -31,8 +34,10 @@ from recollect.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from recollect.extraction.candidate import Extractor
 from recollect.jobs import Effect, JobRun
 from recollect.models.atom import Atom, Category, NewAtom
+from recollect.models.binding import Binding, ConversationScope, ExtractionPolicy, ExtractionPreview
 from recollect.models.change import Change
 from recollect.models.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from recollect.models.conversation import Conversation
@@ -57,6 +62,7 @@ __all__ = [
     "AsyncContext",
     "AsyncRecollect",
     "Atom",
+    "Binding",
     "Category",
     "Change",
     "Clock",
@@ -64,6 +70,7 @@ __all__ = [
     "Context",
     "Conversation",
     "ConversationClosed",
+    "ConversationScope",
     "Effect",
     "Embedder",
     "EmbedderFailed",
@@ -71,6 +78,9 @@ __all__ = [
     "Entity",
     "Explanation",
     "ExtensionMissing",
+    "ExtractionPolicy",
+    "ExtractionPreview",
+    "Extractor",
     "Forbidden",
     "Hit",
     "IdempotencyMismatch",
@@ -84,7 +94,10 @@ __all__ = [
     "LimitExceeded",
     "MemorySpace",
     "Message",
+    "ModelCancelled",
+    "ModelFailed",
     "ModelMissing",
+    "ModelTimedOut",
     "NewAtom",
     "NotADatabase",
     "NotFound",

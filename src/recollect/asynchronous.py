@@ -17,10 +17,11 @@ from recollect.clock import Clock, system_clock
 from recollect.context import Context
 from recollect.engine import Recollect
 from recollect.errors import EngineClosed
+from recollect.extraction.candidate import Extractor
 from recollect.hop import Hop
 from recollect.jobs import JobRun
 from recollect.models.change import Change, ChangeKind
-from recollect.models.job import WorkReport
+from recollect.models.job import Job, JobStatus, WorkReport
 from recollect.providers.choosing import AUTO
 from recollect.providers.embedder import Embedder
 from recollect.scope import Capability, Scope
@@ -36,11 +37,14 @@ def open_async(
     url: str | None = None,
     *,
     embedder: str | Embedder | None = AUTO,
+    extractor: str | Extractor | None = None,
     clock: Clock = system_clock,
     **settings: Any,
 ) -> Opening:
     """Open an engine for asynchronous use: `async with recollect.open_async(url) as engine`, or `await` it."""
-    return Opening(functools.partial(synchronous.open, url, embedder=embedder, clock=clock, **settings))
+    return Opening(
+        functools.partial(synchronous.open, url, embedder=embedder, extractor=extractor, clock=clock, **settings)
+    )
 
 
 class Opening:
@@ -177,6 +181,16 @@ class AsyncRecollect:
         if callable(handler):
             handler = functools.partial(_handle, handler, self._loop_here())
         self._engine.register_job(kind, handler)
+
+    async def find_jobs(
+        self, *, status: JobStatus | None = None, kind: str | None = None, job_id: str | None = None, limit: int = 100
+    ) -> list[tuple[Scope, Job]]:
+        """The jobs of all users, newest first, each with whose it is; for the host to see what has failed."""
+        return await self._hop(self._engine.find_jobs, status=status, kind=kind, job_id=job_id, limit=limit)
+
+    async def retry_job(self, job_id: str) -> Job:
+        """Queue a failed or dead job of any user again, with all its attempts."""
+        return await self._hop(self._engine.retry_job, job_id)
 
     async def work(self, limit: int | None = None) -> WorkReport:
         """Do the jobs that are due, now, and tell what became of them."""

@@ -15,29 +15,37 @@ from recollect.changes import Changes, Subscriber
 from recollect.clock import Clock, system_clock
 from recollect.context import Context
 from recollect.conversations import Conversations
-from recollect.errors import EngineClosed, InvalidInput, StoreBusy
+from recollect.errors import EngineClosed, InvalidInput, NotFound, StoreBusy
+from recollect.extraction.candidate import Extractor
+from recollect.extraction.choosing import RULES, ExtractorOf, choose_extractor
 from recollect.following import Following
 from recollect.forking import survive_forks
-from recollect.jobs import Handler, JobRun, Jobs, Worker
+from recollect.jobs import Effect, Handler, JobRun, Jobs, Worker
 from recollect.jobs.bell import Bell
 from recollect.jobs.handlers import Handlers
 from recollect.jobs.worker import at_work
 from recollect.memory import Memory
 from recollect.models.change import Change, ChangeKind
-from recollect.models.checks import checked_count
-from recollect.models.job import WorkReport
+from recollect.models.checks import READ_LIMIT, checked_count, checked_id
+from recollect.models.job import Job, JobStatus, WorkReport
 from recollect.models.text import shown
 from recollect.providers.choosing import AUTO, choose_embedder
 from recollect.providers.embedder import Embedder, Embedding
+from recollect.providers.loop import BackgroundLoop
 from recollect.providers.reranker import Reranker, choose_reranker
 from recollect.recall.reindexing import fill_vectors, reindex_kind
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings, load_settings
-from recollect.store import conversations, ledger, spaces
+from recollect.store import conversations, jobs, ledger, spaces
 from recollect.store.opening import open_database
+from recollect.store.triggers import EXTRACT, MINE
 
 if TYPE_CHECKING:
+    from recollect.extraction.pipeline import Pipeline
     from recollect.recall.recaller import Recaller
+
+_PATIENT_ROUNDS = 2
+"""How often an extraction decides before it writes; when it was overtaken so often, it does both at once."""
 
 
 def open(
@@ -45,6 +53,7 @@ def open(
     *,
     embedder: str | Embedder | None = AUTO,
     reranker: str | Reranker | None = None,
+    extractor: str | Extractor | None = None,
     clock: Clock = system_clock,
     **settings: Any,
 ) -> Recollect:
@@ -57,12 +66,15 @@ def open(
         settings["embedder"] = embedder
     if isinstance(reranker, str):
         settings["reranker"] = reranker
+    if isinstance(extractor, str):
+        settings["extractor"] = extractor
     loaded = load_settings({"url": url, **settings})
     return Recollect(
         loaded,
         clock,
         loaded.embedder if embedder == AUTO else embedder,
         loaded.reranker if reranker is None else reranker,
+        loaded.extractor if extractor is None else extractor,
     )
 
 
@@ -75,6 +87,7 @@ class Recollect:
         clock: Clock = system_clock,
         embedder: str | Embedder | None = AUTO,
         reranker: str | Reranker | None = None,
+        extractor: str | Extractor = RULES,
     ) -> None:
         self.settings = settings
         self._clock = clock
@@ -84,7 +97,8 @@ class Recollect:
         self._stop = threading.Event()
         self._bell = Bell()
         self._closed = False
-        self._embedding = choose_embedder(embedder, Path(settings.models_folder))
+        self._loop = BackgroundLoop()
+        self._embedding = choose_embedder(embedder, Path(settings.models_folder), self._loop)
         self._reranking = choose_reranker(reranker, Path(settings.models_folder))
         self._database = open_database(settings, self._changes)
         self._overlap_only = embedder is None or embedder == "none"
@@ -93,7 +107,21 @@ class Recollect:
         if self._embedding is not None:
             reindex_space = partial(self._reindex_space, self._embedding)
             self._handlers.register(reindex_kind(self._embedding.model), reindex_space)
+        self._extractor_of = self._choose_extractor(extractor)
+        self._made_pipeline: Pipeline | None = None
+        if self._extractor_of is not None:
+            # Without an extractor the jobs wait for an engine that has one.
+            self._handlers.register(EXTRACT, self._extract)
+        self._handlers.register(MINE, self._mine_patterns)
         survive_forks(self)
+
+    def _choose_extractor(self, extractor: str | Extractor) -> ExtractorOf | None:
+        try:
+            return choose_extractor(extractor, self.settings, self._loop, self._database, self._clock)
+        except BaseException:
+            self._loop.close()
+            self._database.close()
+            raise
 
     def renew_after_fork(self) -> None:
         # Threads stay with the parent: a child that wants workers starts its own.
@@ -136,8 +164,18 @@ class Recollect:
     def _context(self, scope: Scope) -> Context:
         return Context(
             scope,
-            conversations=Conversations(self._database, scope, self._clock),
-            memory=Memory(self._database, scope, self._clock, lambda: self._recaller),
+            conversations=Conversations(
+                self._database, scope, self._clock, self.settings.job_attempts, self._wake_workers
+            ),
+            memory=Memory(
+                self._database,
+                scope,
+                self._clock,
+                lambda: self._recaller,
+                lambda: self._pipeline,
+                self.settings.job_attempts,
+                self._wake_workers,
+            ),
             jobs=Jobs(self._database, scope, self._clock, self.settings, self._wake_workers),
         )
 
@@ -157,6 +195,17 @@ class Recollect:
                         reranking=self._reranking,
                     )
         return self._made_recaller
+
+    @property
+    def _pipeline(self) -> Pipeline:
+        """Made late for the same reason. It holds nothing, so that a second one does no harm."""
+        if self._made_pipeline is None:
+            from recollect.extraction.pipeline import Pipeline
+
+            self._made_pipeline = Pipeline(
+                self._database, self._recaller, self._extractor_of, self._clock, self.settings.job_attempts
+            )
+        return self._made_pipeline
 
     def _wake_workers(self) -> None:
         # Looked up at each ring: contexts outlive a fork, and the bell does not.
@@ -220,11 +269,37 @@ class Recollect:
         space_id = run.job.payload["spaceId"]
         return {"vectors": fill_vectors(self._database, run.scope, space_id, embedding, self._clock())}
 
+    def _extract(self, run: JobRun) -> Effect | dict[str, Any]:
+        outcome = self._pipeline.extract(run.scope, run.job.payload, run.kept, patient=run.round <= _PATIENT_ROUNDS)
+        return Effect(outcome) if callable(outcome) else outcome
+
+    def _mine_patterns(self, run: JobRun) -> Effect | dict[str, Any]:
+        try:
+            return Effect(self._pipeline.mining.mine(run.scope, run.job.payload["memorySpaceId"]))
+        except NotFound:
+            return {"skipped": "The space is deleted."}
+
     def register_job(self, kind: str, handler: Handler) -> None:
         """Say what is to be done with jobs of a kind. A job of a kind nobody has registered waits."""
         self._check_open()
         self._handlers.register(kind, handler)
         self._bell.ring()
+
+    def find_jobs(
+        self, *, status: JobStatus | None = None, kind: str | None = None, job_id: str | None = None, limit: int = 100
+    ) -> list[tuple[Scope, Job]]:
+        """The jobs of all users, newest first, each with whose it is; for the host to see what has failed."""
+        self._check_open()
+        most = checked_count("limit", limit, most=READ_LIMIT)
+        return self._database.read(None, jobs.of_all_scopes, status, kind, job_id, most)
+
+    def retry_job(self, job_id: str) -> Job:
+        """Queue a failed or dead job of any user again, with all its attempts."""
+        found = self.find_jobs(job_id=checked_id("job_id", job_id), limit=1)
+        if not found:
+            raise NotFound("job", job_id)
+        scope, _ = found[0]
+        return self._context(scope).jobs.retry_job(job_id)
 
     def work(self, limit: int | None = None) -> WorkReport:
         """Do the jobs that are due, now, in this thread, and tell what became of them."""
@@ -275,6 +350,7 @@ class Recollect:
             self.stop_workers()
             self._changes.finish()
             self._closed = True
+            self._loop.close()
             self._database.close()
 
     def __enter__(self) -> Recollect:

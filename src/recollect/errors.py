@@ -13,6 +13,9 @@
     ├── LimitExceeded           422  a size or a count is over its limit
     ├── EmbedderFailed          502  the embedder gave no vectors, or ones that cannot be used
     ├── RerankerFailed          502  the reranker gave no scores, or ones that cannot be used
+    ├── ModelFailed             502  the language model gave no answer, or one that cannot be used
+    │   ├── ModelTimedOut       504  it took too long
+    │   └── ModelCancelled      503  its caller did not want to wait any longer
     ├── ModelMissing            503  the files of a local model are not here, or damaged
     ├── EngineClosed            503  the engine was closed, or cannot be used in this process
     └── StoreError              500  the database, not the request
@@ -161,6 +164,27 @@ class RerankerFailed(RecollectError):
 
     status = 502
     default_hint = "Try again, or open the engine with another reranker, or without one."
+
+
+class ModelFailed(RecollectError):
+    """The language model gave no answer, or one that cannot be used."""
+
+    status = 502
+    default_hint = "Try again later, or choose another model; the message says what its vendor answered."
+
+
+class ModelTimedOut(ModelFailed):
+    """The language model took too long."""
+
+    status = 504
+    default_hint = "Try again, ask for less at a time, or raise model_timeout_seconds."
+
+
+class ModelCancelled(ModelFailed):
+    """The call of the language model was cancelled."""
+
+    status = 503
+    default_hint = "Nothing to do: the caller asked for it. A new call needs a new Cancel."
 
 
 class ModelMissing(RecollectError):

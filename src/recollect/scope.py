@@ -67,12 +67,12 @@ class Scope:
     @cached_property
     def id(self) -> str:
         """The key that begins every row of this user: 24 characters made from tenant, app and user."""
-        digest = hashlib.blake2b(digest_size=15, person=b"recollect.scope")
-        for part in (self.tenant_id, self.app_id, self.user_id):
-            encoded = part.encode()
-            # The length goes first, so that no two triples are written the same way.
-            digest.update(len(encoded).to_bytes(4) + encoded)
-        return base64.b32encode(digest.digest()).decode().lower()
+        return _key(b"recollect.scope", self.tenant_id, self.app_id, self.user_id)
+
+    @cached_property
+    def app_key(self) -> str:
+        """The key of what belongs to the whole app that the user is in."""
+        return TenantScope.of(self).id
 
     def require(self, capability: Capability) -> None:
         if capability not in self.capabilities:
@@ -80,6 +80,39 @@ class Scope:
                 f"This needs the capability {capability!r}.",
                 hint=f"Let the host make the context with capabilities={{{capability!r}}}.",
             )
+
+
+@dataclass(frozen=True)
+class TenantScope:
+    """An app inside a tenant: whose what belongs to none of its users is, such as what has been spent."""
+
+    tenant_id: str
+    app_id: str
+
+    @classmethod
+    def of(cls, scope: Scope) -> TenantScope:
+        return cls(scope.tenant_id, scope.app_id)
+
+    @cached_property
+    def id(self) -> str:
+        """The key of its rows, which no user's can be: it is made in another manner."""
+        return _key(b"recollect.tenant", self.tenant_id, self.app_id)
+
+    @property
+    def app_key(self) -> str:
+        return self.id
+
+
+AnyScope = Scope | TenantScope
+
+
+def _key(kind: bytes, *identities: str) -> str:
+    digest = hashlib.blake2b(digest_size=15, person=kind)
+    for part in identities:
+        encoded = part.encode()
+        # The length goes first, so that no two lists are written the same way.
+        digest.update(len(encoded).to_bytes(4) + encoded)
+    return base64.b32encode(digest.digest()).decode().lower()
 
 
 def _checked_capabilities(given: Iterable[str]) -> frozenset[str]:

@@ -13,8 +13,9 @@ from recollect.errors import InvalidInput, InvalidUrl
 Durability = Literal["full", "normal"]
 
 _MOST_SECONDS = 365 * 24 * 3600
-_MOST = {"pool_size": 1000, "job_attempts": 100}
+_MOST = {"pool_size": 1000, "job_attempts": 100, "model_attempts": 20}
 _MOST_MEGABYTES = 1_000_000
+_MOST_SPENT = 10**12
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,18 @@ class Settings:
     """Whose vectors recall uses: `vendor:model`, `auto` for the local one where it is installed, `none` for none."""
     reranker: str = "none"
     """Who reads the best hits once more: `local:minilm-l12`, or `none`. It takes a third of a second and more."""
+    extractor: str = "rules"
+    """What finds memory in conversations: `rules`, which needs no model, `model:vendor:name`, or `none`."""
+    model_timeout_seconds: float = 120.0
+    """How long a language model may take for an answer; for one that is streamed, between two pieces of it."""
+    model_attempts: int = 4
+    """How often a language model is asked when it is overloaded or its vendor is in trouble: 1 to 20."""
+    model_prices: str = ""
+    """Dollars for a million tokens in and out, `openai:gpt-5-mini=0.25/2, …`, where they differ from the list's."""
+    extraction_spend_cap_dollars: float = 0.0
+    """What the model extractor may cost a tenant's app in a month; then rules take over. 0 is no cap."""
+    extraction_spend_cap_tokens: int = 0
+    """The same cap in tokens, in and out together, for models whose price is not known. 0 is no cap."""
     models_folder: str = ""
     """Where the files of local models are kept; empty means the folder `.recollect/models` in the home folder."""
     cache_megabytes: float = 256.0
@@ -63,6 +76,8 @@ class Settings:
             elif each.name.endswith(("_seconds", "_megabytes")):
                 most = _MOST_SECONDS if each.name.endswith("_seconds") else _MOST_MEGABYTES
                 fits = type(value) in (int, float) and 0 < value <= most
+            elif "_spend_cap_" in each.name:
+                fits = type(value) in (int, float) and 0 <= value <= _MOST_SPENT
             else:
                 continue
             if not fits:
@@ -109,6 +124,8 @@ def _out_of_bounds(given_as: str, name: str, value: object) -> InvalidInput:
         bounds, example = f"a whole number from 1 to {_MOST[name]:,}", "16"
     elif name.endswith("_megabytes"):
         bounds, example = f"a number of megabytes above 0 and not above {_MOST_MEGABYTES:,}", "256"
+    elif "_spend_cap_" in name:
+        bounds, example = f"a number from 0, which is no cap, to {_MOST_SPENT:,}", "20"
     else:
         bounds, example = f"a number of seconds above 0 and not above {_MOST_SECONDS:,} (365 days)", "2.5"
     try:

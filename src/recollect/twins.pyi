@@ -7,9 +7,11 @@ from recollect.jobs import Jobs
 from recollect.memory import Memory
 from recollect.models.atom import Atom, AtomInput, AtomStatus
 from recollect.models.atom import AtomKind, AtomStatus, Trust
+from recollect.models.binding import Binding, ExtractionPreview, PolicyInput, ScopeInput
 from recollect.models.content import Content
 from recollect.models.conversation import Conversation, ConversationStatus
 from recollect.models.entity import Entity, EntityType
+from recollect.models.job import Job
 from recollect.models.job import Job, JobStatus
 from recollect.models.message import AssistantTurn, Message, Turn, Usage, Visibility
 from recollect.models.recall import Recall, WhyNot
@@ -60,11 +62,16 @@ class AsyncMemory:
     async def list_memory_spaces(self) -> list[MemorySpace]:
         """The user's spaces, oldest first."""
     async def delete_memory_space(self, memory_space_id: str) -> None:
-        """Put a space away: it and its memory are found no more. Erasing the user removes them for good."""
+        """Put a space away: it and its memory are found no more, and nothing is extracted into it.
+    
+            Erasing the user removes them for good.
+            """
     async def add_atom(self, memory_space_id: str, atom: AtomInput) -> Atom:
         """Remember one fact."""
     async def add_atoms(self, memory_space_id: str, atoms: Sequence[AtomInput]) -> list[Atom]:
         """Remember many facts in one transaction: all of them, or none."""
+    async def mine_patterns(self, memory_space_id: str) -> list[Atom]:
+        """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
     async def get_atom(self, atom_id: str) -> Atom | None:
         """Look an atom up; None when there is none with this id, or it is not this user's."""
     async def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
@@ -72,10 +79,16 @@ class AsyncMemory:
     
             A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version.
             """
-    async def archive_atom(self, atom_id: str) -> None:
-        """Take an atom out of recall; it can still be listed. Doing it again changes nothing."""
+    async def archive_atom(self, atom_id: str, *, rejected: bool=False) -> None:
+        """Take an atom out of recall; it can still be listed. Doing it again changes nothing.
+    
+            One that is rejected, because it is wrong or unwanted, is not learned again from what is said.
+            """
     async def delete_atom(self, atom_id: str) -> None:
-        """Remove an atom for good, from the store and the search index. Older versions of the fact stay superseded."""
+        """Remove an atom for good, from the store and the search index. Older versions of the fact stay superseded.
+    
+            A keyed hash of it stays behind, so that it is not learned again from what was said.
+            """
     async def list_atoms(self, memory_space_id: str, *, category: str | None=None, status: AtomStatus | None='ACTIVE', valid_at: Instant | None=None, limit: int=100, cursor: str | None=None) -> Page[Atom]:
         """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
     async def create_entity(self, memory_space_id: str, type: EntityType, canonical_name: str, *, description: str | None=None, attributes: dict[str, Any] | None=None, aliases: Sequence[str]=()) -> Entity:
@@ -91,6 +104,26 @@ class AsyncMemory:
         """Fold one entity into another: its atoms and names go over, and its id leads there from now on."""
     async def search_entities(self, memory_space_id: str, query: str, *, type: EntityType | None=None, limit: int=20) -> list[Entity]:
         """Entities whose names are like the query, the most alike first."""
+    async def create_binding(self, conversation_scope: ScopeInput, memory_space_ids: list[str], extraction_policy: PolicyInput | None=None) -> Binding:
+        """Have conversations made into memory: those of a namespace and a user, `*` for all, or a list of such.
+    
+            What other users say goes into their own space of the same name. To bind conversations of others takes the
+            capability `admin`.
+            """
+    async def get_binding(self, binding_id: str) -> Binding | None:
+        """Look a binding up; None when there is none with this id, or it is not this user's."""
+    async def list_bindings(self, *, limit: int=100, cursor: str | None=None) -> Page[Binding]:
+        """The bindings that the user has made, newest first; with the capability `admin`, all of the app."""
+    async def update_binding(self, binding_id: str, *, extraction_policy: PolicyInput | None=None, enabled: bool | None=None) -> Binding:
+        """Change the policy, of which what is left out stays as it is, or pause and resume. The scope is for ever."""
+    async def delete_binding(self, binding_id: str) -> None:
+        """Have nothing more extracted by a binding, also not what is queued already. Memory stays."""
+    async def run_extraction_for_conversation(self, conversation_id: str, *, extraction_version: str | None=None, dry_run: bool=False) -> list[Job] | list[ExtractionPreview]:
+        """Extract a whole conversation again: a job for each binding and space that it falls under.
+    
+            With another version, what the earlier one has made of this conversation is superseded. A dry run writes
+            nothing, and gives what would be added, reinforced, superseded and skipped.
+            """
     async def recall_by_topic(self, memory_space_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, explain: bool=False) -> Recall:
         """Find what is known about a topic, best first.
     

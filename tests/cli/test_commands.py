@@ -104,3 +104,44 @@ def test_recall_is_measured_and_written(tmp_path: Path) -> None:
 def test_results_can_be_had_as_json_with_nothing_beside_them() -> None:
     done = run("bench", "recall", "--data", str(TINY), "--limit-corpora", "1", "--embedder", "none", "--json")
     assert json.loads(done.stdout)["datasets"]["Garden talk"]["corpora"] == 1
+
+
+@pytest.fixture
+def failed_job(sqlite_url: str) -> recollect.Job:
+    with recollect.open(sqlite_url, embedder=None) as engine:
+        engine.register_job("fail", lambda run: 1 / 0)
+        ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        ada.jobs.enqueue("other", {"text": "[bold]"})
+        job = ada.jobs.enqueue("fail", max_attempts=1)
+        engine.work()
+    return job
+
+
+@pytest.mark.conforms("A5.15")
+def test_a_job_that_failed_is_listed_with_its_error_shown_and_retried(
+    sqlite_url: str, failed_job: recollect.Job
+) -> None:
+    listed = run("jobs", "list", "--status", "dead", "--json", RECOLLECT_URL=sqlite_url)
+    assert listed.returncode == 0, listed.stderr
+    (job,) = json.loads(listed.stdout)
+    assert (job["id"], job["userId"], job["error"]) == (failed_job.id, "ada", "ZeroDivisionError: division by zero")
+    assert len(json.loads(run("jobs", "list", "--json", "--url", sqlite_url).stdout)) == 2
+    assert "dead" in run("jobs", "list", "--kind", "fail", RECOLLECT_URL=sqlite_url).stdout
+    assert json.loads(run("jobs", "show", failed_job.id, RECOLLECT_URL=sqlite_url).stdout) == job
+    retried = run("jobs", "retry", failed_job.id, RECOLLECT_URL=sqlite_url)
+    assert retried.stdout.split() == [failed_job.id, "is", "queued."]
+    assert json.loads(run("jobs", "show", failed_job.id, RECOLLECT_URL=sqlite_url).stdout)["status"] == "queued"
+    again = run("jobs", "retry", failed_job.id, RECOLLECT_URL=sqlite_url)
+    assert (again.returncode, "is queued" in again.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("show", "job_none"), ("retry", "job_none"), ("list", "--status", "lost"), ("list", "--limit", "0")]
+)
+def test_a_job_that_is_not_there_or_a_list_that_cannot_be_is_an_error(
+    sqlite_url: str, arguments: tuple[str, ...]
+) -> None:
+    done = run("jobs", *arguments, RECOLLECT_URL=sqlite_url)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Error:" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -412,6 +412,7 @@ def test_json_has_the_names_that_callers_know(memory: Memory, space: recollect.M
         "validFrom", "validTo", "status", "sourceConversationId", "sourceMessageIds", "entityIds", "tags", "behavioral",
         "supersedes", "supersededBy", "supersededAt", "archivedAt", "lastConfirmedAt", "origin", "trust", "sessionId",
         "group", "runId", "agentId", "createdAt", "updatedAt",
+        "decision", "because", "precision", "extractionVersion", "evidence",
     }  # fmt: skip
     assert atom.model_dump()["category"] == {"name": "notes", "kind": "FACT"}
     assert recollect.Atom.model_validate_json(atom.model_dump_json()) == atom

@@ -13,7 +13,7 @@ SESSION_OF = {"a": "s1", "b": "s1", "c": "s2", "d": "s3", "e": "s4", "f": "s5", 
 
 
 def question(category: str = "single-hop", *, gold: str, sessions: str = "s1") -> Question:
-    return Question("q", "u", "2024-01-01", category, "?", frozenset(gold), frozenset(sessions.split()))
+    return Question("q", "u", "2024-01-01", category, "?", "", frozenset(gold), frozenset(sessions.split()))
 
 
 def ranked(*memories: tuple[str, int]) -> list[Memory]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -114,6 +115,15 @@ def test_the_asynchronous_engine_uses_it_too(database_url: str, vendor: Vendor) 
             return texts_of(await memory.recall_by_topic(space.id, "tea"))
 
     assert len(asyncio.run(use())) == 5
+
+
+def test_closing_the_engine_ends_the_thread_that_waits_for_the_vendor(sqlite_url: str, vendor: Vendor) -> None:
+    before = set(threading.enumerate())
+    with recollect.open(sqlite_url, embedder=NAME) as engine:
+        memory = memory_of(engine)
+        memory.add_atom(memory.create_memory_space().id, fact("tea"))
+        assert [each for each in set(threading.enumerate()) - before if each.name == "recollect-providers"]
+    assert [each for each in set(threading.enumerate()) - before if each.name == "recollect-providers"] == []
 
 
 def test_without_a_key_the_error_says_so(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from tests.scope.identities import LEGAL
 
 OWNER: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
 SECRET = "The secret of Ada"
-ID = re.compile(r"\b(conv|msg|turn|evt|job|ms|atom|ent)_[0-9a-f]{32}")
+ID = re.compile(r"\b(conv|msg|turn|evt|job|ms|atom|ent|bind)_[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,10 @@ class Things:
     entity_id: str
     other_entity_id: str
     merged_entity_id: str
+    binding_id: str
 
 
+EVERYBODY = {"namespace": "bound", "userId": "*"}
 NEW_ATOM: dict[str, Any] = {"text": "Let me in.", "category": {"name": "notes", "kind": "FACT"}}
 
 
@@ -201,6 +203,25 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
     "memory.merge_entities": [
         lambda things: {"canonical_id": things.entity_id, "alias_id": things.merged_entity_id},
         lambda things: {"canonical_id": things.entity_id, "alias_id": things.other_entity_id},
+    ],
+    "memory.get_binding": [lambda things: {"binding_id": things.binding_id}],
+    "memory.list_bindings": [lambda _: {}, lambda things: {"limit": 1, "cursor": things.binding_id}],
+    "memory.create_binding": [
+        lambda things: {"conversation_scope": EVERYBODY, "memory_space_ids": [things.space_id]},
+        lambda things: {"conversation_scope": {**EVERYBODY, "userId": "ada"}, "memory_space_ids": [things.space_id]},
+    ],
+    "memory.update_binding": [
+        lambda things: {"binding_id": things.binding_id, "enabled": False},
+        lambda things: {"binding_id": things.binding_id, "extraction_policy": {"extractionVersion": "v2"}},
+    ],
+    "memory.delete_binding": [lambda things: {"binding_id": things.binding_id}],
+    "memory.run_extraction_for_conversation": [
+        lambda things: {"conversation_id": things.conversation_id},
+        lambda things: {"conversation_id": things.closed_id, "dry_run": True},
+    ],
+    "memory.mine_patterns": [
+        lambda things: {"memory_space_id": things.space_id},
+        lambda things: {"memory_space_id": things.deleted_space_id},
     ],
     "jobs.get_job": [
         lambda things: {"job_id": things.dead_job_id},
@@ -413,7 +434,9 @@ def remember(context: recollect.Context, words: str, source: recollect.Message) 
     memory.add_atom(spare.id, {"text": words, **fact})
     memory.add_atom(deleted.id, {"text": words, **fact})
     memory.delete_memory_space(deleted.id)
-    return space.id, spare.id, deleted.id, new.id, old.id, archived.id, graz.id, other.id, merged.id
+    bound = {"namespace": "bound", "userId": context.scope.user_id}
+    binding = memory.create_binding(bound, [space.id])
+    return space.id, spare.id, deleted.id, new.id, old.id, archived.id, graz.id, other.id, merged.id, binding.id
 
 
 def missing(things: Things) -> Things:
@@ -456,7 +479,8 @@ def memory_of(context: recollect.Context, changes: list[recollect.Change]) -> tu
     spaces = context.memory.list_memory_spaces()
     atoms = [context.memory.list_atoms(space.id, status=None, limit=1000) for space in spaces]
     made = [change.data["entityId"] for change in changes if change.kind == "entity.created"]
-    return spaces, atoms, [context.memory.get_entity(entity_id) for entity_id in made]
+    bindings = context.memory.list_bindings(limit=1000)
+    return spaces, atoms, [context.memory.get_entity(entity_id) for entity_id in made], bindings
 
 
 def told(answer: object, asked_for: Things | None = None) -> str:

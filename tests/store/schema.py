@@ -44,6 +44,11 @@ def sqlite_user_tables(connection: apsw.Connection) -> set[str]:
     return {table for table in sqlite_tables(connection) if "scope_id" in sqlite_columns(connection, table)}
 
 
+def sqlite_app_tables(connection: apsw.Connection) -> set[str]:
+    """The tables whose rows belong to a whole app: they have an app_key."""
+    return {table for table in sqlite_tables(connection) if "app_key" in sqlite_columns(connection, table)}
+
+
 def sqlite_columns(connection: apsw.Connection, table: str) -> list[str]:
     return [str(name) for (name,) in connection.execute("SELECT name FROM pragma_table_info(?) ORDER BY cid", (table,))]
 
@@ -84,9 +89,17 @@ def postgres_tables(connection: psycopg.Connection[TupleRow]) -> set[str]:
 
 
 def postgres_user_tables(connection: psycopg.Connection[TupleRow]) -> set[str]:
+    return _tables_with(connection, "scope_id")
+
+
+def postgres_app_tables(connection: psycopg.Connection[TupleRow]) -> set[str]:
+    return _tables_with(connection, "app_key")
+
+
+def _tables_with(connection: psycopg.Connection[TupleRow], column: str) -> set[str]:
     rows = connection.execute(
-        "SELECT table_name FROM information_schema.columns "
-        "WHERE table_schema = 'recollect' AND column_name = 'scope_id'"
+        "SELECT table_name FROM information_schema.columns WHERE table_schema = 'recollect' AND column_name = %s",
+        (column,),
     )
     return {name for (name,) in rows}
 

@@ -13,6 +13,7 @@ import pytest
 
 import recollect
 from recollect.changes import Changes
+from recollect.scope import TenantScope
 from recollect.settings import Settings
 from recollect.store.migrate import Migration, load_migrations
 from recollect.store.postgres import PostgresDatabase
@@ -20,9 +21,11 @@ from recollect.store.queries import EngineName, Query, load_queries
 from recollect.store.sqlite import SqliteDatabase
 from tests.embedder import WordsEmbedder
 from tests.store.schema import (
+    postgres_app_tables,
     postgres_columns,
     postgres_description,
     postgres_user_tables,
+    sqlite_app_tables,
     sqlite_columns,
     sqlite_description,
     sqlite_user_tables,
@@ -117,6 +120,28 @@ ROWS = {
         f"INSERT INTO fact_segments (scope_id, space_id, first, atoms, revision, body) "
         f"VALUES ('{ADA.id}', 'ms_1', 0, 2, 3, X'{FACTS}')",
     ],
+    6: [
+        f"INSERT INTO model_spend (scope_id, month, tenant_id, app_id, microdollars, tokens, calls, updated_at) "
+        f"VALUES ('{TenantScope.of(ADA).id}', '2026-03', 'acme', 'support', 1500000, 9000, 3, 2000000)",
+    ],
+    7: [
+        f"""INSERT INTO bindings (
+            app_key, id, tenant_id, app_id, user_id, conversation_scope, spaces, extraction_version, on_closed,
+            windowed, window_turns, enabled, created_at, updated_at
+        ) VALUES (
+            '{ADA.app_key}', 'bind_1', 'acme', 'support', 'ada', '{{"namespace":"other","user_id":"ada"}}',
+            '[{{"id":"ms_1","name":"personal"}}]', 'v1', 1, 0, 0, 1, 1000000, 1000000
+        )""",
+        f"INSERT INTO binding_members (app_key, user_id, namespace, binding_id, on_closed, window_turns) "
+        f"VALUES ('{ADA.app_key}', 'ada', 'other', 'bind_1', 1, 0)",
+        f"INSERT INTO extraction_marks "
+        f"(scope_id, conversation_id, binding_id, space_id, until_sequence, requested_sequence) "
+        f"VALUES ('{ADA.id}', 'conv_1', 'bind_1', 'ms_1', 1, 1)",
+        f"INSERT INTO tombstones (scope_id, space_id, hash, fact) VALUES ('{ADA.id}', 'ms_1', 'abc', 'def')",
+    ],
+    8: [
+        f"UPDATE atoms SET evidence = '[]' WHERE scope_id = '{ADA.id}' AND id = 'atom_1'",
+    ],
 }
 
 
@@ -151,9 +176,10 @@ def test_both_engines_have_the_same_tables_and_columns(sqlite_url: str, postgres
     recollect.open(postgres_url).close()
     sqlite = apsw.Connection(path_of(sqlite_url))
     with psycopg.connect(postgres_url) as postgres:
-        assert {table: set(sqlite_columns(sqlite, table)) for table in sqlite_user_tables(sqlite)} == {
-            table: set(postgres_columns(postgres, table)) for table in postgres_user_tables(postgres)
-        }
+        tables = postgres_user_tables(postgres) | postgres_app_tables(postgres)
+        assert sqlite_user_tables(sqlite) | sqlite_app_tables(sqlite) == tables
+        for table in tables:
+            assert set(sqlite_columns(sqlite, table)) == set(postgres_columns(postgres, table))
     sqlite.close()
 
 
@@ -241,18 +267,18 @@ def test_every_user_table_on_postgres_is_behind_the_second_wall(postgres_url: st
             WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p')
             """
         ).fetchall()
-        tables = postgres_user_tables(connection)
+        tables, app_tables = postgres_user_tables(connection), postgres_app_tables(connection)
     behind = {}
     for table, *wall in walls:
         # One policy each: a second one that permits would open the wall as far as the two together.
         assert table not in behind
         behind[table] = wall
     assert behind.pop("recollect_schema")[:2] == [False, False]
-    assert behind.keys() == tables
-    for enabled, forced, command, _, roles, seen, written in behind.values():
+    assert behind.keys() == tables | app_tables
+    for table, (enabled, forced, command, _, roles, seen, written) in behind.items():
         assert (enabled, forced, command, roles) == (True, True, "*", "{0}")
-        assert "recollect.scope" in seen
-        assert "scope_id" in seen
+        assert ("recollect.app" if table in app_tables else "recollect.scope") in seen
+        assert ("app_key" if table in app_tables else "scope_id") in seen
         # No rule of its own for writes: then what may be seen is what may be written.
         assert written is None
 
@@ -303,11 +329,11 @@ def rows_of(url: str) -> dict[str, list[dict[str, Any]]]:
     """All rows of all user tables."""
     if url.startswith("sqlite"):
         connection = apsw.Connection(path_of(url))
-        tables = sqlite_user_tables(connection)
+        tables = sqlite_user_tables(connection) | sqlite_app_tables(connection)
         connection.close()
     else:
         with psycopg.connect(url) as postgres:
-            tables = postgres_user_tables(postgres)
+            tables = postgres_user_tables(postgres) | postgres_app_tables(postgres)
     return {table: execute(url, f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables}
 
 

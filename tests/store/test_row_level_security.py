@@ -16,7 +16,8 @@ from psycopg.rows import TupleRow
 import recollect
 from harness.postgres import PostgresServer
 from recollect.recall.writing import SMALL
-from recollect.store import jobs
+from recollect.store import jobs, spend
+from recollect.store.spend import Amount
 from tests.embedder import WordsEmbedder
 from tests.store.schema import postgres_columns, postgres_tables, postgres_user_tables
 
@@ -42,6 +43,7 @@ class Walled:
                 connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(self.role)))
             if scope is not None:
                 connection.execute("SELECT set_config('recollect.scope', %s, false)", (scope.id,))
+                connection.execute("SELECT set_config('recollect.app', %s, false)", (scope.app_key,))
             yield connection
 
     def tables(self) -> list[str]:
@@ -93,7 +95,18 @@ def fill(url: str) -> None:
             context.conversations.append_user_message(conversation.id, f"I am {scope.user_id}.")
             context.jobs.enqueue("extract", unique_key="once")
             engine._database.write(scope, jobs.raise_epoch)
+            engine._database.write(scope, spend.reserve, scope, "2026-03", Amount(1), Amount(2, 2), 0)
             remember(context)
+            extract(context)
+
+
+def extract(context: recollect.Context) -> recollect.Binding:
+    """Put rows into the tables of bindings, and of what was extracted."""
+    space = context.memory.create_memory_space("personal")
+    scope = {"namespace": "bound", "userId": context.scope.user_id}
+    binding = context.memory.create_binding(scope, [space.id])
+    context.conversations.close_conversation(context.conversations.create_conversation("bound").id)
+    return binding
 
 
 def remember(context: recollect.Context) -> recollect.Atom:
@@ -194,6 +207,22 @@ def test_with_a_scope_set_its_own_rows_can_be_written(walled: Walled) -> None:
             for row in mine:
                 insert(connection, table, row)
             assert walled.rows(table, ADA) == mine
+
+
+def test_what_belongs_to_an_app_is_seen_in_its_scopes_and_in_no_others(walled: Walled) -> None:
+    elsewhere = [recollect.Scope("acme", "sales", "ada"), recollect.Scope("evil", "support", "ada")]
+    for table in ("bindings", "binding_members"):
+        for scope in (ADA, BOB):
+            with walled.enter(scope) as connection:
+                seen = connection.execute(statement("SELECT user_id FROM {} ORDER BY 1", table)).fetchall()
+                assert seen == [("ada",), ("bob",)]
+        for stranger in (None, *elsewhere):
+            with walled.enter(stranger) as connection:
+                assert connection.execute(statement("SELECT * FROM {}", table)).fetchall() == []
+                assert connection.execute(statement("UPDATE {} SET user_id = 'eve'", table)).rowcount == 0
+                assert connection.execute(statement("DELETE FROM {}", table)).rowcount == 0
+        with walled.enter(ADA) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(statement("UPDATE {} SET app_key = %s", table), (elsewhere[0].app_key,))
 
 
 def test_everything_works_for_the_ordinary_owner_of_a_database(postgres_server: PostgresServer) -> None:

@@ -17,9 +17,11 @@ from tests.store.binding import unbound
 from tests.store.schema import (
     Key,
     migrated_in_memory,
+    postgres_app_tables,
     postgres_keys,
     postgres_tables,
     postgres_user_tables,
+    sqlite_app_tables,
     sqlite_keys,
     sqlite_tables,
     sqlite_user_tables,
@@ -27,11 +29,13 @@ from tests.store.schema import (
 
 ENGINES: tuple[EngineName, ...] = ("sqlite", "postgres")
 USER_TABLES = sqlite_user_tables(migrated_in_memory())
+APP_TABLES = sqlite_app_tables(migrated_in_memory())
 
 # Statements that are meant to see all scopes. Adding one is a decision: nothing but review keeps it from leaking.
 SYSTEM_STATEMENTS = {
     "changes_after",
     "claim_jobs",
+    "jobs_of_all_scopes",
     "last_position",
     "owners_of_open_conversations",
     "ledger_writers",
@@ -105,7 +109,7 @@ def as_written(query: Query, engine: EngineName) -> str:
 def test_every_statement_in_the_files_is_one_the_engines_load() -> None:
     blocks = read_blocks()
     for block in blocks:
-        assert block.file in ("common.sql", "memory.sql", "sqlite.sql", "postgres.sql")
+        assert block.file in ("common.sql", "memory.sql", "extraction.sql", "spend.sql", "sqlite.sql", "postgres.sql")
     named = [(block.file, block.name) for block in blocks]
     assert len(named) == len(set(named)), "a file has two blocks of one name, and one of them hides the other"
     fragments = {block.name: block.text for block in blocks if block.kind == "fragment"}
@@ -125,7 +129,7 @@ def _one_line(text: str, fragments: dict[str, str]) -> str:
     ("engine", "query"), [pytest.param(*each, id=f"{each[0]}-{each[1].name}") for each in queries()]
 )
 def test_a_statement_over_user_data_binds_the_scope(engine: EngineName, query: Query) -> None:
-    complaints = unbound(as_written(query, engine), engine, USER_TABLES)
+    complaints = unbound(as_written(query, engine), engine, USER_TABLES, APP_TABLES)
     if query.system:
         assert query.name in SYSTEM_STATEMENTS
     else:
@@ -200,11 +204,18 @@ def test_the_statements_over_all_scopes_are_the_known_ones_and_say_why() -> None
         "DROP TABLE events",
         "TRUNCATE TABLE events",
         "SELECT 1; SELECT id FROM jobs",
+        # What belongs to an app is bound to its key, and to nothing else.
+        "SELECT id FROM bindings WHERE scope_id = :scope_id",
+        "SELECT id FROM bindings WHERE app_key = :scope_id",
+        "SELECT id FROM bindings WHERE id = :id",
+        "SELECT 1 FROM jobs WHERE scope_id = :scope_id AND EXISTS (SELECT 1 FROM binding_members WHERE user_id = '*')",
+        "INSERT INTO bindings (app_key, id) VALUES (:scope_id, :id)",
+        "UPDATE bindings SET app_key = :other WHERE app_key = :app_key",
     ],
 )
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_check_finds_a_statement_that_is_not_bound(engine: EngineName, statement: str) -> None:
-    assert unbound(statement, engine, USER_TABLES) != []
+    assert unbound(statement, engine, USER_TABLES, APP_TABLES) != []
 
 
 @pytest.mark.parametrize(
@@ -220,36 +231,41 @@ def test_the_check_finds_a_statement_that_is_not_bound(engine: EngineName, state
         """SELECT 1 FROM atoms WHERE scope_id = :scope_id
             AND space_id IN (SELECT id FROM spaces WHERE scope_id = :scope_id AND deleted_at IS NULL)""",
         "DELETE FROM events WHERE scope_id = :scope_id",
+        "SELECT id FROM bindings WHERE app_key = :app_key",
         "INSERT INTO erasures (epoch, scope_id) SELECT 1, :scope_id",
         "INSERT INTO erasures (scope_id, epoch) VALUES (:scope_id, 1) ON CONFLICT (scope_id) DO UPDATE SET epoch = 2",
     ],
 )
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_check_lets_a_bound_statement_pass(engine: EngineName, statement: str) -> None:
-    assert unbound(statement, engine, USER_TABLES) == []
+    assert unbound(statement, engine, USER_TABLES, APP_TABLES) == []
 
 
 def test_every_table_with_user_data_has_a_scope_on_both_engines(postgres_url: str) -> None:
     recollect.open(postgres_url).close()
     with psycopg.connect(postgres_url) as connection:
-        assert postgres_tables(connection) == postgres_user_tables(connection) == USER_TABLES
-    assert sqlite_tables(migrated_in_memory()) == USER_TABLES
+        assert postgres_user_tables(connection) == USER_TABLES
+        assert postgres_app_tables(connection) == APP_TABLES == {"bindings", "binding_members"}
+        assert postgres_tables(connection) == USER_TABLES | APP_TABLES
+    assert sqlite_tables(migrated_in_memory()) == USER_TABLES | APP_TABLES
     assert {"conversations", "events", "spaces", "atoms", "entities", "vector_segments"} <= USER_TABLES
 
 
 @pytest.mark.conforms("A0.3")
 def test_every_key_begins_with_the_scope(postgres_url: str) -> None:
     sqlite = migrated_in_memory()
-    on_sqlite = {key for table in USER_TABLES for key in sqlite_keys(sqlite, table)}
+    tables = USER_TABLES | APP_TABLES
+    on_sqlite = {key for table in tables for key in sqlite_keys(sqlite, table)}
     recollect.open(postgres_url).close()
     with psycopg.connect(postgres_url) as connection:
-        on_postgres = {key for table in USER_TABLES for key in postgres_keys(connection, table)}
+        on_postgres = {key for table in tables for key in postgres_keys(connection, table)}
     # On SQLite the number of a row is the order of commits, and that order needs a key of its own.
     commit_order = Key("events", ("position",))
     assert commit_order in on_sqlite
     for keys in (on_sqlite - {commit_order}, on_postgres):
-        assert {key.table for key in keys} == USER_TABLES
-        assert [key for key in keys if key.columns[0] != "scope_id"] == []
+        assert {key.table for key in keys} == tables
+        begins_with = {table: "app_key" if table in APP_TABLES else "scope_id" for table in tables}
+        assert [key for key in keys if key.columns[0] != begins_with[key.table]] == []
 
 
 def test_the_drivers_are_imported_by_the_store_alone() -> None:

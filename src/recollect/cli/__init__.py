@@ -1,4 +1,4 @@
-"""The command line: `recollect models`, `recollect reindex`, `recollect bench`."""
+"""The command line: `recollect models`, `recollect reindex`, `recollect jobs`, `recollect bench`."""
 
 from __future__ import annotations
 

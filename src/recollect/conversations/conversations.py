@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -26,6 +27,7 @@ from recollect.scope import IDENTITY_LIMIT, Scope, check_identity
 from recollect.store import conversations as store
 from recollect.store.conversations import NewConversation, NewMessage
 from recollect.store.database import Database
+from recollect.store.triggers import USUAL_ATTEMPTS
 
 _EVERYTHING = 2**53
 """More than any conversation has messages, and any user has conversations."""
@@ -34,10 +36,19 @@ _EVERYTHING = 2**53
 class Conversations:
     """Append-only conversations of the current user."""
 
-    def __init__(self, database: Database, scope: Scope, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        scope: Scope,
+        clock: Clock,
+        job_attempts: int = USUAL_ATTEMPTS,
+        wake_workers: Callable[[], None] = lambda: None,
+    ) -> None:
         self._database = database
         self._scope = scope
         self._clock = clock
+        self._attempts = job_attempts
+        self._wake_workers = wake_workers
 
     def create_conversation(
         self,
@@ -81,9 +92,16 @@ class Conversations:
 
     def close_conversation(self, conversation_id: str) -> Conversation:
         """Close a conversation for good. Closing it again changes nothing."""
-        return self._database.write(
-            self._scope, store.close, self._scope, checked_id("conversation_id", conversation_id), self._clock()
+        closed = self._database.write(
+            self._scope,
+            store.close,
+            self._scope,
+            checked_id("conversation_id", conversation_id),
+            self._clock(),
+            self._attempts,
         )
+        self._wake_workers()
+        return closed
 
     def close_stale(self, idle: timedelta | float, *, namespace: str | None = None) -> list[Conversation]:
         """Close the user's open conversations that nothing was appended to for this long (a timedelta, or seconds)."""
@@ -93,10 +111,14 @@ class Conversations:
         before = now - _microseconds(idle)
         stale = self._database.read(self._scope, store.find_stale, namespace, before)
         closed = (
-            self._database.write(self._scope, store.close_if_stale, self._scope, each, before, self._clock())
+            self._database.write(
+                self._scope, store.close_if_stale, self._scope, each, before, self._clock(), self._attempts
+            )
             for each in stale
         )
-        return [conversation for conversation in closed if conversation is not None]
+        found = [conversation for conversation in closed if conversation is not None]
+        self._wake_workers()
+        return found
 
     def append_user_message(
         self,
@@ -216,7 +238,7 @@ class Conversations:
         )
         conversation_id = checked_id("conversation_id", conversation_id)
         return self._database.write(
-            self._scope, store.append_turn, self._scope, conversation_id, user, answer, self._clock()
+            self._scope, store.append_turn, self._scope, conversation_id, user, answer, self._clock(), self._attempts
         )
 
     def get_messages(
@@ -270,7 +292,9 @@ class Conversations:
 
     def _append(self, conversation_id: str, new: NewMessage) -> Message:
         conversation_id = checked_id("conversation_id", conversation_id)
-        return self._database.write(self._scope, store.append, self._scope, conversation_id, new, self._clock())
+        return self._database.write(
+            self._scope, store.append, self._scope, conversation_id, new, self._clock(), self._attempts
+        )
 
     def _read(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInput
@@ -34,6 +34,10 @@ class JobRun:
     """The context of the user whose job it is."""
     still_ours: Callable[[], bool]
     """Gives a sign of life and tells whether the job is still this worker's, for long handlers to ask now and then."""
+    round: int = 1
+    """How often the handler was asked in this attempt: again when its Effect was overtaken by what others wrote."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What the handler keeps for when it is asked again in this attempt."""
 
     @property
     def scope(self) -> Scope:
@@ -57,7 +61,7 @@ class Handlers:
 
     def __init__(self) -> None:
         self._by_kind: dict[str, Handler] = {}
-        self._turn = 0
+        self._last: str | None = None
 
     def register(self, kind: str, handler: Handler) -> None:
         if not callable(handler):
@@ -65,11 +69,13 @@ class Handlers:
         self._by_kind[checked_kind(kind)] = handler
 
     def kinds_in_turn(self) -> list[str]:
-        """All kinds, beginning with another one each time, so that a flood of one does not hold up the others."""
+        """All kinds, the one that was found last at the end, so that a flood of one does not hold up the others."""
         kinds = list(self._by_kind)
-        self._turn += 1
-        first = self._turn % len(kinds) if kinds else 0
+        first = kinds.index(self._last) + 1 if self._last in kinds else 0
         return kinds[first:] + kinds[:first]
+
+    def found(self, kind: str) -> None:
+        self._last = kind
 
     def of(self, kind: str) -> Handler:
         return self._by_kind[kind]

@@ -23,7 +23,7 @@ from recollect.models.text import encode_json
 from recollect.scope import Scope
 from recollect.settings import Settings
 from recollect.store import jobs as store
-from recollect.store.database import Database, Transaction
+from recollect.store.database import Database, Overtaken, Transaction
 from recollect.store.jobs import Claim, Ending
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ _log = logging.getLogger("recollect.jobs")
 
 _ERROR_LIMIT = 4_000
 _NAP_AFTER_TROUBLE_SECONDS = 1.0
+_ROUNDS = 6
+"""How often a handler is asked in one attempt when what it has seen keeps changing."""
 
 at_work: ContextVar[threading.Thread | None] = ContextVar("at_work", default=None)
 """The thread that waits for the handler this code is part of, also where the handler is a coroutine elsewhere."""
@@ -101,6 +103,7 @@ class Worker:
             now = self._clock()
             found = self._database.write(None, store.claim, kind, self._name, 1, self._lease_end(now), now)
             if found:
+                self._handlers.found(kind)
                 return found[0]
         return None
 
@@ -112,8 +115,7 @@ class Worker:
         if job.attempts > job.max_attempts:
             return self._fail(claim, f"The worker died during each of {job.max_attempts} attempts.")
         try:
-            outcome = self._handle(claim)
-            self._database.write(claim.scope, _complete, claim, outcome, self._clock())
+            self._carry_out(claim)
             return WorkReport(succeeded=1)
         except _Refused as refusal:
             return self._lose(claim, refusal)
@@ -126,8 +128,20 @@ class Worker:
             words = _words(error)
         return self._fail(claim, words)
 
-    def _handle(self, claim: Claim) -> Any:
-        run = JobRun(claim.job, self._context_of(claim.scope), lambda: self.is_ours(claim))
+    def _carry_out(self, claim: Claim) -> None:
+        """Have the job handled, again when its effect was overtaken, and store what came of it."""
+        kept: dict[str, Any] = {}
+        for round in range(1, _ROUNDS + 1):
+            outcome = self._handle(claim, round, kept)
+            try:
+                self._database.write(claim.scope, _complete, claim, outcome, self._clock())
+                return
+            except Overtaken:
+                if round == _ROUNDS:
+                    raise
+
+    def _handle(self, claim: Claim, round: int, kept: dict[str, Any]) -> Any:
+        run = JobRun(claim.job, self._context_of(claim.scope), lambda: self.is_ours(claim), round, kept)
         token = at_work.set(threading.current_thread())
         try:
             return self._handlers.of(claim.job.kind)(run)

@@ -14,8 +14,10 @@ from recollect.models.checks import READ_LIMIT, checked_count, checked_id
 from recollect.models.value import Page
 from recollect.scope import Scope
 from recollect.store import atoms as store
-from recollect.store.atoms import CheckedAtom
+from recollect.store import spaces
+from recollect.store.atoms import CheckedAtom, Slot
 from recollect.store.database import Transaction
+from recollect.store.spaces import Change
 
 if TYPE_CHECKING:
     # The functions below load it when they run: it brings numpy, which takes longer to load than all of the rest.
@@ -44,6 +46,10 @@ class Atoms(Bound):
         indexed = self._recaller.index(checked)
         return self._database.write(self._scope, _add, self._scope, space_id, checked, indexed, now)
 
+    def mine_patterns(self, memory_space_id: str) -> list[Atom]:
+        """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
+        return self._pipeline.mining.mine_now(self._scope, checked_id("memory_space_id", memory_space_id))
+
     def get_atom(self, atom_id: str) -> Atom | None:
         """Look an atom up; None when there is none with this id, or it is not this user's."""
         return self._database.read(self._scope, store.get, checked_id("atom_id", atom_id))
@@ -59,12 +65,19 @@ class Atoms(Bound):
         old_id = checked_id("atom_id", atom_id)
         return self._database.write(self._scope, _supersede, self._scope, old_id, checked, indexed, now)
 
-    def archive_atom(self, atom_id: str) -> None:
-        """Take an atom out of recall; it can still be listed. Doing it again changes nothing."""
-        self._database.write(self._scope, store.archive, self._scope, checked_id("atom_id", atom_id), self._clock())
+    def archive_atom(self, atom_id: str, *, rejected: bool = False) -> None:
+        """Take an atom out of recall; it can still be listed. Doing it again changes nothing.
+
+        One that is rejected, because it is wrong or unwanted, is not learned again from what is said.
+        """
+        checked = checked_id("atom_id", atom_id)
+        self._database.write(self._scope, _archive, self._scope, checked, bool(rejected), self._clock())
 
     def delete_atom(self, atom_id: str) -> None:
-        """Remove an atom for good, from the store and the search index. Older versions of the fact stay superseded."""
+        """Remove an atom for good, from the store and the search index. Older versions of the fact stay superseded.
+
+        A keyed hash of it stays behind, so that it is not learned again from what was said.
+        """
         self._database.write(self._scope, _delete, self._scope, checked_id("atom_id", atom_id), self._clock())
 
     def list_atoms(
@@ -99,6 +112,7 @@ def _add(
 
     added, change = store.add(run, scope, space_id, atoms, now)
     writing.write(run, space_id, change, indexed)
+    _lift_tombstones(run, space_id, change, atoms)
     return added
 
 
@@ -107,14 +121,39 @@ def _supersede(run: Transaction, scope: Scope, old_id: str, atom: CheckedAtom, i
 
     added, change = store.supersede(run, scope, old_id, atom, now)
     writing.write(run, added.memory_space_id, change, indexed)
+    _lift_tombstones(run, added.memory_space_id, change, [atom])
     return added
+
+
+def _archive(run: Transaction, scope: Scope, atom_id: str, rejected: bool, now: Micros) -> None:
+    store.archive(run, scope, atom_id, now)
+    if rejected:
+        atom, slot = store.with_slot(run, atom_id)
+        spaces.begin_change(run, atom.memory_space_id, now)
+        _bury(run, atom.memory_space_id, atom, slot)
 
 
 def _delete(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> None:
     from recollect.recall import writing
 
+    atom, slot = store.with_slot(run, atom_id)
     space_id, position = store.delete(run, scope, atom_id, now)
     writing.scrub(run, space_id, position)
+    _bury(run, space_id, atom, slot)
+
+
+def _bury(run: Transaction, space_id: str, atom: Atom, slot: Slot | None) -> None:
+    from recollect.extraction import tombstones
+
+    tombstones.bury(run, space_id, tombstones.Fact(atom.text, slot, tuple(atom.source_message_ids)))
+
+
+def _lift_tombstones(run: Transaction, space_id: str, change: Change, atoms: Sequence[CheckedAtom]) -> None:
+    """What the app itself tells is meant, even if it was deleted before."""
+    if change.tombstone_key is not None:
+        from recollect.extraction import tombstones
+
+        tombstones.lift(run, space_id, change.tombstone_key, [tombstones.Fact(atom.text) for atom in atoms])
 
 
 def _read_cursor(cursor: object) -> int:

@@ -77,7 +77,9 @@ _SPEAKERS = {"user": "user", "assistant": "assistant"}
 
 
 def _checked_context(where: str, context: str | list[str]) -> tuple[str, ...]:
-    texts = ([context] if context else []) if isinstance(context, str) else context
+    if not context:
+        return ()
+    texts = [context] if isinstance(context, str) else context
     if len(texts) > LIST_LIMIT:
         raise LimitExceeded(where, limit=LIST_LIMIT, given=len(texts), unit="texts")
     # An empty text stays: how far away the others are is told by their places.

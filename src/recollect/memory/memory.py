@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from recollect.memory.atoms import Atoms
+from recollect.memory.bindings import Bindings
 from recollect.memory.entities import Entities
 from recollect.memory.recalls import Recalls
 from recollect.memory.spaces import Spaces
 
 
-class Memory(Spaces, Atoms, Entities, Recalls):
-    """Spaces, atoms and entities of the current user, and the three ways to find them again."""
+class Memory(Spaces, Atoms, Entities, Bindings, Recalls):
+    """Spaces, atoms and entities of the current user, what becomes one, and the three ways to find them again."""

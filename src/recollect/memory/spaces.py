@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from recollect.clock import Micros
 from recollect.memory.bound import Bound
 from recollect.memory.checks import checked_name
 from recollect.models.checks import checked_id, checked_metadata
 from recollect.models.space import MemorySpace
+from recollect.scope import Scope
+from recollect.store import bindings
 from recollect.store import spaces as store
+from recollect.store.database import Transaction
 
 
 class Spaces(Bound):
@@ -30,6 +34,14 @@ class Spaces(Bound):
         return self._database.read(self._scope, store.list_all)
 
     def delete_memory_space(self, memory_space_id: str) -> None:
-        """Put a space away: it and its memory are found no more. Erasing the user removes them for good."""
+        """Put a space away: it and its memory are found no more, and nothing is extracted into it.
+
+        Erasing the user removes them for good.
+        """
         space_id = checked_id("memory_space_id", memory_space_id)
-        self._database.write(self._scope, store.delete, self._scope, space_id, self._clock())
+        self._database.write(self._scope, _delete, self._scope, space_id, self._clock())
+
+
+def _delete(run: Transaction, scope: Scope, space_id: str, now: Micros) -> None:
+    store.delete(run, scope, space_id, now)
+    bindings.rest(run, scope, space_id)

@@ -13,6 +13,8 @@ AtomKind = Literal["FACT", "RULE", "INTENTION", "EPISODE", "PREFERENCE", "PATTER
 AtomStatus = Literal["ACTIVE", "ARCHIVED", "DELETED"]
 Origin = Literal["user", "tool", "extraction", "sleep", "import", "app"]
 Trust = Literal["user", "app", "assistant", "tool"]
+Decided = Literal["add", "supersede"]
+Precision = Literal["instant", "day", "week", "month", "season", "year"]
 
 BEHAVIORAL_KINDS = frozenset({"RULE", "PREFERENCE"})
 """Kinds that tell an agent how to behave; in a prompt they are suggestions, never commands."""
@@ -83,6 +85,16 @@ class Atom(Value):
     agent_id: str | None
     created_at: str
     updated_at: str
+    decision: Decided | None = None
+    """What extraction made of it when it was first told: a new fact, or one in the place of another."""
+    because: str | None = None
+    """Why."""
+    precision: Precision | None = None
+    """How exactly `valid_from` is known."""
+    extraction_version: str | None = None
+    """The version of the extractor's instructions that it was found with."""
+    evidence: list[str] = Field(default_factory=list)
+    """Of a pattern: the ids of the events that it was found in."""
 
 
 AtomInput = NewAtom | dict[str, Any]

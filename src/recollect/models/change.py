@@ -15,9 +15,13 @@ ChangeKind = Literal[
     "atoms.added",
     "atom.superseded",
     "atom.archived",
+    "atom.reinforced",
     "atom.deleted",
     "entity.created",
     "entity.merged",
+    "binding.created",
+    "binding.updated",
+    "binding.deleted",
 ]
 """The kinds that this version writes, and that one can subscribe to."""
 

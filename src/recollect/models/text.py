@@ -38,6 +38,11 @@ def check_text(where: str, value: object, *, limit: int | None = None, blank: bo
     return value
 
 
+def storable_text(text: str) -> str:
+    """The text without the characters that no database can keep: for what a machine has written."""
+    return _UNSTORABLE.sub("", text)
+
+
 def encode_json(where: str, value: Json, *, limit: int | None = None) -> str:
     """Write plain JSON data as compact text; a limit is in bytes of UTF-8."""
     seen = 0

@@ -1,1 +1,1 @@
-"""What thinks for Recollect: embedders, and later language models and rerankers."""
+"""What thinks for Recollect: embedders and language models."""

@@ -1,14 +1,20 @@
-"""From the name of an embedder to one that works."""
+"""From the name of an embedder or a language model to one that works."""
 
 from __future__ import annotations
 
 import logging
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInput
 from recollect.models.text import check_text
 from recollect.providers.embedder import Embedder, Embedding, parse_name
+from recollect.settings import Settings
+
+if TYPE_CHECKING:
+    from recollect.providers.language import LanguageModel
+    from recollect.providers.loop import BackgroundLoop
 
 _log = logging.getLogger("recollect.embedder")
 
@@ -16,7 +22,9 @@ AUTO = "auto"
 DEFAULT_MODEL = "arctic-s"
 
 
-def choose_embedder(chosen: str | Embedder | None, models_folder: Path) -> Embedding | None:
+def choose_embedder(
+    chosen: str | Embedder | None, models_folder: Path, loop: BackgroundLoop | None = None
+) -> Embedding | None:
     """The embedder of a name, the one that is given, or none.
 
     `auto` is the built-in model where it is installed; where it is not, recall goes by words, and the log says so.
@@ -42,7 +50,28 @@ def choose_embedder(chosen: str | Embedder | None, models_folder: Path) -> Embed
         return Embedding(LocalEmbedder(known_model(model), models_folder))
     from recollect.providers.remote import RemoteEmbedder
 
-    return Embedding(RemoteEmbedder(chosen))
+    return Embedding(RemoteEmbedder(chosen, loop=loop))
+
+
+def choose_model(chosen: str | LanguageModel | Any, loop: BackgroundLoop, settings: Settings) -> LanguageModel:
+    """The language model of a name such as `openai:gpt-5-mini`, or the one that is given.
+
+    An object is one of ours, with `name` and `ask()`, or a model of pydantic-ai.
+    """
+    from recollect.providers.language import LanguageModel
+
+    if not isinstance(chosen, str) and isinstance(chosen, LanguageModel):
+        return chosen
+    if not isinstance(chosen, str) and not (hasattr(chosen, "model_name") and hasattr(chosen, "request_stream")):
+        raise InvalidInput(
+            f"{type(chosen).__name__} is not a language model.",
+            hint="It needs name and ask(request, on_text=…, cancel=…), or is a model of pydantic-ai.",
+        )
+    from recollect.providers.vendors import VendorModel
+
+    return VendorModel(
+        chosen, timeout_seconds=settings.model_timeout_seconds, attempts=settings.model_attempts, loop=loop
+    )
 
 
 def _built_in(models_folder: Path) -> Embedding | None:

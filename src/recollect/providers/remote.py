@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import Any
 
 from recollect.errors import ExtensionMissing
 from recollect.forking import survive_forks
+from recollect.providers.loop import BackgroundLoop
 
 _AT_ONCE = 256
 """Texts in one request; vendors allow about two thousand."""
@@ -18,7 +18,14 @@ _AT_ONCE = 256
 class RemoteEmbedder:
     """Any embedding model that pydantic-ai knows, such as `openai:text-embedding-3-small`, with its own keys."""
 
-    def __init__(self, name: str, dimension: int | None = None, *, timeout_seconds: float = 60.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        dimension: int | None = None,
+        *,
+        timeout_seconds: float = 60.0,
+        loop: BackgroundLoop | None = None,
+    ) -> None:
         try:
             from pydantic_ai import Embedder
         except ImportError as error:
@@ -30,14 +37,13 @@ class RemoteEmbedder:
         self._name = name
         self._dimension = dimension
         self._timeout = timeout_seconds
+        self._loop = loop or BackgroundLoop()
         self.renew_after_fork()
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
-        # The loop's thread stays with the parent, and so do the connections that belong to it.
+        # The connections belong to the loop of the parent.
         self._embedder = self._make()
-        self._starting = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def model(self) -> str:
@@ -60,9 +66,4 @@ class RemoteEmbedder:
         return self._wait_for(self._embedder.embed_query(query)).embeddings[0]
 
     def _wait_for(self, request: Coroutine[Any, Any, Any]) -> Any:
-        # A loop of its own: the caller may be inside of one, and connections cannot change theirs.
-        with self._starting:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, name="recollect-embedder", daemon=True).start()
-        return asyncio.run_coroutine_threadsafe(asyncio.wait_for(request, self._timeout), self._loop).result()
+        return self._loop.submit(asyncio.wait_for(request, self._timeout)).result()

@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+from recollect.calendar import month_of, year_of
 from recollect.errors import InvalidInput
 
 
@@ -33,6 +35,7 @@ class Question:
     at: str
     category: str
     text: str
+    answer: str
     gold: frozenset[str]
     """The turns that hold the answer."""
     gold_sessions: frozenset[str]
@@ -69,8 +72,30 @@ class Update:
     """A fact that changed: what was said of it at first, and what was said later."""
 
     question: str
+    answer: str
     old: tuple[Statement, ...]
     new: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class DatedFact:
+    """Something that happened, what was said of it, and the days on which it was."""
+
+    id: str
+    evidence: tuple[Turn, ...]
+    first: date
+    last: date
+    to_the_day: bool
+    """Whether the very day is asked for, and not only a time within which it was."""
+
+
+@dataclass(frozen=True)
+class ToldFact:
+    """Something that a turn tells, in a reader's words."""
+
+    turn: str
+    speaker: str
+    text: str
 
 
 def read_datasets(folder: Path) -> list[Dataset]:
@@ -83,8 +108,26 @@ def read_updates(folder: Path) -> list[Update]:
     updates: list[Update] = []
     for path in sorted(folder.glob("updates*.json")):
         with _naming(path):
-            updates += [Update(each["question"], _said(each["old"]), _said(each["new"])) for each in _read(path)]
+            updates += [_update(each) for each in _read(path)]
     return updates
+
+
+def read_dated_facts(folder: Path) -> list[DatedFact]:
+    """What happened when, from the files whose name begins with `dates`."""
+    facts: list[DatedFact] = []
+    for path in sorted(folder.glob("dates*.json")):
+        with _naming(path):
+            facts += [_dated_fact(each) for each in _read(path)]
+    return facts
+
+
+def read_told_facts(folder: Path) -> list[ToldFact]:
+    """What turns tell, from the files whose name begins with `facts`."""
+    facts: list[ToldFact] = []
+    for path in sorted(folder.glob("facts*.json")):
+        with _naming(path):
+            facts += [ToldFact(each["turn"], each["speaker"], each["fact"]) for each in _read(path)]
+    return facts
 
 
 def _dataset(path: Path) -> Dataset | None:
@@ -118,9 +161,27 @@ def _question(query: dict[str, Any]) -> Question:
         query["date"],
         query["category"],
         query["text"],
+        str(query.get("answer", "")),
         frozenset(query["gold"]),
         frozenset(query["gold_sessions"]),
     )
+
+
+def _dated_fact(fact: dict[str, Any]) -> DatedFact:
+    evidence = tuple(_turn(each, each["at"]) for each in fact["evidence"])
+    if fact["interval"]:
+        first, last = map(date.fromisoformat, fact["interval"])
+        return DatedFact(fact["id"], evidence, first, last, to_the_day=False)
+    numbers = [int(number) for number in fact["date"].split("-")]
+    if len(numbers) == 3:
+        day = date(*numbers)
+        return DatedFact(fact["id"], evidence, day, day, to_the_day=True)
+    days = month_of(*numbers) if len(numbers) == 2 else year_of(*numbers)
+    return DatedFact(fact["id"], evidence, *days, to_the_day=False)
+
+
+def _update(each: dict[str, Any]) -> Update:
+    return Update(each["question"], str(each.get("answer", "")), _said(each["old"]), _said(each["new"]))
 
 
 def _said(statements: list[dict[str, str]]) -> tuple[Statement, ...]:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.context import Context
+from recollect.extraction.around import around_each
 from recollect.models.atom import Category, NewAtom, Trust
 from recollect.models.message import Message
 from recollect.quality.dataset import Session, Turn
 
-_WORDS_AROUND = 50
 _ROLES = frozenset(("user", "assistant"))
 _CATEGORY = Category(name="turn", kind="FACT")
 
@@ -42,7 +42,7 @@ def feed(context: Context, sessions: Sequence[Session]) -> FedCorpus:
     for session in sessions:
         conversation = context.conversations.create_conversation("history", title=session.id)
         for each in turns_of(session):
-            message = _append(context, conversation.id, each, session)
+            message = append(context, conversation.id, each, session)
             turn_of[message.id] = each.turn.id
             fed.append(each)
             atoms.append(_atom(each, message, known_since))
@@ -54,22 +54,12 @@ def turns_of(session: Session) -> list[FedTurn]:
     people = not {turn.speaker for turn in session.turns} <= _ROLES
     texts = [turn.text for turn in session.turns]
     return [
-        FedTurn(turn, f"{turn.speaker}: {turn.text}" if people else turn.text, _around(texts, place))
-        for place, turn in enumerate(session.turns)
+        FedTurn(turn, f"{turn.speaker}: {turn.text}" if people else turn.text, around)
+        for turn, around in zip(session.turns, around_each(texts), strict=True)
     ]
 
 
-def _around(texts: Sequence[str], place: int) -> tuple[str, ...]:
-    def end_of(at: int) -> str:
-        return " ".join(texts[at].split()[-_WORDS_AROUND:]) if at >= 0 else ""
-
-    def beginning_of(at: int) -> str:
-        return " ".join(texts[at].split()[:_WORDS_AROUND]) if at < len(texts) else ""
-
-    return end_of(place - 1), beginning_of(place + 1), end_of(place - 2), beginning_of(place + 2)
-
-
-def _append(context: Context, conversation_id: str, fed: FedTurn, session: Session) -> Message:
+def append(context: Context, conversation_id: str, fed: FedTurn, session: Session) -> Message:
     first = "user" if fed.turn.speaker in _ROLES else session.turns[0].speaker
     append = (
         context.conversations.append_user_message

@@ -7,20 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
-_MONTH = {name: number for number, name in enumerate(_MONTHS, 1)}
-_MONTH |= {name[:3]: number for name, number in _MONTH.items()} | {"sept": 9}
-_NAMES = "(" + "|".join(sorted(_MONTH, key=len, reverse=True)) + ")"
+from recollect.calendar import MONTH_NUMBERS, NUMBERS, day_of, latest_year, month_of, year_of
+
+_NAMES = "(" + "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True)) + ")"
 _NUMBERS = {
-    **{
-        word: number
-        for number, word in enumerate(
-            ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1
-        )
-    },
+    **{word: number for word, number in NUMBERS.items() if number <= 10},
     "a": 1,
     "an": 1,
     "a couple of": 2,
@@ -43,7 +34,7 @@ _AGO = re.compile(
 _LATELY = re.compile(
     r"\b(?:last|past|this|previous) (?P<unit>week|weekend|month)\b|\b(?P<day>yesterday|today)\b", re.IGNORECASE
 )
-_TELLING = frozenset((*_MONTH, "ago", "week", "weekend", "month", "yesterday", "today"))
+_TELLING = frozenset((*MONTH_NUMBERS, "ago", "week", "weekend", "month", "yesterday", "today"))
 _BEFORE_A_MONTH = re.compile(
     r"\b(in|of|during|since|early|late|mid|last|this|until|before|after|by)[ -]$", re.IGNORECASE
 )
@@ -71,7 +62,7 @@ def may_name_a_date(words: Sequence[str]) -> bool:
 
 def intervals_in(query: str, now: int) -> Iterator[Interval]:
     """The intervals that a question names. A year that is not said is the latest that is not after today."""
-    today = _EPOCH + timedelta(days=now // _DAY)
+    today = day_of(now)
     used: list[tuple[int, int]] = []
     for pattern, read in (
         (_ISO, _a_day),
@@ -97,8 +88,8 @@ def intervals_in(query: str, now: int) -> Iterator[Interval]:
 
 def _a_day(found: re.Match[str], today: date) -> Interval:
     name = found["month"].lower()
-    month, day = _MONTH.get(name) or int(name), int(found["day"])
-    said = date(int(found["year"]) if found["year"] else _latest_year(today, month, day), month, day)
+    month, day = MONTH_NUMBERS.get(name) or int(name), int(found["day"])
+    said = date(int(found["year"]) if found["year"] else latest_year(today, month, day), month, day)
     return Interval(said, said, 7.0)
 
 
@@ -107,15 +98,13 @@ def _a_month(found: re.Match[str], today: date) -> Interval | None:
     alone = name.lower() in _AMBIGUOUS and not found["year"]
     if not name[0].isupper() or (alone and not _BEFORE_A_MONTH.search(found.string[: found.start()])):
         return None
-    month = _MONTH[name.lower()]
-    year = int(found["year"]) if found["year"] else _latest_year(today, month, 1)
-    after = date(year + (month == 12), month % 12 + 1, 1)
-    return Interval(date(year, month, 1), after - timedelta(days=1), 10.0)
+    month = MONTH_NUMBERS[name.lower()]
+    year = int(found["year"]) if found["year"] else latest_year(today, month, 1)
+    return Interval(*month_of(year, month), 10.0)
 
 
 def _a_year(found: re.Match[str], today: date) -> Interval:
-    year = int(found["year"])
-    return Interval(date(year, 1, 1), date(year, 12, 31), 30.0)
+    return Interval(*year_of(int(found["year"])), 30.0)
 
 
 def _ago(found: re.Match[str], today: date) -> Interval:
@@ -135,7 +124,3 @@ def _lately(found: re.Match[str], today: date) -> Interval:
             return Interval(today - timedelta(days=62), today, 7.0)
         case _:
             return Interval(today - timedelta(days=14), today, 7.0)
-
-
-def _latest_year(today: date, month: int, day: int) -> int:
-    return today.year if date(today.year, month, day) <= today else today.year - 1

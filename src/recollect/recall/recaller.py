@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,12 +60,19 @@ class Recaller:
 
     def index(self, checked: Sequence[CheckedAtom]) -> Indexed:
         """Prepare what the search index keeps of atoms. It may take long, so it happens outside of a transaction."""
-        words = WordsSegment.of([IndexedText(atom.text, atom.search_context) for atom in checked])
         facts = Facts.of_new(checked) if len(checked) >= SMALL else None
-        if self._embedding is None:
+        return self.index_texts([IndexedText(atom.text, atom.search_context) for atom in checked], facts)
+
+    def index_texts(self, texts: Sequence[IndexedText], facts: Facts | None = None) -> Indexed:
+        words = WordsSegment.of(texts)
+        if self._embedding is None or not texts:
             return Indexed(words, None, None, facts)
-        vectors = VectorsSegment.of(self._embedding.texts([atom.text for atom in checked]))
+        vectors = VectorsSegment.of(self._embedding.texts([each.text for each in texts]))
         return Indexed(words, vectors, self._embedding.stamp, facts)
+
+    def space(self, scope: Scope, space_id: str) -> AbstractContextManager[SpaceIndex]:
+        """The index of a space with everything that was committed before this call; one caller at a time has it."""
+        return self._cache.current(scope, space_id)
 
     def by_topic(
         self, scope: Scope, space_id: str, query: str, filters: Filters, limit: int, *, explain: bool = False

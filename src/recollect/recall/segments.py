@@ -111,6 +111,15 @@ class WordsSegment:
         statements[place] = 0
         return WordsSegment(Run.of(terms, self.run.places[kept], self.run.codes[kept]), statements)
 
+    def at(self, places: Sequence[int]) -> WordsSegment:
+        """The words of some atoms alone, in the order that is given."""
+        new_place = np.full(self.atoms, -1, np.int64)
+        new_place[list(places)] = np.arange(len(places))
+        moved = new_place[self.run.places]
+        kept = moved >= 0
+        run = Run.of(self.run.expanded()[kept], moved[kept].astype(np.uint32), self.run.codes[kept])
+        return WordsSegment(run, self.statements[list(places)])
+
     def encode(self) -> bytes:
         run = self.run
         return sealed(
@@ -179,6 +188,12 @@ class VectorsSegment:
         rows[place] = 0
         scales[place] = 0
         return VectorsSegment(rows, scales)
+
+    def at(self, places: Sequence[int]) -> VectorsSegment:
+        return VectorsSegment(self.rows[list(places)], self.scales[list(places)])
+
+    def vector(self, place: int) -> NDArray[np.float32]:
+        return np.asarray(self.rows[place] * self.scales[place], np.float32)
 
     def spread(self, places: Sequence[int]) -> VectorsSegment:
         """The same vectors at other places; those between have none."""

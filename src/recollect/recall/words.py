@@ -12,6 +12,7 @@ import threading
 import unicodedata
 import zlib
 from collections.abc import Callable
+from functools import lru_cache
 
 import Stemmer  # type: ignore[import-not-found]  # it ships without types
 
@@ -87,21 +88,31 @@ def _plain(word: str) -> str:
     return head if tail in _CLINGING else head + tail.replace("'", "")
 
 
+_stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
+# A stemmer must not be used by two threads at once.
+_stemming = threading.Lock()
+
+
+def stem_of(word: str) -> str:
+    """What an English word in lower case has in common with its other forms; other words are given back."""
+    return _remembered_stem(word) if len(word) <= _LONGEST_REMEMBERED else _new_stem(word)
+
+
+def _new_stem(word: str) -> str:
+    with _stemming:
+        return _stem(word)
+
+
+_remembered_stem = lru_cache(_REMEMBERED)(_new_stem)
+
+
 class _Terms(dict[str, int]):
     """From a word to the number of its stem; words that were met before are remembered."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
-        # A stemmer must not be used by two threads at once.
-        self._lock = threading.Lock()
-
     def __missing__(self, word: str) -> int:
-        with self._lock:
-            stem = self._stem(word)
-            if len(self) >= _REMEMBERED:
-                self.clear()
-        number = zlib.crc32(stem.encode())
+        number = zlib.crc32(stem_of(word).encode())
+        if len(self) >= _REMEMBERED:
+            self.clear()
         if len(word) <= _LONGEST_REMEMBERED:
             self[word] = number
         return number

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from recollect.recall.facts import Facts
 from recollect.recall.segments import VectorsSegment, WordsSegment
@@ -25,7 +29,14 @@ class Indexed:
     vectors: VectorsSegment | None
     model: str | None
     facts: Facts | None = None
-    """What is known of many atoms; of a few it is read from the atoms themselves."""
+    """What is known of many atoms, where it is known before they are kept."""
+
+    def at(self, places: Sequence[int]) -> Indexed:
+        """The index of some of the texts alone, in the order that is given."""
+        return Indexed(self.words.at(places), None if self.vectors is None else self.vectors.at(places), self.model)
+
+    def vector(self, place: int) -> NDArray[np.float32] | None:
+        return None if self.vectors is None else self.vectors.vector(place)
 
 
 def write(run: Transaction, space_id: str, change: Change, indexed: Indexed) -> None:
@@ -40,8 +51,10 @@ def write(run: Transaction, space_id: str, change: Change, indexed: Indexed) -> 
             run.send("adopt_vector_model", space_id=space_id, model=indexed.model)
         for place, vectors in zip(bounds, indexed.vectors.cut(bounds), strict=True):
             _put_vectors(run, space_id, indexed.model, first + place, vectors)
-    if indexed.facts is not None:
-        for place, piece in zip(bounds, indexed.facts.cut(bounds), strict=True):
+    if atoms >= SMALL:
+        # Of a few atoms it is read from the atoms themselves.
+        facts = indexed.facts or _facts_between(run, space_id, first, first + atoms)
+        for place, piece in zip(bounds, facts.cut(bounds), strict=True):
             _put_facts(run, space_id, first + place, piece, change.revision)
     if atoms < SMALL:
         _join_at(run, space_id, change, SMALL, indexed)

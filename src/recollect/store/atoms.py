@@ -39,6 +39,18 @@ class CheckedAtom(NamedTuple):
     origin: str
     trust: str
     created_at: Micros
+    decision: str | None = None
+    because: str | None = None
+    precision: str | None = None
+    extraction_version: str | None = None
+    evidence: tuple[str, ...] = ()
+    slot_subject: str | None = None
+    slot_attribute: str | None = None
+    slot_value: str | None = None
+
+
+Slot = tuple[str, str, str]
+"""Whose, what and the value, of a fact that has one value at a time."""
 
 
 def add(
@@ -48,7 +60,7 @@ def add(
     change = spaces.begin_change(run, space_id, now, len(atoms))
     conversations = _check_sources(run, atoms)
     linked = _linked(run, space_id, atoms)
-    added = _insert(run, scope, space_id, linked, conversations, change.first, now)
+    added = insert(run, scope, space_id, linked, conversations, change.first, now)
     record_change(run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in added])
     return added, change
 
@@ -68,6 +80,30 @@ def texts_at(run: Transaction, space_id: str, positions: Sequence[int]) -> dict[
     """The texts at some positions, each with what stands around it."""
     rows = run.all("atom_texts_at", space_id=space_id, positions=json.dumps(list(positions)))
     return {position: (text, _list(around)) for position, text, around in rows}
+
+
+def with_slots_at(run: Transaction, space_id: str, positions: Sequence[int]) -> dict[int, tuple[Atom, Slot | None]]:
+    """The same, each with its slot."""
+    rows = run.all("atoms_at", space_id=space_id, positions=json.dumps(list(positions)))
+    return {position: (atom, _slot(row)) for row in rows for position, atom in [_atom(row)]}
+
+
+def with_slot(run: Transaction, atom_id: str) -> tuple[Atom, Slot | None]:
+    row = run.one("get_atom", id=atom_id)
+    if row is None:
+        raise NotFound("atom", atom_id)
+    return _atom(row)[1], _slot(row)
+
+
+def extracted_from(run: Transaction, space_id: str, conversation_id: str) -> list[tuple[Atom, Slot | None]]:
+    """What extraction has made of a conversation, of any status and version."""
+    rows = run.all("atoms_extracted_from", space_id=space_id, conversation_id=conversation_id)
+    return [(_atom(row)[1], _slot(row)) for row in rows]
+
+
+def patterns(run: Transaction, space_id: str) -> list[tuple[Atom, Slot | None]]:
+    """The newest version of each pattern of a space, also of those that were archived."""
+    return [(_atom(row)[1], _slot(row)) for row in run.all("patterns_in_space", space_id=space_id)]
 
 
 def position(run: Transaction, atom_id: str) -> int:
@@ -109,7 +145,7 @@ def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now
     change = spaces.begin_change(run, space_id, now, 1)
     (conversation_id,) = _check_sources(run, [new])
     (linked,) = _linked(run, space_id, [new])
-    (atom,) = _insert(run, scope, space_id, [linked], [conversation_id], change.first, now, supersedes=old_id)
+    (atom,) = insert(run, scope, space_id, [linked], [conversation_id], change.first, now, supersedes=old_id)
     closed = run.one(
         "supersede_atom",
         id=old_id,
@@ -246,7 +282,7 @@ _MERGED_INTO = 9
 """Which of the columns of an entity tells what it was merged into."""
 
 
-def _insert(
+def insert(
     run: Transaction,
     scope: Scope,
     space_id: str,
@@ -270,6 +306,13 @@ def _insert(
         "agent_id": scope.agent_id,
     }
     rows: dict[str, Sequence[Any]] = dict(zip(CheckedAtom._fields, zip(*atoms, strict=True), strict=True))
+    for name in _LEARNED:
+        if not any(rows[name]):
+            # Most atoms are not extracted, and what they all lack is not told of each.
+            del rows[name]
+            same[name] = None
+    if "evidence" in rows:
+        rows["evidence"] = [_json(ids) for ids in rows["evidence"]]
     for name in ("search_context", "source_message_ids", "entity_ids", "tags"):
         rows[name] = [_json(members) for members in rows[name]]
     rows["position"] = range(first, first + len(atoms))
@@ -296,8 +339,16 @@ _COLUMNS = (
     "id", "space_id", "position", "tenant_id", "app_id", "user_id", "text", "category_name", "kind", "importance",
     "confidence", "valid_from", "valid_to", "status", "source_conversation_id", "source_message_ids", "entity_ids",
     "tags", "supersedes", "superseded_by", "superseded_at", "archived_at", "last_confirmed_at", "origin", "trust",
-    "session_id", "group", "run_id", "agent_id", "created_at", "updated_at",
+    "session_id", "group", "run_id", "agent_id", "created_at", "updated_at", "decision", "because", "precision",
+    "extraction_version", "evidence", "slot_subject", "slot_attribute", "slot_value",
 )  # fmt: skip
+_LEARNED = _COLUMNS[_COLUMNS.index("decision") :]
+"""What only extraction tells of an atom."""
+
+
+def _slot(row: Row) -> Slot | None:
+    subject, attribute, value = row[-3:]
+    return None if subject is None else (subject, attribute, value)
 
 
 def _json(members: Sequence[str]) -> str:
@@ -311,7 +362,8 @@ def _atom(row: Row) -> tuple[int, Atom]:
         id, space_id, position, tenant_id, app_id, user_id, text, category_name, kind, importance, confidence,
         valid_from, valid_to, status, source_conversation_id, source_message_ids, entity_ids, tags, supersedes,
         superseded_by, superseded_at, archived_at, last_confirmed_at, origin, trust, session_id, group, run_id,
-        agent_id, created_at, updated_at,
+        agent_id, created_at, updated_at, decision, because, precision, extraction_version, evidence, _,
+        _, _,
     ) = row  # fmt: skip
     created = to_iso(created_at)
     fields = {
@@ -345,6 +397,11 @@ def _atom(row: Row) -> tuple[int, Atom]:
         "agent_id": agent_id,
         "created_at": created,
         "updated_at": created if updated_at == created_at else to_iso(updated_at),
+        "decision": decision,
+        "because": because,
+        "precision": precision,
+        "extraction_version": extraction_version,
+        "evidence": _list(evidence) if evidence else [],
     }
     return position, Atom.trusted(fields)
 

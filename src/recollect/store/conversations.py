@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +17,7 @@ from recollect.models.text import decode_json
 from recollect.scope import Scope, timeline_id
 from recollect.store.database import BEYOND_ALL_IDS, Row, Transaction
 from recollect.store.ledger import CHAT, record, record_change
+from recollect.store.triggers import USUAL_ATTEMPTS, on_answer, on_closed
 
 _BEYOND_ALL_TIMES = 2**62
 
@@ -56,6 +59,9 @@ class _Place:
     turn_id: str
     attempt: int
     session_id: str | None
+    namespace: str
+    counted: bool
+    """Whether a binding counts the turns of the conversation."""
 
 
 def create(run: Transaction, scope: Scope, new: NewConversation, now: Micros) -> Conversation:
@@ -113,24 +119,35 @@ def list_newest_first(
     return [_conversation(row) for row in rows]
 
 
-def close(run: Transaction, scope: Scope, conversation_id: str, now: Micros) -> Conversation:
-    conversation = close_if_stale(run, scope, conversation_id, None, now) or get(run, conversation_id)
+def close(
+    run: Transaction, scope: Scope, conversation_id: str, now: Micros, attempts: int = USUAL_ATTEMPTS
+) -> Conversation:
+    """Close a conversation, and queue what its bindings make of it: jobs that are tried so many times."""
+    conversation = close_if_stale(run, scope, conversation_id, None, now, attempts) or get(run, conversation_id)
     if conversation is None:
         raise NotFound("conversation", conversation_id)
     return conversation
 
 
 def close_if_stale(
-    run: Transaction, scope: Scope, conversation_id: str, stale_before: Micros | None, now: Micros
+    run: Transaction,
+    scope: Scope,
+    conversation_id: str,
+    stale_before: Micros | None,
+    now: Micros,
+    attempts: int = USUAL_ATTEMPTS,
 ) -> Conversation | None:
     """Close an open conversation, given an instant only if nothing was appended since; None if it was left as it is."""
     row = run.one("close_conversation", id=conversation_id, stale_before=stale_before, now=now)
     if row is None:
         return None
-    conversation = _conversation(row)
+    *columns, bound = row
+    conversation = _conversation(tuple(columns))
     record_change(
         run, scope, "conversation.closed", now, conversation_id=conversation_id, namespace=conversation.namespace
     )
+    if bound:
+        on_closed(run, scope, conversation, now, attempts)
     return conversation
 
 
@@ -142,7 +159,14 @@ def owners_of_open(run: Transaction) -> list[Scope]:
     return [Scope(*row) for row in run.all("owners_of_open_conversations")]
 
 
-def append(run: Transaction, scope: Scope, conversation_id: str, new: NewMessage, now: Micros) -> Message:
+def append(
+    run: Transaction,
+    scope: Scope,
+    conversation_id: str,
+    new: NewMessage,
+    now: Micros,
+    attempts: int = USUAL_ATTEMPTS,
+) -> Message:
     """Append one message; with a key that was used before, give back the message of that time instead."""
     known = _message_of_key(run, conversation_id, new)
     if known:
@@ -150,11 +174,20 @@ def append(run: Transaction, scope: Scope, conversation_id: str, new: NewMessage
             run.send("mark_asked_again", conversation_id=conversation_id, turn_id=known.turn_id)
         return known
     place = _take_place(run, conversation_id, 1, now, new.role)
-    return _insert(run, scope, place, new)
+    message = _insert(run, scope, place, new)
+    if place.counted and new.role == "assistant":
+        on_answer(run, scope, conversation_id, place.namespace, place.sequence, now, attempts)
+    return message
 
 
 def append_turn(
-    run: Transaction, scope: Scope, conversation_id: str, user: NewMessage, assistant: NewMessage, now: Micros
+    run: Transaction,
+    scope: Scope,
+    conversation_id: str,
+    user: NewMessage,
+    assistant: NewMessage,
+    now: Micros,
+    attempts: int = USUAL_ATTEMPTS,
 ) -> Turn:
     """Append a user's message and its answer side by side; on a retry of the user's message only a new answer."""
     asked = _message_of_key(run, conversation_id, user)
@@ -165,6 +198,8 @@ def append_turn(
     else:
         place = _take_place_for_answer(run, conversation_id, asked, now)
     answer = _insert(run, scope, place, assistant)
+    if place.counted:
+        on_answer(run, scope, conversation_id, place.namespace, place.sequence, now, attempts)
     return Turn(turn_id=asked.turn_id, user_message=asked, assistant_message=answer)
 
 
@@ -192,6 +227,11 @@ def last_messages(
         raise NotFound("conversation", conversation_id)
     rows.reverse()
     return [_message(row) for row in rows]
+
+
+def message_times(run: Transaction, message_ids: Iterable[str]) -> dict[str, Micros]:
+    """When each of some messages was said."""
+    return dict(run.all("message_times", ids=json.dumps(sorted(message_ids))))
 
 
 def _message_of_key(run: Transaction, conversation_id: str, new: NewMessage) -> Message | None:
@@ -254,8 +294,7 @@ def _take(run: Transaction, conversation_id: str, **values: Any) -> _Place:
         if run.one("conversation_status", conversation_id=conversation_id) is None:
             raise NotFound("conversation", conversation_id)
         raise ConversationClosed(conversation_id)
-    sequence, turn_id, attempt, session_id = row
-    return _Place(conversation_id, sequence, turn_id, attempt, session_id)
+    return _Place(conversation_id, *row)
 
 
 def _insert(run: Transaction, scope: Scope, place: _Place, new: NewMessage) -> Message:

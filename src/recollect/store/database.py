@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from recollect.errors import StoreError
 from recollect.models.change import Change
-from recollect.scope import Scope
+from recollect.scope import AnyScope
 from recollect.store.queries import EngineName
 
 P = ParamSpec("P")
@@ -20,6 +20,13 @@ Pending = Callable[[], Row | None]
 EVERY_SCOPE = "*"
 BEYOND_ALL_IDS = "~"
 """Sorts after every id, since those are made of letters and digits."""
+
+
+class Keys(NamedTuple):
+    """What every statement of a transaction is bound to: the scope, and the app that the scope is part of."""
+
+    scope_id: str
+    app_key: str
 
 
 class Transaction(Protocol):
@@ -62,13 +69,13 @@ class Database(Protocol):
 
     engine: EngineName
 
-    def read(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function that only reads; each of its statements sees what is committed by then.
 
         No scope is for the engine's own work over all of them.
         """
 
-    def write(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in a transaction of its own: when this returns, what it wrote is on disk."""
 
     def settle(self, seconds: float) -> bool:
@@ -91,8 +98,12 @@ class Announcements:
         self.changes.append(change)
 
 
-def scope_key(scope: Scope | None) -> str:
-    return EVERY_SCOPE if scope is None else scope.id
+class Overtaken(Exception):
+    """What an Effect was made from has changed meanwhile: nothing is written, and its handler is asked again."""
+
+
+def keys_of(scope: AnyScope | None) -> Keys:
+    return Keys(EVERY_SCOPE, EVERY_SCOPE) if scope is None else Keys(scope.id, scope.app_key)
 
 
 def refuse_nesting(nested: bool) -> None:

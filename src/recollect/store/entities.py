@@ -11,7 +11,7 @@ from recollect.models.entity import Entity, EntityType, folded_name
 from recollect.models.text import decode_json
 from recollect.scope import Scope
 from recollect.store import atoms, spaces
-from recollect.store.database import Row, Transaction
+from recollect.store.database import Pending, Row, Transaction
 from recollect.store.ledger import record_change
 
 
@@ -42,6 +42,48 @@ def create(
                 f"The alias {alias!r} is a name of the entity {owner.id!r} ({owner.canonical_name}).",
                 hint="If they are one, create this one without the alias and call merge_entities; else leave it out.",
             )
+    entity_id = _make(
+        run, scope, space_id, type, canonical_name, description, attributes, aliases, change.revision, now
+    )
+    return _existing(run, entity_id)
+
+
+def meet(
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    type: EntityType,
+    name: str,
+    aliases: tuple[str, ...],
+    revision: int,
+    now: Micros,
+) -> str:
+    """The id of the entity that a name or one of its aliases stands for, which is made if there is none.
+
+    The caller has begun to change the space. Names that are new are learned; one that is another entity's stays theirs.
+    """
+    for each in (name, *aliases):
+        row = run.one("entities_named", space_id=space_id, folded=folded_name(each), type=type)
+        if row is not None:
+            learned = [_add_name(run, space_id, type, alias, row[1])() for alias in (name, *aliases)]
+            if any(learned):
+                run.send("names_changed", space_id=space_id, revision=revision)
+            return str(row[1])
+    return _make(run, scope, space_id, type, name, None, "{}", aliases, revision, now)
+
+
+def _make(
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    type: EntityType,
+    canonical_name: str,
+    description: str | None,
+    attributes: str,
+    aliases: tuple[str, ...],
+    revision: int,
+    now: Micros,
+) -> str:
     entity_id = new_id("ent", now)
     run.send(
         "insert_entity",
@@ -58,9 +100,9 @@ def create(
     )
     for name in (canonical_name, *aliases):
         _add_name(run, space_id, type, name, entity_id)
-    run.send("names_changed", space_id=space_id, revision=change.revision)
+    run.send("names_changed", space_id=space_id, revision=revision)
     record_change(run, scope, "entity.created", now, space_id=space_id, entity_id=entity_id)
-    return _existing(run, entity_id)
+    return entity_id
 
 
 def get(run: Transaction, entity_id: str) -> Entity | None:
@@ -151,8 +193,9 @@ def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now:
     return _existing(run, canonical.id)
 
 
-def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, entity_id: str) -> None:
-    run.send(
+def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, entity_id: str) -> Pending:
+    """Let a name lead to an entity, unless it leads to one already; a row comes back if it is new."""
+    return run.send(
         "insert_entity_name", space_id=space_id, type=type, folded=folded_name(name), name=name, entity_id=entity_id
     )
 

@@ -76,6 +76,14 @@ def list_newest_first(
     ]
 
 
+def of_all_scopes(
+    run: Transaction, status: str | None, kind: str | None, job_id: str | None, limit: int
+) -> list[tuple[Scope, Job]]:
+    """Jobs of all users, newest first, each with whose it is."""
+    rows = run.all("jobs_of_all_scopes", status=status, kind=kind, id=job_id, limit=limit)
+    return [(Scope(tenant, app, user), _job(tuple(rest))) for tenant, app, user, *rest in rows]
+
+
 def retry(run: Transaction, job_id: str, now: Micros) -> Job:
     row = run.one("retry_job", id=job_id, now=now)
     if row:

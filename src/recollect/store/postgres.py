@@ -26,9 +26,9 @@ import psycopg_pool
 
 from recollect.errors import EngineClosed, InvalidInput, StoreUnavailable
 from recollect.forking import leave_to_parent, survive_forks
-from recollect.scope import Scope
+from recollect.scope import AnyScope
 from recollect.settings import Settings
-from recollect.store.database import Announcements, P, Pending, Publisher, Row, Work, refuse_nesting, scope_key
+from recollect.store.database import Announcements, Keys, P, Pending, Publisher, Row, Work, keys_of, refuse_nesting
 from recollect.store.migrate import Migration, check_version
 from recollect.store.postgres_errors import translate, without_password, words_of
 from recollect.store.postgres_setup import (
@@ -62,11 +62,13 @@ class ScopedConnection(psycopg.Connection[Row]):
         if poll.poll(0):
             self.execute("SELECT 1")
 
-    def enter_scope(self, scope_id: str) -> None:
-        if self.scope_id != scope_id:
+    def enter_scope(self, keys: Keys) -> None:
+        if self.scope_id != keys.scope_id:
             self.scope_id = None
-            self.execute("SELECT set_config('recollect.scope', %s, false)", (scope_id,))
-            self.scope_id = scope_id
+            self.execute(
+                "SELECT set_config('recollect.scope', %s, false), set_config('recollect.app', %s, false)", keys
+            )
+            self.scope_id = keys.scope_id
 
     def abandon(self, error: BaseException) -> bool:
         """Undo a transaction that failed with this error; whether the connection turned out to be lost."""
@@ -86,14 +88,15 @@ class ScopedConnection(psycopg.Connection[Row]):
 
 
 class PostgresTransaction(Announcements):
-    def __init__(self, connection: ScopedConnection, queries: dict[str, Query], scope_id: str) -> None:
+    def __init__(self, connection: ScopedConnection, queries: dict[str, Query], keys: Keys) -> None:
         super().__init__()
-        self.scope_id = scope_id
+        self.scope_id, self._app_key = keys
         self._connection = connection
         self._queries = queries
 
     def _run(self, query: str, values: dict[str, Any]) -> psycopg.Cursor[Row]:
         values["scope_id"] = self.scope_id
+        values["app_key"] = self._app_key
         try:
             return self._connection.execute(self._queries[query].text, values)
         except UnicodeEncodeError as error:
@@ -172,27 +175,27 @@ class PostgresDatabase:
                 )
             ensure_role(connection)
 
-    def read(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        scope_id = scope_key(scope)
+    def read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        keys = keys_of(scope)
 
         def attempt(connection: ScopedConnection) -> T:
-            connection.enter_scope(scope_id)
-            return work(PostgresTransaction(connection, self._queries, scope_id), *args, **kwargs)
+            connection.enter_scope(keys)
+            return work(PostgresTransaction(connection, self._queries, keys), *args, **kwargs)
 
         return self._run(attempt)
 
-    def write(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        scope_id = scope_key(scope)
+    def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        keys = keys_of(scope)
         refuse_nesting(self._writing.now)
 
         def attempt(connection: ScopedConnection) -> tuple[T, PostgresTransaction]:
-            transaction = PostgresTransaction(connection, self._queries, scope_id)
+            transaction = PostgresTransaction(connection, self._queries, keys)
             self._writing.now = True
             try:
                 with connection.pipeline():
                     # Statements are written for this level; a database may have another as its default.
                     connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-                    connection.enter_scope(scope_id)
+                    connection.enter_scope(keys)
                     result = work(transaction, *args, **kwargs)
                     connection.committing = True
                     connection.execute("COMMIT")

@@ -16,7 +16,7 @@ EngineName = Literal["sqlite", "postgres"]
 
 SQL = files("recollect.store") / "sql"
 # What both engines understand, by noun; each engine has one file of its own for what it says differently.
-_SHARED = ("common", "memory")
+_SHARED = ("common", "memory", "extraction", "spend")
 _OPENING = re.compile(r"^-- (name|fragment): (\w+)\s*$")
 _PLACEHOLDER = re.compile(r"(?<!:):(\w+)")
 

@@ -42,6 +42,12 @@ def get(run: Transaction, space_id: str) -> MemorySpace | None:
     return _space(run, row) if row else None
 
 
+def named(run: Transaction, name: str) -> str | None:
+    """The id of the user's live space of a name."""
+    row = run.one("space_by_name", kind="user", name=name)
+    return row[0] if row else None
+
+
 def list_all(run: Transaction) -> list[MemorySpace]:
     return [_space(run, row) for row in run.all("list_spaces")]
 
@@ -59,6 +65,8 @@ class Change:
     revision: int
     first: int
     vector_model: str | None
+    tombstone_key: str | None
+    """What the hashes of deleted facts are keyed with; None as long as there are none."""
 
 
 def begin_change(run: Transaction, space_id: str, now: Micros, atoms: int = 0) -> Change:

@@ -28,9 +28,9 @@ from recollect.errors import (
     StoreUnavailable,
 )
 from recollect.forking import leave_to_parent, rest_during_forks, survive_forks
-from recollect.scope import Scope
+from recollect.scope import AnyScope
 from recollect.settings import Settings
-from recollect.store.database import P, Publisher, Work, refuse_nesting, scope_key
+from recollect.store.database import P, Publisher, Work, keys_of, refuse_nesting
 from recollect.store.migrate import Migration, check_version
 from recollect.store.queries import EngineName, load_queries
 from recollect.store.sqlite_writer import SqliteTransaction, SqliteWriter
@@ -134,7 +134,7 @@ class SqliteDatabase:
                         connection.execute("ROLLBACK")
                 raise
 
-    def read(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         self._check_usable()
         if self._path == MEMORY:
             # A database in memory belongs to its one connection, and that to the writer.
@@ -148,14 +148,14 @@ class SqliteDatabase:
             with suppress(ValueError):
                 self._reading.remove(me)
 
-    def _read(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def _read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             connection = self._readers.pop()
         except IndexError:
             with self._translated():
                 connection = _connect(self._path, self._settings)
         try:
-            return work(SqliteTransaction(connection, self._queries, scope_key(scope)), *args, **kwargs)
+            return work(SqliteTransaction(connection, self._queries, keys_of(scope)), *args, **kwargs)
         except apsw.Error as error:
             raise _translate(error, self._path) from error
         finally:
@@ -164,18 +164,18 @@ class SqliteDatabase:
             else:
                 connection.close()
 
-    def write(self, scope: Scope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         self._check_usable()
         refuse_nesting(self._writer.is_this_thread)
         result = self._do(scope, lambda run: work(run, *args, **kwargs))
         self._publisher.deliver()
         return result
 
-    def _do(self, scope: Scope | None, work: Callable[[SqliteTransaction], T]) -> T:
+    def _do(self, scope: AnyScope | None, work: Callable[[SqliteTransaction], T]) -> T:
         if self._writer.is_this_thread:
             # Asked for from inside a transaction, which sees its own work.
-            return work(SqliteTransaction(self._writer.own_connection(), self._queries, scope_key(scope)))
-        result: T = self._writer.do(scope_key(scope), work)
+            return work(SqliteTransaction(self._writer.own_connection(), self._queries, keys_of(scope)))
+        result: T = self._writer.do(keys_of(scope), work)
         return result
 
     def settle(self, seconds: float) -> bool:

@@ -17,22 +17,23 @@ import apsw
 
 from recollect.errors import EngineClosed
 from recollect.models.change import Change
-from recollect.store.database import Announcements, Pending, Publisher, Row
+from recollect.store.database import Announcements, Keys, Pending, Publisher, Row
 from recollect.store.queries import Query
 
 _AT_ONCE = 256
 
 
 class SqliteTransaction(Announcements):
-    def __init__(self, connection: apsw.Connection, queries: dict[str, Query], scope_id: str) -> None:
+    def __init__(self, connection: apsw.Connection, queries: dict[str, Query], keys: Keys) -> None:
         super().__init__()
-        self.scope_id = scope_id
+        self.scope_id, self._app_key = keys
         self._execute = connection.execute
         self._executemany = connection.executemany
         self._queries = queries
 
     def _run(self, query: str, values: dict[str, Any]) -> apsw.Cursor:
         values["scope_id"] = self.scope_id
+        values["app_key"] = self._app_key
         # SQLite numbers names in the order in which they first appear, and numbers are bound faster than names.
         return self._execute(self._queries[query].text, [values[name] for name in self._queries[query].names])
 
@@ -56,8 +57,8 @@ class SqliteTransaction(Announcements):
 class _Ticket:
     """One caller's work in the queue."""
 
-    def __init__(self, scope_id: str, work: Callable[[SqliteTransaction], Any]) -> None:
-        self.scope_id = scope_id
+    def __init__(self, keys: Keys, work: Callable[[SqliteTransaction], Any]) -> None:
+        self.keys = keys
         self.abandoned = False
         self.changes: list[Callable[[], Change]] = []
         self._work = work
@@ -115,9 +116,9 @@ class SqliteWriter:
     def is_this_thread(self) -> bool:
         return self._thread is threading.current_thread()
 
-    def do(self, scope_id: str, work: Callable[[SqliteTransaction], Any]) -> Any:
+    def do(self, keys: Keys, work: Callable[[SqliteTransaction], Any]) -> Any:
         """Have something done in a transaction of its own, and wait until it is on disk."""
-        ticket = _Ticket(scope_id, work)
+        ticket = _Ticket(keys, work)
         with self._gate:
             if self._stopping:
                 raise EngineClosed
@@ -202,7 +203,7 @@ class SqliteWriter:
             raise
 
     def _do(self, connection: apsw.Connection, ticket: _Ticket) -> None:
-        ticket.run(SqliteTransaction(connection, self._queries, ticket.scope_id))
+        ticket.run(SqliteTransaction(connection, self._queries, ticket.keys))
 
     def _do_apart(self, connection: apsw.Connection, ticket: _Ticket) -> None:
         """Do one caller's work; whatever it raises is that caller's alone, and undoes nobody else's."""

@@ -40,6 +40,7 @@ LIMIT :limit;
 
 -- The only way to a sequence number: it also settles the race between an append and a close. After the user's message
 -- came again, another answer begins with the assistant's word; a tool's result goes on with the answer that asked for it.
+-- Whether a binding counts the turns of this conversation is told on the way; in an app without any it costs one look.
 -- name: take_sequences
 UPDATE conversations
 SET next_sequence = next_sequence + :count,
@@ -53,7 +54,13 @@ SET next_sequence = next_sequence + :count,
     asked_again = CASE WHEN :role = 'system' THEN asked_again ELSE 0 END,
     updated_at = CASE WHEN updated_at < :now THEN :now ELSE updated_at + 1 END
 WHERE scope_id = :scope_id AND id = :conversation_id AND status = 'open'
-RETURNING next_sequence - :count, turn_id, attempt, session_id;
+RETURNING next_sequence - :count, turn_id, attempt, session_id, namespace, EXISTS (
+    SELECT 1 FROM binding_members AS any_member WHERE any_member.app_key = :app_key
+) AND EXISTS (
+    SELECT 1 FROM binding_members AS member
+    WHERE member.app_key = :app_key AND member.user_id IN (conversations.user_id, '*')
+      AND member.namespace IN (conversations.namespace, '*') AND member.window_turns > 0
+);
 
 -- An answered message of the user came again: if the assistant speaks next, it is another answer.
 -- name: mark_asked_again
@@ -68,7 +75,13 @@ UPDATE conversations
 SET status = 'closed', closed_at = :now, updated_at = CASE WHEN updated_at < :now THEN :now ELSE updated_at + 1 END
 WHERE scope_id = :scope_id AND id = :id AND status = 'open'
   AND (updated_at <= :stale_before OR :stale_before IS NULL)
-RETURNING {conversation_columns};
+RETURNING {conversation_columns}, EXISTS (
+    SELECT 1 FROM binding_members AS any_member WHERE any_member.app_key = :app_key
+) AND EXISTS (
+    SELECT 1 FROM binding_members AS member
+    WHERE member.app_key = :app_key AND member.user_id IN (conversations.user_id, '*')
+      AND member.namespace IN (conversations.namespace, '*') AND member.on_closed = 1
+);
 
 -- Open ones whose last change is older than the given instant.
 -- name: stale_conversations
@@ -157,6 +170,13 @@ WHERE scope_id = :scope_id
   AND (status = :status OR :status IS NULL)
   AND (kind = :kind OR :kind IS NULL)
   AND id < :before_id
+ORDER BY id DESC
+LIMIT :limit;
+
+-- system: the host looks after the jobs of all users, newest first
+-- name: jobs_of_all_scopes
+SELECT tenant_id, app_id, user_id, {job_columns} FROM jobs
+WHERE (status = :status OR :status IS NULL) AND (kind = :kind OR :kind IS NULL) AND (id = :id OR :id IS NULL)
 ORDER BY id DESC
 LIMIT :limit;
 

@@ -6,7 +6,8 @@ id, tenant_id, app_id, user_id, name, kind, metadata, created_at, updated_at
 -- fragment: atom_columns
 id, space_id, position, tenant_id, app_id, user_id, text, category_name, kind, importance, confidence, valid_from,
 valid_to, status, source_conversation_id, source_message_ids, entity_ids, tags, supersedes, superseded_by, superseded_at,
-archived_at, last_confirmed_at, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at
+archived_at, last_confirmed_at, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, decision,
+because, precision, extraction_version, evidence, slot_subject, slot_attribute, slot_value
 
 -- fragment: entity_columns
 id, space_id, tenant_id, app_id, user_id, type, canonical_name, description, attributes, merged_into, first_seen_at,
@@ -51,7 +52,7 @@ RETURNING id;
 -- name: next_revision
 UPDATE spaces SET revision = revision + 1, next_position = next_position + :atoms, updated_at = :now
 WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL
-RETURNING revision, next_position - :atoms, vector_model;
+RETURNING revision, next_position - :atoms, vector_model, tombstone_key;
 
 -- name: space_state
 SELECT revision, next_position, vector_model, names_revision FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL;
@@ -59,7 +60,8 @@ SELECT revision, next_position, vector_model, names_revision FROM spaces WHERE s
 -- fragment: new_atom_columns
 scope_id, space_id, position, id, tenant_id, app_id, user_id, text, search_context, speaker, category_name, kind,
 importance, confidence, valid_from, valid_to, open_until, status, source_conversation_id, source_message_ids, entity_ids,
-tags, supersedes, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, revision
+tags, supersedes, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, revision, decision,
+because, precision, extraction_version, evidence, slot_subject, slot_attribute, slot_value
 
 -- name: get_atom
 SELECT {atom_columns} FROM atoms
@@ -78,13 +80,15 @@ WHERE scope_id = :scope_id AND space_id = :space_id
 ORDER BY position DESC
 LIMIT :limit;
 
+-- fragment: superseded
+valid_to = CASE WHEN valid_from > :valid_from THEN valid_from WHEN valid_to < :valid_from THEN valid_to ELSE :valid_from END,
+superseded_by = :superseded_by, superseded_at = :superseded_at, updated_at = :now, revision = :revision
+
 -- Ends the old version of a fact where the new one begins, but not later than it was to end. One that has ended already
 -- is closed, and is not superseded.
 -- name: supersede_atom
 UPDATE atoms
-SET valid_to = CASE
-        WHEN valid_from > :valid_from THEN valid_from WHEN valid_to < :valid_from THEN valid_to ELSE :valid_from END,
-    superseded_by = :superseded_by, superseded_at = :superseded_at, updated_at = :now, revision = :revision
+SET {superseded}
 WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL AND (valid_to IS NULL OR valid_to > :now)
 RETURNING id;
 

@@ -29,20 +29,23 @@ WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND relation = 'events
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
 
 -- What differs from atom to atom comes as arrays: one statement for all, since COPY knows no row-level security. Their
--- revision is 0 until they change: a cache finds new atoms by their positions.
+-- revision is 0 until they change: a cache finds new atoms by their positions. An array that is NULL has NULL for each.
 -- name: insert_atoms
 INSERT INTO atoms ({new_atom_columns})
 SELECT :scope_id, :space_id, position, id, :tenant_id, :app_id, :user_id, text, search_context, speaker, category_name,
     kind, importance, confidence, valid_from, valid_to, valid_to, 'ACTIVE', source_conversation_id, source_message_ids,
-    entity_ids, tags, :supersedes, origin, trust, :session_id, :group, :run_id, :agent_id, created_at, created_at, 0
+    entity_ids, tags, :supersedes, origin, trust, :session_id, :group, :run_id, :agent_id, created_at, created_at, 0,
+    decision, because, precision, extraction_version, evidence, slot_subject, slot_attribute, slot_value
 FROM unnest(
     :position::bigint[], :id::text[], :text::text[], :search_context::text[], :speaker::text[], :category_name::text[],
     :kind::text[], :importance::int[], :confidence::float8[], :valid_from::bigint[], :valid_to::bigint[],
     :source_conversation_id::text[], :source_message_ids::text[], :entity_ids::text[], :tags::text[], :origin::text[],
-    :trust::text[], :created_at::bigint[]
+    :trust::text[], :created_at::bigint[], :decision::text[], :because::text[], :precision::text[],
+    :extraction_version::text[], :evidence::text[], :slot_subject::text[], :slot_attribute::text[], :slot_value::text[]
 ) AS added (
     position, id, text, search_context, speaker, category_name, kind, importance, confidence, valid_from, valid_to,
-    source_conversation_id, source_message_ids, entity_ids, tags, origin, trust, created_at
+    source_conversation_id, source_message_ids, entity_ids, tags, origin, trust, created_at, decision,
+    because, precision, extraction_version, evidence, slot_subject, slot_attribute, slot_value
 );
 
 -- Each position is looked up apart: joined to a list the planner would read all of a space that it knows nothing of yet.
@@ -58,3 +61,17 @@ CROSS JOIN LATERAL (
 SELECT position, text, search_context FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id
   AND position = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text(:positions::json)));
+
+-- name: entities_named_any
+SELECT DISTINCT entity_id FROM entity_names
+WHERE scope_id = :scope_id AND space_id = :space_id
+  AND folded = ANY (ARRAY(SELECT value FROM json_array_elements_text(:names::json)))
+ORDER BY entity_id;
+
+-- name: tombstones_of
+SELECT hash, fact FROM tombstones
+WHERE scope_id = :scope_id AND space_id = :space_id
+  AND hash = ANY (ARRAY(SELECT value FROM json_array_elements_text(:hashes::json)));
+
+-- name: message_times
+SELECT event_id, ts FROM events WHERE scope_id = :scope_id AND event_id = ANY (ARRAY(SELECT value FROM json_array_elements_text(:ids::json)));

@@ -1,0 +1,159 @@
+"""Facts of which one value is true at a time: whose, what of it, and the value, read from a rewritten sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from recollect.extraction.candidate import Slot
+from recollect.extraction.rules.bests import BESTS
+from recollect.extraction.rules.places import PLACES
+from recollect.extraction.rules.quantities import quantity_in
+from recollect.extraction.rules.slot_pattern import SOON, STOP, Pattern, pattern
+from recollect.extraction.rules.tastes import TASTES
+from recollect.extraction.rules.times import TIMES, TOO_WIDE
+from recollect.extraction.rules.wording import OWNER, ROLE, WHO, folded, found_of, stems
+
+_PLACE = (
+    r"(?:the |an? (?:[\w-]+ ){1,3}in )?(?P<value>(?:[A-Z][\w'.-]*|(?:suburbs|countryside|city|mountains|coast|"
+    rf"south|north)\b)[^,.;!?()]*?){STOP}"
+)
+_SINGLE = (
+    r"(?:(?:home |email |e-mail |mailing |shipping |work )?address|(?:cell |mobile |work )?(?:phone )?number|"
+    r"phone|e-?mail|birthday|hometown|"
+    r"employer|boss|manager|doctor|dentist|therapist|major|nationality|native language|"
+    r"mother tongue|time ?zone|blood type|pronouns|"
+    r"(?:current )?(?:job|role|position|title|job title|project|city|home|car|phone|laptop|"
+    r"goal|rent|salary|budget|weight|height|record|score)|zodiac sign|"
+    r"username|nickname|last name|surname|middle name|first name|full name|name|age|gender|"
+    r"religion|commute|bedtime|shoe size|size|"
+    r"landlord|landlady|coach|trainer|mentor|advisor|supervisor|roommate|bank|gym|school|university|password hint)"
+)
+_PROFESSION = (
+    r"(?:[\w-]+ ){0,3}(?:engineer|teacher|nurse|doctor|lawyer|developer|designer|manager|"
+    r"student|artist|writer|chef|consultant|"
+    r"accountant|scientist|analyst|freelancer|professor|researcher|architect|musician|"
+    r"photographer|programmer|entrepreneur|"
+    r"counsel+or|pilot|electrician|therapist|dentist|journalist|librarian|carpenter|mechanic|"
+    r"plumber|editor|director|barista|"
+    r"driver|farmer|firefighter|vet|veterinarian|pharmacist|psychologist|social worker|"
+    r"coach|trainer|intern|realtor|translator|"
+    r"producer|actor|actress|dancer|cook|baker|surgeon|paramedic|supervisor|assistant|"
+    r"officer|technician|marketer|administrator)\b"
+)
+
+_PATTERNS: tuple[Pattern, ...] = (
+    pattern(
+        "home",
+        "live|living|moved|relocat|based in|resid|settled",
+        rf"{WHO} {SOON}(?:no longer )?(?:lives?|living|resides?|based|moved(?: back)?|relocated(?: back)?|"
+        rf"settled(?: down)?)(?: from [^,.;!?()]+?)? (?:in|to) {_PLACE}",
+    ),
+    pattern(
+        "employer",
+        "work|joined|employed|started a",
+        rf"{WHO} {SOON}(?:no longer )?(?:works?|working|employed|joined|started(?: working| an? (?:new )?(?:job|role|"
+        r"position))?)(?:(?: as an? [\w -]+?)? (?:at|for|by))?(?: an? (?:[\w-]+ ){1,3}called)? "
+        r"(?P<value>(?!as\b)[A-Z][\w&'.-]*(?: [A-Z][\w&'.-]*)*)",
+    ),
+    pattern(
+        "job",
+        "as a|as the",
+        rf"{WHO} {SOON}(?:no longer )?(?:works?|working|started(?: working)?|hired|employed|"
+        rf"promoted|job) (?:as|to) (?:an? |the )?(?P<value>[^,.;!?()]+?){STOP[:-1]}|(?= at ))",
+    ),
+    pattern(
+        "job",
+        " is a | is an | is now a| is currently a| is also a|became a|become a|retired|employed",
+        rf"{WHO} (?:is|became|has become) (?:now |currently |also )?(?:an? )?(?P<value>{_PROFESSION}|"
+        r"retired\b|unemployed\b|self-employed\b)",
+    ),
+    pattern(
+        "relationship status",
+        "single|married|engaged|divorced|widowed|separated|relationship|dating",
+        rf"{WHO} {SOON}(?:no longer |not )?(?:got |gotten )?(?P<value>single|married|engaged|"
+        r"divorced|widowed|separated|in a relationship|dating)\b(?! (?:with|in|from) (?:the|"
+        r"a)\b)",
+    ),
+    pattern(
+        "age",
+        "years old|turned|turning| is 1| is 2| is 3| is 4| is 5| is 6| is 7| is 8| is 9",
+        rf"{WHO} {SOON}(?:turned |turning )?(?P<value>\d{{1,3}})(?: years old\b| this (?:year|"
+        r"week|month)| today|(?=[.,!;]|$| and ))",
+    ),
+    pattern(
+        lambda f, _: f"name of {f['what']}",
+        "named|called|name is|'s name",
+        rf"(?:{OWNER}|(?P<has>[A-Z]\w+) (?:has|got|adopted|has got) (?:an?|the)?) ?(?:new |"
+        r"little )?(?P<what>dog|cat|puppy|kitten|hamster|rabbit|parrot|horse|turtle|snake|"
+        rf"goldfish|bird|pet|car|boat|band|company|startup|business|baby|son|daughter|{ROLE})(?:'s name is|"
+        r" is (?:named|called)| named| called) (?P<value>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?)",
+    ),
+    pattern("preferred name", "call ", r"(?:[Cc]all|[Aa]ddress) (?P<who>User) (?P<value>[A-Z]\w+)"),
+    pattern(
+        lambda f, _: folded(f["what"]),
+        "address|number|phone|mail|birthday|hometown|employer|boss|manager|doctor|dentist|therapist|major|nationality|"
+        "language|tongue|zone|blood|pronoun|job|role|position|title|project|city|home|car |laptop|goal|rent|salary|"
+        "budget|weight|height|record|score|zodiac|name|age |gender|religion|commute|bedtime|size|landl|coach|trainer|"
+        "mentor|advisor|supervisor|roommate|bank|gym|school|university|password",
+        rf"{OWNER} (?:new |current |old )?(?P<what>{_SINGLE})(?: is|'s)(?: now| currently|"
+        r" actually)? (?!at \d|not\b|going\b|really\b|so\b|very\b|great\b|good\b|bad\b|getting\b|"
+        rf"to\b)(?P<value>\S+@\S+\w|[+\d][\d ()-]{{5,}}\d|(?:[^,.;!?()]|[,.](?=\d))+?){STOP}",
+    ),
+    pattern("email", "@", rf"{WHO} .*?\b(?:reached|emailed|e-?mail|mail)\b.*?(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"),
+    pattern(
+        "car",
+        "drive|driving",
+        rf"{WHO} {SOON}(?:drives|driving) (?:an? |the )(?P<value>(?:[a-z]+ )?[A-Z0-9][\w -]*?){STOP}",
+    ),
+    *TIMES,
+    *BESTS,
+    *PLACES,
+    *TASTES,
+)
+
+_NOT = re.compile(r"\b(?:no longer|not|isn't|doesn't|never|stopped|quit|gave up)\b")
+_CORRECTS = re.compile(
+    r"\bno longer\b|\bany ?more\b|\bnot \w+(?: \w+)?[:,-] ?(?:but )?\w|\b(?:switch|chang|"
+    r"mov|upgrad|transition)(?:ed|es|ing)\b.*\bto\b|\bnow\b|\bactually\b|"
+    r"\binstead(?: of)?\b|\bcorrection\b|\bi meant\b|\bused to\b|\brescheduled\b|\bmoved (?:to|"
+    r"from)\b|\breplaced\b|\bas of\b|\bstopped\b|"
+    r"\bquit\b|\bgave up\b|\bgiven up\b|\bscratch that\b|\bpostponed\b|\bturned out\b|"
+    r"\bnot true\b|\bnew (?:job|car|phone|address|number|email)\b|"
+    r"\bso far\b|\bjust (?:reached|finished|completed|got|realized)\b|\balready\b|\bthese days\b|\bback to\b"
+)
+
+
+def slot_of(rewritten: str, earlier: str = "", people: Collection[str] = ()) -> Slot | None:
+    """The slot a statement fills, if it fills one; `earlier` is what was said before it in the message."""
+    small = rewritten.lower()
+    for each in _PATTERNS:
+        for need in each.needs:
+            if need in small:
+                break
+        else:
+            continue
+        found = found_of(each.pattern, rewritten, people)
+        if found is not None and (slot := _filled(each, *found, earlier)) is not None:
+            return slot
+    return quantity_in(rewritten, earlier, people)
+
+
+def corrects(sentence: str) -> bool:
+    """Whether the speaker says that something changed or was wrong."""
+    return _CORRECTS.search(sentence.lower()) is not None
+
+
+def _filled(kind: Pattern, found: re.Match[str], subject: str, earlier: str) -> Slot | None:
+    attribute = kind.attribute if isinstance(kind.attribute, str) else kind.attribute(found, earlier)
+    groups = found.groupdict()
+    value = folded(found["value"])
+    if attribute.startswith("eats "):
+        value = "no" if groups.get("no") else "yes"
+    elif _NOT.search(found[0][: found.start("value") - found.start()]):
+        value = f"not {value}"
+    if attribute.startswith("time of ") and groups.get("days"):
+        attribute += f" on {stems(groups['days'])}"
+    if attribute in TOO_WIDE or attribute.endswith(" of ") or not value or not attribute or len(value) > 120:
+        return None
+    return Slot(subject, attribute, value)

@@ -1,0 +1,129 @@
+"""What was deleted stays deleted: hashes of forgotten facts, by which extraction knows what not to bring back.
+
+A fact leaves, keyed with a secret of its space,
+- the hash of its telling words, whatever their order and form: no conversation brings those words back;
+- the hash of its slot, with the value: the same value, however it is worded, does not come back;
+- for each message it rested on, the hashes of its telling words with any one of them left out: from that message the
+  fact comes back neither with one word more nor with one word less.
+A fact with another word in the place of one is another fact, so what else a message says is learned as before. Nothing
+of the hashed words can be read back without guessing all of them at once.
+
+What the app itself adds is meant: it lifts the tombstone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from recollect.recall.words import STOP_WORDS, stem_of, words_of
+from recollect.store.atoms import Slot
+from recollect.store.database import Transaction
+
+_FEWEST_LEFT = 3
+"""Words that must be left of a fact for it to be known again by them alone."""
+_MOST_SOURCES = 20
+_NEGATIONS = frozenset(
+    "no not dont doesnt didnt isnt arent wasnt werent cant cannot couldnt wont wouldnt hasnt havent hadnt".split()
+)
+_SAYS_NOTHING = (STOP_WORDS | {"user"}) - _NEGATIONS
+
+
+@dataclass(frozen=True)
+class Fact:
+    """As much of a fact as tombstones are made of."""
+
+    text: str
+    slot: Slot | None = None
+    message_ids: tuple[str, ...] = ()
+
+
+def bury(run: Transaction, space_id: str, fact: Fact) -> None:
+    """Keep a fact from being learned again. The caller has begun to change the space."""
+    row = run.one("take_tombstone_key", space_id=space_id, fresh=secrets.token_hex(32))
+    if row is None:
+        return
+    marks = _Marks(row[0])
+    buried = secrets.token_hex(8)
+    for mark in dict.fromkeys((*marks.anywhere(fact), *marks.less(fact), *marks.exact(fact))):
+        run.send("insert_tombstone", space_id=space_id, hash=mark, fact=buried)
+
+
+def lift(run: Transaction, space_id: str, key: str, facts: Sequence[Fact]) -> None:
+    """Let facts be learned again that the app has told itself."""
+    marks = _Marks(key)
+    asked = [mark for fact in facts for mark in marks.anywhere(fact)]
+    for buried in {fact for _, fact in _found(run, space_id, asked)}:
+        run.send("drop_tombstone", space_id=space_id, fact=buried)
+
+
+def buried(run: Transaction, space_id: str, facts: Sequence[Fact]) -> set[int]:
+    """Which of some facts must not be learned, by their places in the list."""
+    row = run.one("tombstone_key", space_id=space_id)
+    if row is None or row[0] is None:
+        return set()
+    marks = _Marks(row[0])
+    of = [{*marks.anywhere(fact), *marks.one_more(fact), *marks.one_less(fact)} for fact in facts]
+    there = {mark for mark, _ in _found(run, space_id, {mark for each in of for mark in each})}
+    return {place for place, each in enumerate(of) if each & there}
+
+
+def _found(run: Transaction, space_id: str, marks: Iterable[str]) -> list[tuple[str, str]]:
+    asked = list(marks)
+    if not asked:
+        return []
+    return [(row[0], row[1]) for row in run.all("tombstones_of", space_id=space_id, hashes=json.dumps(asked))]
+
+
+class _Marks:
+    """The hashes of facts under the key of one space."""
+
+    def __init__(self, key: str) -> None:
+        self._key = bytes.fromhex(key)
+
+    def anywhere(self, fact: Fact) -> list[str]:
+        words = _words(fact)
+        found = [self._hash("words", *words)] if words else [self._hash("text", fact.text)]
+        return [*found, self._hash("slot", *fact.slot)] if fact.slot else found
+
+    def exact(self, fact: Fact) -> list[str]:
+        """To be found by a fact of the same message that has one word more."""
+        words = _words(fact)
+        if len(words) < _FEWEST_LEFT:
+            return []
+        return [self._hash("whole", message, *words) for message in fact.message_ids[:_MOST_SOURCES]]
+
+    def less(self, fact: Fact) -> list[str]:
+        """To be found by a fact of the same message that has one word less."""
+        return [
+            mark for message in fact.message_ids[:_MOST_SOURCES] for mark in self._without_one(fact, "part", message)
+        ]
+
+    def one_more(self, fact: Fact) -> list[str]:
+        return [mark for message in fact.message_ids for mark in self._without_one(fact, "whole", message)]
+
+    def one_less(self, fact: Fact) -> list[str]:
+        words = _words(fact)
+        return [self._hash("part", message, *words) for message in fact.message_ids]
+
+    def _without_one(self, fact: Fact, label: str, message: str) -> list[str]:
+        words = _words(fact)
+        if len(words) <= _FEWEST_LEFT:
+            return []
+        return [self._hash(label, message, *words[:place], *words[place + 1 :]) for place in range(len(words))]
+
+    def _hash(self, *parts: str) -> str:
+        digest = hashlib.blake2b(digest_size=16, key=self._key, person=b"recollect.gone")
+        for part in parts:
+            encoded = part.encode()
+            digest.update(len(encoded).to_bytes(4) + encoded)
+        return digest.hexdigest()
+
+
+def _words(fact: Fact) -> list[str]:
+    """The telling words of a fact in the form in which they are compared. That something is not so tells much."""
+    telling = (word for word in words_of(fact.text) if word not in _SAYS_NOTHING)
+    return sorted({"not" if word in _NEGATIONS else stem_of(word) for word in telling})

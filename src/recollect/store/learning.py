@@ -1,0 +1,134 @@
+"""Units of work that carry out what extraction has decided, as one change to a space."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recollect.clock import Micros
+from recollect.models.entity import EntityType
+from recollect.scope import Scope
+from recollect.store import atoms, entities
+from recollect.store.atoms import CheckedAtom
+from recollect.store.database import Transaction
+from recollect.store.ledger import record_change
+from recollect.store.spaces import Change
+
+Mentioned = tuple[str, EntityType, tuple[str, ...]]
+"""A name, what kind of thing it is, and other names of it."""
+
+
+@dataclass(frozen=True)
+class Addition:
+    """An atom to keep, under the id it has, and what it takes the place of."""
+
+    atom: CheckedAtom
+    mentions: tuple[Mentioned, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    """Atoms that end where this one takes their place; the first is the version before this one."""
+    closes_at: Micros | None = None
+    superseded_by: str | None = None
+    """A newer atom that is known already: this one is history from the start."""
+
+
+@dataclass(frozen=True)
+class Reinforcement:
+    """What was told again: more sources, and how sure and how important it now is."""
+
+    atom_id: str
+    source_message_ids: tuple[str, ...]
+    mentions: tuple[Mentioned, ...]
+    confidence: float
+    importance: int
+    trust: str
+    confirmed_at: Micros
+
+
+@dataclass(frozen=True)
+class Retirement:
+    """An atom that a newer version of the extractor's instructions no longer finds."""
+
+    atom_id: str
+
+
+Step = Addition | Reinforcement | Retirement
+
+
+def learn(run: Transaction, scope: Scope, space_id: str, change: Change, steps: Sequence[Step], now: Micros) -> None:
+    """Carry the steps out in their order. The change has taken a place for each addition."""
+    position = change.first
+    added: list[str] = []
+    for step in steps:
+        match step:
+            case Addition():
+                added.append(_add(run, scope, space_id, step, position, change.revision, now))
+                position += 1
+            case Reinforcement():
+                _reinforce(run, scope, space_id, step, change.revision, now)
+            case Retirement(atom_id):
+                if run.one("archive_atom", id=atom_id, revision=change.revision, now=now):
+                    record_change(run, scope, "atom.archived", now, space_id=space_id, atom_id=atom_id)
+    if added:
+        record_change(run, scope, "atoms.added", now, space_id=space_id, atom_ids=added)
+
+
+def _add(
+    run: Transaction, scope: Scope, space_id: str, step: Addition, position: int, revision: int, now: Micros
+) -> str:
+    entity_ids = _met(run, scope, space_id, step.mentions, revision, now)
+    new = step.atom._replace(entity_ids=tuple(dict.fromkeys((*step.atom.entity_ids, *entity_ids))))
+    before = step.supersedes[0] if step.supersedes else None
+    conversation_id = new.source_conversation_id
+    (atom,) = atoms.insert(run, scope, space_id, [new], [conversation_id], position, now, supersedes=before)
+    ends = new.valid_from if step.closes_at is None else step.closes_at
+    for old_id in step.supersedes:
+        _close(run, scope, space_id, old_id, atom.id, ends, revision, now)
+    if step.superseded_by is not None:
+        _close(run, scope, space_id, atom.id, step.superseded_by, ends, revision, now)
+        run.send("name_predecessor", id=step.superseded_by, supersedes=atom.id, revision=revision, now=now)
+    return atom.id
+
+
+def _close(
+    run: Transaction, scope: Scope, space_id: str, old_id: str, new_id: str, ends: Micros, revision: int, now: Micros
+) -> None:
+    if run.one(
+        "supersede_known",
+        id=old_id,
+        valid_from=ends,
+        superseded_by=new_id,
+        superseded_at=now,
+        revision=revision,
+        now=now,
+    ):
+        record_change(run, scope, "atom.superseded", now, space_id=space_id, atom_id=old_id, superseded_by=new_id)
+
+
+def _reinforce(run: Transaction, scope: Scope, space_id: str, step: Reinforcement, revision: int, now: Micros) -> None:
+    known = atoms.get(run, step.atom_id)
+    if known is None:
+        return
+    met = _met(run, scope, space_id, step.mentions, revision, now)
+    entity_ids = list(dict.fromkeys((*known.entity_ids, *met)))
+    run.send(
+        "reinforce_atom",
+        id=known.id,
+        source_message_ids=json.dumps(list(dict.fromkeys((*known.source_message_ids, *step.source_message_ids)))),
+        entity_ids=json.dumps(entity_ids),
+        confidence=step.confidence,
+        importance=step.importance,
+        trust=step.trust,
+        confirmed_at=step.confirmed_at,
+        revision=revision,
+        now=now,
+    )
+    for entity_id in entity_ids:
+        run.send("link_atom", entity_id=entity_id, atom_id=known.id)
+    record_change(run, scope, "atom.reinforced", now, space_id=space_id, atom_id=known.id)
+
+
+def _met(
+    run: Transaction, scope: Scope, space_id: str, mentions: tuple[Mentioned, ...], revision: int, now: Micros
+) -> list[str]:
+    return [entities.meet(run, scope, space_id, type, name, aliases, revision, now) for name, type, aliases in mentions]

@@ -1,0 +1,146 @@
+-- Bindings, what extraction has done, and what it must not bring back.
+
+-- fragment: binding_columns
+id, tenant_id, app_id, user_id, conversation_scope, spaces, extraction_version, on_closed, windowed, window_turns, enabled,
+created_at, updated_at
+
+-- name: insert_binding
+INSERT INTO bindings (
+    app_key, id, tenant_id, app_id, user_id, conversation_scope, spaces, extraction_version, on_closed, windowed,
+    window_turns, enabled, created_at, updated_at
+) VALUES (
+    :app_key, :id, :tenant_id, :app_id, :user_id, :conversation_scope, :spaces, :extraction_version, :on_closed, :windowed,
+    :window_turns, 1, :now, :now
+);
+
+-- Whose: the user who made it, or anybody for an administrator.
+-- name: get_binding
+SELECT {binding_columns} FROM bindings
+WHERE app_key = :app_key AND id = :id AND (user_id = :user_id OR :user_id IS NULL);
+
+-- name: list_bindings
+SELECT {binding_columns} FROM bindings
+WHERE app_key = :app_key AND (user_id = :user_id OR :user_id IS NULL) AND id < :before_id
+ORDER BY id DESC
+LIMIT :limit;
+
+-- name: update_binding
+UPDATE bindings
+SET extraction_version = :extraction_version, on_closed = :on_closed, windowed = :windowed, window_turns = :window_turns,
+    enabled = :enabled, updated_at = CASE WHEN updated_at < :now THEN :now ELSE updated_at + 1 END
+WHERE app_key = :app_key AND id = :id
+RETURNING {binding_columns};
+
+-- name: put_bound_spaces
+UPDATE bindings SET spaces = :spaces WHERE app_key = :app_key AND id = :id;
+
+-- name: delete_binding
+DELETE FROM bindings WHERE app_key = :app_key AND id = :id RETURNING id;
+
+-- name: insert_binding_member
+INSERT INTO binding_members (app_key, user_id, namespace, binding_id, on_closed, window_turns)
+VALUES (:app_key, :user_id, :namespace, :binding_id, :on_closed, :window_turns)
+ON CONFLICT (app_key, user_id, namespace, binding_id) DO NOTHING;
+
+-- name: drop_binding_members
+DELETE FROM binding_members WHERE app_key = :app_key AND binding_id = :binding_id;
+
+-- The bindings that a conversation of a user in a namespace falls under, each once.
+-- name: bindings_of_conversation
+SELECT {binding_columns} FROM bindings
+WHERE app_key = :app_key AND id IN (
+    SELECT member.binding_id FROM binding_members AS member
+    WHERE member.app_key = :app_key AND member.user_id IN (:user_id, '*') AND member.namespace IN (:namespace, '*')
+)
+ORDER BY id;
+
+-- name: extraction_mark
+SELECT until_sequence, requested_sequence FROM extraction_marks
+WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND binding_id = :binding_id AND space_id = :space_id;
+
+-- name: request_extraction
+INSERT INTO extraction_marks (scope_id, conversation_id, binding_id, space_id, until_sequence, requested_sequence)
+VALUES (:scope_id, :conversation_id, :binding_id, :space_id, 0, :requested_sequence)
+ON CONFLICT (scope_id, conversation_id, binding_id, space_id) DO UPDATE SET requested_sequence = :requested_sequence;
+
+-- Moves the mark from where the extraction has begun. No row comes back when somebody else has moved it meanwhile.
+-- name: move_extraction_mark
+INSERT INTO extraction_marks (scope_id, conversation_id, binding_id, space_id, until_sequence, requested_sequence)
+VALUES (:scope_id, :conversation_id, :binding_id, :space_id, :until_sequence, :until_sequence)
+ON CONFLICT (scope_id, conversation_id, binding_id, space_id) DO UPDATE
+SET until_sequence = :until_sequence,
+    requested_sequence = CASE
+        WHEN extraction_marks.requested_sequence < :until_sequence THEN :until_sequence
+        ELSE extraction_marks.requested_sequence
+    END
+WHERE extraction_marks.until_sequence = :from_sequence
+RETURNING until_sequence;
+
+-- Turns that the assistant has begun to answer after a place in the conversation: not the one that was being answered
+-- at that place, and not one that was answered before and is answered again.
+-- name: count_answered_turns
+SELECT COUNT(DISTINCT turn_id) FROM events
+WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence > :after
+  AND stage = 'assistant' AND visibility <> 'hidden' AND attempt = 1
+  AND turn_id <> COALESCE((
+      SELECT last.turn_id FROM events AS last
+      WHERE last.scope_id = :scope_id AND last.conversation_id = :conversation_id AND last.sequence = :after
+        AND last.stage <> 'user'
+  ), '');
+
+-- Atoms that extraction has made from a conversation, of any status and version.
+-- name: atoms_extracted_from
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND source_conversation_id = :conversation_id
+  AND extraction_version IS NOT NULL
+ORDER BY position;
+
+-- The atoms, closed ones too, that say something of the same thing of the same subject.
+-- name: positions_in_slot
+SELECT position FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND slot_subject = :subject AND slot_attribute = :attribute
+  AND status = 'ACTIVE'
+ORDER BY position DESC
+LIMIT :limit;
+
+-- The newest version of each pattern, also of those that were archived.
+-- name: patterns_in_space
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND kind = 'PATTERN' AND superseded_by IS NULL
+ORDER BY position;
+
+-- name: reinforce_atom
+UPDATE atoms
+SET source_message_ids = :source_message_ids, entity_ids = :entity_ids, confidence = :confidence,
+    importance = :importance, trust = :trust,
+    last_confirmed_at = CASE WHEN last_confirmed_at > :confirmed_at THEN last_confirmed_at ELSE :confirmed_at END,
+    updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :id
+RETURNING id;
+
+-- The same for what was extracted, at whatever time it was said: also for what has ended since.
+-- name: supersede_known
+UPDATE atoms
+SET {superseded}
+WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL
+RETURNING id;
+
+-- An atom that was superseded before it was told: the newer one learns what it came after.
+-- name: name_predecessor
+UPDATE atoms SET supersedes = :supersedes, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :id AND supersedes IS NULL;
+
+-- name: tombstone_key
+SELECT tombstone_key FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL;
+
+-- name: take_tombstone_key
+UPDATE spaces SET tombstone_key = COALESCE(tombstone_key, :fresh)
+WHERE scope_id = :scope_id AND id = :space_id
+RETURNING tombstone_key;
+
+-- name: insert_tombstone
+INSERT INTO tombstones (scope_id, space_id, hash, fact) VALUES (:scope_id, :space_id, :hash, :fact)
+ON CONFLICT (scope_id, space_id, hash, fact) DO NOTHING;
+
+-- name: drop_tombstone
+DELETE FROM tombstones WHERE scope_id = :scope_id AND space_id = :space_id AND fact = :fact;

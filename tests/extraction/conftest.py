@@ -1,0 +1,58 @@
+"""An engine whose extractor takes every sentence for a fact, and shorthand for conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import recollect
+from tests.extraction.script import Sentences
+
+Talk = Callable[..., recollect.Conversation]
+
+
+@pytest.fixture
+def extractor() -> Sentences:
+    return Sentences()
+
+
+@pytest.fixture
+def engine(database_url: str, extractor: Sentences) -> Iterator[recollect.Recollect]:
+    with recollect.open(database_url, extractor=extractor, embedder="none", job_retry_seconds=0.001) as engine:
+        yield engine
+
+
+@pytest.fixture
+def ctx(engine: recollect.Recollect) -> recollect.Context:
+    return engine.context(tenant_id="acme", app_id="support", user_id="ada")
+
+
+@pytest.fixture
+def admin(engine: recollect.Recollect) -> recollect.Context:
+    return engine.context(tenant_id="acme", app_id="support", user_id="root", capabilities={"admin"})
+
+
+@pytest.fixture
+def space(ctx: recollect.Context) -> recollect.MemorySpace:
+    return ctx.memory.create_memory_space("daily")
+
+
+def talk(context: recollect.Context, *said: str, namespace: str = "chat", close: bool = True) -> recollect.Conversation:
+    """A conversation in which the user says something and the assistant answers nothing of note."""
+    conversation = context.conversations.create_conversation(namespace)
+    for text in said:
+        context.conversations.append_turn(conversation.id, user_content=text, assistant={"content": ""})
+    return context.conversations.close_conversation(conversation.id) if close else conversation
+
+
+def texts(context: recollect.Context, space_id: str, **filters: object) -> list[str]:
+    """What is remembered, oldest first."""
+    atoms = context.memory.list_atoms(space_id, limit=1000, **filters)  # type: ignore[arg-type]
+    return [atom.text for atom in reversed(atoms)]
+
+
+def current(context: recollect.Context, space_id: str) -> list[str]:
+    """What is remembered and was not superseded."""
+    atoms = context.memory.list_atoms(space_id, limit=1000)
+    return [atom.text for atom in reversed(atoms) if atom.superseded_by is None]

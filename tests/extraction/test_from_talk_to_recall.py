@@ -1,0 +1,62 @@
+"""The whole way with what is there by default: conversations are closed, the rules read them, and recall finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import recollect
+from tests.extraction.conftest import talk
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[recollect.Recollect]:
+    with recollect.open(database_url, embedder="none") as engine:
+        yield engine
+
+
+@pytest.fixture(autouse=True)
+def _bound(ctx: recollect.Context, space: recollect.MemorySpace) -> None:
+    ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Where does the user live?", "I live in Graz."),
+        ("What is the user allergic to?", "I'm allergic to peanuts."),
+        ("Who is Clara?", "My sister Clara is a teacher in Linz."),
+    ],
+)
+def test_recall_finds_what_was_said_and_the_message_that_says_it(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, question: str, said: str
+) -> None:
+    conversation = talk(ctx, "I live in Graz.", "I'm allergic to peanuts.", "My sister Clara is a teacher in Linz.")
+    assert engine.work().succeeded >= 1
+    atom = ctx.memory.recall_by_topic(space.id, question).hits[0].atom
+    (cited,) = [each for each in ctx.conversations.get_messages(conversation.id) if each.id in atom.source_message_ids]
+    assert [block.text for block in cited.content if isinstance(block, recollect.TextBlock)] == [said]
+    assert (atom.source_conversation_id, atom.origin, atom.trust) == (conversation.id, "extraction", "user")
+
+
+def test_people_that_are_spoken_of_are_entities_with_what_is_known_of_them(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    talk(ctx, "My sister Clara is a teacher in Linz.")
+    engine.work()
+    clara = ctx.memory.find_entity_by_name(space.id, "PERSON", "Clara")
+    assert clara is not None
+    (hit,) = ctx.memory.recall_by_entity(space.id, "Clara").hits
+    assert clara.id in hit.atom.entity_ids
+
+
+def test_a_new_value_takes_the_place_of_what_the_app_had_told(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    told = {"text": "User lives in Graz.", "category": {"name": "home", "kind": "FACT"}, "trust": "user"}
+    old = ctx.memory.add_atom(space.id, told)
+    talk(ctx, "I live in Vienna now.")
+    engine.work()
+    (new,) = [atom for atom in ctx.memory.list_atoms(space.id) if atom.supersedes == old.id]
+    assert "Vienna" in new.text

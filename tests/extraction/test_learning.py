@@ -1,0 +1,76 @@
+"""What extraction writes is there for recall like everything else: names, many atoms at once, and history."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+import recollect
+from recollect.extraction.candidate import Candidate, Mention, SourceMessage
+from tests.extraction.conftest import talk, texts
+from tests.extraction.script import Sentences
+
+
+class Nicknames(Sentences):
+    """Says of everybody that they are called Lou as well."""
+
+    def candidate(self, message: SourceMessage, sentence: str, version: str) -> Candidate:
+        found = super().candidate(message, sentence, version)
+        return replace(found, mentions=tuple(Mention(each.name, each.type, ("Lou",)) for each in found.mentions))
+
+
+@pytest.fixture(autouse=True)
+def _bound(ctx: recollect.Context, space: recollect.MemorySpace) -> None:
+    ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
+
+
+def named(ctx: recollect.Context, space: recollect.MemorySpace, name: str) -> recollect.Entity | None:
+    return ctx.memory.find_entity_by_name(space.id, "PERSON", name)
+
+
+def test_names_that_extraction_learns_are_known_to_an_index_that_was_loaded_before(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    talk(ctx, "I met Clara at noon.")
+    engine.work()
+    assert ctx.memory.recall_by_topic(space.id, "Clara").hits
+    talk(ctx, "Rain fell while Bruno slept.")
+    engine.work()
+    bruno = named(ctx, space, "Bruno")
+    assert bruno is not None
+    hits = ctx.memory.recall_by_topic(space.id, "What about Bruno?", explain=True).hits
+    assert [hit.atom.entity_ids for hit in hits] == [[bruno.id]]
+
+
+@pytest.mark.parametrize("extractor", [Nicknames()])
+def test_a_second_name_that_is_another_persons_fails_no_job(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    lou = ctx.memory.create_entity(space.id, "PERSON", "Lou")
+    clara = ctx.memory.create_entity(space.id, "PERSON", "Clara")
+    talk(ctx, "I met Clara at noon.", "I met Bruno at night.")
+    assert engine.work().failed == 0
+    assert [named(ctx, space, name) for name in ("Lou", "Clara")] == [
+        ctx.memory.get_entity(each.id) for each in (lou, clara)
+    ]
+    assert len(texts(ctx, space.id)) == 2
+
+
+def test_hundreds_of_facts_of_one_conversation_are_found_by_an_engine_that_has_seen_none_of_them(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, database_url: str
+) -> None:
+    words = ["".join(each) for each in product(("ba", "ko", "mi", "tu", "re", "zo", "fla"), repeat=3)]
+    talk(ctx, "My home is Oslo. My home is Bergen. " + " ".join(f"The {word} was {word[::-1]}." for word in words))
+    assert engine.work().succeeded == 1
+    ctx.memory.add_atom(space.id, {"text": "One more.", "category": {"name": "said", "kind": "FACT"}})
+    with recollect.open(database_url, extractor="none", embedder="none") as other:
+        again = other.context(tenant_id="acme", app_id="support", user_id="ada")
+        found = {
+            word: again.memory.recall_by_topic(space.id, f"the {word}", limit=1).hits[0].atom.text for word in words
+        }
+        homes = [hit.atom.text for hit in again.memory.recall_by_topic(space.id, "my home").hits]
+    assert len(words) == 343
+    assert found == {word: f"The {word} was {word[::-1]}." for word in words}
+    assert homes == ["My home is Bergen."]

@@ -1,0 +1,148 @@
+"""Patterns in a space: found among its events, kept with them as evidence, and never kept twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import recollect
+from tests.clock import SettableClock
+from tests.extraction.conftest import talk
+
+DAY = 24 * 3600.0
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock("2026-03-02T09:00:00Z")
+
+
+@pytest.fixture
+def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
+    with recollect.open(database_url, embedder="none", clock=clock, job_retry_seconds=0.001) as engine:
+        yield engine
+
+
+def cancelled(ctx: recollect.Context, space: recollect.MemorySpace, *days: int) -> list[str]:
+    """Events that the app tells itself, one on each of some days of January; gives their ids."""
+    told = [
+        {
+            "text": "User cancelled the Tuesday meeting.",
+            "category": {"name": "event", "kind": "EPISODE"},
+            "valid_from": f"2026-01-{day:02}T09:00:00Z",
+        }
+        for day in days
+    ]
+    return [atom.id for atom in ctx.memory.add_atoms(space.id, told)]
+
+
+def patterns(ctx: recollect.Context, space: recollect.MemorySpace) -> list[recollect.Atom]:
+    """All versions of all patterns, oldest first."""
+    found = [atom for atom in ctx.memory.list_atoms(space.id, limit=1000) if atom.category.kind == "PATTERN"]
+    return found[::-1]
+
+
+@pytest.mark.conforms("A3.8")
+def test_what_recurs_becomes_a_pattern_that_names_its_evidence_and_is_found(
+    ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    events = cancelled(ctx, space, 6, 13, 20)
+    (pattern,) = ctx.memory.mine_patterns(space.id)
+    assert pattern.text == (
+        "User repeatedly cancelled the Tuesday meeting "
+        "(3 times between 6 January and 20 January 2026, mostly on Tuesdays, about every 7 days)"
+    )
+    assert (pattern.evidence, pattern.category.kind, pattern.decision) == (events, "PATTERN", "add")
+    assert ctx.memory.get_atom(pattern.id) == pattern
+    hits = ctx.memory.recall_by_topic(space.id, "What does the user repeatedly cancel?").hits
+    assert hits[0].atom.id == pattern.id
+    assert ctx.memory.get_atom(events[0]).evidence == []  # type: ignore[union-attr]  # it is there
+
+
+def test_mining_again_leaves_what_is_known_and_a_new_event_gives_it_a_new_version(
+    ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    cancelled(ctx, space, 6, 13, 20)
+    (first,) = ctx.memory.mine_patterns(space.id)
+    assert ctx.memory.mine_patterns(space.id) == []
+    (fourth,) = cancelled(ctx, space, 27)
+    (second,) = ctx.memory.mine_patterns(space.id)
+    assert (second.supersedes, second.evidence) == (first.id, [*first.evidence, fourth])
+    assert ctx.memory.mine_patterns(space.id) == []
+    before, after = patterns(ctx, space)
+    assert (before.superseded_by, after.superseded_by) == (second.id, None)
+
+
+@pytest.mark.parametrize("how", ["deleted", "rejected", "archived"])
+def test_a_pattern_that_was_put_away_does_not_come_back_when_it_happens_again(
+    ctx: recollect.Context, space: recollect.MemorySpace, how: str
+) -> None:
+    cancelled(ctx, space, 6, 13, 20)
+    (pattern,) = ctx.memory.mine_patterns(space.id)
+    if how == "deleted":
+        ctx.memory.delete_atom(pattern.id)
+    else:
+        ctx.memory.archive_atom(pattern.id, rejected=how == "rejected")
+    assert ctx.memory.mine_patterns(space.id) == []
+    cancelled(ctx, space, 27)
+    assert ctx.memory.mine_patterns(space.id) == []
+    assert [atom for atom in patterns(ctx, space) if atom.status == "ACTIVE"] == []
+
+
+def test_events_that_were_deleted_are_no_evidence(ctx: recollect.Context, space: recollect.MemorySpace) -> None:
+    first, *_ = cancelled(ctx, space, 6, 13, 20)
+    ctx.memory.delete_atom(first)
+    assert ctx.memory.mine_patterns(space.id) == []
+    cancelled(ctx, space, 27)
+    (pattern,) = ctx.memory.mine_patterns(space.id)
+    assert first not in pattern.evidence
+
+
+def test_what_is_done_and_what_is_left_undone_are_two_patterns_that_both_stay(
+    ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    event = {"category": {"name": "event", "kind": "EPISODE"}}
+    for day in (6, 8, 10):
+        when = {"valid_from": f"2026-01-{day:02}", **event}
+        ctx.memory.add_atom(space.id, {"text": "User cancelled the Tuesday meeting.", **when})
+        ctx.memory.add_atom(space.id, {"text": "User did not cancel the Tuesday meeting.", **when})
+    assert len(ctx.memory.mine_patterns(space.id)) == 2
+    assert ctx.memory.mine_patterns(space.id) == []
+
+
+def test_an_extraction_that_tells_of_events_has_patterns_looked_for(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, clock: SettableClock
+) -> None:
+    ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
+    for _ in range(3):
+        talk(ctx, "I cancelled the yoga class today.")
+        assert engine.work().failed == 0
+        clock.advance(7 * DAY)
+    (pattern,) = patterns(ctx, space)
+    events = {atom.id: atom for atom in ctx.memory.list_atoms(space.id) if atom.category.kind == "EPISODE"}
+    assert set(pattern.evidence) <= set(events)
+    assert len(pattern.evidence) == len(pattern.source_message_ids) == 3
+    jobs = ctx.jobs.list_jobs(kind="memory.mine_patterns")
+    assert [job.status for job in jobs] == ["succeeded"] * 3
+    assert jobs[0].result == {"added": [pattern.id], "superseded": []}
+
+
+def test_many_extractions_of_one_day_look_for_patterns_a_few_times(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
+    for number in range(9):
+        talk(ctx, f"I went to shop number {number} today and bought a kayak there.")
+        engine.work()
+    assert 1 <= len(ctx.jobs.list_jobs(kind="memory.mine_patterns")) <= 5
+
+
+def test_the_patterns_of_a_deleted_space_are_not_looked_for(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    ctx.jobs.enqueue("memory.mine_patterns", {"memorySpaceId": space.id})
+    ctx.memory.delete_memory_space(space.id)
+    assert engine.work().succeeded == 1
+    with pytest.raises(recollect.NotFound):
+        ctx.memory.mine_patterns(space.id)

@@ -1,0 +1,109 @@
+"""The rules extractor: hand-written cases, and what holds for any text."""
+
+from __future__ import annotations
+
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.extraction.candidate import SourceMessage
+from recollect.extraction.rules import RulesExtractor
+from tests.extraction.cases import Case, fits, read_cases
+
+_CASES = read_cases()
+_ROLES = st.sampled_from(("user", "assistant", "tool"))
+_WORDS = st.lists(
+    st.sampled_from(
+        [
+            *"I my we you always never please don't prefer love hate live in Oslo Anna sister she her".split(),
+            *'and to if were yesterday three times a week "quoted . ? ! , : ; - ( 1. > ``` Caroline: is was'.split(),
+            *("\n", "\U0001f642", "\u2019", "have", "been", "07:30", "$5", "jag", "och", "[photo: x]"),
+        ]
+    ),
+    max_size=30,
+).map(" ".join)
+_TEXTS = st.one_of(st.text(max_size=300), _WORDS)
+_MESSAGES = st.lists(st.tuples(_ROLES, _TEXTS, st.booleans()), max_size=6)
+
+
+def _messages(given_: list[tuple[str, str, bool]]) -> list[SourceMessage]:
+    return [
+        SourceMessage(str(place), role, text, 1_715_162_400_000_000 + place, read_only)  # type: ignore[arg-type]
+        for place, (role, text, read_only) in enumerate(given_)
+    ]
+
+
+@pytest.mark.parametrize("case", _CASES, ids=[case.name for case in _CASES])
+def test_a_conversation_gives_what_a_careful_reader_would_note(case: Case):
+    candidates = RulesExtractor().extract(case.messages, "extraction-v1").candidates
+    shown = "\n".join(map(repr, candidates))
+    for wanted in case.expect:
+        assert any(fits(each, wanted) for each in candidates), f"nothing is {wanted} among\n{shown}"
+    for unwanted in case.forbid:
+        assert not any(fits(each, unwanted) for each in candidates), f"something is {unwanted} among\n{shown}"
+    if case.count is not None:
+        assert len(candidates) == case.count, shown
+
+
+def test_there_are_many_cases_and_no_two_have_one_name():
+    assert len(_CASES) >= 200
+    assert len({case.name for case in _CASES}) == len(_CASES)
+
+
+@given(_MESSAGES)
+def test_any_text_is_read_and_only_the_given_messages_are_cited(given_):
+    messages = _messages(given_)
+    ids = {message.id for message in messages if not message.read_only}
+    for candidate in RulesExtractor().extract(messages, "extraction-v1").candidates:
+        assert candidate.text.strip()
+        assert set(candidate.source_message_ids) <= ids
+        assert candidate.source_message_ids
+        assert 1 <= candidate.importance <= 5
+        assert 0 < candidate.confidence <= 1
+        assert len(candidate.search_context) == 4
+
+
+@given(_MESSAGES)
+def test_what_an_assistant_or_a_tool_says_is_never_how_the_user_wants_things(given_):
+    messages = _messages(given_)
+    role_of = {message.id: message.role for message in messages}
+    for candidate in RulesExtractor().extract(messages, "extraction-v1").candidates:
+        assert candidate.kind != "PATTERN"
+        assert candidate.trust == role_of[candidate.source_message_ids[0]]
+        if candidate.trust != "user":
+            assert candidate.kind in ("EPISODE", "FACT")
+
+
+@given(_MESSAGES)
+def test_the_same_messages_give_the_same_candidates(given_):
+    messages = _messages(given_)
+    first = RulesExtractor().extract(messages, "extraction-v1").candidates
+    assert RulesExtractor().extract(messages, "extraction-v2").candidates == first
+
+
+@pytest.mark.parametrize(
+    "part", ["I, ", "I live and work and ", "if I were ", "I have 3 4 5 ", "Anna's ", 'a "', "the "]
+)
+def test_a_sentence_without_an_end_is_read_in_a_time_that_grows_with_it(part):
+    def seconds(times: int) -> float:
+        began = process_time()
+        RulesExtractor().extract(_messages([("user", part * times, False)]), "extraction-v1")
+        return process_time() - began
+
+    # Ten times the text would take a hundred times as long if the work grew with its square.
+    assert seconds(10_000) < 40 * max(seconds(1_000), 0.005)
+
+
+def test_the_extractor_is_named_rules():
+    assert RulesExtractor().name == "rules"
+
+
+def test_what_was_said_around_a_message_widens_what_it_is_found_by():
+    texts = ["I moved to Oslo.", "Nice, and do you like it there?", "I love the fjord.", "It is lovely.", "I also ski."]
+    messages = _messages([("user", text, False) for text in texts])
+    candidates = RulesExtractor().extract(messages, "extraction-v1").candidates
+    fjord = next(each for each in candidates if "fjord" in each.text)
+    assert fjord.search_context == (texts[1], texts[3], texts[0], texts[4])
+    assert fjord.speaker == "user"

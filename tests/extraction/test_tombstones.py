@@ -1,0 +1,250 @@
+"""What was deleted or rejected stays so, until the app itself tells it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import apsw
+import psycopg
+import pytest
+
+import recollect
+from recollect.extraction.candidate import Candidate, Extracted, Slot, SourceMessage
+from tests.extraction.conftest import talk, texts
+from tests.extraction.script import Sentences
+
+Remove = Callable[[recollect.Context, str], None]
+
+REMOVALS: dict[str, Remove] = {
+    "deleted": lambda ctx, atom_id: ctx.memory.delete_atom(atom_id),
+    "rejected": lambda ctx, atom_id: ctx.memory.archive_atom(atom_id, rejected=True),
+}
+
+
+@pytest.fixture(autouse=True)
+def _bound(ctx: recollect.Context, space: recollect.MemorySpace) -> None:
+    ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
+
+
+def atom_of(ctx: recollect.Context, space: recollect.MemorySpace, text: str) -> str:
+    (atom,) = [atom for atom in ctx.memory.list_atoms(space.id) if atom.text == text]
+    return atom.id
+
+
+def replay(
+    engine: recollect.Recollect, ctx: recollect.Context, conversation: recollect.Conversation, **how: Any
+) -> None:
+    ctx.memory.run_extraction_for_conversation(conversation.id, **how)
+    assert engine.work().succeeded == 1
+
+
+@pytest.mark.parametrize("how", REMOVALS)
+def test_what_is_removed_does_not_come_back_by_replay_or_by_being_said_again_and_a_sibling_stays(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, how: str
+) -> None:
+    conversation = talk(ctx, "I owe money to the bank. I owe a book to the library.")
+    engine.work()
+    REMOVALS[how](ctx, atom_of(ctx, space, "I owe money to the bank."))
+    sibling = ["I owe a book to the library."]
+    replay(engine, ctx, conversation)
+    assert texts(ctx, space.id) == sibling
+    replay(engine, ctx, conversation, extraction_version="v2")
+    assert [text for text in texts(ctx, space.id) if "money" in text] == []
+    talk(ctx, "I OWE the bank money! I like tea.")
+    engine.work()
+    assert [text for text in texts(ctx, space.id) if "money" in text.lower()] == []
+    assert "I like tea." in texts(ctx, space.id)
+
+
+def test_a_sibling_that_was_removed_before_it_was_known_apart_is_learned_by_a_new_version(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    conversation = talk(ctx, "My dog Rex is brown. My dog Rex is old. My home is Oslo. My home is Bergen.")
+    engine.work()
+    for text in ("My dog Rex is brown.", "My home is Oslo."):
+        ctx.memory.delete_atom(atom_of(ctx, space, text))
+    replay(engine, ctx, conversation, extraction_version="v2")
+    found = [atom.text for atom in ctx.memory.list_atoms(space.id) if atom.extraction_version == "v2"]
+    assert found == ["My home is Bergen.", "My dog Rex is old."]
+
+
+class Reworded(Sentences):
+    """Finds the same facts, in the words that it is given for them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: dict[str, str] = {}
+        self.slots = True
+
+    def candidate(self, message: SourceMessage, sentence: str, version: str) -> Candidate:
+        found = super().candidate(message, sentence, "v1")
+        return replace(found, text=self.words.get(sentence, sentence), slot=found.slot if self.slots else None)
+
+
+@pytest.fixture
+def extractor() -> Reworded:
+    return Reworded()
+
+
+@pytest.mark.parametrize(
+    ("reworded", "comes_back"),
+    [
+        ("The garden gate of Paul was painted green.", False),
+        ("Paul's garden gate was recently painted green.", False),
+        ("Paul's gate was painted green.", False),
+        ("Green was the garden gate painted, Paul's.", False),
+        ("Paul's garden gate was painted blue.", True),
+        ("Paul's garden gate was not painted.", True),
+        ("Paul has a garden.", True),
+    ],
+)
+def test_from_the_same_message_a_fact_does_not_come_back_in_slightly_other_words(
+    engine: recollect.Recollect,
+    ctx: recollect.Context,
+    space: recollect.MemorySpace,
+    extractor: Reworded,
+    reworded: str,
+    comes_back: bool,
+) -> None:
+    said = "Paul's garden gate was painted green."
+    conversation = talk(ctx, said)
+    engine.work()
+    ctx.memory.delete_atom(atom_of(ctx, space, said))
+    extractor.words[said] = reworded
+    replay(engine, ctx, conversation, extraction_version="v2")
+    assert texts(ctx, space.id) == ([reworded] if comes_back else [])
+
+
+def test_a_value_does_not_come_back_however_it_is_worded_and_another_value_is_learned(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Reworded
+) -> None:
+    talk(ctx, "My home is Oslo.")
+    engine.work()
+    ctx.memory.delete_atom(atom_of(ctx, space, "My home is Oslo."))
+    extractor.words["My home is Oslo."] = "Where the user lives these days is the Norwegian capital."
+    talk(ctx, "My home is Oslo.")
+    engine.work()
+    assert texts(ctx, space.id) == []
+    talk(ctx, "My home is Bergen.")
+    engine.work()
+    assert texts(ctx, space.id) == ["My home is Bergen."]
+
+
+def test_what_the_app_adds_itself_is_meant_and_can_be_learned_again(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    conversation = talk(ctx, "Paul's garden gate is green.")
+    engine.work()
+    for _ in range(2):
+        ctx.memory.delete_atom(atom_of(ctx, space, "Paul's garden gate is green."))
+        replay(engine, ctx, conversation)
+        assert texts(ctx, space.id) == []
+        ctx.memory.add_atom(
+            space.id, {"text": "Paul's garden gate is green.", "category": {"name": "notes", "kind": "FACT"}}
+        )
+    replay(engine, ctx, conversation)
+    (atom,) = ctx.memory.list_atoms(space.id)
+    assert atom.source_message_ids == [ctx.conversations.get_messages(conversation.id)[0].id]
+
+
+def test_a_tombstone_is_of_its_space_alone_and_no_other_learns_of_it(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    other = ctx.memory.create_memory_space("other")
+    ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [other.id])
+    talk(ctx, "I like tea.")
+    engine.work()
+    ctx.memory.delete_atom(atom_of(ctx, space, "I like tea."))
+    talk(ctx, "I like tea.")
+    engine.work()
+    assert (texts(ctx, space.id), texts(ctx, other.id)) == ([], ["I like tea."])
+    assert hashes(engine, ctx, space) != []
+    assert hashes(engine, ctx, other) == []
+
+
+def test_the_hashes_of_the_same_fact_in_two_spaces_have_nothing_in_common(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    other = ctx.memory.create_memory_space("other")
+    for each in (space, other):
+        atom = ctx.memory.add_atom(each.id, {"text": "I like tea.", "category": {"name": "notes", "kind": "FACT"}})
+        ctx.memory.delete_atom(atom.id)
+    assert not set(hashes(engine, ctx, space)) & set(hashes(engine, ctx, other))
+
+
+def hashes(engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace) -> list[str]:
+    url = engine.settings.url
+    query = "SELECT hash FROM {} WHERE scope_id = '{}' AND space_id = '{}'"
+    if url.startswith("sqlite"):
+        connection = apsw.Connection(url.removeprefix("sqlite:///"))
+        return [row[0] for row in connection.execute(query.format("tombstones", ctx.scope.id, space.id))]
+    with psycopg.connect(url) as postgres:
+        rows = postgres.execute(query.format("recollect.tombstones", ctx.scope.id, space.id).encode())
+        return [row[0] for row in rows]
+
+
+def test_an_atom_that_was_archived_and_not_rejected_can_be_told_again_but_not_by_the_same_message(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    conversation = talk(ctx, "I like tea.")
+    engine.work()
+    ctx.memory.archive_atom(atom_of(ctx, space, "I like tea."))
+    replay(engine, ctx, conversation)
+    assert texts(ctx, space.id) == []
+    talk(ctx, "I like tea.")
+    engine.work()
+    assert texts(ctx, space.id) == ["I like tea."]
+
+
+def test_one_that_is_rejected_twice_or_after_it_was_archived_stays_rejected(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    talk(ctx, "I like tea.")
+    engine.work()
+    atom_id = atom_of(ctx, space, "I like tea.")
+    ctx.memory.archive_atom(atom_id)
+    ctx.memory.archive_atom(atom_id, rejected=True)
+    ctx.memory.archive_atom(atom_id, rejected=True)
+    talk(ctx, "I like tea.")
+    engine.work()
+    assert texts(ctx, space.id) == []
+    with pytest.raises(recollect.NotFound):
+        ctx.memory.archive_atom("atom_none", rejected=True)
+
+
+def test_a_deletion_while_the_conversation_is_extracted_anew_is_heeded(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+) -> None:
+    talk(ctx, "I like tea.")
+    engine.work()
+    extract = extractor.extract
+
+    def delete_meanwhile(messages: Sequence[SourceMessage], version: str) -> Extracted:
+        for atom in ctx.memory.list_atoms(space.id):
+            ctx.memory.delete_atom(atom.id)
+        return extract(messages, version)
+
+    extractor.extract = delete_meanwhile  # type: ignore[method-assign]
+    talk(ctx, "I like tea.")
+    assert engine.work().succeeded == 1
+    assert texts(ctx, space.id) == []
+
+
+def test_slots_that_are_the_same_are_the_same_whatever_their_case(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+) -> None:
+    extract = extractor.extract
+
+    def loud(messages: Sequence[SourceMessage], version: str) -> Extracted:
+        found = extract(messages, version).candidates
+        return Extracted([replace(each, slot=Slot("User", "HOME", "Oslo")) for each in found])
+
+    talk(ctx, "My home is Oslo.")
+    engine.work()
+    ctx.memory.delete_atom(atom_of(ctx, space, "My home is Oslo."))
+    extractor.extract = loud  # type: ignore[method-assign]
+    talk(ctx, "Oslo, where else?")
+    engine.work()
+    assert texts(ctx, space.id) == []

@@ -1,0 +1,40 @@
+"""What somebody tells later takes the place of what they told before, where the two cannot both be so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from recollect.clock import to_micros
+from recollect.extraction.candidate import SourceMessage
+from recollect.extraction.reconcile import Decision, Known, Supersede, decide
+from recollect.extraction.rules import RulesExtractor
+
+FOLDER = Path(__file__).parent.parent / "update_cases"
+MARCH = to_micros("2024-03-08T10:00:00Z")
+MAY = to_micros("2024-05-08T10:00:00Z")
+RULES = RulesExtractor()
+
+
+def pairs(name: str) -> list[tuple[str, str]]:
+    return [(old, new) for old, new in yaml.safe_load((FOLDER / name).read_text("utf-8"))]
+
+
+def decisions(old: str, new: str) -> list[Decision]:
+    """What becomes of each thing told in May beside all that was told in March."""
+    before = RULES.extract([SourceMessage("old", "user", old, MARCH)], "v1").candidates
+    known = [Known.drafted(candidate, f"atom_{place}", MARCH) for place, candidate in enumerate(before)]
+    told = RULES.extract([SourceMessage("new", "user", new, MAY)], "v1").candidates
+    return [decide(candidate, known, MAY) for candidate in told]
+
+
+@pytest.mark.parametrize(("old", "new"), pairs("changed.yaml"))
+def test_what_has_changed_since_takes_the_place_of_what_was_told(old: str, new: str) -> None:
+    assert any(isinstance(each, Supersede) for each in decisions(old, new))
+
+
+@pytest.mark.parametrize(("old", "new"), pairs("unchanged.yaml"))
+def test_what_may_be_so_beside_it_leaves_it_alone(old: str, new: str) -> None:
+    assert not any(isinstance(each, Supersede) for each in decisions(old, new))

@@ -1,0 +1,96 @@
+"""Workers that are killed while they extract: in the end each conversation was extracted once."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+
+import recollect
+from tests.extraction.script import Sentences
+from tests.processes.crew import Line, ada, run_together, started, wait_until
+
+CONVERSATIONS = 50
+KILLS = 20
+LEASE = 0.4
+
+
+def extract_for_ever(line: Line, url: str) -> None:
+    with ada(url, extractor=Sentences(), job_lease_seconds=LEASE) as (engine, _):
+        line.say("ready")
+        while True:
+            if engine.work(limit=1).succeeded:
+                line.say("done")
+
+
+def test_of_fifty_conversations_each_is_extracted_once_though_the_worker_is_killed_twenty_times(
+    database_url: str,
+) -> None:
+    chance = random.Random(20)
+    with ada(database_url, extractor=Sentences(), job_attempts=100, job_lease_seconds=LEASE) as (engine, ctx):
+        space = ctx.memory.create_memory_space("daily")
+        scope = {"namespace": "chat", "userId": "ada"}
+        ctx.memory.create_binding(scope, [space.id], {"windowed": True, "windowTurns": 2})
+        for number in range(CONVERSATIONS):
+            conversation = ctx.conversations.create_conversation("chat")
+            for turn in ("first", "second", "third"):
+                said = f"Guest {number} took the {turn} room."
+                ctx.conversations.append_turn(conversation.id, user_content=said, assistant={"content": ""})
+            ctx.conversations.close_conversation(conversation.id)
+
+        for _ in range(KILLS):
+            with started(extract_for_ever, database_url) as worker:
+                assert worker.hear() == "ready"
+                for _ in range(chance.randrange(3)):
+                    worker.hear()
+                time.sleep(chance.uniform(0, 0.02))
+                worker.kill()
+        claimed = Counter(job.attempts for job in ctx.jobs.list_jobs(limit=1000))
+        engine.start_workers(2)
+        wait_until(lambda: all(job.status == "succeeded" for job in ctx.jobs.list_jobs(limit=1000)))
+
+        jobs = ctx.jobs.list_jobs(limit=1000)
+        assert len(jobs) == 2 * CONVERSATIONS
+        assert claimed[0] > 0, "nothing was left to do after the kills"
+        assert any(job.attempts > 1 for job in jobs), "no worker died at work"
+        atoms = ctx.memory.list_atoms(space.id, status=None, limit=1000)
+        expected = {
+            f"Guest {number} took the {turn} room."
+            for number in range(CONVERSATIONS)
+            for turn in ("first", "second", "third")
+        }
+        assert Counter(atom.text for atom in atoms) == dict.fromkeys(expected, 1)
+        assert {len(atom.source_message_ids) for atom in atoms} == {1}
+        assert {atom.confidence for atom in atoms} == {0.8}
+        assert sum(len(job.result["added"]) for job in jobs) == len(expected)
+        assert [job.result["reinforced"] for job in jobs] == [[]] * len(jobs)
+
+
+def work_off(line: Line, url: str) -> recollect.WorkReport:
+    with ada(url, extractor=Sentences(), job_lease_seconds=30.0) as (engine, _):
+        line.wait_for_others()
+        return engine.work()
+
+
+def test_four_processes_that_extract_the_same_words_into_one_space_learn_them_once(database_url: str) -> None:
+    with ada(database_url, extractor=Sentences()) as (_, ctx):
+        space = ctx.memory.create_memory_space("daily")
+        for namespace in ("chat", "mail"):
+            ctx.memory.create_binding({"namespace": namespace, "userId": "ada"}, [space.id])
+        for number in range(16):
+            conversation = ctx.conversations.create_conversation("chat" if number % 2 else "mail")
+            for said in ("I met Anna.", "My home is Oslo."):
+                ctx.conversations.append_turn(
+                    conversation.id,
+                    user_content=said,
+                    assistant={"content": ""},
+                    created_at="2026-03-01T09:30:00Z",
+                )
+            ctx.conversations.close_conversation(conversation.id)
+        reports: list[recollect.WorkReport] = run_together(work_off, [(database_url,)] * 4)
+        assert sum(report.succeeded for report in reports) == 16
+        assert sum(report.failed + report.dead + report.lost for report in reports) == 0
+        atoms = ctx.memory.list_atoms(space.id, status=None)
+        assert sorted(atom.text for atom in atoms) == ["I met Anna.", "My home is Oslo."]
+        assert {len(atom.source_message_ids) for atom in atoms} == {16}
+        assert len(ctx.memory.search_entities(space.id, "Anna")) == 1
