@@ -312,7 +312,7 @@ def _numpy(options: argparse.Namespace) -> dict[str, Timing]:
         texts = facts(f"user {size}", size)
         matrix = np.ascontiguousarray(vectors_of(texts))
         asked = cycle(vectors_of(questions(f"user {size}", texts, QUESTIONS)))
-        contenders[str(size)] = lambda matrix=matrix, asked=asked: _best(matrix @ next(asked))  # type: ignore[misc]
+        contenders[str(size)] = lambda matrix=matrix, asked=asked: _best(matrix @ next(asked))  # type: ignore[misc]  # mypy knows no defaults of a lambda
     return interleave(contenders, seconds=options.seconds / 2, calls_per_round=50)
 
 
@@ -333,7 +333,7 @@ def _pgvector(url: str, options: argparse.Namespace) -> dict[str, Timing]:
                 for number, vector in enumerate(vectors_of(texts)):
                     copy.write_row((size, number, _written(vector)))
             asked = cycle([_written(each) for each in vectors_of(questions(f"user {size}", texts, QUESTIONS))])
-            contenders[str(size)] = lambda size=size, asked=asked: connection.execute(  # type: ignore[misc]
+            contenders[str(size)] = lambda size=size, asked=asked: connection.execute(  # type: ignore[misc]  # as above
                 f"SELECT id FROM scan.vectors WHERE size = %s ORDER BY embedding <=> %s::vector LIMIT {TOP}",
                 (size, next(asked)),
             ).fetchall()

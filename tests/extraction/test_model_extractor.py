@@ -18,6 +18,7 @@ from recollect.extraction.transcript import WINDOW_CHARACTERS
 from recollect.providers.language import ModelRequest
 from recollect.providers.prices import Prices
 from recollect.providers.testing import ScriptedModel
+from tests.extraction.conftest import talk, texts
 from tests.extraction.talk import detailed, fact, facts, lines, new_numbers, said, shown
 
 V1, V2 = "extraction-v1", "extraction-v2"
@@ -109,6 +110,21 @@ def test_an_unknown_version_is_refused() -> None:
     with pytest.raises(recollect.InvalidInput, match="extraction-v9") as unknown:
         ModelExtractor(ScriptedModel([])).extract(TALK, "extraction-v9")
     assert V2 in unknown.value.hint
+
+
+@pytest.mark.parametrize("policy", [None, {"extractionVersion": "v2"}, {"extractionVersion": V2}])
+def test_a_binding_names_the_prompt_in_short_or_in_full_and_needs_to_name_none(
+    database_url: str, policy: dict[str, str] | None
+) -> None:
+    model = ScriptedModel([facts(detailed())])
+    with recollect.open(database_url, extractor=ModelExtractor(model), embedder="none") as engine:
+        ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        space = ctx.memory.create_memory_space("daily")
+        ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id], policy)
+        talk(ctx, "I live in Graz.")
+        assert engine.work().succeeded == 1
+        assert texts(ctx, space.id) == ["The user lives in Graz."]
+    assert model.requests[0].output_schema == schema_of(V2 if policy else V1)
 
 
 def test_the_model_sees_short_numbers_roles_and_times() -> None:

@@ -70,6 +70,42 @@ def test_a_sibling_that_was_removed_before_it_was_known_apart_is_learned_by_a_ne
     assert found == ["My home is Bergen.", "My dog Rex is old."]
 
 
+@pytest.mark.parametrize("how", REMOVALS)
+def test_a_removed_sentence_does_not_come_back_within_a_text_that_tells_more(database_url: str, how: str) -> None:
+    with recollect.open(database_url, embedder="none") as engine:
+        ctx = engine.context(tenant_id="acme", app_id="support", user_id="bob")
+        space = ctx.memory.create_memory_space("daily")
+        ctx.memory.create_binding({"namespace": "chat", "userId": "bob"}, [space.id])
+        talk(ctx, "I robbed the village bank. I baked bread.")
+        engine.work()
+        (both,) = ctx.memory.list_atoms(space.id)
+        REMOVALS[how](ctx, both.id)
+        talk(ctx, "I robbed the village bank. I baked cookies.")
+        talk(ctx, "I really robbed the village bank!")
+        engine.work()
+        assert texts(ctx, space.id) == ["User baked cookies."]
+        ctx.memory.add_atom(space.id, {"text": "User baked bread.", "category": {"name": "event", "kind": "EPISODE"}})
+        talk(ctx, "I robbed the village bank. I baked bread and cake.")
+        engine.work()
+        assert texts(ctx, space.id) == ["User baked cookies.", "User baked bread.", "User baked bread and cake."]
+
+
+@pytest.mark.parametrize("how", REMOVALS)
+def test_a_sibling_of_a_removed_fact_survives(database_url: str, how: str) -> None:
+    with recollect.open(database_url, embedder="none") as engine:
+        ctx = engine.context(tenant_id="acme", app_id="support", user_id="bob")
+        space = ctx.memory.create_memory_space("daily")
+        ctx.memory.create_binding({"namespace": "chat", "userId": "bob"}, [space.id])
+        conversation = talk(ctx, "I'm HIV positive. I love sushi.")
+        engine.work()
+        REMOVALS[how](ctx, atom_of(ctx, space, "User is HIV positive."))
+        replay(engine, ctx, conversation)
+        talk(ctx, "I'm still HIV positive! And I love jazz.")
+        engine.work()
+        assert sorted(texts(ctx, space.id)) == ["User loves jazz.", "User loves sushi."]
+        assert {atom.category.kind for atom in ctx.memory.list_atoms(space.id)} == {"PREFERENCE"}
+
+
 class Reworded(Sentences):
     """Finds the same facts, in the words that it is given for them."""
 

@@ -9,7 +9,7 @@ import yaml  # type: ignore[import-untyped]
 
 from recollect.clock import to_micros
 from recollect.extraction.candidate import SourceMessage
-from recollect.extraction.reconcile import Decision, Known, Supersede, decide
+from recollect.extraction.reconcile import Add, Decision, Known, Supersede, decide
 from recollect.extraction.rules import RulesExtractor
 
 FOLDER = Path(__file__).parent.parent / "update_cases"
@@ -38,3 +38,15 @@ def test_what_has_changed_since_takes_the_place_of_what_was_told(old: str, new: 
 @pytest.mark.parametrize(("old", "new"), pairs("unchanged.yaml"))
 def test_what_may_be_so_beside_it_leaves_it_alone(old: str, new: str) -> None:
     assert not any(isinstance(each, Supersede) for each in decisions(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I live in Oslo.", "I live in Oslo with my wife Maria."),
+        ("I work at Nokia.", "I work at Nokia in Espoo as a tester."),
+        ("My dog is called Rex.", "My dog is called Rex and he is a beagle."),
+    ],
+)
+def test_what_is_told_beside_a_known_value_is_not_lost(old: str, new: str) -> None:
+    assert [type(each) for each in decisions(old, new)] == [Add]

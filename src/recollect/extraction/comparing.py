@@ -57,7 +57,7 @@ def replaces(new: Statement, old: Statement) -> bool:
         and _of_one_subject(new, old)
         and bool(old.topic)
         and old.topic <= new.topic
-        and (len(new.topic) > len(old.topic) or values_of(new) > values_of(old))
+        and (len(new.topic) > len(old.topic) or _told_values(new) > _told_values(old))
         and old.single
         and new.single
         and not (new.main.hedged or new.main.planned or old.main.hedged or old.main.denied or new.asks or old.asks)
@@ -87,6 +87,11 @@ def _of_one_subject(new: Statement, old: Statement) -> bool:
 def values_of(statement: Statement) -> set[tuple[str, str]]:
     """The values that it gives, of whatever they are."""
     return {(measure.kind, measure.value) for measure in statement.measures}
+
+
+def _told_values(statement: Statement) -> set[tuple[str, str]]:
+    """Those that are not only noted beside others, like the date of a day of the week."""
+    return {(measure.kind, measure.value) for measure in statement.measures if not measure.aside}
 
 
 def _days(statement: Statement) -> set[str]:

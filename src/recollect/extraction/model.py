@@ -10,7 +10,7 @@ from recollect.extraction.answers import Reading, read_answer, schema_of
 from recollect.extraction.budget import Budget, Spent, Unlimited
 from recollect.extraction.candidate import Candidate, Cost, Extracted, SourceMessage
 from recollect.extraction.citing import candidates_of
-from recollect.extraction.prompting import load_prompt
+from recollect.extraction.prompting import Prompt, load_prompt
 from recollect.extraction.transcript import Window, windows_of
 from recollect.models.entity import folded_name
 from recollect.providers.language import LanguageModel, ModelMessage, ModelReply, ModelRequest
@@ -50,7 +50,7 @@ class ModelExtractor:
         self, messages: Sequence[SourceMessage], version: str, budget: Budget
     ) -> tuple[Extracted, list[SourceMessage]]:
         """Go as far as the budget does; gives what was found, and the messages that were not read, in their context."""
-        asking = _Asking(self._model, self._prices, budget, version)
+        asking = _Asking(self._model, self._prices, budget, load_prompt(version))
         windows = windows_of(messages)
         found: list[Candidate] = []
         for place, window in enumerate(windows):
@@ -68,24 +68,24 @@ class _Asking:
     model: LanguageModel
     prices: Prices
     budget: Budget
-    version: str
+    prompt: Prompt
     cost: Cost = field(default_factory=Cost)
 
     def read(self, window: Window) -> Reading | None:
         """What the model finds in a window; None when the budget is used up."""
-        prompt = load_prompt(self.version).fill(boundary=window.boundary, most_facts=FACTS_A_WINDOW)
+        prompt = self.prompt.fill(boundary=window.boundary, most_facts=FACTS_A_WINDOW)
         asked = ModelMessage("user", window.fenced())
         reply = self._ask(prompt, [asked])
         if reply is None:
             return None
-        first = read_answer(reply.text, self.version)
+        first = read_answer(reply.text, self.prompt.version)
         if not first.complaints:
             return first
         mend = ModelMessage("user", _mending(first, cut_off=reply.stop_reason == "max_tokens"))
         reply = self._ask(prompt, [asked, ModelMessage("assistant", reply.text or "(nothing)"), mend])
         if reply is None:
             return first if first.usable else None
-        second = read_answer(reply.text, self.version)
+        second = read_answer(reply.text, self.prompt.version)
         if second.usable:
             return second
         if first.usable:
@@ -105,7 +105,7 @@ class _Asking:
         request = ModelRequest(
             messages,
             system=prompt,
-            output_schema=schema_of(self.version),
+            output_schema=schema_of(self.prompt.version),
             max_tokens=ANSWER_TOKENS,
             temperature=0.0,
         )

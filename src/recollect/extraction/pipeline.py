@@ -15,11 +15,12 @@ from pydantic.alias_generators import to_camel
 
 from recollect.clock import Clock, Micros
 from recollect.errors import InvalidInput, NotFound
+from recollect.extraction import tombstones
 from recollect.extraction.candidate import Candidate, Cost, Extractor
 from recollect.extraction.checking import checked_candidates, said_at
 from recollect.extraction.lookup import Ready
 from recollect.extraction.mining import Mining
-from recollect.extraction.plan import Plan, make_plan
+from recollect.extraction.plan import Plan, fact_of, make_plan
 from recollect.extraction.reading import Reading, read, target_if_there
 from recollect.models.binding import ExtractionPreview, PlannedAtom
 from recollect.recall import writing
@@ -118,7 +119,7 @@ class Pipeline:
             raise InvalidInput("There is no extractor.", hint="Open the engine with one.")
         extracted = self._extractor_of(scope).extract(reading.messages, order.version)
         checked = checked_candidates(extracted.candidates, reading.messages)
-        kept = [candidate for candidate, refusal in checked if refusal is None]
+        kept = self._without_forgotten(scope, reading, [each for each, refusal in checked if refusal is None])
         refused = [(candidate, refusal) for candidate, refusal in checked if refusal is not None]
         indexed = self._recaller.index_texts([IndexedText(each.text, each.search_context) for each in kept])
         by_id = {message.id: message for message in reading.messages}
@@ -133,6 +134,17 @@ class Pipeline:
             for place, candidate in enumerate(kept)
         ]
         return _Work(order, reading, ready, indexed, refused, extracted.cost, extracted.note)
+
+    def _without_forgotten(self, scope: Scope, reading: Reading, candidates: list[Candidate]) -> list[Candidate]:
+        """The candidates without sentences that were deleted before; where nothing is left, the plan skips it."""
+        if reading.space_id is None:
+            return candidates
+        facts = [fact_of(candidate) for candidate in candidates]
+        left = self._database.read(scope, tombstones.remaining, reading.space_id, facts)
+        return [
+            replace(candidate, text=text) if text else candidate
+            for candidate, text in zip(candidates, left, strict=True)
+        ]
 
     def _plan(self, scope: Scope, work: _Work) -> Plan:
         """Decide against the space as it is now."""

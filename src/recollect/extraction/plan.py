@@ -61,7 +61,7 @@ class _Planning:
         if self._order.is_replay:
             self._look_back()
         known = known_for(self._run, self._space_id, self._index, ready, self._now)
-        forgotten = tombstones.buried(self._run, self._space_id, [_fact(each.candidate) for each in ready])
+        forgotten = tombstones.buried(self._run, self._space_id, [fact_of(each.candidate) for each in ready])
         for place, (each, atoms_near) in enumerate(zip(ready, known, strict=True)):
             decision = (
                 Skip("It was deleted or rejected.")
@@ -246,7 +246,8 @@ def _slot(candidate: Candidate) -> Slot | None:
     return None if slot is None else (slot.subject, slot.attribute, slot.value)
 
 
-def _fact(candidate: Candidate) -> Fact:
+def fact_of(candidate: Candidate) -> Fact:
+    """As much of a candidate as it is known again by, when it was forgotten."""
     return Fact(candidate.text, _slot(candidate), candidate.source_message_ids)
 
 

@@ -11,6 +11,7 @@ from recollect.errors import InvalidInput
 
 _PROMPTS = files("recollect.extraction") / "prompts"
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
+_FAMILY = "extraction-"
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,10 @@ def known_versions() -> list[str]:
 
 @lru_cache
 def load_prompt(version: str) -> Prompt:
-    if version not in known_versions():
+    """The prompt of a version; `v1` is short for `extraction-v1`."""
+    full = version if version.startswith(_FAMILY) else f"{_FAMILY}{version}"
+    if full not in known_versions():
         raise InvalidInput(
             f"There is no extraction version {version!r}.", hint=f"Known are {', '.join(known_versions())}."
         )
-    return Prompt(version, (_PROMPTS / f"{version}.md").read_text("utf-8"))
+    return Prompt(full, (_PROMPTS / f"{full}.md").read_text("utf-8"))

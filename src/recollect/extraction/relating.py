@@ -26,8 +26,6 @@ _WITHIN: dict[Precision, Micros] = {
     "year": 366 * _DAY,
 }
 """How far apart two tellings of one event may date it."""
-_LITTLE = 2
-"""How many telling words a repetition may add."""
 _LOOSE = re.compile(r"(?<!\w)[\"'“”„«».,;:!?…]+|[\"'“”„«».,;:!?…]+(?!\w)")
 
 
@@ -102,8 +100,8 @@ def _by_slot(candidate: Candidate, atom: Atom, slot: Slot) -> Relation:
             return Relation("changed", f"It ends or renews the {what}.")
         if new.single and values_of(new) != values_of(old):
             return compare(new, old, candidate.corrects)
-        # A text that tells much beside it is worth keeping, and is closed with the other one when the value changes.
-        return _SAME if len(new.topic - old.topic - now) <= _LITTLE else DIFFERENT
+        # A text that tells more beside it is worth keeping, and is closed with the other one when the value changes.
+        return _SAME if new.topic <= old.topic | now else DIFFERENT
     if before < now and not any(word.isdigit() for word in now):
         return Relation("changed", f"It says the {what} more exactly.")
     return Relation("changed", f"It gives another value for the {what}.")

@@ -8,6 +8,9 @@ A fact leaves, keyed with a secret of its space,
 A fact with another word in the place of one is another fact, so what else a message says is learned as before. Nothing
 of the hashed words can be read back without guessing all of them at once.
 
+A text of several sentences is buried with each of them, and a forgotten sentence is taken out of a text that tells
+more.
+
 What the app itself adds is meant: it lifts the tombstone.
 """
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,7 +33,11 @@ _MOST_SOURCES = 20
 _NEGATIONS = frozenset(
     "no not dont doesnt didnt isnt arent wasnt werent cant cannot couldnt wont wouldnt hasnt havent hadnt".split()
 )
-_SAYS_NOTHING = (STOP_WORDS | {"user"}) - _NEGATIONS
+_FILLERS = frozenset("user say says still really now just actually already currently very".split())
+_SAYS_NOTHING = (STOP_WORDS | _FILLERS) - _NEGATIONS
+_FEWEST_OF_A_SENTENCE = 2
+"""Telling words of a sentence that is known again by itself: "It was great" is said of many things."""
+_INNER_END = re.compile(r"[.!?]\S*\s+\S|[\u3002\uff01\uff1f].")
 
 
 @dataclass(frozen=True)
@@ -47,28 +55,61 @@ def bury(run: Transaction, space_id: str, fact: Fact) -> None:
     if row is None:
         return
     marks = _Marks(row[0])
-    buried = secrets.token_hex(8)
-    for mark in dict.fromkeys((*marks.anywhere(fact), *marks.less(fact), *marks.exact(fact))):
-        run.send("insert_tombstone", space_id=space_id, hash=mark, fact=buried)
+    for each in (fact, *_parts(fact)):
+        buried = secrets.token_hex(8)
+        for mark in dict.fromkeys((*marks.anywhere(each), *marks.less(each), *marks.exact(each))):
+            run.send("insert_tombstone", space_id=space_id, hash=mark, fact=buried)
 
 
 def lift(run: Transaction, space_id: str, key: str, facts: Sequence[Fact]) -> None:
     """Let facts be learned again that the app has told itself."""
     marks = _Marks(key)
-    asked = [mark for fact in facts for mark in marks.anywhere(fact)]
+    asked = [mark for fact in facts for each in (fact, *_parts(fact)) for mark in marks.anywhere(each)]
     for buried in {fact for _, fact in _found(run, space_id, asked)}:
         run.send("drop_tombstone", space_id=space_id, fact=buried)
 
 
 def buried(run: Transaction, space_id: str, facts: Sequence[Fact]) -> set[int]:
     """Which of some facts must not be learned, by their places in the list."""
+    return {place for place, text in enumerate(remaining(run, space_id, facts)) if not text}
+
+
+def remaining(run: Transaction, space_id: str, facts: Sequence[Fact]) -> list[str]:
+    """What may be learned of each fact: its text, or what is left without forgotten sentences, or nothing."""
     row = run.one("tombstone_key", space_id=space_id)
     if row is None or row[0] is None:
-        return set()
+        return [fact.text for fact in facts]
     marks = _Marks(row[0])
-    of = [{*marks.anywhere(fact), *marks.one_more(fact), *marks.one_less(fact)} for fact in facts]
-    there = {mark for mark, _ in _found(run, space_id, {mark for each in of for mark in each})}
-    return {place for place, each in enumerate(of) if each & there}
+    whole = [marks.known_by(fact) for fact in facts]
+    parts = [[(part.text, marks.known_by(part)) for part in _parts(fact)] for fact in facts]
+    asked = {mark for each in whole for mark in each} | {mark for each in parts for _, of in each for mark in of}
+    there = {mark for mark, _ in _found(run, space_id, asked)}
+    return [
+        "" if of & there else _without(fact.text, [text for text, known in sentences if known & there])
+        for fact, of, sentences in zip(facts, whole, parts, strict=True)
+    ]
+
+
+def _without(text: str, forgotten: Sequence[str]) -> str:
+    if not forgotten:
+        return text
+    return " ".join(sentence for sentence in _sentences(text) if sentence not in forgotten)
+
+
+def _parts(fact: Fact) -> list[Fact]:
+    """The sentences of a fact that can be known again by themselves, if it has several."""
+    sentences = _sentences(fact.text)
+    parts = [Fact(sentence, None, fact.message_ids) for sentence in sentences] if len(sentences) > 1 else []
+    return [part for part in parts if len(_words(part)) >= _FEWEST_OF_A_SENTENCE]
+
+
+def _sentences(text: str) -> list[str]:
+    if not _INNER_END.search(text):
+        return [text]
+    # Loaded where it is needed: what is deleted by hand seldom has more than one sentence.
+    from recollect.extraction.rules.sentences import sentences_of
+
+    return sentences_of(text)
 
 
 def _found(run: Transaction, space_id: str, marks: Iterable[str]) -> list[tuple[str, str]]:
@@ -83,6 +124,10 @@ class _Marks:
 
     def __init__(self, key: str) -> None:
         self._key = bytes.fromhex(key)
+
+    def known_by(self, fact: Fact) -> set[str]:
+        """All by which a forgotten fact is known again."""
+        return {*self.anywhere(fact), *self.one_more(fact), *self.one_less(fact)}
 
     def anywhere(self, fact: Fact) -> list[str]:
         words = _words(fact)

@@ -40,7 +40,9 @@ _MONTH_DAY = pattern(
     rf"{_WEEKDAY}\b(?P<month>{MONTH_OR_SHORT})[^\S\n]+(?:the )?(?P<day>{DAY_NUMBER})(?![%:/]|\.\d|\s?[ap]m\b)"
     rf"{_UPTO}(?P<of>)(?:(?:,|,? of)? {OF_YEAR})?"
 )
-_MONTH_YEAR = pattern(rf"\b(?P<month>{MONTH_OR_SHORT}),? (?:of |in )?{OF_YEAR}")
+_MONTH_YEAR = pattern(rf"\b(?P<month>{MONTH_OR_SHORT}),? (?:of |in )?(?:{OF_YEAR}|['\u2019](?P<of_century>\d\d)\b)")
+_YEARS_AHEAD = 10
+"""How far ahead a year may be that is given by its last two digits."""
 _WHICH_MONTH = pattern(rf"\b(?P<which>{WHICH_WORDS}) (?P<month>{MONTH_OR_SHORT})(?!'s| \d)")
 _MONTH = pattern(rf"\b(?P<month>{MONTH_OR_SHORT})(?!'| \d|-)\b")
 _BESIDE_A_MONTH = pattern(rf"\b{MONTH}\s*(?:to|through|until|-)\s*$")
@@ -93,8 +95,14 @@ def _month_and_year(found: re.Match[str], said: Said) -> DateSpan | None:
     name = found["month"].rstrip(".")
     if not name[0].isupper() and name.lower() in _ALSO_WORDS and not _ONLY_IN.search(said.before(found)):
         return None
-    year = year_in(found, said)
+    year = _full_year(found["of_century"], said) if found["of_century"] else year_in(found, said)
     return None if year is None else span(found, month_of(year, MONTH_NUMBERS[name.lower()]), "month")
+
+
+def _full_year(digits: str, said: Said) -> int:
+    """The year of "May '15": the newest that ends so, if it is not far ahead."""
+    latest = said.today.year + _YEARS_AHEAD
+    return latest - (latest - int(digits)) % 100
 
 
 def _which_month(found: re.Match[str], said: Said) -> DateSpan | None:

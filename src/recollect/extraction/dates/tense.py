@@ -38,13 +38,18 @@ _IS_DOING = (
     r"(?:\b(?:am|is|are)|'(?:m|re|s)) (?:(?:also|just|all|not|finally|still|actually|currently) )?"
     r"(?!being\b|doing (?:good|great|well)\b|going (?:on|well|great)\b|(?:some|any|every|no)thing\b)[a-z]{2,}ing\b"
 )
+_PUT_OFF = (
+    r"\b(?:rescheduled (?:to|for)|postponed (?:to|until|till)"
+    r"|(?:moved|pushed)(?: up| back| forward)? to(?= (?:the )?$))"
+)
+"""What was put off to a day is still to come; who moved to a place in May has done so."""
 _NOT_ABOUT_A_STATE = "".join(
     rf"(?<!\b{word}\s)"
     for word in ("a", "an", "the", "of", "with", "my", "your", "more", "so", "is", "are", "be", "it's")
 )
 _NOT_AFTER_AN_AUXILIARY = r"(?<!\bto\s)(?<!ll\s)(?<!\bcan\s)(?<!ve\s)(?<!\bhas\s)"
 _CUE = pattern(
-    rf"(?P<past>{_WAS_DOING})|(?P<future>\b{any_of(*_WILL)}\b|'ll\b|'d like\b|{_IS_DOING})"
+    rf"(?P<past>{_WAS_DOING})|(?P<future>\b{any_of(*_WILL)}\b|'ll\b|'d like\b|{_IS_DOING}|{_PUT_OFF})"
     rf"|\b(?!{any_of(*_NO_VERBS)}\b)(?:{_NOT_ABOUT_A_STATE}[a-z]{{2,}}ed|{any_of(*_DID)}"
     rf"|{_NOT_AFTER_AN_AUXILIARY}{any_of(*_SAME_IN_PAST)})\b"
 )

@@ -117,6 +117,7 @@ _OFFER = re.compile(
     r" am) here (?:for you|to help|if))\b.{0,60}$",
     re.IGNORECASE,
 )
+_TOLD_OF = re.compile(r"\b(?:[Ii]['\u2019]?m|[Ii] am|[Tt]his is|with|know) (?P<name>[A-Z][a-z]+)\b")
 _WORDS = re.compile(r"[a-z]+(?:['\u2019][a-z]+)?", re.IGNORECASE)
 _LONGEST_COURTESY = 90
 _DIGIT = re.compile(r"\d")
@@ -164,6 +165,9 @@ def _is_polite(sentence: str, small: str) -> bool:
         return False
     if _OFFER.match(sentence):
         return True
+    told_of = _TOLD_OF.search(sentence)
+    if told_of is not None and told_of["name"] in FIRST_NAMES:
+        return False  # "I'm Anna" is more than a greeting
     names = {name.lower() for name in _PHRASE_NAME.findall(sentence) if name in FIRST_NAMES}
     meaning = [word for word in words if word not in _POLITE_WORDS and word not in names]
     if not meaning:

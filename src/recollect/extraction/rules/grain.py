@@ -17,7 +17,8 @@ def parts_of(lines: Sequence[Line]) -> list[list[Line]]:
     """The lines of each memory, in order.
 
     What a message tells of one thing stays together: many small memories of it would keep others out of what is
-    recalled. Rules, and facts that may change one day, stand by themselves, since the rest must outlive them.
+    recalled. Rules and preferences, what concerns health, and facts that may change one day stand by themselves: the
+    rest must outlive them when they change or are to be forgotten.
     """
     rest: list[Line] = []
     apart: list[list[Line]] = []
@@ -39,7 +40,8 @@ def parts_of(lines: Sequence[Line]) -> list[list[Line]]:
 
 
 def _is_apart(line: Line) -> bool:
-    return line.sort.kind == "RULE" or line.slot is not None or _gives_a_value(line)
+    told = line.sort.kind in ("RULE", "PREFERENCE") or line.sort.category == "health"
+    return told or line.slot is not None or _gives_a_value(line)
 
 
 def _gives_a_value(line: Line) -> bool:

@@ -24,6 +24,7 @@ REMARK = Sort("remark", "EPISODE", 2)
 ANSWER = Sort("answer", "EPISODE", 2)
 TOOL_RESULT = Sort("tool result", "EPISODE", 2)
 STATED = Sort("fact", "FACT", 3)
+IDENTITY = Sort("identity", "FACT", 4)
 
 _I = (
     r"\b(?:i|we)(?:['\u2019](?:m|ve|d|ll|re))?(?: (?:really|just|also|still|always|usually|"

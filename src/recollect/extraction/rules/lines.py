@@ -22,7 +22,7 @@ from recollect.extraction.rules.speaker import Speech
 from recollect.extraction.rules.subjects import with_subject
 
 _NO_APOSTROPHE = re.compile(r"(?<![\w'])[Ii](m|ve)(?=\s)")
-_JOINING = re.compile(r",? and (?=(?:I|I'm|I've|my|we|we're|our)\b)", re.IGNORECASE)
+_JOINING = re.compile(r"(?:,? and|,|;) (?=(?:I|I'm|I've|my|we|we're|our)\b)", re.IGNORECASE)
 """Where a sentence goes on with something else that the speaker is or has."""
 _SET = re.compile(
     r"\b(?:meeting|appointment|class|interview|flight|deadline|exam|due|session|lesson|call|wedding|concert|ceremony|surgery|rehearsal|workshop)\b"
@@ -113,7 +113,8 @@ def _line(
     if (act is Act.STATEMENT or sort.kind == "RULE") and _is_of_somebody(text, speech.speaker, named):
         slot = slots.slot_of(text, earlier, people)
     if slot is not None and sort.kind == "EPISODE" and not slot.attribute.startswith("newest "):
-        sort = kinds.STATED  # it goes on being true
+        # It goes on being true.
+        sort = kinds.IDENTITY if slot.attribute == "name" else kinds.STATED
     return Line(said, _closed(written), act, sort, confidence, spans, slot, slots.corrects(said), named)
 
 

@@ -55,6 +55,7 @@ _COORDINATED = re.compile(
 _NO_AGREEMENT = re.compile(
     r"\b(?:to|can|could|will|would|should|must|may|might|don't|didn't|doesn't|not)\b|n['\u2019]t\b"
 )
+_TASTES = frozenset("like love enjoy hate prefer adore dislike".split())
 _CLAUSE_END = re.compile(r"[.;!?:]|\b(?:I|he|she|they|it|who|which|that|you|we|there)\b")
 
 
@@ -126,17 +127,21 @@ class Persons:
                 following = _PERSON.search(text, done)
                 if following is not None:
                     end = min(end, following.start()) if following["subject"] else end
-                pieces.append(self._continued(text[done:end]))
+                pieces.append(self._continued(text[done:end], tastes=(found["verb"] or "").lower() in _TASTES))
                 done = end
         pieces.append(text[done:])
         return "".join(pieces).replace(" gonna ", " going to ")
 
-    def _continued(self, tail: str) -> str:
-        """What follows an inflected verb: verbs that "and" adds to it, and persons, in the third person too."""
+    def _continued(self, tail: str, *, tastes: bool) -> str:
+        """What follows an inflected verb: verbs that "and" adds to it, and persons, in the third person too.
+
+        What stands alone at the end of what somebody likes is another thing they like: "food and travel".
+        """
 
         def agree(found: re.Match[str]) -> str:
             known = verbs.COMMON if found["plain"] is not None else verbs.ALWAYS
-            if found["verb"] not in known or _NO_AGREEMENT.search(tail, 0, found.start()):
+            alone = not (found["plain"] or "").strip(" .,!;")
+            if found["verb"] not in known or (tastes and alone) or _NO_AGREEMENT.search(tail, 0, found.start()):
                 return found[0]
             return found["before"] + verbs.agreeing(found["verb"], tail) + (found["plain"] or "")
 

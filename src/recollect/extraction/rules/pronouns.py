@@ -43,7 +43,11 @@ class Focus:
     def saw(self, named: Iterable[Named], speakers: Collection[str]) -> None:
         """Those who speak are "I" and "you" to each other, and so nobody else's "she"."""
         for each in named:
-            if each.type == "PERSON" and each.name not in speakers:
+            if (
+                each.type == "PERSON"
+                and each.name not in speakers
+                and not any(_is_one(each.name, of) for of in self.here)
+            ):
                 self.here[each.name] = _gender(each)
 
     def resolved(self, sentence: str) -> str:
@@ -70,6 +74,11 @@ class Focus:
                 fitting = [name for name, each in people.items() if each in (gender, "?")]
                 return fitting[0] if len(fitting) == 1 else None
         return None
+
+
+def _is_one(name: str, other: str) -> bool:
+    """Whether a person may be named once in full and once by the first name: "Anna Berg" and "Anna"."""
+    return name != other and (name.split()[0] == other or other.split()[0] == name)
 
 
 def _gender(person: Named) -> str:

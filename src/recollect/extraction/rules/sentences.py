@@ -9,6 +9,7 @@ import sentencex  # type: ignore[import-untyped]  # it ships without types
 
 _FENCE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)")
 _INLINE_FENCE = re.compile(r"```.*?```", re.DOTALL)
+_CODE_IN_LINE = re.compile(r"`([^`\"\n]*\s[^`\"\n]*)`")
 _QUOTED_LINE = re.compile(r"(?m)^[ \t]*>.*$")
 _BULLET = re.compile(r"^\s*(?:[-*+\u2022\u2023\u25aa\u25cf\u2013]\s+|\(?\d{1,3}[.)]\s+|#{1,6}\s+|[a-h][.)]\s+)")
 # These two begin with a set of characters, which is looked for far more quickly than what stands before them.
@@ -46,6 +47,9 @@ def read(text: str) -> Said:
         text = _LINK.sub(r"\1", text)
     if "```" in text or "~~~" in text:
         text = _INLINE_FENCE.sub("\n", _FENCE.sub("\n", text))
+    if "`" in text:
+        # Words of code are nobody's own, like those of a quotation.
+        text = _CODE_IN_LINE.sub(r'"\1"', text)
     if ">" in text:
         text = _QUOTED_LINE.sub("", text)
     if not text.isascii():

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from recollect.extraction.candidate import Slot
 from recollect.extraction.rules.bests import BESTS
+from recollect.extraction.rules.gazetteer import FIRST_NAMES
 from recollect.extraction.rules.places import PLACES
 from recollect.extraction.rules.quantities import quantity_in
 from recollect.extraction.rules.slot_pattern import SOON, STOP, Pattern, pattern
@@ -79,7 +80,7 @@ _PATTERNS: tuple[Pattern, ...] = (
         "age",
         "years old|turned|turning| is 1| is 2| is 3| is 4| is 5| is 6| is 7| is 8| is 9",
         rf"{WHO} {SOON}(?:turned |turning )?(?P<value>\d{{1,3}})(?: years old\b| this (?:year|"
-        r"week|month)| today|(?=[.,!;]|$| and ))",
+        r"week|month)| today| yesterday| last \w+|(?=[.,!;]|$| and ))",
     ),
     pattern(
         lambda f, _: f"name of {f['what']}",
@@ -89,7 +90,17 @@ _PATTERNS: tuple[Pattern, ...] = (
         rf"goldfish|bird|pet|car|boat|band|company|startup|business|baby|son|daughter|{ROLE})(?:'s name is|"
         r" is (?:named|called)| named| called) (?P<value>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?)",
     ),
-    pattern("preferred name", "call ", r"(?:[Cc]all|[Aa]ddress) (?P<who>User) (?P<value>[A-Z]\w+)"),
+    pattern(
+        "preferred name",
+        "call |address ",
+        r"(?<!n't )(?<!n\u2019t )(?<!ever )(?<!not )(?:[Cc]all|[Aa]ddress) (?P<who>User) (?P<value>[A-Z]\w+)",
+    ),
+    pattern(
+        # "I'm Anna" gives a name, and "I'm German" does not.
+        lambda f, _: "name" if f["value"].split()[0] in FIRST_NAMES else "",
+        "user is ",
+        r"^(?P<who>User) is (?P<value>[A-Z][\w-]+(?: [A-Z][\w'-]+)?)(?=[.,!]| (?:and|from|now|by the way)\b|$)",
+    ),
     pattern(
         lambda f, _: folded(f["what"]),
         "address|number|phone|mail|birthday|hometown|employer|boss|manager|doctor|dentist|therapist|major|nationality|"
@@ -98,7 +109,8 @@ _PATTERNS: tuple[Pattern, ...] = (
         "mentor|advisor|supervisor|roommate|bank|gym|school|university|password",
         rf"{OWNER} (?:new |current |old )?(?P<what>{_SINGLE})(?: is|'s)(?: now| currently|"
         r" actually)? (?!at \d|not\b|going\b|really\b|so\b|very\b|great\b|good\b|bad\b|getting\b|"
-        rf"to\b)(?P<value>\S+@\S+\w|[+\d][\d ()-]{{5,}}\d|(?:[^,.;!?()]|[,.](?=\d))+?){STOP}",
+        rf"to\b)(?P<value>\S+@\S+\w|[+\d][\d ()-]{{5,}}\d|(?:(?:Dr|Mr|Mrs|Ms|Prof|St)\. |[^,.;!?()]|"
+        rf"[,.](?=\d))+?){STOP}",
     ),
     pattern("email", "@", rf"{WHO} .*?\b(?:reached|emailed|e-?mail|mail)\b.*?(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"),
     pattern(
@@ -113,6 +125,13 @@ _PATTERNS: tuple[Pattern, ...] = (
 )
 
 _NOT = re.compile(r"\b(?:no longer|not|isn't|doesn't|never|stopped|quit|gave up)\b")
+_NOT_TOLD = re.compile(
+    r"(?:\bnot|n['\u2019]t|\b[Nn]ever) (?:even |actually |really )?(?:true|said|say|claim(?:ed)?)\b"
+    r"|^(?:Neither|None of|Nobody|No one)\b|\bthought (?:that )?User\b(?!')"
+    r"|(?:\b(?!User\b)[A-Z]\w+|'s [\w-]+|\b(?:[Ee]veryone|[Ee]verybody|[Pp]eople|[Tt]hey|he|she)) (?:still )?"
+    r"(?:thinks?|believes?|assumes?|claims?|pretends?) (?:that )?User\b"
+)
+"""What is denied, or only believed by others, is nobody's fact."""
 _CORRECTS = re.compile(
     r"\bno longer\b|\bany ?more\b|\bnot \w+(?: \w+)?[:,-] ?(?:but )?\w|\b(?:switch|chang|"
     r"mov|upgrad|transition)(?:ed|es|ing)\b.*\bto\b|\bnow\b|\bactually\b|"
@@ -126,6 +145,11 @@ _CORRECTS = re.compile(
 
 def slot_of(rewritten: str, earlier: str = "", people: Collection[str] = ()) -> Slot | None:
     """The slot a statement fills, if it fills one; `earlier` is what was said before it in the message."""
+    slot = _first_slot(rewritten, earlier, people)
+    return None if slot is None or _NOT_TOLD.search(rewritten) else slot
+
+
+def _first_slot(rewritten: str, earlier: str, people: Collection[str]) -> Slot | None:
     small = rewritten.lower()
     for each in _PATTERNS:
         for need in each.needs:
