@@ -90,6 +90,25 @@ def test_a_removed_sentence_does_not_come_back_within_a_text_that_tells_more(dat
         assert texts(ctx, space.id) == ["User baked cookies.", "User baked bread.", "User baked bread and cake."]
 
 
+def test_a_short_sentence_is_forgotten_too_unless_it_points_to_something_else(database_url: str) -> None:
+    with recollect.open(database_url, embedder="none") as engine:
+        ctx = engine.context(tenant_id="acme", app_id="support", user_id="bob")
+        space = ctx.memory.create_memory_space("daily")
+        ctx.memory.create_binding({"namespace": "chat", "userId": "bob"}, [space.id])
+        talk(ctx, "I was in prison. It was awful. I baked bread.")
+        engine.work()
+        (all_of_it,) = ctx.memory.list_atoms(space.id)
+        ctx.memory.delete_atom(all_of_it.id)
+        talk(ctx, "I was in prison. I baked cookies.")
+        talk(ctx, "I really was in prison!")
+        talk(ctx, "I watched a play yesterday. It was awful.")
+        engine.work()
+        first, second = texts(ctx, space.id)
+        assert first == "User baked cookies."
+        assert second.startswith("User watched a play")
+        assert second.endswith("It was awful.")
+
+
 @pytest.mark.parametrize("how", REMOVALS)
 def test_a_sibling_of_a_removed_fact_survives(database_url: str, how: str) -> None:
     with recollect.open(database_url, embedder="none") as engine:

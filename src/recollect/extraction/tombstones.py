@@ -36,7 +36,8 @@ _NEGATIONS = frozenset(
 _FILLERS = frozenset("user say says still really now just actually already currently very".split())
 _SAYS_NOTHING = (STOP_WORDS | _FILLERS) - _NEGATIONS
 _FEWEST_OF_A_SENTENCE = 2
-"""Telling words of a sentence that is known again by itself: "It was great" is said of many things."""
+"""Telling words of a sentence that is known again whatever it points to: "It was great" is said of many things."""
+_POINTING = frozenset("it its this that these those they them he him she her there one ones".split())
 _INNER_END = re.compile(r"[.!?]\S*\s+\S|[\u3002\uff01\uff1f].")
 
 
@@ -100,7 +101,12 @@ def _parts(fact: Fact) -> list[Fact]:
     """The sentences of a fact that can be known again by themselves, if it has several."""
     sentences = _sentences(fact.text)
     parts = [Fact(sentence, None, fact.message_ids) for sentence in sentences] if len(sentences) > 1 else []
-    return [part for part in parts if len(_words(part)) >= _FEWEST_OF_A_SENTENCE]
+    return [part for part in parts if _is_known_by_itself(part)]
+
+
+def _is_known_by_itself(sentence: Fact) -> bool:
+    telling = len(_words(sentence))
+    return telling >= _FEWEST_OF_A_SENTENCE or (telling > 0 and _POINTING.isdisjoint(words_of(sentence.text)))
 
 
 def _sentences(text: str) -> list[str]:
