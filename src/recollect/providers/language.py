@@ -42,6 +42,15 @@ class Tool:
 
 
 @dataclass(frozen=True)
+class BoundTool:
+    """A tool that brings its own doing: `run_turn` runs it itself, and hands only the others to its caller."""
+
+    tool: Tool
+    run: Callable[[dict[str, Any]], str]
+    """Given the arguments the model chose; what it returns is the tool's result, and what it raises an error result."""
+
+
+@dataclass(frozen=True)
 class ModelRequest:
     messages: Sequence[ModelMessage]
     system: str | None = None

@@ -1,0 +1,1 @@
+"""How memory becomes a part of a prompt: made harmless, counted, cut to a budget and laid out."""

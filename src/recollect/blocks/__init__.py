@@ -1,0 +1,1 @@
+"""Memory blocks: core and archival documents, replaced whole, by compare-and-set."""

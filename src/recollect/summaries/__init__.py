@@ -1,0 +1,1 @@
+"""How many messages become a few sentences."""
