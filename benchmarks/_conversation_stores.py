@@ -23,8 +23,11 @@ import psycopg
 import recollect
 from recollect.clock import system_clock
 from recollect.conversations import Conversations
+from recollect.providers.loop import BackgroundLoop
+from recollect.providers.named import NamedModels
 from recollect.store.database import Database, Transaction
 
+_NO_MODELS = NamedModels(BackgroundLoop(), recollect.Settings())
 TAIL = 10
 USER_TEXT = "I would rather meet on Tuesday mornings, but next week I am in Lisbon until Thursday evening."
 ANSWER_TEXT = (
@@ -76,7 +79,15 @@ class RecollectStore:
         def append_all(run: Transaction, batch: Sequence[str]) -> None:
             # The operation itself, told that its database is a transaction that is under way: so the rows are those
             # that single appends would have written, and only the commits are shared.
-            operations = Conversations(cast(Database, _InOneTransaction(run)), self._context.scope, system_clock)
+            database = cast(Database, _InOneTransaction(run))
+            operations = Conversations(
+                database,
+                self._context.scope,
+                system_clock,
+                self.engine._models,
+                self.engine._rolling,
+                self._context.blocks,
+            )
             for conversation_id in batch:
                 operations.append_turn(conversation_id, user_content=USER_TEXT, assistant=ANSWER)
 

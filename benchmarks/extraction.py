@@ -59,7 +59,7 @@ def _speed(folder: Path) -> dict[str, int]:
     speeds = {}
     for dataset in read_datasets(folder):
         sessions = {session.id: session for corpus in dataset.corpora.values() for session in corpus}
-        talks = [_messages(session) for session in sessions.values()]
+        talks = [messages_of(session) for session in sessions.values()]
         taken = []
         for _ in range(_ROUNDS):
             began = time.process_time()
@@ -70,7 +70,7 @@ def _speed(folder: Path) -> dict[str, int]:
     return speeds
 
 
-def _messages(session: Session) -> list[SourceMessage]:
+def messages_of(session: Session) -> list[SourceMessage]:
     first = session.turns[0].speaker
     return [
         SourceMessage(

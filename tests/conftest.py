@@ -12,6 +12,7 @@ import pytest
 import recollect
 from harness.network import loopback_only
 from harness.postgres import PostgresServer
+from tests.vendor.server import Vendor, vendor_running
 
 TEMPLATE = "recollect_template"
 
@@ -72,6 +73,15 @@ def engine(database_url: str) -> Iterator[recollect.Recollect]:
 @pytest.fixture
 def ctx(engine: recollect.Recollect) -> recollect.Context:
     return engine.context(tenant_id="acme", app_id="support", user_id="ada")
+
+
+@pytest.fixture
+def vendor(monkeypatch: pytest.MonkeyPatch) -> Iterator[Vendor]:
+    """A server on this machine that all clients of vendors are led to, those of programs that a test starts too."""
+    with vendor_running() as vendor:
+        for name, value in vendor.environment.items():
+            monkeypatch.setenv(name, value)
+        yield vendor
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import os
 import threading
+import typing
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -30,8 +31,9 @@ def run(database_url: str, scenario: Callable[[AsyncRecollect, AsyncContext], Aw
 
 
 def test_every_operation_is_awaitable_with_the_same_signature() -> None:
+    services = typing.get_type_hints(recollect.Context.__init__)
     for operation in OPERATIONS:
-        twin = getattr(getattr(recollect.twins, f"Async{operation.service.capitalize()}"), operation.name)
+        twin = getattr(getattr(recollect.twins, f"Async{services[operation.service].__name__}"), operation.name)
         assert inspect.iscoroutinefunction(twin), operation.path
         assert inspect.signature(twin, eval_str=True) == inspect.signature(operation.method, eval_str=True)
         assert inspect.getdoc(twin) == inspect.getdoc(operation.method)
@@ -41,8 +43,8 @@ def test_the_engine_and_the_context_have_the_same_public_names() -> None:
     def names(of: type) -> set[str]:
         return {name for name in vars(of) if not name.startswith("_")} - {"renew_after_fork", "following"}
 
-    # `settings` is an attribute on the synchronous engine; `following` is what both followers are made of.
-    assert names(AsyncRecollect) == names(recollect.Recollect) | {"settings"}
+    # Two are attributes on the synchronous engine; `following` is what both followers are made of.
+    assert names(AsyncRecollect) == names(recollect.Recollect) | {"settings", "templates"}
     for name in sorted(names(recollect.Recollect)):
         original = inspect.signature(getattr(recollect.Recollect, name))
         assert list(inspect.signature(getattr(AsyncRecollect, name)).parameters) == list(original.parameters), name

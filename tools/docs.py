@@ -21,7 +21,7 @@ from recollect import errors
 from recollect.conversations.checks import TITLE_LIMIT
 from recollect.engine import Recollect
 from recollect.jobs.jobs import PAYLOAD_LIMIT
-from recollect.models import change, content, conversation, job, message, text
+from recollect.models import change, content, conversation, job, message, text, tool, turn
 from recollect.models.checks import METADATA_LIMIT, READ_LIMIT
 from recollect.models.value import Value
 from recollect.operations import OPERATIONS, Operation
@@ -34,16 +34,24 @@ WIDTH = 100
 CHOICES = {
     "ChangeKind": change.ChangeKind,
     "ConversationStatus": conversation.ConversationStatus,
+    "EntryType": tool.EntryType,
     "JobStatus": job.JobStatus,
+    "SummaryOutcome": conversation.SummaryOutcome,
+    "Outcome": tool.Outcome,
     "Role": message.Role,
+    "TurnStatus": turn.TurnStatus,
     "Visibility": message.Visibility,
 }
 VALUES: tuple[type[Value], ...] = (
     conversation.Conversation,
+    conversation.RollingSummary,
     message.Message,
     message.Turn,
     message.AssistantTurn,
     message.Usage,
+    turn.TurnOptions,
+    turn.TurnResult,
+    turn.ToolInvocation,
     content.TextBlock,
     content.ImageBlock,
     content.ToolUseBlock,
@@ -60,7 +68,8 @@ def operations_page() -> str:
     parts = [
         "# Operations",
         "This page is written by `python -m tools.docs` from the code; do not edit it. What the operations are for is"
-        " told in [conversations](conversations.md), [jobs](jobs.md) and [changes](changes.md).",
+        " told in [conversations](conversations.md), [running a turn](run_turn.md), [jobs](jobs.md) and"
+        " [changes](changes.md).",
         "Every operation belongs to a context, and a context to one user: `ctx.conversations.get_messages(…)`. The"
         " [asynchronous](async.md) engine has the same ones to await.",
         table(
@@ -123,7 +132,13 @@ def names_table() -> str:
         ["`Page[…]`", "a list with `next_cursor`: pass it as `cursor` for what comes after, `None` is the end"],
         ["`Subscriber`", "a function that is given a `Change`"],
         ["`Handler`", "a function that is given a `JobRun` and returns a JSON value or an `Effect`"],
+        ["`Confirm`", "a function that asks the user a question and returns whether the user agrees"],
         ["`Capability`", one_of(Capability)],
+        ["`LanguageModel`", "a model of one's own: `name`, and `ask(request, on_text=…, cancel=…)`"],
+        ["`Tool`, `BoundTool`", "what a model may ask to be done; the second does it itself"],
+        ["`ToolHandler`", "a function that is given the name of a tool and its arguments, and returns its result"],
+        ["`OnText`", "a function that is given each piece of an answer's text"],
+        ["`Cancel`", "ends the calls it was given to, by `cancel()` from any thread"],
         ["`Clock`", "a function that returns microseconds since 1970 UTC"],
     ]
     return table(("name", "what it is"), rows)

@@ -12,9 +12,12 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from recollect.blocks import blocks
 from recollect.conversations import conversations
 from recollect.jobs import jobs
-from recollect.memory import atoms, bindings, entities, recalls, spaces
+from recollect.memory import agent_tools, atoms, bindings, entities, recalls, sharing, spaces
+from recollect.tools import tools
+from recollect.working_context import working_context
 
 STUB = Path(__file__).parent.parent / "src" / "recollect" / "twins.pyi"
 # A service, the package it is imported from, and the classes that its methods are written in.
@@ -23,8 +26,19 @@ SERVICES: tuple[tuple[str, str, tuple[tuple[ModuleType, str], ...]], ...] = (
     (
         "Memory",
         "recollect.memory",
-        ((spaces, "Spaces"), (atoms, "Atoms"), (entities, "Entities"), (bindings, "Bindings"), (recalls, "Recalls")),
+        (
+            (spaces, "Spaces"),
+            (sharing, "Sharing"),
+            (atoms, "Atoms"),
+            (entities, "Entities"),
+            (bindings, "Bindings"),
+            (recalls, "Recalls"),
+            (agent_tools, "AgentTools"),
+        ),
     ),
+    ("WorkingContexts", "recollect.working_context", ((working_context, "WorkingContexts"),)),
+    ("Blocks", "recollect.blocks", ((blocks, "Blocks"),)),
+    ("Tools", "recollect.tools", ((tools, "Tools"),)),
     ("Jobs", "recollect.jobs", ((jobs, "Jobs"),)),
 )
 

@@ -7,6 +7,7 @@ from recollect.clock import Clock
 from recollect.context import Context
 from recollect.engine import Recollect, open
 from recollect.errors import (
+    BlockConflict,
     Conflict,
     ConversationClosed,
     EmbedderFailed,
@@ -33,24 +34,33 @@ from recollect.errors import (
     StoreFull,
     StoreReadOnly,
     StoreUnavailable,
+    SummariserFailed,
+    ToolError,
 )
 from recollect.extraction.candidate import Extractor
 from recollect.jobs import Effect, JobRun
 from recollect.models.atom import Atom, Category, NewAtom
 from recollect.models.binding import Binding, ConversationScope, ExtractionPolicy, ExtractionPreview
+from recollect.models.block import Block, BlockLine, BlockRevision, MemoryPolicy, SleepTime
 from recollect.models.change import Change
 from recollect.models.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from recollect.models.conversation import Conversation
+from recollect.models.conversation import Conversation, RollingSummary
 from recollect.models.entity import Entity
+from recollect.models.grant import SpaceGrant
 from recollect.models.job import Job, WorkReport
 from recollect.models.message import AssistantTurn, Message, Turn, Usage
 from recollect.models.recall import Explanation, Hit, Recall, WhyNot
 from recollect.models.space import MemorySpace
+from recollect.models.tool import AuditEntry, Brief, BriefEntry, DeletedEntry, FoundEntries, FoundEntry, StoredEntry
+from recollect.models.turn import ToolInvocation, TurnOptions, TurnResult
 from recollect.models.value import Page
+from recollect.models.working_context import ContextSection, LeftOut, WorkingContext
 from recollect.providers.embedder import Embedder
+from recollect.providers.language import BoundTool, Cancel, LanguageModel, Tool
 from recollect.providers.reranker import Reranker
 from recollect.scope import Scope
 from recollect.settings import Settings
+from recollect.summaries import Summariser
 
 if typing.TYPE_CHECKING:
     from recollect.asynchronous import AsyncContext, AsyncRecollect, open_async
@@ -62,15 +72,26 @@ __all__ = [
     "AsyncContext",
     "AsyncRecollect",
     "Atom",
+    "AuditEntry",
     "Binding",
+    "Block",
+    "BlockConflict",
+    "BlockLine",
+    "BlockRevision",
+    "BoundTool",
+    "Brief",
+    "BriefEntry",
+    "Cancel",
     "Category",
     "Change",
     "Clock",
     "Conflict",
     "Context",
+    "ContextSection",
     "Conversation",
     "ConversationClosed",
     "ConversationScope",
+    "DeletedEntry",
     "Effect",
     "Embedder",
     "EmbedderFailed",
@@ -82,6 +103,8 @@ __all__ = [
     "ExtractionPreview",
     "Extractor",
     "Forbidden",
+    "FoundEntries",
+    "FoundEntry",
     "Hit",
     "IdempotencyMismatch",
     "ImageBlock",
@@ -90,8 +113,11 @@ __all__ = [
     "InvalidUrl",
     "Job",
     "JobRun",
+    "LanguageModel",
     "LeaseLost",
+    "LeftOut",
     "LimitExceeded",
+    "MemoryPolicy",
     "MemorySpace",
     "Message",
     "ModelCancelled",
@@ -107,21 +133,33 @@ __all__ = [
     "RecollectError",
     "Reranker",
     "RerankerFailed",
+    "RollingSummary",
     "SchemaTooNew",
     "Scope",
     "Settings",
+    "SleepTime",
+    "SpaceGrant",
     "StoreBusy",
     "StoreError",
     "StoreFull",
     "StoreReadOnly",
     "StoreUnavailable",
+    "StoredEntry",
+    "Summariser",
+    "SummariserFailed",
     "TextBlock",
+    "Tool",
+    "ToolError",
+    "ToolInvocation",
     "ToolResultBlock",
     "ToolUseBlock",
     "Turn",
+    "TurnOptions",
+    "TurnResult",
     "Usage",
     "WhyNot",
     "WorkReport",
+    "WorkingContext",
     "open",
     "open_async",
 ]

@@ -6,19 +6,21 @@ import asyncio
 import functools
 import inspect
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
+from collections.abc import AsyncIterator, Callable, Generator, Iterable
 from concurrent.futures import Future
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from recollect import engine as synchronous
+from recollect.assembly.templates import Templates
+from recollect.assembly.tokens import TokenCounter
 from recollect.clock import Clock, system_clock
 from recollect.context import Context
 from recollect.engine import Recollect
 from recollect.errors import EngineClosed
 from recollect.extraction.candidate import Extractor
-from recollect.hop import Hop
+from recollect.hop import Hop, awaited
 from recollect.jobs import JobRun
 from recollect.models.change import Change, ChangeKind
 from recollect.models.job import Job, JobStatus, WorkReport
@@ -26,9 +28,8 @@ from recollect.providers.choosing import AUTO
 from recollect.providers.embedder import Embedder
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings
-from recollect.twins import AsyncConversations, AsyncJobs, AsyncMemory
-
-T = TypeVar("T")
+from recollect.summaries.summariser import Summariser
+from recollect.twins import AsyncBlocks, AsyncConversations, AsyncJobs, AsyncMemory, AsyncTools, AsyncWorkingContexts
 
 _log = logging.getLogger("recollect.changes")
 
@@ -38,13 +39,19 @@ def open_async(
     *,
     embedder: str | Embedder | None = AUTO,
     extractor: str | Extractor | None = None,
+    summariser: str | Summariser | None = None,
+    token_counter: str | TokenCounter | None = None,
     clock: Clock = system_clock,
     **settings: Any,
 ) -> Opening:
     """Open an engine for asynchronous use: `async with recollect.open_async(url) as engine`, or `await` it."""
-    return Opening(
-        functools.partial(synchronous.open, url, embedder=embedder, extractor=extractor, clock=clock, **settings)
-    )
+    chosen: dict[str, Any] = {
+        "embedder": embedder,
+        "extractor": extractor,
+        "summariser": summariser,
+        "token_counter": token_counter,
+    }
+    return Opening(functools.partial(synchronous.open, url, clock=clock, **chosen, **settings))
 
 
 class Opening:
@@ -88,6 +95,9 @@ class AsyncContext:
         self.scope: Scope = context.scope
         self.conversations = AsyncConversations(context.conversations, hop)
         self.memory = AsyncMemory(context.memory, hop)
+        self.working_context = AsyncWorkingContexts(context.working_context, hop)
+        self.blocks = AsyncBlocks(context.blocks, hop)
+        self.tools = AsyncTools(context.tools, hop)
         self.jobs = AsyncJobs(context.jobs, hop)
 
     def __repr__(self) -> str:
@@ -107,6 +117,10 @@ class AsyncRecollect:
     @property
     def settings(self) -> Settings:
         return self._engine.settings
+
+    @property
+    def templates(self) -> Templates:
+        return self._engine.templates
 
     def context(
         self,
@@ -176,6 +190,10 @@ class AsyncRecollect:
         """Make the vectors of all spaces that were made by another embedder anew, now; gives how many were made."""
         return await self._hop(self._engine.reindex)
 
+    async def purge_superseded(self) -> int:
+        """Remove entries of the memory tools that were superseded too long ago; for a scheduled job."""
+        return await self._hop(self._engine.purge_superseded)
+
     def register_job(self, kind: str, handler: Callable[[JobRun], Any]) -> None:
         """Say what is to be done with jobs of a kind; a coroutine runs on the loop that registers it."""
         if callable(handler):
@@ -241,7 +259,7 @@ def _tell(subscriber: Callable[[Change], object], loop: asyncio.AbstractEventLoo
     # Whether it is a coroutine is seen by what it returns: a partial, a lambda or an object may make one too.
     told = subscriber(change)
     if inspect.isawaitable(told):
-        asyncio.run_coroutine_threadsafe(_awaited(told), loop).add_done_callback(
+        asyncio.run_coroutine_threadsafe(awaited(told), loop).add_done_callback(
             functools.partial(_log_failure, change.kind)
         )
 
@@ -255,13 +273,5 @@ def _log_failure(kind: str, told: Future[Any]) -> None:
 def _handle(handler: Callable[[JobRun], Any], loop: asyncio.AbstractEventLoop, run: JobRun) -> Any:
     outcome = handler(run)
     if inspect.isawaitable(outcome):
-        return asyncio.run_coroutine_threadsafe(_awaited(outcome), loop).result()
+        return asyncio.run_coroutine_threadsafe(awaited(outcome), loop).result()
     return outcome
-
-
-async def _awaited(awaitable: Awaitable[T]) -> T:
-    try:
-        return await awaitable
-    except SystemExit as error:
-        # It would end the loop, and the thread that waits for the answer would wait for ever.
-        raise RuntimeError(f"SystemExit: {error}") from error

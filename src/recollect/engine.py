@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -9,15 +10,18 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args
 
+from recollect.assembly.templates import Templates
+from recollect.assembly.tokens import TokenCounter, choose_counter
+from recollect.blocks import BlockReader, Blocks
 from recollect.changes import Changes, Subscriber
 from recollect.clock import Clock, system_clock
 from recollect.context import Context
 from recollect.conversations import Conversations
-from recollect.errors import EngineClosed, InvalidInput, NotFound, StoreBusy
+from recollect.errors import EngineClosed, InvalidInput, NotFound, StoreBusy, StoreError, SummariserFailed
 from recollect.extraction.candidate import Extractor
-from recollect.extraction.choosing import RULES, ExtractorOf, choose_extractor
+from recollect.extraction.choosing import RULES, choose_extractor
 from recollect.following import Following
 from recollect.forking import survive_forks
 from recollect.jobs import Effect, Handler, JobRun, Jobs, Worker
@@ -32,17 +36,32 @@ from recollect.models.text import shown
 from recollect.providers.choosing import AUTO, choose_embedder
 from recollect.providers.embedder import Embedder, Embedding
 from recollect.providers.loop import BackgroundLoop
+from recollect.providers.named import NamedModels
 from recollect.providers.reranker import Reranker, choose_reranker
 from recollect.recall.reindexing import fill_vectors, reindex_kind
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings, load_settings
 from recollect.store import conversations, jobs, ledger, spaces
+from recollect.store.jobs import Later
 from recollect.store.opening import open_database
+from recollect.store.settling import SLEEP
+from recollect.store.summary_policy import SUMMARISE
 from recollect.store.triggers import EXTRACT, MINE
+from recollect.summaries.choosing import EXTRACTIVE, choose_summariser
+from recollect.summaries.rolling import RollingSummaries
+from recollect.summaries.summariser import Summariser
+from recollect.tools import Tools
+from recollect.tools.purging import AT_START, purge
+from recollect.working_context import WorkingContexts
 
 if TYPE_CHECKING:
+    from recollect.blocks.lines import LineFinder
     from recollect.extraction.pipeline import Pipeline
     from recollect.recall.recaller import Recaller
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_log = logging.getLogger("recollect.engine")
 
 _PATIENT_ROUNDS = 2
 """How often an extraction decides before it writes; when it was overtaken so often, it does both at once."""
@@ -54,6 +73,8 @@ def open(
     embedder: str | Embedder | None = AUTO,
     reranker: str | Reranker | None = None,
     extractor: str | Extractor | None = None,
+    summariser: str | Summariser | None = None,
+    token_counter: str | TokenCounter | None = None,
     clock: Clock = system_clock,
     **settings: Any,
 ) -> Recollect:
@@ -68,6 +89,10 @@ def open(
         settings["reranker"] = reranker
     if isinstance(extractor, str):
         settings["extractor"] = extractor
+    if isinstance(summariser, str):
+        settings["summariser"] = summariser
+    if isinstance(token_counter, str):
+        settings["token_counter"] = token_counter
     loaded = load_settings({"url": url, **settings})
     return Recollect(
         loaded,
@@ -75,6 +100,8 @@ def open(
         loaded.embedder if embedder == AUTO else embedder,
         loaded.reranker if reranker is None else reranker,
         loaded.extractor if extractor is None else extractor,
+        loaded.summariser if summariser is None else summariser,
+        loaded.token_counter if token_counter is None else token_counter,
     )
 
 
@@ -88,8 +115,13 @@ class Recollect:
         embedder: str | Embedder | None = AUTO,
         reranker: str | Reranker | None = None,
         extractor: str | Extractor = RULES,
+        summariser: str | Summariser = EXTRACTIVE,
+        token_counter: str | TokenCounter = AUTO,
     ) -> None:
         self.settings = settings
+        self.templates = Templates()
+        """The templates that working contexts are laid out by; more can be registered."""
+        self._count_tokens = choose_counter(token_counter)
         self._clock = clock
         self._changes = Changes()
         self._handlers = Handlers()
@@ -98,6 +130,7 @@ class Recollect:
         self._bell = Bell()
         self._closed = False
         self._loop = BackgroundLoop()
+        self._models = NamedModels(self._loop, settings)
         self._embedding = choose_embedder(embedder, Path(settings.models_folder), self._loop)
         self._reranking = choose_reranker(reranker, Path(settings.models_folder))
         self._database = open_database(settings, self._changes)
@@ -107,21 +140,39 @@ class Recollect:
         if self._embedding is not None:
             reindex_space = partial(self._reindex_space, self._embedding)
             self._handlers.register(reindex_kind(self._embedding.model), reindex_space)
-        self._extractor_of = self._choose_extractor(extractor)
+        self._extractor_of = self._or_close(choose_extractor, extractor, settings, self._loop, self._database, clock)
+        self._rolling = RollingSummaries(
+            self._database,
+            self._or_close(choose_summariser, summariser, settings, self._loop),
+            clock,
+            settings.rolling_summary_characters,
+        )
         self._made_pipeline: Pipeline | None = None
+        self._made_line_finder: LineFinder | None = None
         if self._extractor_of is not None:
             # Without an extractor the jobs wait for an engine that has one.
             self._handlers.register(EXTRACT, self._extract)
+            self._handlers.register(SLEEP, self._sleep)
         self._handlers.register(MINE, self._mine_patterns)
+        self._handlers.register(SUMMARISE, self._summarise)
         survive_forks(self)
+        self._purge_some()
 
-    def _choose_extractor(self, extractor: str | Extractor) -> ExtractorOf | None:
+    def _or_close(self, choose: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What is chosen; with a name that is wrong the engine is not opened, and what it holds is given back."""
         try:
-            return choose_extractor(extractor, self.settings, self._loop, self._database, self._clock)
+            return choose(*args, **kwargs)
         except BaseException:
             self._loop.close()
             self._database.close()
             raise
+
+    def _purge_some(self) -> None:
+        try:
+            purge(self._database, self._clock(), self.settings.purge_superseded_days, AT_START)
+        except StoreError as error:
+            # It can wait for the next start; who only reads a database that cannot be written may go on.
+            _log.warning("superseded entries were not purged: %s", error.message)
 
     def renew_after_fork(self) -> None:
         # Threads stay with the parent: a child that wants workers starts its own.
@@ -162,10 +213,20 @@ class Recollect:
         return self._context(scope)
 
     def _context(self, scope: Scope) -> Context:
+        reader = BlockReader(self._database, scope, self._clock, lambda: self._line_finder)
+        blocks = Blocks(self._database, scope, self._clock, reader)
         return Context(
             scope,
             conversations=Conversations(
-                self._database, scope, self._clock, self.settings.job_attempts, self._wake_workers
+                self._database,
+                scope,
+                self._clock,
+                self._models,
+                self._rolling,
+                blocks,
+                self.settings.rolling_summary_turns,
+                self.settings.job_attempts,
+                self._wake_workers,
             ),
             memory=Memory(
                 self._database,
@@ -176,6 +237,11 @@ class Recollect:
                 self.settings.job_attempts,
                 self._wake_workers,
             ),
+            working_context=WorkingContexts(
+                self._database, scope, self._clock, lambda: self._recaller, reader, self.templates, self._count_tokens
+            ),
+            blocks=blocks,
+            tools=Tools(self._database, scope, self._clock, lambda: self._recaller, self.settings.audit_key),
             jobs=Jobs(self._database, scope, self._clock, self.settings, self._wake_workers),
         )
 
@@ -206,6 +272,15 @@ class Recollect:
                 self._database, self._recaller, self._extractor_of, self._clock, self.settings.job_attempts
             )
         return self._made_pipeline
+
+    @property
+    def _line_finder(self) -> LineFinder:
+        """Made late too. A second one would only remember less."""
+        if self._made_line_finder is None:
+            from recollect.blocks.lines import LineFinder
+
+            self._made_line_finder = LineFinder(self._recaller)
+        return self._made_line_finder
 
     def _wake_workers(self) -> None:
         # Looked up at each ring: contexts outlive a fork, and the bell does not.
@@ -256,6 +331,13 @@ class Recollect:
         contexts = (self._context(scope) for scope in owners)
         return sum(len(context.conversations.close_stale(idle, namespace=namespace)) for context in contexts)
 
+    def purge_superseded(self) -> int:
+        """Remove entries of the memory tools that were superseded too long ago; for a scheduled job.
+
+        Opening an engine does some of it too. `purge_superseded_days` says how long that is; gives how many they were.
+        """
+        return purge(self._database, self._clock(), self.settings.purge_superseded_days)
+
     def reindex(self) -> int:
         """Give all atoms that have no vector of this engine's embedder theirs, now; gives how many were made."""
         if self._embedding is None:
@@ -269,8 +351,17 @@ class Recollect:
         space_id = run.job.payload["spaceId"]
         return {"vectors": fill_vectors(self._database, run.scope, space_id, embedding, self._clock())}
 
-    def _extract(self, run: JobRun) -> Effect | dict[str, Any]:
+    def _extract(self, run: JobRun) -> Effect | Later | dict[str, Any]:
         outcome = self._pipeline.extract(run.scope, run.job.payload, run.kept, patient=run.round <= _PATIENT_ROUNDS)
+        return Effect(outcome) if callable(outcome) else outcome
+
+    def _sleep(self, run: JobRun) -> Effect | Later | dict[str, Any]:
+        from recollect.blocks.sleeping import PATIENT_ROUNDS, Sleeping
+
+        sleeping = Sleeping(self._database, self._pipeline.telling, self._clock)
+        outcome = sleeping.digest(
+            run.scope, run.job.payload["conversationId"], run.kept, patient=run.round <= PATIENT_ROUNDS
+        )
         return Effect(outcome) if callable(outcome) else outcome
 
     def _mine_patterns(self, run: JobRun) -> Effect | dict[str, Any]:
@@ -278,6 +369,15 @@ class Recollect:
             return Effect(self._pipeline.mining.mine(run.scope, run.job.payload["memorySpaceId"]))
         except NotFound:
             return {"skipped": "The space is deleted."}
+
+    def _summarise(self, run: JobRun) -> dict[str, Any]:
+        try:
+            refreshed = self._rolling.refresh(run.scope, run.job.payload["conversationId"])
+        except NotFound:
+            return {"skipped": "The conversation is deleted."}
+        if refreshed.outcome == "failed":
+            raise SummariserFailed(refreshed.error)
+        return {"outcome": refreshed.outcome, "untilSeq": refreshed.rolling_summary_until_seq}
 
     def register_job(self, kind: str, handler: Handler) -> None:
         """Say what is to be done with jobs of a kind. A job of a kind nobody has registered waits."""

@@ -9,10 +9,13 @@
     ├── Conflict                409  the state of things does not allow it
     │   ├── ConversationClosed       appends are for open conversations only
     │   ├── IdempotencyMismatch      the key was used before with another body
+    │   ├── BlockConflict            somebody else has written the memory block since it was read
     │   └── LeaseLost                another worker has taken the job over
     ├── LimitExceeded           422  a size or a count is over its limit
+    ├── ToolError               400  a memory tool refused or failed; its code says why, and decides the status
     ├── EmbedderFailed          502  the embedder gave no vectors, or ones that cannot be used
     ├── RerankerFailed          502  the reranker gave no scores, or ones that cannot be used
+    ├── SummariserFailed        502  the summariser gave no summary, or one that cannot be used
     ├── ModelFailed             502  the language model gave no answer, or one that cannot be used
     │   ├── ModelTimedOut       504  it took too long
     │   └── ModelCancelled      503  its caller did not want to wait any longer
@@ -33,13 +36,13 @@ that says what to do about it.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 
 class RecollectError(Exception):
     """Something Recollect was asked to do could not be done."""
 
-    status: ClassVar[int] = 500
+    status: int = 500
     default_hint: ClassVar[str] = "The message says what was wrong; nothing was changed."
 
     def __init__(self, message: str | None = None, *, hint: str | None = None) -> None:
@@ -133,6 +136,27 @@ class IdempotencyMismatch(Conflict):
         self.key = key
 
 
+class BlockConflict(Conflict):
+    """Somebody else has written the memory block since it was read."""
+
+    default_hint = (
+        "Look at `current`, make the change there anew, and pass its updated_at; None is only for a block that is not"
+        " there yet."
+    )
+
+    def __init__(self, name: str, current: Any, expected: str | None) -> None:
+        if current is None:
+            message = f"There is no {name}, and one was expected that was updated at {expected}."
+        elif expected is None:
+            message = f"There is a {name} already, updated at {current.updated_at}."
+        else:
+            message = f"The {name} was updated at {current.updated_at}, not at {expected}."
+        super().__init__(message)
+        self.current = current
+        """The block as it is now, or None when there is none."""
+        self.expected = expected
+
+
 class LeaseLost(Conflict):
     """Another worker has taken the job over, so this one's result is refused."""
 
@@ -152,6 +176,64 @@ class LimitExceeded(RecollectError):
         self.given = given
 
 
+ToolErrorCode = Literal[
+    "UNKNOWN_TOOL",
+    "VALIDATION_FAILED",
+    "UNAUTHORIZED",
+    "RATE_LIMITED",
+    "CONFIRMATION_TIMEOUT",
+    "CONFIRMATION_DENIED",
+    "PLUGIN_TIMEOUT",
+    "PLUGIN_UNAVAILABLE",
+    "PLUGIN_ERROR",
+    "HANDLER_ERROR",
+]
+
+
+class ToolError(RecollectError):
+    """A memory tool refused the call, or failed."""
+
+    status = 400
+    default_hint = "Mend the call as the message says; what is retriable may be tried again as it is."
+    status_of: ClassVar[dict[ToolErrorCode, int]] = {
+        "UNKNOWN_TOOL": 404,
+        "VALIDATION_FAILED": 400,
+        "UNAUTHORIZED": 403,
+        "RATE_LIMITED": 429,
+        "CONFIRMATION_TIMEOUT": 408,
+        "CONFIRMATION_DENIED": 403,
+        "PLUGIN_TIMEOUT": 504,
+        "PLUGIN_UNAVAILABLE": 503,
+        "PLUGIN_ERROR": 500,
+        "HANDLER_ERROR": 409,
+    }
+
+    def __init__(
+        self,
+        code: ToolErrorCode,
+        message: str,
+        *,
+        retriable: bool = False,
+        stage: int | None = None,
+        field: str | None = None,
+        retry_after: float | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+        self.status = self.status_of[code]
+        self.retriable = retriable
+        self.stage = stage
+        self.field = field
+        self.retry_after = retry_after
+
+    def as_json(self) -> dict[str, Any]:
+        """The error as those who call tools are told it."""
+        known = {"stage": self.stage, "field": self.field, "retry_after": self.retry_after}
+        told = {"code": self.code, "message": self.message, "retriable": self.retriable}
+        return told | {name: value for name, value in known.items() if value is not None}
+
+
 class EmbedderFailed(RecollectError):
     """The embedder gave no vectors, or ones that cannot be used."""
 
@@ -164,6 +246,13 @@ class RerankerFailed(RecollectError):
 
     status = 502
     default_hint = "Try again, or open the engine with another reranker, or without one."
+
+
+class SummariserFailed(RecollectError):
+    """The summariser gave no summary, or one that cannot be used."""
+
+    status = 502
+    default_hint = "The summary is what it was before. Try again, or open the engine with another summariser."
 
 
 class ModelFailed(RecollectError):

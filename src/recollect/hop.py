@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
@@ -67,8 +67,17 @@ def _threads(most: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(most, thread_name_prefix="recollect-async")
 
 
-def twin_of(service: type) -> type:
-    """Make the class whose public methods are those of a service, awaitable."""
+async def awaited(awaitable: Awaitable[T]) -> T:
+    """What an awaitable of somebody else's gives."""
+    try:
+        return await awaitable
+    except SystemExit as error:
+        # It would end the loop, and the thread that waits for the answer would wait for ever.
+        raise RuntimeError(f"SystemExit: {error}") from error
+
+
+def twin_of(service: type, **instead: Callable[..., Any]) -> type:
+    """Make the class whose public methods are those of a service, awaitable; some in a manner of their own."""
 
     def __init__(self: Any, original: Any, hop: Hop) -> None:
         self._original = original
@@ -77,7 +86,7 @@ def twin_of(service: type) -> type:
     members: dict[str, Any] = {"__init__": __init__, "__doc__": service.__doc__, "__module__": "recollect.twins"}
     for name, method in inspect.getmembers(service, inspect.isfunction):
         if not name.startswith("_"):
-            members[name] = _awaitable(name, method)
+            members[name] = instead.get(name) or _awaitable(name, method)
     return type(f"Async{service.__name__}", (), members)
 
 

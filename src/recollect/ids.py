@@ -16,5 +16,4 @@ def new_id(prefix: str, at: Micros) -> str:
     milliseconds, rest = divmod(max(at, 0), 1000)
     fraction = rest * 4096 // 1000
     random = int.from_bytes(os.urandom(8)) & ((1 << 62) - 1)
-    value = (milliseconds & ((1 << 48) - 1)) << 80 | 0x7 << 76 | fraction << 64 | 0b10 << 62 | random
-    return f"{prefix}_{value:032x}"
+    return f"{prefix}_{milliseconds & ((1 << 48) - 1):012x}7{fraction:03x}{0b10 << 62 | random:016x}"

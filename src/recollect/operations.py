@@ -7,10 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from recollect.blocks import Blocks
 from recollect.conversations import Conversations
 from recollect.jobs import Jobs
 from recollect.memory import Memory
 from recollect.scope import Capability
+from recollect.tools import Tools
+from recollect.working_context import WorkingContexts
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,10 @@ OPERATIONS: tuple[Operation, ...] = (
             "append_tool_result",
             "append_system_message",
             "append_turn",
+            "run_turn",
             "close_conversation",
             "close_stale",
+            "refresh_rolling_summary",
         ],
     ),
     *_operations(
@@ -67,6 +72,8 @@ OPERATIONS: tuple[Operation, ...] = (
         reads=[
             "get_memory_space",
             "list_memory_spaces",
+            "list_shared_spaces",
+            "list_grants",
             "get_atom",
             "list_atoms",
             "get_entity",
@@ -78,10 +85,13 @@ OPERATIONS: tuple[Operation, ...] = (
             "recall_by_entity",
             "recall_timeline",
             "why_not",
+            "agent_tools",
         ],
         writes=[
             "create_memory_space",
             "delete_memory_space",
+            "grant_space",
+            "revoke_space",
             "add_atom",
             "add_atoms",
             "supersede_atom",
@@ -95,6 +105,19 @@ OPERATIONS: tuple[Operation, ...] = (
             "run_extraction_for_conversation",
             "mine_patterns",
         ],
+    ),
+    *_operations("working_context", WorkingContexts, reads=["build_working_context"], writes=[]),
+    *_operations(
+        "blocks",
+        Blocks,
+        reads=["get", "list", "recall", "revisions", "user_memory", "reminders", "tools", "get_sleep_time"],
+        writes=["update", "delete", "restore", "set_sleep_time"],
+    ),
+    *_operations(
+        "tools",
+        Tools,
+        reads=["memory_search", "memory_brief", "session_brief", "bound", "audit"],
+        writes=["memory_store", "memory_delete", "invoke"],
     ),
     *_operations("jobs", Jobs, reads=["get_job", "list_jobs"], writes=["enqueue", "retry_job"]),
 )

@@ -83,6 +83,11 @@ class Scope:
 
 
 @dataclass(frozen=True)
+class ReaderScope(Scope):
+    """The scope of somebody who shares a space, as another user reads in it: the store refuses to write in it."""
+
+
+@dataclass(frozen=True)
 class TenantScope:
     """An app inside a tenant: whose what belongs to none of its users is, such as what has been spent."""
 

@@ -13,7 +13,15 @@ from recollect.errors import InvalidInput, InvalidUrl
 Durability = Literal["full", "normal"]
 
 _MOST_SECONDS = 365 * 24 * 3600
-_MOST = {"pool_size": 1000, "job_attempts": 100, "model_attempts": 20}
+_LEAST = {"rolling_summary_turns": 0, "rolling_summary_characters": 200}
+_MOST = {
+    "pool_size": 1000,
+    "job_attempts": 100,
+    "model_attempts": 20,
+    "rolling_summary_turns": 10_000,
+    "rolling_summary_characters": 100_000,
+    "purge_superseded_days": 36_500,
+}
 _MOST_MEGABYTES = 1_000_000
 _MOST_SPENT = 10**12
 
@@ -41,6 +49,14 @@ class Settings:
     """Who reads the best hits once more: `local:minilm-l12`, or `none`. It takes a third of a second and more."""
     extractor: str = "rules"
     """What finds memory in conversations: `rules`, which needs no model, `model:vendor:name`, or `none`."""
+    summariser: str = "extractive"
+    """What makes rolling summaries: `extractive`, which picks sentences and needs no model, or `model:vendor:name`."""
+    rolling_summary_turns: int = 10
+    """After how many turns a rolling summary is refreshed: 1 to 10,000, or 0 for only by hand."""
+    rolling_summary_characters: int = 4_000
+    """How long a rolling summary may be: 200 to 100,000 characters."""
+    token_counter: str = "auto"
+    """What counts the tokens of prompts: `o200k` or `cl100k`, `estimate`, or `auto` for the first that can be used."""
     model_timeout_seconds: float = 120.0
     """How long a language model may take for an answer; for one that is streamed, between two pieces of it."""
     model_attempts: int = 4
@@ -65,6 +81,10 @@ class Settings:
     """The longest wait between two attempts."""
     worker_poll_seconds: float = 0.5
     """How often an idle worker looks for jobs that other processes have queued."""
+    purge_superseded_days: int = 90
+    """How long an entry of the memory tools is kept after another one has superseded it: 1 to 36,500 days."""
+    audit_key: str = field(default="", repr=False)
+    """A secret that the audit of the memory tools is chained with; set it before the first call, and keep it."""
 
     def __post_init__(self) -> None:
         if self.durability not in get_args(Durability):
@@ -72,7 +92,7 @@ class Settings:
         for each in fields(self):
             value = getattr(self, each.name)
             if each.name in _MOST:
-                fits = type(value) is int and 1 <= value <= _MOST[each.name]
+                fits = type(value) is int and _LEAST.get(each.name, 1) <= value <= _MOST[each.name]
             elif each.name.endswith(("_seconds", "_megabytes")):
                 most = _MOST_SECONDS if each.name.endswith("_seconds") else _MOST_MEGABYTES
                 fits = type(value) in (int, float) and 0 < value <= most
@@ -82,6 +102,26 @@ class Settings:
                 continue
             if not fits:
                 raise _out_of_bounds(each.name, each.name, value)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Whom the command `ipc` calls tools for. Each can be given as an option or as `RECOLLECT_<NAME>`."""
+
+    tenant: str = "local"
+    app: str = "ipc"
+    user: str = "default"
+    agent: str | None = None
+    group: str | None = None
+    session: str | None = None
+
+
+def load_caller(given: Mapping[str, str | None], environment: Mapping[str, str] | None = None) -> Caller:
+    """Join the options of a command with the environment; the options win."""
+    environment = os.environ if environment is None else environment
+    known = {each.name: environment.get(f"RECOLLECT_{each.name.upper()}") for each in fields(Caller)}
+    known |= {name: value for name, value in given.items() if value is not None}
+    return Caller(**{name: value for name, value in known.items() if value})
 
 
 def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | None = None) -> Settings:
@@ -121,7 +161,7 @@ def _number(given_as: str, name: str, value: object, kind: object) -> object:
 
 def _out_of_bounds(given_as: str, name: str, value: object) -> InvalidInput:
     if name in _MOST:
-        bounds, example = f"a whole number from 1 to {_MOST[name]:,}", "16"
+        bounds, example = f"a whole number from {_LEAST.get(name, 1)} to {_MOST[name]:,}", "16"
     elif name.endswith("_megabytes"):
         bounds, example = f"a number of megabytes above 0 and not above {_MOST_MEGABYTES:,}", "256"
     elif "_spend_cap_" in name:

@@ -1,23 +1,39 @@
+from collections.abc import Mapping, Sequence
 from collections.abc import Sequence
 from datetime import timedelta
+from recollect.blocks import Blocks
 from recollect.clock import Instant
 from recollect.conversations import Conversations
+from recollect.conversations.toolbox import ToolHandler
 from recollect.hop import Hop
 from recollect.jobs import Jobs
 from recollect.memory import Memory
 from recollect.models.atom import Atom, AtomInput, AtomStatus
 from recollect.models.atom import AtomKind, AtomStatus, Trust
 from recollect.models.binding import Binding, ExtractionPreview, PolicyInput, ScopeInput
+from recollect.models.block import Block, BlockLine, BlockRevision, BlockType, MemoryPolicy, SleepTime
+from recollect.models.block import MemoryPolicy
 from recollect.models.content import Content
-from recollect.models.conversation import Conversation, ConversationStatus
+from recollect.models.conversation import Conversation, ConversationStatus, RollingSummary
 from recollect.models.entity import Entity, EntityType
+from recollect.models.grant import SpaceGrant
 from recollect.models.job import Job
 from recollect.models.job import Job, JobStatus
 from recollect.models.message import AssistantTurn, Message, Turn, Usage, Visibility
 from recollect.models.recall import Recall, WhyNot
 from recollect.models.space import MemorySpace
+from recollect.models.space import MemorySpace, SpaceKind
+from recollect.models.tool import AuditEntry, Brief, DeletedEntry, EntryType, FoundEntries, Outcome, StoredEntry
+from recollect.models.turn import TurnOptions, TurnResult
 from recollect.models.value import Page
+from recollect.models.working_context import WorkingContext
+from recollect.providers.language import BoundTool
+from recollect.providers.language import BoundTool, Cancel, LanguageModel, OnText, Tool
+from recollect.tools import Tools
+from recollect.tools.confirming import Confirm
+from recollect.working_context import WorkingContexts
 from typing import Any
+from typing import Any, Literal
 
 class AsyncConversations:
     def __init__(self, original: Conversations, hop: Hop) -> None: ...
@@ -45,6 +61,23 @@ class AsyncConversations:
             A repeated idempotency key finds the user's message of the first time; the answer is always a new row, since
             two model calls do not say the same.
             """
+    async def run_turn(self, conversation_id: str, *, model: str | LanguageModel, provider: str | None=None, user_text: str | None=None, content: Content | None=None, tools: Sequence[Tool | BoundTool | dict[str, Any]]=(), tool_handler: ToolHandler | None=None, options: TurnOptions | dict[str, Any] | None=None, max_cycles: int=8, tail_limit: int=50, idempotency_key: str | None=None, trace_id: str | None=None, on_text: OnText | None=None, cancel: Cancel | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: str | None=None) -> TurnResult:
+        """Have a model answer the user, with tools where it wants them, and keep all of it under one turn id.
+    
+            Wrong input is an error and nothing is written. Once the user's message is kept there is always a result; when
+            the model fails, its status is `error`. A repeated idempotency key finds the user's message of the first time
+            and begins another answer.
+    
+            The core memory blocks are put behind the system prompt, those of the agent too (by default the context's),
+            unless the memory policy leaves them out; and where it says so, what archival memory has to say to the user's
+            message is kept beside it as internal rows, once.
+            """
+    async def refresh_rolling_summary(self, conversation_id: str) -> RollingSummary:
+        """Bring the summary of a conversation up to the last turn that is finished, now.
+    
+            What the summariser does wrong is no error here: the outcome is `failed`, `error` says why, and the summary is
+            what it was before.
+            """
     async def get_messages(self, conversation_id: str, *, limit: int=50, include_internal: bool=False, before: int | None=None) -> list[Message]:
         """The last messages that the user may see, oldest first; `before` a sequence number goes further back."""
     async def get_raw_turns(self, conversation_id: str, *, limit: int=50, include_hidden: bool=False, latest_attempts: bool=False, before: int | None=None) -> list[Message]:
@@ -55,17 +88,35 @@ class AsyncConversations:
 
 class AsyncMemory:
     def __init__(self, original: Memory, hop: Hop) -> None: ...
-    async def create_memory_space(self, name: str | None=None, *, metadata: dict[str, Any] | None=None) -> MemorySpace:
-        """Make a space. If the user has a live one of that name, that one is given back as it is."""
+    async def create_memory_space(self, name: str | None=None, *, kind: SpaceKind='user', metadata: dict[str, Any] | None=None) -> MemorySpace:
+        """Make a space. If the user has a live one of that name and kind, that one is given back as it is.
+    
+            A space of the kind `shared` is the user's own too, and can be granted to others to read.
+            """
     async def get_memory_space(self, memory_space_id: str) -> MemorySpace | None:
-        """Look a space up; None when there is none with this id, it was deleted, or it is not this user's."""
+        """Look a space up; None when it is not there, was deleted, or is neither the user's nor shared with them."""
     async def list_memory_spaces(self) -> list[MemorySpace]:
         """The user's spaces, oldest first."""
     async def delete_memory_space(self, memory_space_id: str) -> None:
-        """Put a space away: it and its memory are found no more, and nothing is extracted into it.
+        """Put a space away: it and its memory are found no more, by nobody, and nothing is extracted into it.
     
             Erasing the user removes them for good.
             """
+    async def grant_space(self, memory_space_id: str, reader: str) -> SpaceGrant:
+        """Let a user of the same tenant and app read a space of the kind `shared`; `*` lets all of them.
+    
+            Only its owner may do so, and only its owner writes to it. Who has the grant already keeps it as it is.
+            """
+    async def revoke_space(self, memory_space_id: str, reader: str) -> None:
+        """Take a grant back: the very next call of the user, in any process, finds the space no more.
+    
+            Grants are taken back as they were given: that of one user leaves `*` as it is. To take back what was not given
+            is no error.
+            """
+    async def list_grants(self, memory_space_id: str) -> list[SpaceGrant]:
+        """Who may read a space of the user's, in the order in which they were let."""
+    async def list_shared_spaces(self, *, limit: int=100, cursor: str | None=None) -> Page[MemorySpace]:
+        """The spaces of others that the user may read, oldest first."""
     async def add_atom(self, memory_space_id: str, atom: AtomInput) -> Atom:
         """Remember one fact."""
     async def add_atoms(self, memory_space_id: str, atoms: Sequence[AtomInput]) -> list[Atom]:
@@ -73,7 +124,7 @@ class AsyncMemory:
     async def mine_patterns(self, memory_space_id: str) -> list[Atom]:
         """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
     async def get_atom(self, atom_id: str) -> Atom | None:
-        """Look an atom up; None when there is none with this id, or it is not this user's."""
+        """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""
     async def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
         """Replace a fact that has changed: the old version ends where the new one begins, and both are kept.
     
@@ -115,7 +166,10 @@ class AsyncMemory:
     async def list_bindings(self, *, limit: int=100, cursor: str | None=None) -> Page[Binding]:
         """The bindings that the user has made, newest first; with the capability `admin`, all of the app."""
     async def update_binding(self, binding_id: str, *, extraction_policy: PolicyInput | None=None, enabled: bool | None=None) -> Binding:
-        """Change the policy, of which what is left out stays as it is, or pause and resume. The scope is for ever."""
+        """Change the policy, of which what is left out stays as it is, or pause and resume. The scope is for ever.
+    
+            What was queued before a pause waits for its end; what closes in it is not extracted by itself.
+            """
     async def delete_binding(self, binding_id: str) -> None:
         """Have nothing more extracted by a binding, also not what is queued already. Memory stays."""
     async def run_extraction_for_conversation(self, conversation_id: str, *, extraction_version: str | None=None, dry_run: bool=False) -> list[Job] | list[ExtractionPreview]:
@@ -136,6 +190,95 @@ class AsyncMemory:
         """Everything that mentions an entity, newest first; an unknown name finds nothing."""
     async def recall_timeline(self, memory_space_id: str, *, entity_id_or_name: str | None=None, query: str | None=None, from_: Instant | None=None, to: Instant | None=None, limit: int=50, include_superseded: bool=True, known_at: Instant | None=None) -> Recall:
         """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants."""
+    async def agent_tools(self, definitions: dict[str, Any] | Sequence[dict[str, Any]], arguments: Mapping[str, Any] | None=None) -> list[BoundTool]:
+        """The recall tools of an agent's JSON, or of a list of definitions, ready to be given to a model and run.
+    
+            A memory space that is written `$name` is read from `arguments` when a tool runs, and only then is it looked at
+            whether this user may read it. Tools of other types in an agent's JSON are left to the caller.
+            """
+
+class AsyncWorkingContexts:
+    def __init__(self, original: WorkingContexts, hop: Hop) -> None: ...
+    async def build_working_context(self, conversation_id: str, *, memory_space_id: str, recall_query: str | None=None, recent_turns: int=10, recall_limit: int=8, token_budget: int=8000, include_rolling_summary: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: str | None=None) -> WorkingContext:
+        """Put together what a model is to know before it answers: the summary, what it remembers, and the last turns.
+    
+            Atoms of the always-on categories are there whatever is asked; others are recalled by the query. When the
+            budget is short the oldest turns go first, then the hits that fit least, then always-on atoms that matter least.
+            `known_at` builds it as it would have been built at that instant.
+    
+            With a `memory_policy` it begins with the core memory blocks of the user and of the agent (by default the
+            context's), and where the policy says so with what archival memory has on the query. They go only when all
+            else but the summary has gone.
+            """
+
+class AsyncBlocks:
+    def __init__(self, original: Blocks, hop: Hop) -> None: ...
+    async def get(self, block_type: BlockType, *, agent_id: str | None=None) -> Block | None:
+        """Read a block: the user's, or with an agent id that agent's; None when there is none."""
+    async def list(self, scope: Literal['all', 'user', 'agent']='all', agent_id: str | None=None) -> Page[Block]:
+        """All blocks, the user's first; with an agent id, of the agents' only those of that agent."""
+    async def update(self, block_type: BlockType, content: str, expected_updated_at: Instant | None, *, agent_id: str | None=None) -> Block:
+        """Replace a whole block, or with `expected_updated_at=None` make one that is not there yet.
+    
+            The instant is the `updated_at` that was last read, in any ISO form or zone; without a zone it is UTC. When
+            somebody else was faster, `BlockConflict` is raised, whose `current` is the block as it is now.
+            """
+    async def delete(self, block_type: BlockType, *, agent_id: str | None=None, expected_updated_at: Instant | None=None) -> None:
+        """Delete a block with its revisions; with an instant, only if nobody has written since it was read."""
+    async def recall(self, query: str, *, agent_id: str | None=None, limit: int=10) -> Page[BlockLine]:
+        """Find lines of the user's archival block and, with an agent id, of that agent's; best first.
+    
+            An empty query lists the lines as they stand.
+            """
+    async def revisions(self, block_type: BlockType, *, agent_id: str | None=None, limit: int=20) -> Page[BlockRevision]:
+        """What a block held before, newest first."""
+    async def restore(self, block_type: BlockType, revision: int, expected_updated_at: Instant | None, *, agent_id: str | None=None) -> Block:
+        """Write what a block held in a revision once more; what it holds now becomes a revision in turn."""
+    async def user_memory(self, agent_id: str | None=None, policy: MemoryPolicy | dict[str, Any] | None=None) -> str:
+        """The section of a system prompt with the user's core memory and the active agent's; empty without any.
+    
+            It is read anew each time, so that what was written is in the next prompt.
+            """
+    async def reminders(self, text: str, *, agent_id: str | None=None, policy: MemoryPolicy | dict[str, Any] | None=None) -> Page[str]:
+        """What archival memory has to say to a message of the user, as texts for the model's eyes only.
+    
+            Empty unless the policy's `archival_mode` is `auto`; its limit and its least score bound the lines.
+            """
+    async def tools(self, agent_id: str | None=None) -> Page[BoundTool]:
+        """The tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
+    async def set_sleep_time(self, enabled: bool, *, agent_id: str | None=None, idle_seconds: float=600.0) -> SleepTime:
+        """Have blocks updated from conversations that are closed or idle, or stop that.
+    
+            Without an agent it is about the user's blocks and all conversations; an agent's own setting goes before that,
+            and is about the agent's blocks and the conversations of contexts that have this agent.
+            """
+    async def get_sleep_time(self, *, agent_id: str | None=None) -> SleepTime:
+        """Whether blocks are updated from conversations, with an agent or without."""
+
+class AsyncTools:
+    def __init__(self, original: Tools, hop: Hop) -> None: ...
+    async def memory_store(self, type: EntryType, content: str, tags: Sequence[str]=(), supersedes: str | None=None) -> StoredEntry:
+        """Remember something across sessions: a preference, a fact, an instruction, context or a correction.
+    
+            With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither.
+            """
+    async def memory_search(self, query: str | None=None, tags: Sequence[str]=(), type: EntryType | None=None, include_superseded: bool=False, limit: int=20) -> FoundEntries:
+        """Find entries by words, tags or type, best first; without a query, the most recent ones."""
+    async def memory_brief(self, include_provenance: bool=False) -> Brief:
+        """What to know at the start: what tells how to behave first, then facts and context, newest first."""
+    async def memory_delete(self, id: str) -> DeletedEntry:
+        """Remove an entry for good, from the store and the search index. What it had superseded stays hidden."""
+    async def invoke(self, tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call a tool by its name, as a model does: strict about its arguments, and answered in JSON."""
+    async def session_brief(self) -> str:
+        """The brief as text for the start of a session's prompt. It never fails: without memory it is empty."""
+    async def bound(self, *, confirm: Confirm | None=None) -> list[BoundTool]:
+        """The tools as `run_turn` takes them, bound to this context.
+    
+            `confirm` is asked before an agent replaces or removes what the user has told; without it, that is refused.
+            """
+    async def audit(self, *, correlation: str | None=None, since: Instant | None=None, until: Instant | None=None, topic: str | None=None, outcome: Outcome | None=None, limit: int=100, cursor: str | None=None) -> Page[AuditEntry]:
+        """What was asked of the tools of this group, oldest first; both instants are part of the range."""
 
 class AsyncJobs:
     def __init__(self, original: Jobs, hop: Hop) -> None: ...

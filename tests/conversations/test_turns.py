@@ -351,3 +351,18 @@ def test_a_users_message_that_comes_again_amid_a_tool_call_does_not_part_the_cal
     service.append_tool_result(id, "t1", "42")
     service.append_assistant_turn(id, "There are 42.")
     assert sequences(service.get_raw_turns(id, latest_attempts=True)) == [1, 2, 3, 4]
+
+
+def test_a_late_answer_to_an_older_turn_leaves_the_latest_one_alone(
+    ctx: recollect.Context, conversation: recollect.Conversation
+) -> None:
+    service, id = ctx.conversations, conversation.id
+    service.append_turn(id, user_content="One", assistant={"content": "1"}, idempotency_key="one")
+    service.append_user_message(id, "Two", idempotency_key="two")
+    service.append_assistant_turn(id, "2")
+    service.append_user_message(id, "Two", idempotency_key="two")
+    late = service.append_turn(id, user_content="One", assistant={"content": "1!"}, idempotency_key="one")
+    again = service.append_assistant_turn(id, "2!")
+    assert (late.assistant_message.attempt, again.attempt) == (2, 2)
+    latest = service.get_raw_turns(id, latest_attempts=True)
+    assert [message.text for message in latest] == ["One", "Two", "1!", "2!"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from recollect.extraction.candidate import Candidate, Cost, Extracted, Mention, Slot, SourceMessage
 
@@ -19,9 +19,13 @@ class Sentences:
 
     def __init__(self) -> None:
         self.asked: list[tuple[list[SourceMessage], str]] = []
+        self.before: Callable[[], object] | None = None
+        """What happens elsewhere while it reads."""
 
     def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
         self.asked.append((list(messages), version))
+        if self.before is not None:
+            self.before()
         found = [
             self.candidate(message, sentence.strip(), version)
             for message in messages

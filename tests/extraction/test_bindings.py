@@ -251,8 +251,8 @@ def test_windows_and_the_close_share_one_mark_and_nothing_is_extracted_twice(
     assert [message.text for message in extractor.asked[-1][0] if message.read_only][-1] == "Fact 3."
 
 
-@pytest.mark.conforms("A5.12", "A5.13")
-def test_a_binding_that_is_paused_or_deleted_extracts_nothing_also_of_what_is_queued(
+@pytest.mark.conforms("A5.12")
+def test_what_is_queued_waits_out_a_pause_and_is_extracted_on_resuming(
     engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
 ) -> None:
     binding = ctx.memory.create_binding(MINE, [space.id], {"windowed": True, "windowTurns": 1})
@@ -260,24 +260,86 @@ def test_a_binding_that_is_paused_or_deleted_extracts_nothing_also_of_what_is_qu
     ctx.conversations.append_turn(conversation.id, user_content="Before.", assistant={"content": ""})
     assert not ctx.memory.update_binding(binding.id, enabled=False).enabled
     ctx.conversations.append_turn(conversation.id, user_content="Meanwhile.", assistant={"content": ""})
-    assert engine.work().succeeded == 1
+    for _ in range(3):
+        # However often the workers look, it is no attempt, and it neither fails nor ends.
+        assert engine.work() == recollect.WorkReport()
     assert (extractor.asked, texts(ctx, space.id)) == ([], [])
-    assert "paused" in ctx.jobs.list_jobs()[0].result["skipped"]
+    (waiting,) = ctx.jobs.list_jobs()
+    assert (waiting.status, waiting.attempts, waiting.result, waiting.error) == ("queued", 0, None, None)
     with pytest.raises(recollect.Conflict):
         ctx.memory.run_extraction_for_conversation(conversation.id)
 
     resumed = ctx.memory.update_binding(binding.id, enabled=True)
     assert resumed.extraction_policy == binding.extraction_policy
+    assert engine.work().succeeded == 1
+    assert texts(ctx, space.id) == ["Before."]
     ctx.conversations.append_turn(conversation.id, user_content="After.", assistant={"content": ""})
     engine.work()
-    # What was said in the pause is after the mark, so nothing is lost.
+    # What was said in the pause is after the mark, so nothing is lost of a conversation that goes on.
     assert texts(ctx, space.id) == ["Before.", "Meanwhile.", "After."]
 
-    ctx.conversations.append_turn(conversation.id, user_content="Too late.", assistant={"content": ""})
+
+@pytest.mark.conforms("A5.12")
+def test_a_conversation_that_closes_in_a_pause_is_left_out_until_somebody_asks_for_it(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    binding = ctx.memory.create_binding(MINE, [space.id])
+    ctx.memory.update_binding(binding.id, enabled=False)
+    closed = talk(ctx, "In the pause.")
+    ctx.memory.update_binding(binding.id, enabled=True)
+    assert (engine.work(), ctx.jobs.list_jobs()) == (recollect.WorkReport(), [])
+    talk(ctx, "After it.")
+    engine.work()
+    assert texts(ctx, space.id) == ["After it."]
+    ctx.memory.run_extraction_for_conversation(closed.id)
+    engine.work()
+    assert texts(ctx, space.id) == ["After it.", "In the pause."]
+
+
+@pytest.mark.conforms("A5.7", "A5.12")
+def test_resuming_a_binding_for_everybody_wakes_the_jobs_of_all_users(
+    engine: recollect.Recollect, admin: recollect.Context
+) -> None:
+    daily = admin.memory.create_memory_space("daily")
+    paused = admin.memory.create_binding(EVERYBODY, [daily.id])
+    bob, eve = user(engine, "bob"), user(engine, "eve")
+    talk(bob, "I am bob.")
+    talk(eve, "I am eve.")
+    admin.memory.update_binding(paused.id, enabled=False)
+    assert engine.work() == recollect.WorkReport()
+    admin.memory.update_binding(paused.id, enabled=True)
+    assert engine.work().succeeded == 2
+    assert (spaces_of(bob), spaces_of(eve)) == ({"daily": ["I am bob."]}, {"daily": ["I am eve."]})
+
+
+@pytest.mark.conforms("A5.12")
+def test_a_binding_that_is_paused_while_a_conversation_is_read_writes_nothing_until_it_is_resumed(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+) -> None:
+    binding = ctx.memory.create_binding(MINE, [space.id])
+    extractor.before = lambda: ctx.memory.update_binding(binding.id, enabled=False)
+    talk(ctx, "I like tea.")
+    assert engine.work() == recollect.WorkReport()
+    assert texts(ctx, space.id) == []
+    extractor.before = None
+    ctx.memory.update_binding(binding.id, enabled=True)
+    assert engine.work().succeeded == 1
+    assert texts(ctx, space.id) == ["I like tea."]
+
+
+@pytest.mark.conforms("A5.13")
+def test_a_binding_that_is_deleted_extracts_nothing_also_of_what_is_queued(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    binding = ctx.memory.create_binding(MINE, [space.id])
+    talk(ctx, "Too late.")
+    ctx.memory.update_binding(binding.id, enabled=False)
+    assert engine.work() == recollect.WorkReport()
     ctx.memory.delete_binding(binding.id)
     talk(ctx, "Never.")
-    engine.work()
-    assert texts(ctx, space.id) == ["Before.", "Meanwhile.", "After."]
+    assert engine.work().succeeded == 1
+    assert "deleted" in ctx.jobs.list_jobs()[0].result["skipped"]
+    assert texts(ctx, space.id) == []
     assert ctx.memory.get_binding(binding.id) is None
     for gone in (
         lambda: ctx.memory.update_binding(binding.id, enabled=True),

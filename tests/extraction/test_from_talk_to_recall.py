@@ -60,3 +60,52 @@ def test_a_new_value_takes_the_place_of_what_the_app_had_told(
     engine.work()
     (new,) = [atom for atom in ctx.memory.list_atoms(space.id) if atom.supersedes == old.id]
     assert "Vienna" in new.text
+
+
+ANNA = "My sister Anna is a nurse."
+LISBON = "My sister lives in Lisbon."
+
+
+@pytest.mark.parametrize(
+    ("told", "gone", "stays"),
+    [
+        ([[ANNA], [LISBON], ["Anna moved to Oslo."]], "Lisbon", "Oslo"),
+        ([[LISBON], ["Anna is my sister."], ["Anna moved to Oslo."]], "Lisbon", "Oslo"),
+        ([[ANNA], ["Anna lives in Lisbon."], ["My sister moved to Oslo."]], "Lisbon", "Oslo"),
+        ([[ANNA, LISBON, "Anna moved to Oslo."]], "Lisbon", "Oslo"),
+        ([["My son is called Tom."], ["My son is 4 years old."], ["Tom is 5 years old now."]], "4 years", "5 years"),
+        ([[ANNA], ["My sister plays tennis on Mondays."], ["Anna stopped playing tennis."]], "Mondays", "stopped"),
+    ],
+)
+def test_who_goes_by_two_names_is_one_when_something_changes(
+    engine: recollect.Recollect,
+    ctx: recollect.Context,
+    space: recollect.MemorySpace,
+    told: list[list[str]],
+    gone: str,
+    stays: str,
+) -> None:
+    for conversation in told:
+        talk(ctx, *conversation)
+        engine.work()
+    atoms = {atom.text: atom for atom in ctx.memory.list_atoms(space.id)}
+    (old,) = [atom for text, atom in atoms.items() if gone in text]
+    (new,) = [atom for text, atom in atoms.items() if stays in text]
+    assert (old.superseded_by, new.supersedes) == (new.id, old.id)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [[LISBON], ["Anna moved to Oslo."]],
+        [[ANNA], [LISBON], ["Clara moved to Oslo."]],
+        [["My brother is called Tom."], [LISBON], ["Tom moved to Oslo."]],
+    ],
+)
+def test_who_is_not_known_to_be_one_stays_two(
+    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, told: list[list[str]]
+) -> None:
+    for conversation in told:
+        talk(ctx, *conversation)
+        engine.work()
+    assert [atom.text for atom in ctx.memory.list_atoms(space.id) if atom.superseded_by is not None] == []

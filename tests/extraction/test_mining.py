@@ -99,6 +99,70 @@ def test_events_that_were_deleted_are_no_evidence(ctx: recollect.Context, space:
     assert first not in pattern.evidence
 
 
+def test_a_pattern_goes_with_the_events_that_showed_it_and_may_come_back_with_new_ones(
+    ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    first, *_ = cancelled(ctx, space, 6, 13, 20)
+    (pattern,) = ctx.memory.mine_patterns(space.id)
+    ctx.memory.delete_atom(first)
+    assert ctx.memory.get_atom(pattern.id) is None
+    assert [hit.atom.id for hit in ctx.memory.recall_by_topic(space.id, "repeatedly").hits if hit.atom.evidence] == []
+    assert ctx.memory.mine_patterns(space.id) == []
+    cancelled(ctx, space, 27)
+    (again,) = ctx.memory.mine_patterns(space.id)
+    assert (len(again.evidence), first in again.evidence) == (3, False)
+
+
+def test_a_pattern_that_loses_one_of_many_events_tells_of_the_others(
+    ctx: recollect.Context, space: recollect.MemorySpace
+) -> None:
+    first, *others = cancelled(ctx, space, 6, 13, 20, 27)
+    (pattern,) = ctx.memory.mine_patterns(space.id)
+    ctx.memory.delete_atom(first)
+    kept = ctx.memory.get_atom(pattern.id)
+    assert kept is not None
+    assert kept.evidence == others
+    (newer,) = ctx.memory.mine_patterns(space.id)
+    assert (newer.evidence, newer.supersedes) == (others, pattern.id)
+    assert "3 times between 13 January" in newer.text
+    assert ctx.memory.mine_patterns(space.id) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        (
+            [
+                "I've cancelled the yoga class.",
+                "I cancelled the yoga class today.",
+                "I have cancelled the yoga class again.",
+            ],
+            "User repeatedly cancelled the yoga class",
+        ),
+        (["I've skipped lunch."] * 3, "User has repeatedly skipped lunch"),
+        (["I didn't go to the gym today."] * 3, "User repeatedly didn't go to the gym"),
+        (["I couldn't sleep last night."] * 3, "User repeatedly couldn't sleep"),
+        (["I've lived in Oslo for years."] * 3, None),
+        (["I haven't decided on a name yet."] * 3, None),
+        (["I've been thinking about yoga."] * 3, None),
+    ],
+)
+def test_what_has_been_done_and_what_was_not_are_events_like_others(
+    engine: recollect.Recollect,
+    ctx: recollect.Context,
+    space: recollect.MemorySpace,
+    clock: SettableClock,
+    told: list[str],
+    found: str | None,
+) -> None:
+    ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
+    for text in told:
+        talk(ctx, text)
+        assert engine.work().failed == 0
+        clock.advance(7 * DAY)
+    assert [atom.text.partition(" (")[0] for atom in patterns(ctx, space)] == ([] if found is None else [found])
+
+
 def test_what_is_done_and_what_is_left_undone_are_two_patterns_that_both_stay(
     ctx: recollect.Context, space: recollect.MemorySpace
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -303,3 +303,83 @@ def test_slots_that_are_the_same_are_the_same_whatever_their_case(
     talk(ctx, "Oslo, where else?")
     engine.work()
     assert texts(ctx, space.id) == []
+
+
+@pytest.fixture
+def by_rules(database_url: str) -> Iterator[tuple[recollect.Recollect, recollect.Context, recollect.MemorySpace]]:
+    """A space that the rules extract into."""
+    with recollect.open(database_url, embedder="none") as engine:
+        bob = engine.context(tenant_id="acme", app_id="support", user_id="bob")
+        space = bob.memory.create_memory_space("daily")
+        bob.memory.create_binding({"namespace": "chat", "userId": "bob"}, [space.id])
+        yield engine, bob, space
+
+
+@pytest.mark.parametrize("told", ["by the user", "by the app"])
+@pytest.mark.parametrize("how", REMOVALS)
+@pytest.mark.parametrize(
+    ("said", "forgotten", "again", "sibling", "changed"),
+    [
+        (
+            "I live in Oslo.",
+            "User lives in Oslo.",
+            ["My home is in Oslo.", "I'm based in Oslo now.", "I reside in Oslo.", "Oslo is my home."],
+            "I work in Oslo as a baker.",
+            "I live in Bergen.",
+        ),
+        (
+            "I work at Nokia.",
+            "User works at Nokia.",
+            ["My employer is Nokia.", "I'm employed by Nokia.", "I've joined Nokia."],
+            "I bought a Nokia phone.",
+            "I work at Volvo.",
+        ),
+        (
+            "My email is lena@mail.com.",
+            "User's email is lena@mail.com.",
+            ["You can reach me by email at lena@mail.com.", "My e-mail address is lena@mail.com."],
+            "I hate email.",
+            "My email is lena@post.org.",
+        ),
+        (
+            "I'm vegan.",
+            "User is vegan.",
+            ["I went vegan.", "I'm a strict vegan."],
+            "I wrote a vegan cookbook.",
+            "I'm vegetarian.",
+        ),
+        (
+            "My dog is named Rex.",
+            "User's dog is named Rex.",
+            ["I have a dog called Rex.", "My dog's name is Rex."],
+            "Rex bit the postman.",
+            "My dog is named Bella.",
+        ),
+    ],
+)
+def test_a_forgotten_value_does_not_come_back_in_other_words_while_siblings_and_new_values_do(
+    by_rules: tuple[recollect.Recollect, recollect.Context, recollect.MemorySpace],
+    how: str,
+    told: str,
+    said: str,
+    forgotten: str,
+    again: list[str],
+    sibling: str,
+    changed: str,
+) -> None:
+    engine, bob, space = by_rules
+    if told == "by the user":
+        talk(bob, said)
+        engine.work()
+    else:
+        bob.memory.add_atom(space.id, {"text": forgotten, "category": {"name": "fact", "kind": "FACT"}})
+    (atom,) = bob.memory.list_atoms(space.id)
+    REMOVALS[how](bob, atom.id)
+    for text in again:
+        talk(bob, text)
+        engine.work()
+        assert texts(bob, space.id) == []
+    talk(bob, sibling)
+    talk(bob, changed)
+    engine.work()
+    assert len(texts(bob, space.id)) == 2

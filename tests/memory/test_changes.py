@@ -16,7 +16,7 @@ from tests.memory.facts import fact
 def test_every_write_of_memory_emits_its_change(engine: recollect.Recollect, memory: Memory) -> None:
     told: list[recollect.Change] = []
     engine.subscribe(told.append)
-    space = memory.create_memory_space("personal")
+    space = memory.create_memory_space("personal", kind="shared")
     bob, rob = (memory.create_entity(space.id, "PERSON", name) for name in ("Bob", "Rob"))
     one, two = memory.add_atoms(space.id, [fact("SECRET one", entity_ids=[bob.id]), fact("SECRET two")])
     new = memory.supersede_atom(one.id, fact("SECRET three"))
@@ -25,6 +25,8 @@ def test_every_write_of_memory_emits_its_change(engine: recollect.Recollect, mem
     binding = memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
     memory.update_binding(binding.id, enabled=False)
     memory.delete_binding(binding.id)
+    memory.grant_space(space.id, "bob")
+    memory.revoke_space(space.id, "bob")
     memory.delete_atom(new.id)
     memory.delete_memory_space(space.id)
 
@@ -39,6 +41,8 @@ def test_every_write_of_memory_emits_its_change(engine: recollect.Recollect, mem
         ("binding.created", {"bindingId": binding.id}),
         ("binding.updated", {"bindingId": binding.id}),
         ("binding.deleted", {"bindingId": binding.id}),
+        ("space.granted", {"spaceId": space.id, "readerId": "bob"}),
+        ("space.revoked", {"spaceId": space.id, "readerId": "bob"}),
         ("atom.deleted", {"spaceId": space.id, "atomId": new.id}),
         ("space.deleted", {"spaceId": space.id}),
     ]
@@ -49,7 +53,8 @@ def test_every_write_of_memory_emits_its_change(engine: recollect.Recollect, mem
         assert change.conversation_id is None
         assert change.event_id.startswith("evt_")
         assert "SECRET" not in change.model_dump_json()
-    of_memory = {kind for kind in get_args(ChangeKind) if kind.split(".")[0] not in ("conversation", "message")}
+    others = ("conversation", "message", "block")
+    of_memory = {kind for kind in get_args(ChangeKind) if kind.split(".")[0] not in others}
     # What is told again is reinforced by extraction alone.
     assert {change.kind for change in told} == of_memory - {"atom.reinforced"}
 

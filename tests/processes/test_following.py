@@ -25,7 +25,7 @@ def write_and_undo(line: Line, url: str, shared: str, closed: str, index: int) -
     """Write, with some writes refused and some undone on the way; the answer is the ids of the messages that stay."""
     written = []
     name = f"writer.{index}"
-    with ada(url) as (engine, ctx):
+    with ada(url, rolling_summary_turns=0) as (engine, ctx):
         engine.register_job(f"{name}.undo", lambda run: recollect.Effect(leave_remark_and_undo, (run,)))
         engine.register_job(f"{name}.slow", lambda run: recollect.Effect(leave_remark_slowly, (run, 0.3)))
         own = ctx.conversations.create_conversation(name).id

@@ -114,7 +114,7 @@ def _check_what_is_there(engine: recollect.Recollect, ctx: recollect.Context, to
     assert acknowledged["append"].items() <= texts.items()
     assert _repeated(texts.values()) == []
 
-    jobs = {job.id: job.payload["text"] for job in ctx.jobs.list_jobs(limit=10_000)}
+    jobs = {job.id: job.payload["text"] for job in ctx.jobs.list_jobs(kind="look", limit=10_000)}
     assert acknowledged["enqueue"].items() <= jobs.items()
     assert _repeated(jobs.values()) == []
 

@@ -12,7 +12,8 @@ from recollect.extraction.model import ModelExtractor
 from recollect.providers.loop import BackgroundLoop
 from recollect.providers.vendors import VendorModel
 from tests.extraction.talk import detailed, fact, facts, said
-from tests.providers.vendor import Answer, LanguageVendor
+from tests.vendor.answer import Answer
+from tests.vendor.server import Vendor
 
 V1, V2 = "extraction-v1", "extraction-v2"
 TALK = [said("msg_a", "I live in Graz.")]
@@ -32,9 +33,9 @@ def asked_schema(body: dict[str, Any]) -> str:
 @EVERY_WAY
 @pytest.mark.parametrize("version", [V1, V2])
 def test_facts_come_in_the_form_that_was_asked_for(
-    vendor: LanguageVendor, loop: BackgroundLoop, name: str, version: str
+    vendor: Vendor, loop: BackgroundLoop, name: str, version: str
 ) -> None:
-    vendor.answers = [Answer(tool=("answer", json.dumps(FACTS[version])), tokens=(900, 80))]
+    vendor.answers = [Answer(tools=(("answer", json.dumps(FACTS[version])),), tokens=(900, 80))]
 
     extracted = ModelExtractor(VendorModel(name, loop=loop)).extract(TALK, version)
 
@@ -50,16 +51,14 @@ def test_facts_come_in_the_form_that_was_asked_for(
 
 @pytest.mark.parametrize("name", ["openai-chat:gpt-4o", "openai:gpt-5-mini"])
 @pytest.mark.parametrize("version", [V1, V2])
-def test_vendors_that_can_are_held_to_the_schema(
-    vendor: LanguageVendor, loop: BackgroundLoop, name: str, version: str
-) -> None:
-    vendor.answers = [Answer(tool=("answer", json.dumps(FACTS[version])))]
+def test_vendors_that_can_are_held_to_the_schema(vendor: Vendor, loop: BackgroundLoop, name: str, version: str) -> None:
+    vendor.answers = [Answer(tools=(("answer", json.dumps(FACTS[version])),))]
     ModelExtractor(VendorModel(name, loop=loop)).extract(TALK, version)
     assert '"strict": true' in asked_schema(vendor.asked[0].body)
 
 
 @EVERY_WAY
-def test_a_broken_answer_is_mended_over_the_wire(vendor: LanguageVendor, loop: BackgroundLoop, name: str) -> None:
+def test_a_broken_answer_is_mended_over_the_wire(vendor: Vendor, loop: BackgroundLoop, name: str) -> None:
     vendor.answers = [Answer('{"facts": [', cut_off=True), Answer(json.dumps(FACTS[V1]))]
     extracted = ModelExtractor(VendorModel(name, loop=loop)).extract(TALK, V1)
     assert len(extracted.candidates) == 1
@@ -67,9 +66,7 @@ def test_a_broken_answer_is_mended_over_the_wire(vendor: LanguageVendor, loop: B
     assert "cut off" in json.dumps(vendor.asked[1].body)
 
 
-def test_a_vendor_in_trouble_fails_the_extraction_and_not_silently(
-    vendor: LanguageVendor, loop: BackgroundLoop
-) -> None:
+def test_a_vendor_in_trouble_fails_the_extraction_and_not_silently(vendor: Vendor, loop: BackgroundLoop) -> None:
     vendor.answers = [Answer(status=500)]
     with pytest.raises(recollect.ModelFailed, match="after 2 attempts"):
         ModelExtractor(VendorModel("openai-chat:gpt-4o", attempts=2, loop=loop)).extract(TALK, V1)

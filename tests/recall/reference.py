@@ -95,8 +95,8 @@ class Reference:
 
     embedder: Embedder | None
     atoms: list[Known] = field(default_factory=list)
-    names: dict[str, set[str]] = field(default_factory=dict)
-    """The folded names of each entity."""
+    names: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The folded names of each entity, and since when it has them."""
     redirects: dict[str, str] = field(default_factory=dict)
 
     def by_topic(self, query: str, asked: Asked, now: int) -> list[Expected]:
@@ -164,11 +164,11 @@ class Reference:
         return {entity for entity, names in self.names.items() if folded_name(id_or_name) in names}
 
     def _scored(self, query: str, passing: Iterable[Known], asked: Asked, now: int) -> list[Expected]:
-        there = [atom for atom in self.atoms if not atom.deleted]
+        there = [atom for atom in self.atoms if not atom.deleted and _known(atom.created_at, asked)]
         speakers = dict.fromkeys(atom.speaker for atom in there if atom.speaker is not None)
         question = understand(query, speakers, as_of(asked, now))
         similarity = self._overlap(question) if self.embedder is None else self._similarity(query, question, there)
-        mentioned = self._mentioned(query)
+        mentioned = self._mentioned(query, asked)
         found = []
         for atom in passing:
             fading = decay(atom, as_of(asked, now))
@@ -177,10 +177,14 @@ class Reference:
             found.append(Expected(atom, min(max(score, 0.0), 1.0), fading, bonus))
         return found
 
-    def _mentioned(self, query: str) -> set[str]:
+    def _mentioned(self, query: str, asked: Asked) -> set[str]:
         words = [word.strip(".,;:!?()[]\"'") for word in folded_name(query).split()]
         text = " " + " ".join(word.removesuffix("'s") for word in words) + " "
-        return {entity for entity, names in self.names.items() if any(f" {name} " in text for name in names)}
+        return {
+            entity
+            for entity, names in self.names.items()
+            if any(f" {name} " in text and _known(since, asked) for name, since in names.items())
+        }
 
     def _overlap(self, question: Question) -> dict[str, float]:
         """CONFORMANCE R-D: the words in common, against the geometric mean of their numbers."""
@@ -193,7 +197,7 @@ class Reference:
 
     def _similarity(self, query: str, question: Question, there: list[Known]) -> dict[str, float]:
         words = self._words(question.terms, there)
-        near = self._cosines(question.to_embed, there) if query.strip() and self.atoms else None
+        near = self._cosines(question.to_embed, there) if query.strip() and there else None
         standard = _standardised(near, getattr(self.embedder, "usual_similarity", None)) if near is not None else {}
         similarity = {}
         for atom in there:
@@ -214,7 +218,7 @@ class Reference:
         for term in terms:
             if any(term in words for words in held.values()):
                 holders = sum(term in words and words[term][1] for words in held.values())
-                rarity[term] = math.log1p((len(self.atoms) - holders + 0.5) / (holders + 0.5))
+                rarity[term] = math.log1p((len(there) - holders + 0.5) / (holders + 0.5))
         most = math.sqrt(sum(weight**2 for weight in rarity.values()))
         return {
             atom.id: sum(
@@ -235,6 +239,10 @@ class Reference:
             cosine = np.float32(dot) * kept.scales[0] * asked.scales[0]
             cosines[atom.id] = float(cosine) if kept.scales[0] else None
         return cosines
+
+
+def _known(since: int, asked: Asked) -> bool:
+    return asked.known_at is None or since <= asked.known_at
 
 
 def as_of(asked: Asked, now: int) -> int:

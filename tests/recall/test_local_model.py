@@ -56,6 +56,17 @@ def test_it_finds_what_is_meant_where_no_word_is_the_same(engine: recollect.Reco
     assert best.dense_rank == 1
 
 
+@pytest.mark.conforms("T18")
+def test_lines_of_a_block_that_are_meant_score_well_above_those_that_are_not(engine: recollect.Recollect) -> None:
+    blocks = engine.context(tenant_id="acme", app_id="support", user_id="ada").blocks
+    lines = ["Sister Anna lives in Oslo", "Dentist is Dr. Gruber", "Allergic to penicillin", "Passport expires in 2029"]
+    blocks.update("archival", "\n".join(lines), None)
+    for question, answer in (("Where does my sister live?", lines[0]), ("When do I need a new passport?", lines[3])):
+        (hit,) = blocks.recall(question)
+        assert (hit.content, hit.score > 0.5) == (answer, True)
+    assert blocks.recall("Write a haiku about autumn") == []
+
+
 def test_the_same_text_has_the_same_vector_alone_and_in_a_batch(models_folder: Path) -> None:
     embedder = LocalEmbedder(MODEL, models_folder)
     texts = [f"sentence number {number} " + "and more " * (number % 7) for number in range(40)]

@@ -15,17 +15,9 @@ import recollect
 from recollect.memory import Memory
 from recollect.providers.remote import RemoteEmbedder
 from tests.recall.making import fact, memory_of, texts_of
-from tests.recall.vendor import Vendor, vendor_running
+from tests.vendor.server import Vendor
 
 NAME = "openai:text-embedding-3-small"
-
-
-@pytest.fixture
-def vendor(monkeypatch: pytest.MonkeyPatch) -> Iterator[Vendor]:
-    with vendor_running() as vendor:
-        monkeypatch.setenv("OPENAI_BASE_URL", vendor.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        yield vendor
 
 
 @pytest.fixture

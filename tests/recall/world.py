@@ -78,7 +78,9 @@ class World:
 
     def create_entity(self, memory: Memory, name: str, aliases: Sequence[str] = ()) -> str:
         entity = memory.create_entity(self.space_id, "PERSON", name, aliases=aliases)
-        self.reference.names.setdefault(entity.id, set()).update(map(folded_name, (name, *aliases)))
+        names = self.reference.names.setdefault(entity.id, {})
+        for each in (name, *aliases):
+            names.setdefault(folded_name(each), self.clock.now)
         return entity.id
 
     def merge(self, memory: Memory, canonical: str, alias: str) -> None:

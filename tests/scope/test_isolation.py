@@ -12,15 +12,18 @@ from typing import Any
 import pytest
 
 import recollect
+from recollect.models.space import SpaceKind
 from recollect.models.value import Value
 from recollect.operations import OPERATIONS, Operation
+from recollect.providers.language import BoundTool
+from recollect.providers.testing import ScriptedModel
 from recollect.store import conversations as store
 from tests.embedder import WordsEmbedder
 from tests.scope.identities import LEGAL
 
 OWNER: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
 SECRET = "The secret of Ada"
-ID = re.compile(r"\b(conv|msg|turn|evt|job|ms|atom|ent|bind)_[0-9a-f]{32}")
+ID = re.compile(r"\b(?:(conv|msg|turn|evt|job|ms|atom|ent|bind|blk|call)_[0-9a-f]{32}|mem-[0-9a-f-]{36})")
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,14 @@ class Things:
     other_entity_id: str
     merged_entity_id: str
     binding_id: str
+    shared_space_id: str
+    entry_id: str
+    superseded_entry_id: str
 
 
 EVERYBODY = {"namespace": "bound", "userId": "*"}
+TOOL = {"type": "RECALL_BY_TOPIC", "name": "recallMemory", "memorySpaceId": "$userMemorySpaceId"}
+LONG_AGO = "2020-01-01T00:00:00Z"
 NEW_ATOM: dict[str, Any] = {"text": "Let me in.", "category": {"name": "notes", "kind": "FACT"}}
 
 
@@ -64,6 +72,22 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
     "conversations.get_messages": [
         lambda things: {"conversation_id": things.conversation_id, "include_internal": True},
         lambda things: {"conversation_id": things.closed_id, "limit": 1, "before": 2},
+    ],
+    "working_context.build_working_context": [
+        lambda things: {"conversation_id": things.conversation_id, "memory_space_id": things.space_id},
+        lambda things: {
+            "conversation_id": things.closed_id,
+            "memory_space_id": things.space_id,
+            "recall_query": "Hello",
+            "always_on_category_names": ["home"],
+        },
+        lambda things: {
+            "conversation_id": things.conversation_id,
+            "memory_space_id": things.space_id,
+            "recall_query": SECRET,
+            "memory_policy": {"archival_mode": "auto"},
+            "agent_id": "planner",
+        },
     ],
     "conversations.get_raw_turns": [
         lambda things: {"conversation_id": things.conversation_id, "include_hidden": True},
@@ -104,6 +128,19 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
             "assistant": {"content": "Hello!"},
         },
     ],
+    "conversations.run_turn": [
+        lambda things: {
+            "conversation_id": things.conversation_id,
+            "user_text": "Hello.",
+            "model": ScriptedModel(["Hello!"]),
+            "idempotency_key": "key-1",
+        },
+        lambda things: {
+            "conversation_id": things.closed_id,
+            "user_text": "Hello.",
+            "model": ScriptedModel(["Hello!"]),
+        },
+    ],
     "conversations.close_conversation": [
         lambda things: {"conversation_id": things.conversation_id},
         lambda things: {"conversation_id": things.closed_id},
@@ -112,11 +149,31 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda _: {"idle": 0},
         lambda _: {"idle": timedelta(0), "namespace": "daily-checkin"},
     ],
+    "conversations.refresh_rolling_summary": [
+        lambda things: {"conversation_id": things.conversation_id},
+        lambda things: {"conversation_id": things.closed_id},
+    ],
     "memory.get_memory_space": [
         lambda things: {"memory_space_id": things.space_id},
         lambda things: {"memory_space_id": things.deleted_space_id},
+        lambda things: {"memory_space_id": things.shared_space_id},
     ],
     "memory.list_memory_spaces": [lambda _: {}],
+    "memory.list_shared_spaces": [lambda _: {}, lambda things: {"limit": 1, "cursor": things.space_id}],
+    "memory.list_grants": [
+        lambda things: {"memory_space_id": things.space_id},
+        lambda things: {"memory_space_id": things.shared_space_id},
+    ],
+    "memory.grant_space": [
+        lambda things: {"memory_space_id": things.shared_space_id, "reader": "*"},
+        lambda things: {"memory_space_id": things.shared_space_id, "reader": "somebody"},
+        lambda things: {"memory_space_id": things.space_id, "reader": "*"},
+        lambda things: {"memory_space_id": things.deleted_space_id, "reader": "zoe"},
+    ],
+    "memory.revoke_space": [
+        lambda things: {"memory_space_id": things.shared_space_id, "reader": "zoe"},
+        lambda things: {"memory_space_id": things.space_id, "reader": "*"},
+    ],
     "memory.get_atom": [
         lambda things: {"atom_id": things.atom_id},
         lambda things: {"atom_id": things.superseded_id},
@@ -143,6 +200,7 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"memory_space_id": things.space_id, "query": "", "entity": things.entity_id},
         lambda things: {"memory_space_id": things.spare_space_id, "query": "Graz", "entity": things.entity_id},
         lambda things: {"memory_space_id": things.deleted_space_id, "query": SECRET},
+        lambda things: {"memory_space_id": things.shared_space_id, "query": SECRET},
     ],
     "memory.recall_by_entity": [
         lambda things: {"memory_space_id": things.space_id, "entity_id_or_name": things.entity_id},
@@ -159,9 +217,14 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"atom_id": things.superseded_id, "query": SECRET},
         lambda things: {"atom_id": things.archived_id, "query": SECRET, "entity": things.entity_id},
     ],
+    "memory.agent_tools": [
+        lambda things: {"definitions": [{**TOOL, "memorySpaceId": things.space_id}]},
+        lambda things: {"definitions": TOOL, "arguments": {"userMemorySpaceId": things.space_id}},
+    ],
     "memory.create_memory_space": [
         lambda _: {"name": "personal", "metadata": {"from": "a stranger"}},
         lambda _: {"name": "a new one"},
+        lambda _: {"name": "shared", "kind": "shared"},
         lambda _: {},
     ],
     "memory.delete_memory_space": [
@@ -171,6 +234,7 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
     "memory.add_atom": [
         lambda things: {"memory_space_id": things.space_id, "atom": NEW_ATOM},
         lambda things: {"memory_space_id": things.deleted_space_id, "atom": NEW_ATOM},
+        lambda things: {"memory_space_id": things.shared_space_id, "atom": NEW_ATOM},
         lambda things: {
             "memory_space_id": things.space_id,
             "atom": {**NEW_ATOM, "entity_ids": [things.entity_id], "source_message_ids": [things.message_id]},
@@ -209,6 +273,7 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
     "memory.create_binding": [
         lambda things: {"conversation_scope": EVERYBODY, "memory_space_ids": [things.space_id]},
         lambda things: {"conversation_scope": {**EVERYBODY, "userId": "ada"}, "memory_space_ids": [things.space_id]},
+        lambda things: {"conversation_scope": EVERYBODY, "memory_space_ids": [things.shared_space_id]},
     ],
     "memory.update_binding": [
         lambda things: {"binding_id": things.binding_id, "enabled": False},
@@ -223,6 +288,66 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"memory_space_id": things.space_id},
         lambda things: {"memory_space_id": things.deleted_space_id},
     ],
+    "blocks.get": [
+        lambda _: {"block_type": "core"},
+        lambda _: {"block_type": "archival", "agent_id": "planner"},
+        lambda _: {"block_type": "core", "agent_id": "ada"},
+    ],
+    "blocks.list": [
+        lambda _: {},
+        lambda _: {"scope": "agent", "agent_id": "planner"},
+        lambda _: {"scope": "user"},
+    ],
+    "blocks.recall": [
+        lambda _: {"query": SECRET},
+        lambda _: {"query": "", "agent_id": "planner", "limit": 100},
+    ],
+    "blocks.revisions": [lambda _: {"block_type": "core"}],
+    "blocks.user_memory": [lambda _: {}, lambda _: {"agent_id": "planner"}],
+    "blocks.reminders": [lambda _: {"text": SECRET, "agent_id": "planner", "policy": {"archival_mode": "auto"}}],
+    "blocks.tools": [lambda _: {"agent_id": "planner"}],
+    "blocks.get_sleep_time": [lambda _: {}, lambda _: {"agent_id": "planner"}],
+    "blocks.update": [
+        lambda _: {"block_type": "core", "content": "Let me in.", "expected_updated_at": None},
+        lambda _: {
+            "block_type": "archival",
+            "content": "Let me in.",
+            "expected_updated_at": LONG_AGO,
+            "agent_id": "planner",
+        },
+        lambda _: {"block_type": "core", "content": "A new one", "expected_updated_at": None, "agent_id": "newcomer"},
+    ],
+    "blocks.restore": [
+        lambda _: {"block_type": "core", "revision": 1, "expected_updated_at": LONG_AGO},
+    ],
+    "blocks.set_sleep_time": [lambda _: {"enabled": False, "agent_id": "planner"}],
+    "blocks.delete": [
+        lambda _: {"block_type": "core", "expected_updated_at": LONG_AGO},
+        lambda _: {"block_type": "core", "agent_id": "newcomer"},
+        lambda _: {"block_type": "core", "agent_id": "nobody"},
+    ],
+    "tools.memory_store": [
+        lambda _: {"type": "fact", "content": "Let me in."},
+        lambda things: {"type": "fact", "content": "Let me in.", "supersedes": things.entry_id},
+        lambda things: {"type": "fact", "content": "Let me in.", "supersedes": things.superseded_entry_id},
+    ],
+    "tools.memory_search": [
+        lambda _: {"query": SECRET, "include_superseded": True},
+        lambda _: {"tags": [SECRET]},
+        lambda _: {},
+    ],
+    "tools.memory_brief": [lambda _: {"include_provenance": True}],
+    "tools.memory_delete": [
+        lambda things: {"id": things.entry_id},
+        lambda things: {"id": things.superseded_entry_id},
+    ],
+    "tools.invoke": [
+        lambda things: {"tool_name": "memory_delete", "arguments": {"id": things.entry_id}},
+        lambda _: {"tool_name": "memory_search", "arguments": {"query": SECRET}},
+    ],
+    "tools.session_brief": [lambda _: {}],
+    "tools.bound": [lambda _: {}],
+    "tools.audit": [lambda _: {}, lambda _: {"topic": "tool.invoke.memory_store", "limit": 1}],
     "jobs.get_job": [
         lambda things: {"job_id": things.dead_job_id},
         lambda things: {"job_id": things.queued_job_id},
@@ -383,7 +508,7 @@ def fail(run: recollect.JobRun) -> None:
     raise RuntimeError(f"{run.job.payload['words']} went wrong.")
 
 
-def furnish(engine: recollect.Recollect, context: recollect.Context, words: str) -> Things:
+def furnish(engine: recollect.Recollect, context: recollect.Context, words: str, kind: SpaceKind = "user") -> Things:
     """Give somebody a bit of everything, the same for all but for their words."""
     engine.register_job("fail", fail)
     chat = context.conversations
@@ -407,15 +532,15 @@ def furnish(engine: recollect.Recollect, context: recollect.Context, words: str)
     assert cursor
     assert job_cursor
     of_jobs = (dead.id, queued.id, job_cursor)
-    return Things(first.id, second.id, cursor, *of_jobs, greeting.id, *remember(context, words, greeting))
+    return Things(first.id, second.id, cursor, *of_jobs, greeting.id, *remember(context, words, greeting, kind))
 
 
-def remember(context: recollect.Context, words: str, source: recollect.Message) -> tuple[str, ...]:
+def remember(context: recollect.Context, words: str, source: recollect.Message, kind: SpaceKind) -> tuple[str, ...]:
     """Give somebody memory of every kind: live, superseded, archived and deleted, with entities, one of them merged."""
     memory = context.memory
-    space = memory.create_memory_space("personal", metadata={"about": words})
-    spare = memory.create_memory_space("spare")
-    deleted = memory.create_memory_space("deleted", metadata={"about": words})
+    space = memory.create_memory_space("personal", kind=kind, metadata={"about": words})
+    spare = memory.create_memory_space("spare", kind=kind)
+    deleted = memory.create_memory_space("deleted", kind=kind, metadata={"about": words})
     graz = memory.create_entity(space.id, "PLACE", "Graz", description=words, aliases=["the capital of Styria"])
     other = memory.create_entity(space.id, "PERSON", "Ada", attributes={"about": words})
     merged = memory.create_entity(space.id, "PLACE", "Gratz")
@@ -436,7 +561,24 @@ def remember(context: recollect.Context, words: str, source: recollect.Message) 
     memory.delete_memory_space(deleted.id)
     bound = {"namespace": "bound", "userId": context.scope.user_id}
     binding = memory.create_binding(bound, [space.id])
-    return space.id, spare.id, deleted.id, new.id, old.id, archived.id, graz.id, other.id, merged.id, binding.id
+    shared = memory.create_memory_space("shared", kind="shared")
+    memory.add_atom(shared.id, {"text": words, **fact})
+    memory.grant_space(shared.id, "zoe")
+    note(context, words)
+    old_entry = context.tools.memory_store("preference", f"{words}: tea", tags=["drinks"])
+    entry = context.tools.memory_store("preference", f"{words}: coffee", tags=["drinks"], supersedes=old_entry.id)
+    ids = (space.id, spare.id, deleted.id, new.id, old.id, archived.id, graz.id, other.id, merged.id, binding.id)
+    return (*ids, shared.id, entry.id, old_entry.id)
+
+
+def note(context: recollect.Context, words: str) -> None:
+    """Give somebody blocks of both scopes, one with a revision, and sleep-time memory."""
+    blocks = context.blocks
+    first = blocks.update("core", f"{words} before", None)
+    for agent_id in (None, "planner"):
+        blocks.update("archival", f"{words}\n{words} again", None, agent_id=agent_id)
+    blocks.set_sleep_time(True, agent_id="planner")
+    blocks.update("core", words, first.updated_at)
 
 
 def missing(things: Things) -> Things:
@@ -460,6 +602,8 @@ def plain(answer: object) -> object:
             return [plain(item) for item in answer]
         case Value():
             return answer.model_dump()
+        case BoundTool():
+            return answer.tool
         case _:
             return answer
 
@@ -480,7 +624,12 @@ def memory_of(context: recollect.Context, changes: list[recollect.Change]) -> tu
     atoms = [context.memory.list_atoms(space.id, status=None, limit=1000) for space in spaces]
     made = [change.data["entityId"] for change in changes if change.kind == "entity.created"]
     bindings = context.memory.list_bindings(limit=1000)
-    return spaces, atoms, [context.memory.get_entity(entity_id) for entity_id in made], bindings
+    grants = [context.memory.list_grants(space.id) for space in spaces]
+    blocks = context.blocks.list()
+    before = [context.blocks.revisions(each.block_type, agent_id=each.agent_id) for each in blocks]
+    asleep = [context.blocks.get_sleep_time(agent_id=agent_id) for agent_id in (None, "planner")]
+    entities = [context.memory.get_entity(entity_id) for entity_id in made]
+    return spaces, atoms, entities, bindings, blocks, before, asleep, *map(plain, grants)
 
 
 def told(answer: object, asked_for: Things | None = None) -> str:
@@ -496,9 +645,10 @@ def anonymous(text: str) -> str:
     text = re.sub(r"'(eve|mallory)'", "<me>", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "<time>", text)
     text = re.sub(r"'cursor': \d+", "'cursor': <number>", text)
-    text = re.sub(r"'latencyMs': [\d.e-]+", "'latencyMs': <number>", text)
+    text = re.sub(r"atencyMs': [\d.e-]+", "atencyMs': <number>", text)
     # A moment later everything has faded a little.
     text = re.sub(r"\d\.\d{4,}(e-\d+)?", lambda number: f"{float(number[0]):.3f}", text)
+    text = re.sub(r"'[0-9a-f]{64}'", "<hash>", text)
     numbers: dict[str, str] = {}
     return ID.sub(lambda match: numbers.setdefault(match[0], f"<{match[1]} {len(numbers)}>"), text)
 

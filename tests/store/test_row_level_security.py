@@ -92,12 +92,24 @@ def fill(url: str) -> None:
         for scope in (ADA, BOB):
             context = engine.context(tenant_id=scope.tenant_id, app_id=scope.app_id, user_id=scope.user_id)
             conversation = context.conversations.create_conversation("daily-checkin")
-            context.conversations.append_user_message(conversation.id, f"I am {scope.user_id}.")
+            context.conversations.append_user_message(conversation.id, f"I am {scope.user_id}, a nurse.")
+            context.conversations.append_assistant_turn(conversation.id, "Noted.")
+            context.conversations.refresh_rolling_summary(conversation.id)
             context.jobs.enqueue("extract", unique_key="once")
             engine._database.write(scope, jobs.raise_epoch)
             engine._database.write(scope, spend.reserve, scope, "2026-03", Amount(1), Amount(2, 2), 0)
             remember(context)
             extract(context)
+            share(context, BOB if scope is ADA else ADA)
+            note(context)
+            context.tools.memory_store("fact", f"It is about {scope.user_id}.")
+
+
+def note(context: recollect.Context) -> None:
+    """Put rows into the tables of blocks."""
+    first = context.blocks.update("core", "before", None)
+    context.blocks.update("core", f"I am {context.scope.user_id}.", first.updated_at)
+    context.blocks.set_sleep_time(True)
 
 
 def extract(context: recollect.Context) -> recollect.Binding:
@@ -107,6 +119,13 @@ def extract(context: recollect.Context) -> recollect.Binding:
     binding = context.memory.create_binding(scope, [space.id])
     context.conversations.close_conversation(context.conversations.create_conversation("bound").id)
     return binding
+
+
+def share(context: recollect.Context, reader: recollect.Scope) -> recollect.MemorySpace:
+    """Put a row into the table of grants."""
+    space = context.memory.create_memory_space("handbook", kind="shared")
+    context.memory.grant_space(space.id, reader.user_id)
+    return space
 
 
 def remember(context: recollect.Context) -> recollect.Atom:
@@ -211,7 +230,7 @@ def test_with_a_scope_set_its_own_rows_can_be_written(walled: Walled) -> None:
 
 def test_what_belongs_to_an_app_is_seen_in_its_scopes_and_in_no_others(walled: Walled) -> None:
     elsewhere = [recollect.Scope("acme", "sales", "ada"), recollect.Scope("evil", "support", "ada")]
-    for table in ("bindings", "binding_members"):
+    for table in ("bindings", "binding_members", "space_grants"):
         for scope in (ADA, BOB):
             with walled.enter(scope) as connection:
                 seen = connection.execute(statement("SELECT user_id FROM {} ORDER BY 1", table)).fetchall()
@@ -223,6 +242,21 @@ def test_what_belongs_to_an_app_is_seen_in_its_scopes_and_in_no_others(walled: W
                 assert connection.execute(statement("DELETE FROM {}", table)).rowcount == 0
         with walled.enter(ADA) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute(statement("UPDATE {} SET app_key = %s", table), (elsewhere[0].app_key,))
+
+
+@pytest.mark.conforms("T6")
+def test_a_grant_opens_no_row_to_a_statement_in_the_scope_of_the_reader(walled: Walled) -> None:
+    with walled.enter(BOB) as connection:
+        granted = connection.execute("SELECT space_id FROM space_grants WHERE user_id = 'bob' AND owner_id = 'ada'")
+        (space_id,) = granted.fetchone() or ("",)
+        assert any(space_id in row for row in walled.rows("spaces", ADA))
+        assert connection.execute("SELECT * FROM spaces WHERE id = %s", (space_id,)).fetchall() == []
+        assert connection.execute("UPDATE spaces SET name = 'mine' WHERE id = %s", (space_id,)).rowcount == 0
+    with recollect.open(walled.url, embedder=WordsEmbedder()) as engine:
+        bob = engine.context(tenant_id="acme", app_id="support", user_id="bob").memory
+        # The engine reads it for Bob in the scope of Ada, whom it knows from the grant.
+        assert [space.user_id for space in bob.list_shared_spaces()] == ["ada"]
+        assert bob.recall_timeline(space_id).hits == []
 
 
 def test_everything_works_for_the_ordinary_owner_of_a_database(postgres_server: PostgresServer) -> None:

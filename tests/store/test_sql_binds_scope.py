@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 import recollect
-from recollect.store.queries import EngineName, Query, load_queries
+from recollect.store.queries import SHARED, EngineName, Query, load_queries
 from tests.store.binding import unbound
 from tests.store.schema import (
     Key,
@@ -33,14 +33,19 @@ APP_TABLES = sqlite_app_tables(migrated_in_memory())
 
 # Statements that are meant to see all scopes. Adding one is a decision: nothing but review keeps it from leaking.
 SYSTEM_STATEMENTS = {
+    "audit_chains",
     "changes_after",
     "claim_jobs",
+    "entries_to_purge",
+    "hasten_jobs",
     "jobs_of_all_scopes",
     "last_position",
     "owners_of_open_conversations",
     "ledger_writers",
     "spaces_lacking_vectors",
 }
+
+FILES = {*SHARED, "sqlite", "postgres"}
 
 PACKAGE = Path(recollect.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -109,7 +114,7 @@ def as_written(query: Query, engine: EngineName) -> str:
 def test_every_statement_in_the_files_is_one_the_engines_load() -> None:
     blocks = read_blocks()
     for block in blocks:
-        assert block.file in ("common.sql", "memory.sql", "extraction.sql", "spend.sql", "sqlite.sql", "postgres.sql")
+        assert block.file.removesuffix(".sql") in FILES
     named = [(block.file, block.name) for block in blocks]
     assert len(named) == len(set(named)), "a file has two blocks of one name, and one of them hides the other"
     fragments = {block.name: block.text for block in blocks if block.kind == "fragment"}
@@ -245,7 +250,7 @@ def test_every_table_with_user_data_has_a_scope_on_both_engines(postgres_url: st
     recollect.open(postgres_url).close()
     with psycopg.connect(postgres_url) as connection:
         assert postgres_user_tables(connection) == USER_TABLES
-        assert postgres_app_tables(connection) == APP_TABLES == {"bindings", "binding_members"}
+        assert postgres_app_tables(connection) == APP_TABLES == {"bindings", "binding_members", "space_grants"}
         assert postgres_tables(connection) == USER_TABLES | APP_TABLES
     assert sqlite_tables(migrated_in_memory()) == USER_TABLES | APP_TABLES
     assert {"conversations", "events", "spaces", "atoms", "entities", "vector_segments"} <= USER_TABLES

@@ -1,4 +1,8 @@
-"""Memory text made harmless: whatever was remembered can only ever be read as data in a prompt."""
+"""Memory text made harmless: whatever was remembered can only ever be read as data in a prompt.
+
+What people write stays as they wrote it as far as that goes: `a < b`, `R&D`, arrows, emoji and all scripts are left
+alone. Only what could end a tag, a fence or a line, fill in a template, or be there without being seen is changed.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +14,56 @@ SUGGESTIONS_NOTICE = (
 )
 """Stands above preferences and rules on every way into a prompt."""
 
-_LINE_BREAKS = re.compile("\r\n|[\r\n\x0b\x0c\x85\u2028\u2029]")
-# Marks that are not seen and change how what is seen is read: zero-width and bidirectional controls, soft hyphens,
-# variation of direction, the block of invisible tags, and all other control characters.
+# Marks that are not seen and change how what is seen is read, or hide a message in it: zero-width and bidirectional
+# controls, soft hyphens, fillers, the block of invisible tags, selectors of variants, and all control characters.
 _UNSEEN = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
 )
-_SPACES = re.compile(r"[^\S\n]{2,}")
+# Joiners hold emoji together and shape letters of many scripts: one stays where it stands between such characters.
+_JOINERS = "\u200c\u200d\ufe0e\ufe0f"
+_REPEATED_JOINERS = re.compile(f"((?>[\ufe0e\ufe0f]?[\u200c\u200d]?))[{_JOINERS}]+")
+_LOST_JOINERS = re.compile(f"(?<![^\x00-\u02ff])[{_JOINERS}]+|[\u200c\u200d](?![^\x00-\u02ff])")
 _FENCES = re.compile(r"`{3,}|~{3,}")
-_BRACES = re.compile(r"\{\{|\}\}")
+_DOUBLED_BRACES = re.compile(r"([{}])(?=\1)")
+_ENTITIES = re.compile(r"&(?=#?\w+;)")
+# A tag opens with a letter, or with one of a few signs after which nobody writes "less than".
+_TAGS = re.compile("[<\uff1c\ufe64](?=\\s*[/\uff0f\u2044\u2215!?|<\uff1c\ufe64]|[^\\W\\d])([^<>\uff1c\ufe64]*)(>?)")
 
 
 def one_line(text: str) -> str:
-    """The text on a single line, each kind of line break replaced by one space."""
-    return _LINE_BREAKS.sub(" ", text)
+    """The text on a single line, each run of spaces and line breaks of whatever kind made one space."""
+    return " ".join(text.split())
 
 
 def harmless(text: str) -> str:
     """The text as one line that can close no tag, open no fence, fill no template and hide nothing."""
-    seen = _SPACES.sub(" ", _UNSEEN.sub("", one_line(text)))
-    plain = seen.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    plain = _BRACES.sub(lambda found: found[0][0] + " " + found[0][1], plain)
-    return _FENCES.sub("'''", plain).strip()
+    if not text.isascii():
+        text = _LOST_JOINERS.sub("", _REPEATED_JOINERS.sub(r"\1", _UNSEEN.sub("", text)))
+    elif not text.isprintable():
+        text = _UNSEEN.sub("", text)
+    line = one_line(text)
+    # Most texts have none of these signs, and looking for one is quicker than looking for a pattern.
+    if "&" in line:
+        line = _ENTITIES.sub("&amp;", line)
+    if "<" in line or not line.isascii():
+        line = _TAGS.sub(_untagged, line)
+    if "{" in line or "}" in line:
+        line = _DOUBLED_BRACES.sub(r"\1 ", line)
+    if "`" in line or "~" in line:
+        line = _FENCES.sub("'''", line)
+    return line
+
+
+def marked_up(text: str) -> str:
+    """A harmless text as it stands in markup, between tags or in an attribute: what is escaped already stays so."""
+    text = _BARE_AMPERSANDS.sub("&amp;", text)
+    return text.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+_BARE_AMPERSANDS = re.compile(r"&(?!(?:amp|lt|gt);)")
+
+
+def _untagged(found: re.Match[str]) -> str:
+    return f"&lt;{found[1]}{'&gt;' if found[2] else ''}"

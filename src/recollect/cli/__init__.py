@@ -1,19 +1,20 @@
-"""The command line: `recollect models`, `recollect reindex`, `recollect jobs`, `recollect bench`."""
+"""The command line: `recollect models`, `reindex`, `jobs`, `audit`, `skill`, `bench`; and `ipc`, which calls tools."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 
-from rich.text import Text
-
-from recollect.cli.app import app
-from recollect.cli.output import problems
-from recollect.errors import RecollectError
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. It ends with 0 when all went well, 1 when something could not be done, 2 when misused."""
+    # `ipc` is in this package too, and does not wait for what draws tables.
+    from rich.text import Text
+
+    from recollect.cli.app import app
+    from recollect.cli.output import problems
+    from recollect.errors import RecollectError
+
     try:
         app(None if arguments is None else list(arguments))
     except RecollectError as error:

@@ -31,7 +31,7 @@ def list_jobs(
     """Show jobs, newest first."""
     if status is not None and status not in get_args(JobStatus):
         raise InvalidInput(f"status is {status!r}.", hint=f"It is one of {', '.join(get_args(JobStatus))}.")
-    with open(url, extractor="none", embedder=None) as engine:
+    with open(url, extractor="none", summariser="extractive", embedder=None) as engine:
         found = engine.find_jobs(status=status, kind=kind, limit=limit)  # type: ignore[arg-type]  # checked above
     if as_json:
         answer_json([_described(scope, job) for scope, job in found])
@@ -49,7 +49,7 @@ def list_jobs(
 @app.command("show")
 def show(job_id: Annotated[str, typer.Argument(help="Which job.")], url: Url = None) -> None:
     """Show all there is to know of a job, as JSON."""
-    with open(url, extractor="none", embedder=None) as engine:
+    with open(url, extractor="none", summariser="extractive", embedder=None) as engine:
         found = engine.find_jobs(job_id=job_id, limit=1)
     if not found:
         raise NotFound("job", job_id)
@@ -59,7 +59,7 @@ def show(job_id: Annotated[str, typer.Argument(help="Which job.")], url: Url = N
 @app.command("retry")
 def retry(job_id: Annotated[str, typer.Argument(help="Which job.")], url: Url = None, as_json: AsJson = False) -> None:
     """Queue a failed or dead job again, with all its attempts. A worker does it."""
-    with open(url, extractor="none", embedder=None) as engine:
+    with open(url, extractor="none", summariser="extractive", embedder=None) as engine:
         job = engine.retry_job(job_id)
     if as_json:
         answer_json(job.model_dump(mode="json"))

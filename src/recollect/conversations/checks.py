@@ -9,9 +9,13 @@ from pydantic import ValidationError
 
 from recollect.clock import Instant, Micros, to_iso, to_micros
 from recollect.errors import InvalidInput
+from recollect.models.block import MemoryPolicy
+from recollect.models.content import Content
 from recollect.models.message import AssistantTurn, Usage, Visibility
 from recollect.models.text import check_text, encode_json
+from recollect.models.turn import TurnOptions
 from recollect.models.value import Value
+from recollect.providers.language import Cancel, OnText
 from recollect.scope import check_identity
 
 TITLE_LIMIT = 1_000
@@ -55,6 +59,44 @@ def checked_usage(given: object) -> str | None:
         return None
     usage = _checked_value("usage", Usage, given)
     return encode_json("usage", usage.model_dump(exclude_none=True))
+
+
+def checked_options(given: object) -> TurnOptions:
+    options = TurnOptions() if given is None else _checked_value("options", TurnOptions, given)
+    if options.system_prompt is not None:
+        check_text("options.system_prompt", options.system_prompt)
+    return options
+
+
+def checked_question(user_text: object, content: object) -> Content:
+    """What the user says in a turn that is run: a text, or texts and images."""
+    if (user_text is None) == (content is None):
+        given = "neither" if content is None else "both"
+        raise InvalidInput(f"A turn takes either user_text or content, and {given} is given.")
+    if content is None:
+        return check_text("user_text", user_text)
+    if isinstance(content, list | tuple):
+        for block in content:
+            kind = block.get("type") if isinstance(block, dict) else getattr(block, "type", None)
+            if kind in ("tool_use", "tool_result"):
+                raise InvalidInput(f"content holds a {kind}, and a user says texts and shows images.")
+    return content  # type: ignore[return-value]  # looked over where it is encoded
+
+
+def checked_listener(on_text: OnText | None) -> OnText | None:
+    if on_text is not None and not callable(on_text):
+        raise InvalidInput(f"on_text must be a function, not {type(on_text).__name__}.")
+    return on_text
+
+
+def checked_policy(policy: MemoryPolicy | dict[str, Any] | None) -> MemoryPolicy:
+    return _checked_value("memory_policy", MemoryPolicy, {} if policy is None else policy)
+
+
+def checked_cancel(cancel: Cancel | None) -> Cancel:
+    if cancel is not None and not isinstance(cancel, Cancel):
+        raise InvalidInput(f"cancel must be a Cancel, not {type(cancel).__name__}.")
+    return Cancel() if cancel is None else cancel
 
 
 def fingerprint(content: str, visibility: str) -> str:

@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
 from recollect.clock import Clock, Instant, to_micros
 from recollect.conversations.checks import (
     checked_assistant,
+    checked_cancel,
+    checked_listener,
     checked_namespace,
+    checked_options,
+    checked_policy,
+    checked_question,
     checked_time,
     checked_title,
     checked_usage,
     checked_visibility,
     fingerprint,
 )
+from recollect.conversations.remembering import BlockMemory, TurnMemory
+from recollect.conversations.running import RunningTurn, TurnPlan
+from recollect.conversations.toolbox import ToolHandler, make_toolbox
 from recollect.errors import InvalidInput
+from recollect.models.block import MemoryPolicy
 from recollect.models.checks import READ_LIMIT, checked_count, checked_id, checked_label, checked_metadata
 from recollect.models.content import Content, encode_content, encode_tool_result
-from recollect.models.conversation import Conversation, ConversationStatus
+from recollect.models.conversation import Conversation, ConversationStatus, RollingSummary
 from recollect.models.message import AssistantTurn, Message, Turn, Usage, Visibility
 from recollect.models.text import check_text, shown
+from recollect.models.turn import TurnOptions, TurnResult
 from recollect.models.value import Page
+from recollect.providers.language import BoundTool, Cancel, LanguageModel, OnText, Tool
+from recollect.providers.named import NamedModels
 from recollect.scope import IDENTITY_LIMIT, Scope, check_identity
 from recollect.store import conversations as store
 from recollect.store.conversations import NewConversation, NewMessage
 from recollect.store.database import Database
 from recollect.store.triggers import USUAL_ATTEMPTS
+from recollect.summaries.rolling import RollingSummaries
 
 _EVERYTHING = 2**53
 """More than any conversation has messages, and any user has conversations."""
+
+
+CYCLES_LIMIT = 1_000
+"""How often one turn may ask its model."""
 
 
 class Conversations:
@@ -41,12 +58,20 @@ class Conversations:
         database: Database,
         scope: Scope,
         clock: Clock,
+        models: NamedModels,
+        rolling: RollingSummaries,
+        blocks: BlockMemory,
+        summary_turns: int = 0,
         job_attempts: int = USUAL_ATTEMPTS,
         wake_workers: Callable[[], None] = lambda: None,
     ) -> None:
         self._database = database
         self._scope = scope
         self._clock = clock
+        self._models = models
+        self._rolling = rolling
+        self._summary_turns = summary_turns
+        self._blocks = blocks
         self._attempts = job_attempts
         self._wake_workers = wake_workers
 
@@ -238,8 +263,79 @@ class Conversations:
         )
         conversation_id = checked_id("conversation_id", conversation_id)
         return self._database.write(
-            self._scope, store.append_turn, self._scope, conversation_id, user, answer, self._clock(), self._attempts
+            self._scope,
+            store.append_turn,
+            self._scope,
+            conversation_id,
+            user,
+            answer,
+            self._clock(),
+            self._attempts,
+            self._summary_turns,
         )
+
+    def run_turn(
+        self,
+        conversation_id: str,
+        *,
+        model: str | LanguageModel,
+        provider: str | None = None,
+        user_text: str | None = None,
+        content: Content | None = None,
+        tools: Sequence[Tool | BoundTool | dict[str, Any]] = (),
+        tool_handler: ToolHandler | None = None,
+        options: TurnOptions | dict[str, Any] | None = None,
+        max_cycles: int = 8,
+        tail_limit: int = 50,
+        idempotency_key: str | None = None,
+        trace_id: str | None = None,
+        on_text: OnText | None = None,
+        cancel: Cancel | None = None,
+        memory_policy: MemoryPolicy | dict[str, Any] | None = None,
+        agent_id: str | None = None,
+    ) -> TurnResult:
+        """Have a model answer the user, with tools where it wants them, and keep all of it under one turn id.
+
+        Wrong input is an error and nothing is written. Once the user's message is kept there is always a result; when
+        the model fails, its status is `error`. A repeated idempotency key finds the user's message of the first time
+        and begins another answer.
+
+        The core memory blocks are put behind the system prompt, those of the agent too (by default the context's),
+        unless the memory policy leaves them out; and where it says so, what archival memory has to say to the user's
+        message is kept beside it as internal rows, once.
+        """
+        plan = TurnPlan(
+            conversation_id=checked_id("conversation_id", conversation_id),
+            user=self._user(
+                checked_question(user_text, content),
+                "user",
+                idempotency_key,
+                trace_id,
+                None,
+                field="content" if user_text is None else "user_text",
+            ),
+            toolbox=make_toolbox(tools, tool_handler, self._models.wait_for, checked_cancel(cancel)),
+            options=checked_options(options),
+            max_cycles=checked_count("max_cycles", max_cycles, most=CYCLES_LIMIT),
+            tail_limit=0 if tail_limit == 0 else checked_count("tail_limit", tail_limit, most=READ_LIMIT),
+            on_text=checked_listener(on_text),
+            memory=self._memory_of(memory_policy, agent_id),
+            # Last, since to make one may take a second.
+            model=self._models.choose(model, provider),
+        )
+        return RunningTurn(self._database, self._scope, self._clock, self._attempts, self._summary_turns, plan).run()
+
+    def refresh_rolling_summary(self, conversation_id: str) -> RollingSummary:
+        """Bring the summary of a conversation up to the last turn that is finished, now.
+
+        What the summariser does wrong is no error here: the outcome is `failed`, `error` says why, and the summary is
+        what it was before.
+        """
+        return self._rolling.refresh(self._scope, checked_id("conversation_id", conversation_id))
+
+    def _memory_of(self, policy: MemoryPolicy | dict[str, Any] | None, agent_id: str | None) -> TurnMemory:
+        agent = self._scope.agent_id if agent_id is None else check_identity("agent_id", agent_id)
+        return TurnMemory(self._blocks, checked_policy(policy), agent)
 
     def get_messages(
         self, conversation_id: str, *, limit: int = 50, include_internal: bool = False, before: int | None = None
@@ -293,7 +389,14 @@ class Conversations:
     def _append(self, conversation_id: str, new: NewMessage) -> Message:
         conversation_id = checked_id("conversation_id", conversation_id)
         return self._database.write(
-            self._scope, store.append, self._scope, conversation_id, new, self._clock(), self._attempts
+            self._scope,
+            store.append,
+            self._scope,
+            conversation_id,
+            new,
+            self._clock(),
+            self._attempts,
+            self._summary_turns,
         )
 
     def _read(

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from recollect.clock import Clock
 from recollect.errors import InvalidInput
 from recollect.extraction.candidate import Extractor
-from recollect.extraction.model import ModelExtractor
-from recollect.extraction.spending import Capped, TenantBudget
 from recollect.providers.choosing import choose_model
 from recollect.providers.loop import BackgroundLoop
 from recollect.providers.prices import Prices
 from recollect.scope import Scope
 from recollect.settings import Settings
 from recollect.store.database import Database
+
+if TYPE_CHECKING:
+    from recollect.extraction.model import ModelExtractor
 
 RULES = "rules"
 _MODEL = "model:"
@@ -36,6 +38,10 @@ def choose_extractor(
         return None
     if chosen == RULES:
         return lambda scope: _rules()
+    # Not loaded by a program that asks no model.
+    from recollect.extraction.model import ModelExtractor
+    from recollect.extraction.spending import Capped, TenantBudget
+
     if isinstance(chosen, str):
         extractor: Extractor = _named(chosen, settings, loop)
     elif isinstance(getattr(chosen, "name", None), str) and callable(getattr(chosen, "extract", None)):
@@ -55,6 +61,8 @@ def _named(name: str, settings: Settings, loop: BackgroundLoop) -> ModelExtracto
         raise InvalidInput(
             f"extractor is {name!r}.", hint="It is 'rules', 'none', or 'model:' and the name of a language model."
         )
+    from recollect.extraction.model import ModelExtractor
+
     return ModelExtractor(choose_model(name.removeprefix(_MODEL), loop, settings), Prices.read(settings.model_prices))
 
 

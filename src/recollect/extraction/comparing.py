@@ -15,7 +15,13 @@ _GENERIC = frozenset(
 """Units in which anything is counted: that they are the same tells nothing."""
 _MONEY = frozenset("$ € £ dollar euro pound".split())
 """Prices of different things are alike in all but the thing."""
-_NAMES = {"count": "number", "day": "day of the week", "clock": "time of day", "date": "date"}
+_NAMES = {
+    "count": "number",
+    "day": "day of the week",
+    "clock": "time of day",
+    "date": "date",
+    "part": "part of the day",
+}
 _SAME = 0.8
 _CHANGED = 0.6
 _LIKELY_CHANGED = 0.4
@@ -30,6 +36,8 @@ class Relation:
     because: str = ""
     planned: bool = False
     """Whether the clause that tells of the change tells what somebody means to do."""
+    vague: bool = False
+    """Whether what has changed is named by so little that it must be the only thing of its kind."""
 
 
 DIFFERENT = Relation("different")
@@ -37,7 +45,7 @@ DIFFERENT = Relation("different")
 
 def compare(new: Statement, old: Statement, corrects: bool = False, similarity: float | None = None) -> Relation:
     """How a new statement stands to an old one, when both speak of what is so, not of what happened."""
-    if not _of_one_subject(new, old) or (new.topic and old.topic and new.topic.isdisjoint(old.topic)):
+    if not _of_one_matter(new, old) or (new.topic and old.topic and new.topic.isdisjoint(old.topic)):
         return DIFFERENT
     if states_the_same(new, old, similarity):
         return Relation("same")
@@ -84,6 +92,15 @@ def _of_one_subject(new: Statement, old: Statement) -> bool:
     return (new.subject or "user") == (old.subject or "user") and new.owned == old.owned
 
 
+def _of_one_matter(new: Statement, old: Statement) -> bool:
+    """Whether they speak of the same, in whatever order: "User's coach and User meet", "User meets User's coach"."""
+    if _of_one_subject(new, old):
+        return True
+    if (new.subject or "user") != (old.subject or "user") or (new.owned and old.owned):
+        return False
+    return new.owned in old.things if new.owned else old.owned in new.things
+
+
 def values_of(statement: Statement) -> set[tuple[str, str]]:
     """The values that it gives, of whatever they are."""
     return {(measure.kind, measure.value) for measure in statement.measures}
@@ -107,6 +124,8 @@ def _overlap(new: frozenset[str], old: frozenset[str]) -> float:
 def _denial(new: Statement, old: Statement, corrects: bool) -> Relation:
     """ "doesn't eat meat any more" ends "eats meat", and "is vegetarian again" ends "is not vegetarian"."""
     said_so = corrects or new.ended or old.ended
+    if new.lapsed and new.main.denied and new.main.topic and new.main.topic <= old.topic and not new.main.hedged:
+        return Relation("changed", "It says that this is no longer so.", vague=new.main.topic < old.topic)
     overlap = _overlap(new.topic, old.topic)
     few = len(new.topic & old.topic) < _TELLING
     if (

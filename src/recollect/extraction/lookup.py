@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from recollect.clock import Micros
 from recollect.extraction.candidate import Candidate, Slot
 from recollect.extraction.checking import checked_slot
+from recollect.extraction.naming import Naming
 from recollect.extraction.reconcile import Known
 from recollect.extraction.rules.slots import slot_of
 from recollect.models.atom import Atom
@@ -43,10 +44,16 @@ class Ready:
 
 
 def known_for(
-    run: Transaction, space_id: str, index: SpaceIndex, ready: Sequence[Ready], now: Micros
+    run: Transaction,
+    space_id: str,
+    index: SpaceIndex,
+    ready: Sequence[Ready],
+    naming: Naming,
+    now: Micros,
+    speaker: str | None = None,
 ) -> list[list[Known]]:
-    """For each candidate the atoms of the space that it may confirm, change or repeat."""
-    near = [_near(run, space_id, index, each, now) for each in ready]
+    """For each candidate the atoms of the space, or of one speaker in it, that it may confirm, change or repeat."""
+    near = [_of_speaker(index, _near(run, space_id, index, each, naming, now), speaker) for each in ready]
     positions = sorted({position for each in near for position in each})
     if not positions:
         return [[] for _ in ready]
@@ -58,13 +65,14 @@ def known_for(
     ]
 
 
-def drafts_near(ready: Ready, drafts: Iterable[tuple[Ready, Known]]) -> list[Known]:
+def drafts_near(ready: Ready, drafts: Iterable[tuple[Ready, Known]], naming: Naming) -> list[Known]:
     """Of what the same job will write, what is nearest to a candidate."""
     ranked = []
-    for other, known in drafts:
+    for other, draft in drafts:
+        known = naming.as_named_in(ready.candidate, draft)
         similarity = _cosine(ready, other)
         nearness = max(_overlap(ready, other), similarity or 0.0)
-        if _same_slot(ready.candidate.slot, other.candidate.slot):
+        if _same_slot(ready.candidate.slot, known.slot):
             nearness = 1.0
         if nearness > 0:
             ranked.append((nearness, replace(known, similarity=similarity)))
@@ -89,19 +97,22 @@ def _known(atom: Atom, slot: tuple[str, str, str] | None, similarity: float | No
     return replace(known_atom(atom, slot, similarity), said_at=max(said) if said else None)
 
 
-def _near(run: Transaction, space_id: str, index: SpaceIndex, ready: Ready, now: Micros) -> dict[int, float | None]:
+def _near(
+    run: Transaction, space_id: str, index: SpaceIndex, ready: Ready, naming: Naming, now: Micros
+) -> dict[int, float | None]:
     """Positions of atoms that are near a candidate, with the similarity of each where there are vectors."""
     slot = ready.candidate.slot
     found: set[int] = set()
     if slot is not None:
-        rows = run.all(
-            "positions_in_slot",
-            space_id=space_id,
-            subject=slot.subject,
-            attribute=slot.attribute,
-            limit=_MOST_IN_A_SLOT,
-        )
-        found |= {row[0] for row in rows}
+        for subject in naming.of(slot.subject):
+            rows = run.all(
+                "positions_in_slot",
+                space_id=space_id,
+                subject=subject,
+                attribute=slot.attribute,
+                limit=_MOST_IN_A_SLOT,
+            )
+            found |= {row[0] for row in rows}
     if index.atoms == 0:
         return dict.fromkeys(sorted(found))
     kept = index.present.values & (index.archived_at.values == FOREVER)
@@ -115,6 +126,17 @@ def _near(run: Transaction, space_id: str, index: SpaceIndex, ready: Ready, now:
     if cosine is not None:
         found |= _best(cosine, valid & ~np.isnan(cosine))
     return {place: _at(cosine, place) for place in sorted(found)}
+
+
+def _of_speaker(index: SpaceIndex, near: dict[int, float | None], speaker: str | None) -> dict[int, float | None]:
+    if speaker is None:
+        return near
+    code = index.speaker_codes.get(speaker)
+    return {
+        place: similarity
+        for place, similarity in near.items()
+        if code is not None and place < index.atoms and index.speaker.values[place] == code
+    }
 
 
 def _best(scores: NDArray[np.floating], among: NDArray[np.bool_]) -> set[int]:

@@ -13,6 +13,7 @@ _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 DAYS = {form: day for day in _WEEKDAYS for form in (day, day + "s")}
 _MONTHS = "january february march april may june july august september october november december".split()
 MONTHS = {form: month for month in _MONTHS for form in (month, month[:3])} | {"sept": "september"}
+PARTS = {f"{part}s": part for part in ("morning", "afternoon", "evening", "night", "weekend")}
 _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
 )
@@ -32,7 +33,7 @@ _ANY_UNIT = frozenset({"ones", "them"})
 _SUFFIXES = ("st", "nd", "rd", "th")
 _MOST_UNITS = 3
 
-Kind = Literal["count", "day", "clock", "date"]
+Kind = Literal["count", "day", "clock", "date", "part"]
 
 
 class Token(NamedTuple):
@@ -86,6 +87,9 @@ def measures_of(tokens: Sequence[Token]) -> tuple[frozenset[Measure], frozenset[
             # "last Tuesday" is when something happened, and no value that could change.
             aside = token.aside or (place > 0 and tokens[place - 1].word == "last")
             found.add(Measure("day", DAYS[token.word], place=place, aside=aside))
+            used.add(place)
+        elif token.word in PARTS:
+            found.add(Measure("part", PARTS[token.word], place=place, aside=token.aside))
             used.add(place)
         elif token.word in MONTHS and (token.named or token.word not in ("may", "march", "mar")):
             places = _date(tokens, place)

@@ -73,8 +73,9 @@ class _Asking:
 
     def read(self, window: Window) -> Reading | None:
         """What the model finds in a window; None when the budget is used up."""
-        prompt = self.prompt.fill(boundary=window.boundary, most_facts=FACTS_A_WINDOW)
-        asked = ModelMessage("user", window.fenced())
+        fence = window.fence
+        prompt = self.prompt.fill(boundary=fence.boundary, most_facts=FACTS_A_WINDOW)
+        asked = ModelMessage("user", str(fence))
         reply = self._ask(prompt, [asked])
         if reply is None:
             return None

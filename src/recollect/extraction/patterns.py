@@ -28,6 +28,7 @@ FEWEST = 3
 ATTRIBUTE = "pattern"
 CATEGORY = "pattern"
 _ALIKE = 2 / 3
+_DAY = 24 * 3600 * 1_000_000
 _MOST_SURE = 0.95
 _WEEKDAY = "|".join(DAYS)
 _WHEN = re.compile(
@@ -37,6 +38,7 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 """What says when something happened, and not what."""
+_HAS = re.compile(r" (?:has|have)(?= )")
 _FIRST_SENTENCE = re.compile(r".*?[.!?](?=\s|$)|.+", re.DOTALL)
 
 
@@ -105,11 +107,19 @@ def settle(pattern: Pattern, known: Sequence[Known]) -> Add | Supersede | Skip:
     )
     if before is None:
         return Add(f"It happened {len(pattern.episode_ids)} times.")
+    if set(pattern.episode_ids) == set(before.atom.evidence) and pattern.text != before.atom.text:
+        # It was found in more, of which something was deleted since.
+        return Supersede(before.atom.id, "An event of it was deleted.", to_micros(before.atom.valid_from))
     rests_on = {*before.atom.source_message_ids, *before.atom.evidence}
     if set(pattern.grounds) <= rests_on or pattern.text == before.atom.text:
         return Skip("The pattern is known, and nothing like it has happened since.", before.atom.id)
     closes_at = max(pattern.valid_from, to_micros(before.atom.valid_from))
     return Supersede(before.atom.id, "It has happened again.", closes_at)
+
+
+def day_of(event: Atom) -> int:
+    """On which day an event happened, counted from long ago."""
+    return to_micros(event.valid_from) // _DAY
 
 
 def _rests_on_same(pattern: Pattern, atom: Atom) -> bool:
@@ -129,7 +139,7 @@ class _Event:
 
     @property
     def day(self) -> int:
-        return self.at // (24 * 3600 * 1_000_000)
+        return self.at // _DAY
 
 
 def _event(atom: Atom) -> _Event | None:
@@ -153,7 +163,7 @@ def _event(atom: Atom) -> _Event | None:
 
 def _happened(statement: Statement) -> bool:
     main = statement.main
-    told = statement.past and bool(main.topic) and statement.subject != "assistant"
+    told = statement.happened and bool(main.topic) and statement.subject != "assistant"
     return told and not (main.hedged or main.planned or statement.asks)
 
 
@@ -193,7 +203,9 @@ class _Group:
     def _text(self) -> str:
         told = min((event.text for event in self.events), key=lambda text: (len(text), text))
         who = re.match(rf"(?:the )?{re.escape(self.first.subject)}\b(?!')", told, re.IGNORECASE)
-        repeated = f"{who[0]} repeatedly{told[who.end() :]}" if who else f"Repeatedly: {told}"
+        has = _HAS.match(told, who.end()) if who else None
+        at = has.end() if has else who.end() if who else 0
+        repeated = f"{told[:at]} repeatedly{told[at:]}" if who else f"Repeatedly: {told}"
         first, last = _date(self.events[0].at), _date(self.events[-1].at)
         begin = f"{first.day} {first:%B %Y}" if first.year != last.year else f"{first.day} {first:%B}"
         times = f"{len(self.events)} times between {begin} and {last.day} {last:%B %Y}"

@@ -21,7 +21,15 @@ from recollect.extraction.checking import checked_candidates, said_at
 from recollect.extraction.lookup import Ready
 from recollect.extraction.mining import Mining
 from recollect.extraction.plan import Plan, fact_of, make_plan
-from recollect.extraction.reading import Reading, read, target_if_there
+from recollect.extraction.reading import (
+    Destination,
+    Reading,
+    find_beginning,
+    find_destination,
+    read_messages,
+    target_if_there,
+)
+from recollect.extraction.telling import Telling
 from recollect.models.binding import ExtractionPreview, PlannedAtom
 from recollect.recall import writing
 from recollect.recall.loading import refresh
@@ -33,11 +41,17 @@ from recollect.recall.writing import Indexed
 from recollect.scope import Scope
 from recollect.store import bindings, spaces, triggers
 from recollect.store.database import Database, Overtaken, Transaction
+from recollect.store.jobs import Later
 from recollect.store.learning import Addition, Reinforcement, learn
 from recollect.store.triggers import Order
 
 Result = dict[str, Any]
-Write = Callable[[Transaction], Result]
+Write = Callable[[Transaction], Result | Later]
+
+_PAUSE_SECONDS = 300.0
+"""How often it is looked whether a binding is still paused; who resumes it wakes its jobs."""
+
+_TOLD_OF_ELSEWHERE = frozenset({"messages", "cost", "note", "skipped"})
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,7 @@ class Pipeline:
         job_attempts: int,
     ) -> None:
         self.mining = Mining(database, recaller, clock)
+        self.telling = Telling(database, extractor_of)
         self._database = database
         self._recaller = recaller
         self._extractor_of = extractor_of
@@ -71,16 +86,24 @@ class Pipeline:
 
     def extract(
         self, scope: Scope, payload: dict[str, Any], kept: dict[str, Any], *, patient: bool = True
-    ) -> Result | Write:
+    ) -> Result | Later | Write:
         """Do all that one job asks for, up to the transaction that writes it, or say why there is nothing to write.
 
         What was extracted is kept for when the writing was overtaken and this is asked again: a model costs money.
         Without patience the deciding too happens in that transaction, where nothing can come between.
         """
         order = Order.of_payload(payload)
-        reading = self._database.read(scope, read, order)
-        if not reading.active:
-            return {"skipped": "The binding is paused or deleted, or its space is."}
+        destination = self._database.read(scope, find_destination, scope, order)
+        if not isinstance(destination, Destination):
+            return _not_now(destination)
+        reading = self._read(scope, destination, order)
+        write = self._ready_to_write(scope, order, reading, kept, patient=patient)
+        return write if destination.home == scope else self._write_elsewhere(destination.home, write)
+
+    def _ready_to_write(
+        self, scope: Scope, order: Order, reading: Reading, kept: dict[str, Any], *, patient: bool
+    ) -> Write:
+        home = reading.destination.home
         if not any(not message.read_only for message in reading.messages):
             return lambda run: self._write_nothing(run, order, reading)
         before: _Work | None = kept.get("work")
@@ -91,15 +114,34 @@ class Pipeline:
         kept["work"] = work
         if not patient:
             now = self._clock()
-            return lambda run: self._decide_and_write(run, scope, work, now)
-        plan = self._plan(scope, work)
-        return lambda run: self._write(run, scope, work, plan)
+            return lambda run: self._decide_and_write(run, home, work, now)
+        plan = self._plan(work)
+        return lambda run: self._write(run, home, work, plan)
+
+    def _write_elsewhere(self, home: Scope, write: Write) -> Result | Later:
+        """Write into a shared space of somebody else, in a transaction there; the job ends in one of its own.
+
+        The mark moves in the first of the two, so that a job that dies between them finds nothing more to do. What the
+        space held before is not for the user to know, with whom the result is kept.
+        """
+        result = self._database.write(home, write)
+        if isinstance(result, Later):
+            return result
+        return {name: value for name, value in result.items() if name in _TOLD_OF_ELSEWHERE}
+
+    def _read(self, scope: Scope, destination: Destination, order: Order) -> Reading:
+        begun_at, space_id = self._database.read(destination.home, find_beginning, order)
+        messages = self._database.read(scope, read_messages, order, begun_at)
+        return Reading(destination, begun_at, space_id, messages)
 
     def preview(self, scope: Scope, order: Order) -> ExtractionPreview:
-        """What an extraction would change."""
-        reading = self._database.read(scope, read, order)
-        work = self._work(scope, order, reading)
-        plan = self._plan(scope, work)
+        """What an extraction would change. What is in a shared space of somebody else is not told by it."""
+        found = self._database.read(scope, find_destination, scope, order)
+        destination = found if isinstance(found, Destination) else Destination(scope)
+        reading = self._read(scope, destination, order)
+        compared = reading if destination.home == scope else replace(reading, space_id=None)
+        work = self._work(scope, order, compared)
+        plan = self._plan(work)
         told: dict[str, list[PlannedAtom]] = {"add": [], "reinforce": [], "supersede": [], "skip": []}
         for candidate, decision in plan.decisions:
             told[decision.action].append(_planned(candidate, decision.because, decision.atom_id))
@@ -119,7 +161,9 @@ class Pipeline:
             raise InvalidInput("There is no extractor.", hint="Open the engine with one.")
         extracted = self._extractor_of(scope).extract(reading.messages, order.version)
         checked = checked_candidates(extracted.candidates, reading.messages)
-        kept = self._without_forgotten(scope, reading, [each for each, refusal in checked if refusal is None])
+        kept = self._without_forgotten(reading, [each for each, refusal in checked if refusal is None])
+        if reading.destination.speaker is not None:
+            kept = [replace(candidate, speaker=reading.destination.speaker) for candidate in kept]
         refused = [(candidate, refusal) for candidate, refusal in checked if refusal is not None]
         indexed = self._recaller.index_texts([IndexedText(each.text, each.search_context) for each in kept])
         by_id = {message.id: message for message in reading.messages}
@@ -135,43 +179,46 @@ class Pipeline:
         ]
         return _Work(order, reading, ready, indexed, refused, extracted.cost, extracted.note)
 
-    def _without_forgotten(self, scope: Scope, reading: Reading, candidates: list[Candidate]) -> list[Candidate]:
+    def _without_forgotten(self, reading: Reading, candidates: list[Candidate]) -> list[Candidate]:
         """The candidates without sentences that were deleted before; where nothing is left, the plan skips it."""
         if reading.space_id is None:
             return candidates
         facts = [fact_of(candidate) for candidate in candidates]
-        left = self._database.read(scope, tombstones.remaining, reading.space_id, facts)
+        left = self._database.read(reading.destination.home, tombstones.remaining, reading.space_id, facts)
         return [
             replace(candidate, text=text) if text else candidate
             for candidate, text in zip(candidates, left, strict=True)
         ]
 
-    def _plan(self, scope: Scope, work: _Work) -> Plan:
+    def _plan(self, work: _Work) -> Plan:
         """Decide against the space as it is now."""
-        space_id = work.reading.space_id
+        home, space_id = work.reading.destination.home, work.reading.space_id
         if space_id is None:
             empty = SpaceIndex()
             empty.revision = 0
-            return self._database.read(scope, make_plan, "", empty, work.ready, work.order, self._clock())
-        with self._recaller.space(scope, space_id) as index:
-            return self._database.read(scope, make_plan, space_id, index, work.ready, work.order, self._clock())
+            return self._database.read(home, make_plan, "", empty, work.ready, work.order, work.reading, self._clock())
+        with self._recaller.space(home, space_id) as index:
+            return self._database.read(
+                home, make_plan, space_id, index, work.ready, work.order, work.reading, self._clock()
+            )
 
     def _write_nothing(self, run: Transaction, order: Order, reading: Reading) -> Result:
         _move_mark(run, order, reading)
         return _result(None, [], Cost(), 0)
 
-    def _decide_and_write(self, run: Transaction, scope: Scope, work: _Work, now: Micros) -> Result:
+    def _decide_and_write(self, run: Transaction, scope: Scope, work: _Work, now: Micros) -> Result | Later:
         space_id = _target(run, scope, work.order, now)
         # From here on nobody else changes the space.
         spaces.begin_change(run, space_id, now)
         index = SpaceIndex()
         refresh(run, space_id, index)
-        plan = make_plan(run, space_id, index, work.ready, work.order, now)
+        plan = make_plan(run, space_id, index, work.ready, work.order, work.reading, now)
         return self._write(run, scope, work, plan)
 
-    def _write(self, run: Transaction, scope: Scope, work: _Work, plan: Plan) -> Result:
-        if not bindings.is_active(run, work.order.binding_id, work.order.space_id):
-            return {"skipped": "The binding is paused or deleted, or its space is."}
+    def _write(self, run: Transaction, scope: Scope, work: _Work, plan: Plan) -> Result | Later:
+        state, _ = bindings.find_space(run, work.order.binding_id, work.order.space_id)
+        if state != "active":
+            return _not_now(state)
         now = plan.now
         space_id = _target(run, scope, work.order, now)
         additions = [step for step in plan.steps if isinstance(step, Addition)]
@@ -182,10 +229,16 @@ class Pipeline:
         learn(run, scope, space_id, change, plan.steps, now)
         if additions:
             writing.write(run, space_id, change, work.indexed.at(plan.added))
-        if any(step.atom.kind == "EPISODE" for step in additions):
+        # What recurs is looked for where one user speaks: events of many make no habit of anybody's.
+        if work.reading.destination.speaker is None and any(step.atom.kind == "EPISODE" for step in additions):
             triggers.on_events(run, scope, space_id, change.first + len(additions), now, self._job_attempts)
         fresh = sum(not message.read_only for message in work.reading.messages)
         return _result(plan, work.refused, work.cost, fresh, work.note)
+
+
+def _not_now(state: bindings.State) -> Result | Later:
+    """What is queued waits while its binding is paused; without a binding, or a space, there is nothing to wait for."""
+    return Later(_PAUSE_SECONDS) if state == "paused" else {"skipped": "The binding is deleted, or its space is."}
 
 
 def _target(run: Transaction, scope: Scope, order: Order, now: Micros) -> str:

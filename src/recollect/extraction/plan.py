@@ -10,6 +10,8 @@ from recollect.clock import Micros, to_iso
 from recollect.extraction import tombstones
 from recollect.extraction.candidate import Candidate
 from recollect.extraction.lookup import Ready, drafts_near, known_atom, known_for
+from recollect.extraction.naming import Naming
+from recollect.extraction.reading import Reading
 from recollect.extraction.reconcile import Add, Decision, Known, Reinforce, Skip, Supersede, decide, text_key
 from recollect.extraction.tombstones import Fact
 from recollect.ids import new_id
@@ -36,19 +38,30 @@ class Plan:
 
 
 def make_plan(
-    run: Transaction, space_id: str, index: SpaceIndex, ready: Sequence[Ready], order: Order, now: Micros
+    run: Transaction,
+    space_id: str,
+    index: SpaceIndex,
+    ready: Sequence[Ready],
+    order: Order,
+    reading: Reading,
+    now: Micros,
 ) -> Plan:
-    return _Planning(run, space_id, index, order, now).plan(ready)
+    return _Planning(run, space_id, index, order, reading, now).plan(ready)
 
 
 class _Planning:
-    def __init__(self, run: Transaction, space_id: str, index: SpaceIndex, order: Order, now: Micros) -> None:
+    def __init__(
+        self, run: Transaction, space_id: str, index: SpaceIndex, order: Order, reading: Reading, now: Micros
+    ) -> None:
         self._run = run
         self._space_id = space_id
         self._index = index
         self._order = order
+        self._speaker = reading.destination.speaker
+        self._read_ids = {message.id for message in reading.messages}
         self._now = now
         self._plan = Plan(index.revision, now)
+        self._naming = Naming(run, space_id, ())
         self._drafts: list[tuple[Ready, Known]] = []
         self._changed: dict[str, Atom] = {}
         """Atoms as they will be after the steps so far."""
@@ -60,7 +73,8 @@ class _Planning:
     def plan(self, ready: Sequence[Ready]) -> Plan:
         if self._order.is_replay:
             self._look_back()
-        known = known_for(self._run, self._space_id, self._index, ready, self._now)
+        self._naming = Naming(self._run, self._space_id, (each for one in ready for each in one.candidate.mentions))
+        known = known_for(self._run, self._space_id, self._index, ready, self._naming, self._now, self._speaker)
         forgotten = tombstones.buried(self._run, self._space_id, [fact_of(each.candidate) for each in ready])
         for place, (each, atoms_near) in enumerate(zip(ready, known, strict=True)):
             decision = (
@@ -90,12 +104,10 @@ class _Planning:
         }
 
     def _is_of_this_conversation_alone(self, atom: Atom) -> bool:
-        conversations = {
-            row[0]
-            for each in atom.source_message_ids
-            if (row := self._run.one("message_conversation", event_id=each)) is not None
-        }
-        return conversations <= {self._order.conversation_id}
+        # In a shared space of somebody else no conversation can be looked up: there, what was read now has to do.
+        others = [each for each in atom.source_message_ids if each not in self._read_ids]
+        conversations = {self._run.one("message_conversation", event_id=each) for each in others}
+        return conversations <= {(self._order.conversation_id,)}
 
     def _told_before(self, ready: Ready) -> Skip | None:
         """A fact that this message has given before is not learned twice, even if it was changed or put away since."""
@@ -109,8 +121,9 @@ class _Planning:
         return None
 
     def _decide(self, ready: Ready, near: Sequence[Known]) -> Decision:
+        drafts = drafts_near(ready, [(other, self._as_changed(each)) for other, each in self._drafts], self._naming)
         known = [self._as_changed(each) for each in near if each.atom.id not in self._outdated]
-        known += [self._as_changed(each) for each in drafts_near(ready, self._drafts)]
+        known = [self._naming.as_named_in(ready.candidate, each) for each in known] + drafts
         decision = decide(ready.candidate, known, ready.said_at)
         if isinstance(decision, Reinforce):
             told = next((each.atom for each in known if each.atom.id == decision.atom_id), None)

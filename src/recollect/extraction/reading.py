@@ -9,6 +9,7 @@ from recollect.clock import to_micros
 from recollect.extraction.candidate import SourceMessage
 from recollect.models.content import Block, TextBlock, ToolResultBlock
 from recollect.models.message import Message
+from recollect.scope import Scope
 from recollect.store import bindings, conversations, spaces, triggers
 from recollect.store.database import Transaction
 from recollect.store.triggers import Order
@@ -18,13 +19,23 @@ _CONTEXT = 6
 
 
 @dataclass(frozen=True)
+class Destination:
+    """Where what is extracted goes."""
+
+    home: Scope
+    """Whose memory: that of whose conversation it is, or of the owner of a shared space that is bound for others."""
+    speaker: str | None = None
+    """In a shared space, where many are heard: who it is here. What others have said there is left alone."""
+
+
+@dataclass(frozen=True)
 class Reading:
     """What there is to extract, as of one look at the database."""
 
-    active: bool
+    destination: Destination
     mark: int
     space_id: str | None
-    """The space to write to, in the memory of whose conversation it is; None when there is none of that name yet."""
+    """The space to write to; None when there is none of that name yet."""
     messages: tuple[SourceMessage, ...]
 
     def begins_like(self, other: Reading) -> bool:
@@ -32,14 +43,39 @@ class Reading:
         return (self.mark, self.messages) == (other.mark, other.messages)
 
 
-def read(run: Transaction, order: Order) -> Reading:
-    """Look at all that an extraction begins with."""
-    begun_at, _ = triggers.mark(run, order)
+def find_destination(run: Transaction, scope: Scope, order: Order) -> Destination | bindings.State:
+    """Where an extraction of a user's conversation goes, or that the binding is paused, or it or its space is gone.
+
+    The order alone opens nobody else's memory: the binding must name the space, and cover the conversation.
+    """
+    state, space = bindings.find_space(run, order.binding_id, order.space_id)
+    if space is None or state != "active":
+        return state
+    if space.owner is None or space.owner == scope.user_id:
+        return Destination(scope, space.owner)
+    conversation = conversations.get(run, order.conversation_id)
+    covering = bindings.of_conversation(run, scope.user_id, conversation.namespace) if conversation else []
+    if all(binding.id != order.binding_id for binding, _ in covering):
+        return "gone"
+    return Destination(Scope(scope.tenant_id, scope.app_id, space.owner), scope.user_id)
+
+
+def find_beginning(run: Transaction, order: Order) -> tuple[int, str | None]:
+    """How far the conversation was extracted, and the space to write to. Both are kept where the memory is."""
+    return triggers.mark(run, order)[0], target_if_there(run, order)
+
+
+def read_messages(run: Transaction, order: Order, begun_at: int) -> tuple[SourceMessage, ...]:
+    """The messages after the mark, and some before it."""
     after = 0 if order.is_replay else begun_at
-    until = max(order.until, after)
+    return messages_between(run, order.conversation_id, after, max(order.until, after))
+
+
+def messages_between(run: Transaction, conversation_id: str, after: int, until: int) -> tuple[SourceMessage, ...]:
+    """What was said after one message of a conversation up to another, with some of what was said before it."""
     found = conversations.last_messages(
         run,
-        order.conversation_id,
+        conversation_id,
         limit=until - after + _CONTEXT,
         before=until + 1,
         internal=True,
@@ -47,13 +83,8 @@ def read(run: Transaction, order: Order) -> Reading:
         latest_attempts=True,
     )
     first = _first_shown(found, after)
-    messages = (_source(message, after) for message in found[first:])
-    return Reading(
-        active=bindings.is_active(run, order.binding_id, order.space_id),
-        mark=begun_at,
-        space_id=target_if_there(run, order),
-        messages=tuple(message for message in messages if message is not None),
-    )
+    messages = (source_of(message, read_only=message.sequence <= after) for message in found[first:])
+    return tuple(message for message in messages if message is not None)
 
 
 def _first_shown(messages: Sequence[Message], after: int) -> int:
@@ -61,12 +92,12 @@ def _first_shown(messages: Sequence[Message], after: int) -> int:
     return max(0, new - _CONTEXT)
 
 
-def _source(message: Message, after: int) -> SourceMessage | None:
+def source_of(message: Message, *, read_only: bool = False) -> SourceMessage | None:
     """A message as an extractor reads it. What the application itself says is nobody's word."""
     text = "\n".join(part for part in map(_words, message.content) if part)
     if message.role == "system" or not text.strip():
         return None
-    return SourceMessage(message.id, message.role, text, to_micros(message.created_at), message.sequence <= after)
+    return SourceMessage(message.id, message.role, text, to_micros(message.created_at), read_only)
 
 
 def _words(block: Block) -> str:

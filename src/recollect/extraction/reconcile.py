@@ -148,6 +148,7 @@ def decide(candidate: Candidate, known: Sequence[Known], said_at: Micros) -> Dec
         return refused
     same: list[Known] = []
     changed: list[tuple[Known, str]] = []
+    perhaps: list[tuple[Known, str]] = []
     for each in sorted({each.atom.id: each for each in known}.values(), key=_by_age):
         if each.atom.status != "ACTIVE" or each.atom.category.kind == "PATTERN":
             continue
@@ -155,7 +156,9 @@ def decide(candidate: Candidate, known: Sequence[Known], said_at: Micros) -> Dec
         if relation.kind == "same" and not _ended(each.atom, said_at):
             same.append(each)
         elif relation.kind == "changed":
-            changed.append((each, relation.because))
+            (perhaps if relation.vague else changed).append((each, relation.because))
+    if not changed and len(perhaps) == 1:
+        changed = perhaps
     trusted = [each for each in same if _RANK[each.atom.trust] >= _RANK[candidate.trust]]
     if same and (trusted or not changed):
         return _repeated(candidate, max(trusted or same, key=lambda each: _RANK[each.atom.trust]))

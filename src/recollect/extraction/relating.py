@@ -11,6 +11,7 @@ from recollect.clock import Micros, to_micros
 from recollect.extraction.candidate import Candidate, Precision, Slot
 from recollect.extraction.comparing import DIFFERENT, Relation, compare, replaces, states_the_same, values_of
 from recollect.extraction.measures import NUMBER_WORDS
+from recollect.extraction.outdating import outdated
 from recollect.extraction.statement import Clause, Statement, statement_of
 from recollect.models.atom import Atom, AtomKind
 from recollect.recall.words import STOP_WORDS, stem_of, words_of
@@ -44,21 +45,35 @@ def relate(candidate: Candidate, atom: Atom, slot: Slot | None, similarity: floa
     new, old = statement_of(candidate.text), statement_of(atom.text)
     if not same_text and not _is_event(atom.category.kind, old) and replaces(new, old):
         return Relation("changed", "It says what has taken its place.")
-    if _is_event(candidate.kind, new) or _is_event(atom.category.kind, old):
+    if not same_text and (over := outdated(new, candidate.text, old, atom.text)):
+        return Relation("changed", "It says that this is over.", vague=over == "perhaps")
+    if (_is_event(candidate.kind, new) and not new.turns) or _is_event(atom.category.kind, old):
         told_again = same_text or (candidate.kind == atom.category.kind and states_the_same(new, old, similarity))
         return _SAME if told_again and _same_time(candidate, atom, said_at) else DIFFERENT
     if same_text:
         return _SAME
-    relation = compare(new, old, candidate.corrects, similarity)
+    relation = compare(_without_agent(candidate.text) or new, old, candidate.corrects, similarity)
     if relation.kind == "same":
         return relation if _is_plan(candidate.kind, new) == _is_plan(atom.category.kind, old) else DIFFERENT
     means_to = candidate.kind == "INTENTION" and relation.planned
     return DIFFERENT if means_to and not _is_plan(atom.category.kind, old) else relation
 
 
+def _without_agent(text: str) -> Statement | None:
+    """What somebody else has done to what is the user's: "User's doctor raised User's dose to 40 mg"."""
+    found = _CHANGED_BY.match(text)
+    return None if found is None else statement_of(found["what"])
+
+
+_CHANGED_BY = re.compile(
+    r"(?!User (?:and|has|just)\b)[A-Z][^.,;]*? (?:raised|increased|lowered|reduced|cut|dropped|upped|bumped|changed|"
+    r"moved)(?: up| down)? (?P<what>User's [^.,;]+ (?:up |down )?to .+)"
+)
+
+
 def _is_event(kind: AtomKind, statement: Statement) -> bool:
     """Whether it happened; "has been to Rome three times" is so, whatever kind it was given."""
-    return kind == "EPISODE" and statement.past
+    return kind == "EPISODE" and statement.happened
 
 
 def _is_plan(kind: AtomKind, statement: Statement) -> bool:
@@ -91,9 +106,12 @@ def _by_slot(candidate: Candidate, atom: Atom, slot: Slot) -> Relation:
         return DIFFERENT
     mine, theirs = _clauses_with(candidate.slot.value, new), _clauses_with(slot.value, old)
     if now != before and (
-        _less_sure(mine or [new.main], theirs or [old.main]) or _of_other_things(mine, new.names, theirs, old.names)
+        _less_sure(mine or [new.main], theirs or [old.main])
+        or _of_other_things(mine, new.names - now, theirs, old.names - before)
     ):
         return DIFFERENT
+    if now != before and candidate.slot.attribute.startswith("name of ") and _ONE_MORE.search(candidate.text):
+        return DIFFERENT  # who gets a cat named Otis may have one named Milo
     exact = candidate.slot.attribute.startswith("frequency of ")
     if now == before or (now < before and not exact and not any(word.isdigit() for word in before)):
         if new.main.denied != old.main.denied:
@@ -105,6 +123,11 @@ def _by_slot(candidate: Candidate, atom: Atom, slot: Slot) -> Relation:
     if before < now and not any(word.isdigit() for word in now):
         return Relation("changed", f"It says the {what} more exactly.")
     return Relation("changed", f"It gives another value for the {what}.")
+
+
+_ONE_MORE = re.compile(
+    r"\b(?:has|have|got|adopted|bought)(?: got)?(?: also| just)? (?:an?|another|one)\b|\b(?:too|also|another)\b"
+)
 
 
 def _clauses_with(value: str, statement: Statement) -> list[Clause]:

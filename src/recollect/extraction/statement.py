@@ -15,16 +15,17 @@ from itertools import pairwise
 from typing import Literal
 
 from recollect.extraction.measures import DAYS, MONTHS, Measure, Token, measures_of
+from recollect.extraction.tenses import goes_on, happened, is_past
 from recollect.extraction.vocabulary import (
     DENIALS,
     EMPTY,
     ENDINGS,
     HEDGES,
     NOW,
-    PAST,
     PLANS,
     PRONOUNS,
     SAME_AS,
+    TURNS,
     USER,
 )
 from recollect.recall.words import STOP_WORDS, stem_of
@@ -67,6 +68,8 @@ class Statement:
     """That of all clauses."""
     names: frozenset[str]
     """Those of the topic that are written like names."""
+    things: frozenset[str]
+    """All words in lower case, as they are written."""
     words: frozenset[str]
     """Stems of all words but values and those that stand in any sentence."""
     main: Clause
@@ -77,7 +80,13 @@ class Statement:
     """What it says is so no longer, beside what is so now: "from Lisbon to Oslo", "not Tuesday any more: Thursday"."""
     ended: bool
     """Whether it says that something holds no longer."""
+    lapsed: bool
+    """Whether it says so by "no longer" or "any more", and not by a verb."""
+    turns: bool
+    """Whether it tells of a change after which something else is so: "started", "turned", "raised"."""
     past: bool
+    happened: bool
+    """Whether it tells of an event: what was done, has been done, or was not done at a time."""
     single: bool
     """Whether it is one sentence."""
     asks: bool
@@ -92,7 +101,7 @@ def statement_of(text: str) -> Statement:
     if " asks" in text:
         # A question beside what is told states nothing.
         text = _ASKED.sub("", text).strip() or text
-    tokens = _tokens(text)
+    tokens = _tokens(text.removeprefix("User says: "))
     words = [token.word for token in tokens]
     measures, measured = measures_of(tokens)
     subject, first = _subject(tokens)
@@ -111,6 +120,8 @@ def statement_of(text: str) -> Statement:
         clause_of += [len(clauses)] * (end - start)
         clauses.append(_clause(tokens[start:end], words[start:end], topic))
     fresh = not NOW.isdisjoint(words)
+    lapsed = _says_that_it_ended(words)
+    past = is_past(words, first)
     valued = {measure: clause_of[measure.place] for measure in measures}
     main = next((place for place, clause in enumerate(clauses) if clause.topic or place in valued.values()), None)
     return Statement(
@@ -118,6 +129,7 @@ def statement_of(text: str) -> Statement:
         owned=_owned(text, words[first:]),
         topic=frozenset().union(*(clause.topic for clause in clauses)),
         names=frozenset(names),
+        things=frozenset(words[first:]),
         words=frozenset(
             stem_of(word)
             for place, word in enumerate(words)
@@ -132,8 +144,13 @@ def statement_of(text: str) -> Statement:
             for measure, place in valued.items()
         },
         rejected=_rejected(words),
-        ended=_says_that_it_ended(words) or _stops(words),
-        past=_is_past(words, first),
+        ended=lapsed or _stops(words),
+        lapsed=lapsed,
+        turns=not TURNS.isdisjoint(words[first : first + 6]),
+        past=past,
+        # Who keeps count of what has been done tells how things stand.
+        happened=(past or (happened(text) and not any(measure.kind == "count" for measure in measures)))
+        and not goes_on(text),
         single=sum(token.opens for token in tokens) <= 1,
         asks=(_ENDS.search(text) or ".")[0] == "?",
         fresh=fresh,
@@ -148,9 +165,17 @@ def _boundaries(tokens: Sequence[Token]) -> list[int]:
     begins = [
         place
         for place, token in enumerate(tokens)
-        if token.word in _JOINING or token.begins == "sentence" or (token.begins and token.word in _OPENING)
+        if (token.word in _JOINING and not _joins_people(tokens, place))
+        or token.begins == "sentence"
+        or (token.begins and token.word in _OPENING)
     ]
     return [0, *(place for place in begins if place), len(tokens)]
+
+
+def _joins_people(tokens: Sequence[Token], place: int) -> bool:
+    """Whether an "and" stands within the subject: "User and others", "Marta and User"."""
+    after = tokens[place + 1].word if place + 1 < len(tokens) else ""
+    return (after == "others" and place < _NEAR) or (after == "user" and place == 1 and tokens[0].word not in USER)
 
 
 def _clause(tokens: Sequence[Token], words: Sequence[str], topic: set[str]) -> Clause:
@@ -190,6 +215,12 @@ _IGNORED = EMPTY | STOP_WORDS | USER | PRONOUNS | DENIALS | ENDINGS | HEDGES | N
 _EMPTY = _IGNORED - frozenset(DAYS)
 
 
+def stems_in(phrase: str) -> list[str]:
+    """The telling words of a phrase in the form in which topics are compared."""
+    words = (token.word for token in _tokens(phrase) if token.kind == "word")
+    return [stem_of(SAME_AS.get(word, word)) for word in words if word not in _IGNORED]
+
+
 def _tokens(text: str) -> list[Token]:
     tokens: list[Token] = []
     opens = True
@@ -219,6 +250,8 @@ def _subject(tokens: Sequence[Token]) -> tuple[str | None, int]:
     word = tokens[first].word
     if word in USER:
         return "user", first + 1
+    if [token.word for token in tokens[first + 1 : first + 3]] == ["and", "user"]:
+        return "user", first
     return (None, 0) if first or word in _IGNORED else (word, 1)
 
 
@@ -247,8 +280,8 @@ def _rejected(words: Sequence[str]) -> frozenset[str]:
         from_to = word == "from" and moves and "to" in words[place + 2 : place + 6]
         not_but = word in _NOT and after not in ("only", "just") and (ends or "but" in words[place + 2 : place + 6])
         if from_to or not_but or (word, after) in _IN_PLACE:
-            following = words[place + 1 : place + 1 + _FEW]
-            found.update(DAYS.get(each, stem_of(SAME_AS.get(each, each))) for each in following if each not in _EMPTY)
+            following = [each for each in words[place + 1 : place + 1 + _NEAR] if each not in _EMPTY][:_FEW]
+            found.update(DAYS.get(each, stem_of(SAME_AS.get(each, each))) for each in following)
     return frozenset(found)
 
 
@@ -261,6 +294,7 @@ _CHANGING = frozenset(
 _IN_PLACE = frozenset({("instead", "of"), ("rather", "than"), ("no", "longer")})
 _NOT = frozenset({"not", "isnt", "arent"})
 _FEW = 3
+_NEAR = 5
 
 
 def _denies(tokens: Sequence[Token], words: Sequence[str]) -> bool:
@@ -281,21 +315,3 @@ def _stops(words: Sequence[str]) -> bool:
 
 
 _GIVING_UP = frozenset({("gave", "up"), ("given", "up"), ("giving", "up")})
-
-
-def _is_past(words: Sequence[str], first: int) -> bool:
-    """Whether the first verb says that it is over. It stands near the beginning, or soon after the user."""
-    if first:
-        near = words[first : first + 3]
-    else:
-        named = next((place for place, word in enumerate(words) if word in USER), None)
-        near = words[:6] if named is None else words[named + 1 : named + 4]
-    for place, word in enumerate(near):
-        if word in _PRESENT or (place == 0 and word.endswith("s") and word not in PAST):
-            return False
-        if word in PAST or (word.endswith("ed") and len(word) > 4):
-            return True
-    return False
-
-
-_PRESENT = frozenset("has have is are am been do does will".split())

@@ -2,7 +2,8 @@
 
 A fact leaves, keyed with a secret of its space,
 - the hash of its telling words, whatever their order and form: no conversation brings those words back;
-- the hash of its slot, with the value: the same value, however it is worded, does not come back;
+- the hashes of its slot, with the value as it is and with its telling words alone: the same value, however it is
+  worded, does not come back, while another value of the slot does;
 - for each message it rested on, the hashes of its telling words with any one of them left out: from that message the
   fact comes back neither with one word more nor with one word less.
 A fact with another word in the place of one is another fact, so what else a message says is learned as before. Nothing
@@ -22,6 +23,7 @@ import re
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from recollect.recall.words import STOP_WORDS, stem_of, words_of
 from recollect.store.atoms import Slot
@@ -138,7 +140,8 @@ class _Marks:
     def anywhere(self, fact: Fact) -> list[str]:
         words = _words(fact)
         found = [self._hash("words", *words)] if words else [self._hash("text", fact.text)]
-        return [*found, self._hash("slot", *fact.slot)] if fact.slot else found
+        slot = fact.slot or _slot_in(fact.text)
+        return [*found, self._hash("slot", *slot), self._hash("value", *_telling(slot))] if slot else found
 
     def exact(self, fact: Fact) -> list[str]:
         """To be found by a fact of the same message that has one word more."""
@@ -172,6 +175,28 @@ class _Marks:
             encoded = part.encode()
             digest.update(len(encoded).to_bytes(4) + encoded)
         return digest.hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _slot_in(text: str) -> Slot | None:
+    """The slot of a fact that came without one, as from the app, if it is a single sentence."""
+    if _INNER_END.search(text):
+        return None
+    from recollect.extraction.rules.slots import slot_of
+
+    slot = slot_of(_THE_USER.sub("User", text))
+    return None if slot is None else (slot.subject, slot.attribute, slot.value)
+
+
+_THE_USER = re.compile(r"^The user\b")
+
+
+def _telling(slot: Slot) -> Slot:
+    """A slot with the telling words of its value: "in Oslo" is Oslo, and "not in Oslo" is not."""
+    subject, attribute, value = slot
+    words = words_of(value)
+    telling = {stem_of(word) for word in words if word not in STOP_WORDS or word in _NEGATIONS}
+    return subject, attribute, " ".join(sorted(telling) or words)
 
 
 def _words(fact: Fact) -> list[str]:

@@ -39,7 +39,7 @@ class Line:
         if self.context:
             shown["context"] = True
         shown["text"] = self.text
-        return json.dumps(shown, ensure_ascii=False).translate(_ESCAPES)
+        return one_line_json(shown)
 
 
 @dataclass(frozen=True)
@@ -54,19 +54,32 @@ class Window:
         return any(line.message.id == message.id and not line.context for line in self.lines)
 
     @property
+    def fence(self) -> Fence:
+        return Fence("\n".join(line.written() for line in self.lines))
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Lines of JSON that a model is to read as data."""
+
+    body: str
+
+    @property
     def boundary(self) -> str:
-        """A word that is not in the transcript, and the same for the same one."""
-        body, boundary = self._body(), ""
-        while not boundary or boundary in body:
-            boundary = hashlib.blake2b(f"{boundary}{body}".encode(), digest_size=9).hexdigest()
+        """A word that is not among the lines, and the same for the same ones."""
+        boundary = ""
+        while not boundary or boundary in self.body:
+            boundary = hashlib.blake2b(f"{boundary}{self.body}".encode(), digest_size=9).hexdigest()
         return boundary
 
-    def fenced(self) -> str:
+    def __str__(self) -> str:
         boundary = self.boundary
-        return f"=== transcript {boundary} begins ===\n{self._body()}\n=== transcript {boundary} ends ==="
+        return f"=== transcript {boundary} begins ===\n{self.body}\n=== transcript {boundary} ends ==="
 
-    def _body(self) -> str:
-        return "\n".join(line.written() for line in self.lines)
+
+def one_line_json(shown: dict[str, object]) -> str:
+    """JSON on one line, in which nothing can be taken for the end of a line or the beginning of a tag."""
+    return json.dumps(shown, ensure_ascii=False).translate(_ESCAPES)
 
 
 def windows_of(messages: Sequence[SourceMessage]) -> list[Window]:

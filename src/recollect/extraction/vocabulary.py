@@ -26,19 +26,25 @@ PLANS = frozenset("will shall going gonna looking trying intend intends intendin
 NOW = frozenset("now currently already nowadays recently lately far just moment current presently since".split())
 
 EMPTY = frozenset(
-    "get gets got getting gotten go goes went gone make makes made making take takes took taking taken keep keeps "
-    "kept feel feels felt feeling know knows knew known say says said ask asks asked tell told thought see seen "
+    "get gets got getting gotten go goes going went gone make makes made making take takes took taking taken keep "
+    "keeps kept feel feels felt feeling know knows knew known say says said ask asks asked tell told thought see seen "
     "saw really very quite pretty well actually even still only around approximately roughly over more most less "
-    "least much many lot lots bit few several all both each every other another same own new great good nice "
+    "least much many lot lots bit few several all both each every other others another same own new great good nice "
     "amazing awesome cool excited happy proud glad thing things stuff way kind sort type time times today tonight "
     "tomorrow yesterday day days week weeks month months year years morning afternoon evening night weekend ago "
     "before after during until again always usually often sometimes ever once twice latest last past total "
     "overall up down out off back here because though although however anyway oh hey hi yeah yes ok okay wow "
     "thanks thank please hand speaking part different definitely especially finally let lets pm first use used "
     "using longer anymore put gave given give giving started start starting starts begin began begun try tried "
-    "tries".split()
+    "tries instead raised increased lowered reduced postponed rescheduled extended delayed".split()
 )
 """Words that stand in any sentence, beside those that the lexical index leaves out."""
+
+TURNS = frozenset(
+    "started began begun resumed restarted turned became raised increased lowered reduced upped bumped postponed "
+    "rescheduled extended delayed pushed stopped quit gave".split()
+)
+"""Verbs of what happened after which something else is so."""
 
 PAST = frozenset(
     "was were had did went came saw took made got gave ran ate drank bought brought taught thought sold told said "
@@ -53,6 +59,7 @@ _SAME = (
     "phone number mobile cell telephone",
     "buy buys bought purchase purchased purchasing",
     "finish finished finishing complete completed completing completes",
+    "marry marries married marrying wedding weddings",
     "picture photo photograph",
     "movie film",
     "mom mother mum mama",

@@ -24,7 +24,7 @@ from recollect.scope import Scope
 from recollect.settings import Settings
 from recollect.store import jobs as store
 from recollect.store.database import Database, Overtaken, Transaction
-from recollect.store.jobs import Claim, Ending
+from recollect.store.jobs import Claim, Ending, Later
 
 if TYPE_CHECKING:
     from recollect.context import Context
@@ -115,8 +115,7 @@ class Worker:
         if job.attempts > job.max_attempts:
             return self._fail(claim, f"The worker died during each of {job.max_attempts} attempts.")
         try:
-            self._carry_out(claim)
-            return WorkReport(succeeded=1)
+            return self._carry_out(claim)
         except _Refused as refusal:
             return self._lose(claim, refusal)
         except KeyboardInterrupt:
@@ -128,17 +127,19 @@ class Worker:
             words = _words(error)
         return self._fail(claim, words)
 
-    def _carry_out(self, claim: Claim) -> None:
+    def _carry_out(self, claim: Claim) -> WorkReport:
         """Have the job handled, again when its effect was overtaken, and store what came of it."""
         kept: dict[str, Any] = {}
-        for round in range(1, _ROUNDS + 1):
-            outcome = self._handle(claim, round, kept)
+        round = 1
+        while True:
             try:
-                self._database.write(claim.scope, _complete, claim, outcome, self._clock())
-                return
+                outcome = self._handle(claim, round, kept)
+                done = self._database.write(claim.scope, _complete, claim, outcome, self._clock())
+                return WorkReport(succeeded=int(done))
             except Overtaken:
                 if round == _ROUNDS:
                     raise
+                round += 1
 
     def _handle(self, claim: Claim, round: int, kept: dict[str, Any]) -> Any:
         run = JobRun(claim.job, self._context_of(claim.scope), lambda: self.is_ours(claim), round, kept)
@@ -180,15 +181,26 @@ def _words(error: BaseException) -> str:
         return type(error).__name__
 
 
-def _complete(run: Transaction, claim: Claim, outcome: Any, now: int) -> None:
-    """The job's effect and its end, in one transaction: both, or neither."""
+def _complete(run: Transaction, claim: Claim, outcome: Any, now: int) -> bool:
+    """The job's effect and its end, in one transaction: both, or neither. False when it has to wait."""
     result = outcome.work(run, *outcome.arguments) if isinstance(outcome, Effect) else outcome
+    if isinstance(result, Later):
+        _put_off(run, claim, now + int(result.seconds * 1_000_000), now)
+        return False
     _finish(run, claim, Ending("succeeded", result=encode_json("result", result, limit=PAYLOAD_LIMIT)), now)
+    return True
 
 
 def _finish(run: Transaction, claim: Claim, ending: Ending, now: int) -> None:
     try:
         store.finish(run, claim, ending, now)
+    except LeaseLost as error:
+        raise _Refused(error.message) from error
+
+
+def _put_off(run: Transaction, claim: Claim, due_at: int, now: int) -> None:
+    try:
+        store.put_off(run, claim, due_at, now)
     except LeaseLost as error:
         raise _Refused(error.message) from error
 

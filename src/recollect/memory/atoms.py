@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.clock import Instant, Micros
@@ -44,15 +45,17 @@ class Atoms(Bound):
         if not checked:
             return []
         indexed = self._recaller.index(checked)
-        return self._database.write(self._scope, _add, self._scope, space_id, checked, indexed, now)
+        return self._database.write(self._scope, keep, self._scope, space_id, checked, indexed, now)
 
     def mine_patterns(self, memory_space_id: str) -> list[Atom]:
         """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
         return self._pipeline.mining.mine_now(self._scope, checked_id("memory_space_id", memory_space_id))
 
     def get_atom(self, atom_id: str) -> Atom | None:
-        """Look an atom up; None when there is none with this id, or it is not this user's."""
-        return self._database.read(self._scope, store.get, checked_id("atom_id", atom_id))
+        """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""
+        checked = checked_id("atom_id", atom_id)
+        found = self._of_id(lambda scope: self._database.read(scope, store.get, checked))
+        return found[0] if found else None
 
     def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
         """Replace a fact that has changed: the old version ends where the new one begins, and both are kept.
@@ -63,7 +66,7 @@ class Atoms(Bound):
         checked = checked_atom(atom, now)
         indexed = self._recaller.index([checked])
         old_id = checked_id("atom_id", atom_id)
-        return self._database.write(self._scope, _supersede, self._scope, old_id, checked, indexed, now)
+        return self._database.write(self._scope, replace, self._scope, old_id, checked, indexed, now)
 
     def archive_atom(self, atom_id: str, *, rejected: bool = False) -> None:
         """Take an atom out of recall; it can still be listed. Doing it again changes nothing.
@@ -78,7 +81,7 @@ class Atoms(Bound):
 
         A keyed hash of it stays behind, so that it is not learned again from what was said.
         """
-        self._database.write(self._scope, _delete, self._scope, checked_id("atom_id", atom_id), self._clock())
+        self._database.write(self._scope, remove, self._scope, checked_id("atom_id", atom_id), self._clock())
 
     def list_atoms(
         self,
@@ -92,22 +95,23 @@ class Atoms(Bound):
     ) -> Page[Atom]:
         """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
         most = checked_count("limit", limit, most=READ_LIMIT)
-        found = self._database.read(
-            self._scope,
+        listed = partial(
             store.list_newest_first,
-            checked_id("memory_space_id", memory_space_id),
+            space_id=(space_id := checked_id("memory_space_id", memory_space_id)),
             category=None if category is None else checked_name("category", category),
             status=checked_status(status),
             valid_at=checked_instant("valid_at", valid_at),
             before=None if cursor is None else _read_cursor(cursor),
             limit=most + 1,
         )
+        found = self._in_space(space_id, lambda scope: self._database.read(scope, listed))
         return Page([atom for _, atom in found[:most]], str(found[most - 1][0]) if len(found) > most else None)
 
 
-def _add(
+def keep(
     run: Transaction, scope: Scope, space_id: str, atoms: Sequence[CheckedAtom], indexed: Indexed, now: Micros
 ) -> list[Atom]:
+    """Write atoms and their index."""
     from recollect.recall import writing
 
     added, change = store.add(run, scope, space_id, atoms, now)
@@ -116,7 +120,8 @@ def _add(
     return added
 
 
-def _supersede(run: Transaction, scope: Scope, old_id: str, atom: CheckedAtom, indexed: Indexed, now: Micros) -> Atom:
+def replace(run: Transaction, scope: Scope, old_id: str, atom: CheckedAtom, indexed: Indexed, now: Micros) -> Atom:
+    """Write an atom and its index in the place of another."""
     from recollect.recall import writing
 
     added, change = store.supersede(run, scope, old_id, atom, now)
@@ -133,13 +138,18 @@ def _archive(run: Transaction, scope: Scope, atom_id: str, rejected: bool, now: 
         _bury(run, atom.memory_space_id, atom, slot)
 
 
-def _delete(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> None:
+def remove(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> None:
+    """Take an atom out of the store and the index, and leave behind what keeps it from being learned again."""
     from recollect.recall import writing
 
     atom, slot = store.with_slot(run, atom_id)
     space_id, position = store.delete(run, scope, atom_id, now)
     writing.scrub(run, space_id, position)
     _bury(run, space_id, atom, slot)
+    if atom.category.kind == "EPISODE":
+        from recollect.extraction import evidence
+
+        evidence.withdraw(run, scope, space_id, atom_id, now)
 
 
 def _bury(run: Transaction, space_id: str, atom: Atom, slot: Slot | None) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
-
-from pydantic import ValidationError
+from typing import Any
 
 from recollect.clock import Micros
 from recollect.errors import InvalidInput, LimitExceeded, NotFound
 from recollect.memory.bound import Bound
+from recollect.memory.checks import checked_value
 from recollect.models.binding import (
     EVERYBODY,
     Binding,
@@ -23,10 +22,10 @@ from recollect.models.checks import READ_LIMIT, checked_count, checked_id
 from recollect.models.conversation import Conversation
 from recollect.models.job import Job
 from recollect.models.text import check_text
-from recollect.models.value import Page, Value
+from recollect.models.value import Page
 from recollect.scope import Scope, check_identity
 from recollect.store import bindings as store
-from recollect.store import conversations, triggers
+from recollect.store import conversations, jobs, triggers
 from recollect.store.bindings import NewBinding
 from recollect.store.database import Transaction
 from recollect.store.triggers import Order
@@ -36,8 +35,6 @@ MOST_MEMBERS = 1_000
 MOST_WINDOW_TURNS = 10_000
 _VERSION_LIMIT = 64
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]*")
-
-V = TypeVar("V", bound=Value)
 
 
 class Bindings(Bound):
@@ -58,7 +55,7 @@ class Bindings(Bound):
         new = NewBinding(
             scope,
             _checked_spaces(memory_space_ids),
-            _checked_policy(_read(ExtractionPolicy, extraction_policy or {}, "extraction_policy")),
+            _checked_policy(checked_value(ExtractionPolicy, extraction_policy or {}, "extraction_policy")),
         )
         if store.reaches_others(new.members, self._scope.user_id):
             self._scope.require("admin")
@@ -78,17 +75,24 @@ class Bindings(Bound):
     def update_binding(
         self, binding_id: str, *, extraction_policy: PolicyInput | None = None, enabled: bool | None = None
     ) -> Binding:
-        """Change the policy, of which what is left out stays as it is, or pause and resume. The scope is for ever."""
+        """Change the policy, of which what is left out stays as it is, or pause and resume. The scope is for ever.
+
+        What was queued before a pause waits for its end; what closes in it is not extracted by itself.
+        """
         if enabled is not None and not isinstance(enabled, bool):
             raise InvalidInput(f"enabled must be True or False, not {enabled!r}.")
         changes = _checked_changes(extraction_policy)
         checked = checked_id("binding_id", binding_id)
-        return self._database.write(self._scope, _update, self._scope, checked, changes, enabled, self._clock())
+        updated = self._database.write(self._scope, _update, self._scope, checked, changes, enabled, self._clock())
+        if enabled:
+            self._wake_waiting(updated.id)
+        return updated
 
     def delete_binding(self, binding_id: str) -> None:
         """Have nothing more extracted by a binding, also not what is queued already. Memory stays."""
         checked = checked_id("binding_id", binding_id)
         self._database.write(self._scope, store.delete, self._scope, checked, self._clock())
+        self._wake_waiting(checked)
 
     def run_extraction_for_conversation(
         self, conversation_id: str, *, extraction_version: str | None = None, dry_run: bool = False
@@ -108,6 +112,11 @@ class Bindings(Bound):
         )
         self._wake_workers()
         return jobs
+
+    def _wake_waiting(self, binding_id: str) -> None:
+        """Have the jobs looked at again that wait for the end of a pause, of all users who fall under the binding."""
+        self._database.write(None, jobs.hasten, triggers.EXTRACT, binding_id, self._clock())
+        self._wake_workers()
 
 
 def _update(
@@ -146,7 +155,7 @@ def _checked_scope(given: object) -> ConversationScope | list[ConversationScope]
 
 
 def _checked_member(given: object, where: str) -> ConversationScope:
-    member = _read(ConversationScope, given, where)
+    member = checked_value(ConversationScope, given, where)
     for name, value in (("namespace", member.namespace), ("user_id", member.user_id)):
         if value != EVERYBODY:
             check_identity(f"{where}.{name}", value)
@@ -167,7 +176,7 @@ def _checked_changes(given: PolicyInput | None) -> dict[str, Any]:
     """The parts of a policy that are given, each as far as it can be checked alone."""
     if given is None:
         return {}
-    policy = _read(ExtractionPolicy, given, "extraction_policy")
+    policy = checked_value(ExtractionPolicy, given, "extraction_policy")
     return {name: getattr(policy, name) for name in policy.model_fields_set}
 
 
@@ -188,16 +197,3 @@ def _checked_version(version: object) -> str:
             f"extraction_version is {version!r}.", hint="Use letters, digits, '.', '-' and '_', like 'v1'."
         )
     return checked
-
-
-def _read(kind: type[V], given: object, where: str) -> V:
-    if isinstance(given, kind):
-        return given
-    if not isinstance(given, dict):
-        raise InvalidInput(f"{where} must be a dict or {kind.__name__}, not {type(given).__name__}.")
-    try:
-        return kind.model_validate(given)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(str(part) for part in (where, *first["loc"]))
-        raise InvalidInput(f"{place}: {first['msg']}.", hint=f"It takes {', '.join(kind.model_fields)}.") from None

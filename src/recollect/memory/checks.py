@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import TypeVar, get_args
 
 from pydantic import ValidationError
 
@@ -13,6 +13,7 @@ from recollect.models.atom import AtomInput, AtomKind, AtomStatus, NewAtom, Trus
 from recollect.models.checks import checked_label
 from recollect.models.entity import EntityType
 from recollect.models.text import check_text, shown
+from recollect.models.value import Value
 from recollect.store.atoms import CheckedAtom
 
 TEXT_LIMIT = 1024 * 1024
@@ -23,9 +24,11 @@ LIST_LIMIT = 1_000
 """Members of an atom's lists: sources, entities and tags."""
 BULK_LIMIT = 100_000
 
+V = TypeVar("V", bound=Value)
+
 
 def checked_atom(given: AtomInput, now: Micros, where: str = "atom") -> CheckedAtom:
-    new = given if isinstance(given, NewAtom) else _read(given, where)
+    new = checked_value(NewAtom, given, where)
     if new.category.kind == "PATTERN":
         raise InvalidInput(
             f"{where}.category.kind is PATTERN, which only the platform makes, from many episodes.",
@@ -48,7 +51,7 @@ def _checked(new: NewAtom, now: Micros, where: str) -> CheckedAtom:
     return CheckedAtom(
         id=new_id("atom", created_at),
         text=new.text if _plain(new.text) else check_text(f"{where}.text", new.text, limit=TEXT_LIMIT, blank=False),
-        search_context=_checked_context(f"{where}.search_context", new.search_context),
+        search_context=_checked_context(f"{where}.search_context", new.search_context) if new.search_context else (),
         speaker=_SPEAKERS.get(new.trust) if new.speaker is None else checked_name(f"{where}.speaker", new.speaker),
         category_name=name if _plain(name, NAME_LIMIT) else checked_name(f"{where}.category.name", name),
         kind=new.category.kind,
@@ -56,12 +59,14 @@ def _checked(new: NewAtom, now: Micros, where: str) -> CheckedAtom:
         confidence=float(new.confidence),
         valid_from=valid_from,
         valid_to=valid_to,
-        source_conversation_id=checked_label(f"{where}.source_conversation_id", new.source_conversation_id),
+        source_conversation_id=None
+        if new.source_conversation_id is None
+        else checked_label(f"{where}.source_conversation_id", new.source_conversation_id),
         source_message_ids=_checked_list(f"{where}.source_message_ids", new.source_message_ids)
         if new.source_message_ids
         else (),
-        entity_ids=_checked_list(f"{where}.entity_ids", new.entity_ids),
-        tags=_checked_list(f"{where}.tags", new.tags),
+        entity_ids=_checked_list(f"{where}.entity_ids", new.entity_ids) if new.entity_ids != [] else (),
+        tags=_checked_list(f"{where}.tags", new.tags) if new.tags != [] else (),
         origin=new.origin,
         trust=new.trust,
         created_at=created_at,
@@ -103,22 +108,27 @@ def checked_entity_type(type: object) -> EntityType:
 
 
 def checked_status(status: object) -> AtomStatus | None:
-    if status is None or status in get_args(AtomStatus):
+    if status is None or status in _STATUSES:
         return status  # type: ignore[return-value]  # it is one of the known
-    raise InvalidInput(f"status is {status!r}.", hint=f"It is one of {', '.join(get_args(AtomStatus))}.")
+    raise InvalidInput(f"status is {status!r}.", hint=f"It is one of {', '.join(_STATUSES)}.")
+
+
+_STATUSES = get_args(AtomStatus)
 
 
 def checked_kinds(kinds: object) -> tuple[AtomKind, ...] | None:
+    if kinds is None:
+        return None
     return _checked_choices("kinds", kinds, get_args(AtomKind))  # type: ignore[return-value]  # they are of the known
 
 
 def checked_trusts(trusts: object) -> tuple[Trust, ...] | None:
+    if trusts is None:
+        return None
     return _checked_choices("trust", trusts, get_args(Trust))  # type: ignore[return-value]  # they are of the known
 
 
-def _checked_choices(where: str, given: object, known: tuple[str, ...]) -> tuple[str, ...] | None:
-    if given is None:
-        return None
+def _checked_choices(where: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
     names = _checked_list(where, given)
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -145,12 +155,15 @@ def _checked_list(where: str, members: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(checked_name(f"{where}[{place}]", member) for place, member in enumerate(members)))
 
 
-def _read(given: Any, where: str) -> NewAtom:
+def checked_value(kind: type[V], given: object, where: str) -> V:
+    """A value as a caller gives it: the value itself, or a dict of its fields."""
+    if isinstance(given, kind):
+        return given
     if not isinstance(given, dict):
-        raise InvalidInput(f"{where} must be a dict or NewAtom, not {type(given).__name__}.")
+        raise InvalidInput(f"{where} must be a dict or {kind.__name__}, not {type(given).__name__}.")
     try:
-        return NewAtom.model_validate(given)
+        return kind.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(str(part) for part in (where, *first["loc"]))
-        raise InvalidInput(f"{place}: {first['msg']}.", hint=f"It takes {', '.join(NewAtom.model_fields)}.") from None
+        raise InvalidInput(f"{place}: {first['msg']}.", hint=f"It takes {', '.join(kind.model_fields)}.") from None

@@ -47,17 +47,15 @@ class Entities(Bound):
 
     def get_entity(self, entity_id: str) -> Entity | None:
         """Look an entity up. One that was merged is given as it is, with the id it was merged into."""
-        return self._database.read(self._scope, store.get, checked_id("entity_id", entity_id))
+        checked = checked_id("entity_id", entity_id)
+        found = self._of_id(lambda scope: self._database.read(scope, store.get, checked))
+        return found[0] if found else None
 
     def find_entity_by_name(self, memory_space_id: str, type: EntityType, name: str) -> Entity | None:
         """The entity of a type that is known by exactly this name, or has it as an alias; case does not matter."""
-        return self._database.read(
-            self._scope,
-            _find,
-            checked_id("memory_space_id", memory_space_id),
-            checked_entity_type(type),
-            checked_name("name", name),
-        )
+        space_id = checked_id("memory_space_id", memory_space_id)
+        asked = (checked_entity_type(type), checked_name("name", name))
+        return self._in_space(space_id, lambda scope: self._database.read(scope, _find, space_id, *asked))
 
     def merge_entities(self, canonical_id: str, alias_id: str) -> Entity:
         """Fold one entity into another: its atoms and names go over, and its id leads there from now on."""
@@ -74,14 +72,13 @@ class Entities(Bound):
         self, memory_space_id: str, query: str, *, type: EntityType | None = None, limit: int = 20
     ) -> list[Entity]:
         """Entities whose names are like the query, the most alike first."""
-        return self._database.read(
-            self._scope,
-            _search,
-            checked_id("memory_space_id", memory_space_id),
+        space_id = checked_id("memory_space_id", memory_space_id)
+        asked = (
             check_text("query", query),
             None if type is None else checked_entity_type(type),
             checked_count("limit", limit, most=READ_LIMIT),
         )
+        return self._in_space(space_id, lambda scope: self._database.read(scope, _search, space_id, *asked))
 
 
 def _find(run: Transaction, space_id: str, type: EntityType, name: str) -> Entity | None:
@@ -93,7 +90,7 @@ def _search(run: Transaction, space_id: str, query: str, type: EntityType | None
     spaces.require(run, space_id)
     wanted = folded_name(query)
     best: dict[str, float] = {}
-    for name, entity_id in store.names_in(run, space_id, type):
+    for name, entity_id, _ in store.names_in(run, space_id, type):
         likeness = _likeness(wanted, name)
         if likeness > best.get(entity_id, 0.0):
             best[entity_id] = likeness

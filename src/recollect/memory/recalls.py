@@ -20,6 +20,7 @@ from recollect.models.checks import checked_count, checked_id
 from recollect.models.recall import Recall, WhyNot
 from recollect.models.text import check_text
 from recollect.recall.filters import Filters
+from recollect.scope import Scope
 from recollect.store import atoms, entities
 
 HITS_LIMIT = 200
@@ -50,12 +51,15 @@ class Recalls(Bound):
         for what was archived instead, and `status=None` for both.
         """
         space_id = checked_id("memory_space_id", memory_space_id)
-        filters = self._filters(
-            space_id, category_names, kinds, tags, min_importance, status, trust, entity, valid_at, known_at
-        )
-        asked = check_text("query", query, limit=QUERY_LIMIT)
-        most = checked_count("limit", limit, most=HITS_LIMIT)
-        return self._recaller.by_topic(self._scope, space_id, asked, filters, most, explain=bool(explain))
+        filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
+        asked, most = _checked_question(query, limit)
+        named = _checked_entity(entity)
+
+        def read(scope: Scope) -> Recall:
+            about = self._about(scope, space_id, filters, named)
+            return self._recaller.by_topic(scope, space_id, asked, about, most, explain=bool(explain))
+
+        return self._in_space(space_id, read)
 
     def why_not(
         self,
@@ -74,27 +78,25 @@ class Recalls(Bound):
         known_at: Instant | None = None,
     ) -> WhyNot:
         """Why `recall_by_topic` does not find an atom: which filter leaves it out, or at which place it is."""
-        atom = self._database.read(self._scope, atoms.get, checked_id("atom_id", atom_id))
-        if atom is None:
+        checked = checked_id("atom_id", atom_id)
+        filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
+        asked, most = _checked_question(query, limit)
+        named = _checked_entity(entity)
+        found = self._of_id(lambda scope: self._database.read(scope, atoms.get, checked))
+        if found is None:
             raise NotFound("atom", atom_id)
-        space_id = atom.memory_space_id
-        filters = self._filters(
-            space_id, category_names, kinds, tags, min_importance, status, trust, entity, valid_at, known_at
-        )
-        asked = check_text("query", query, limit=QUERY_LIMIT)
-        most = checked_count("limit", limit, most=HITS_LIMIT)
-        return self._recaller.why_not(self._scope, space_id, atom_id, asked, filters, most)
+        atom, scope = found
+        about = self._about(scope, atom.memory_space_id, filters, named)
+        return self._recaller.why_not(scope, atom.memory_space_id, atom.id, asked, about, most)
 
     def _filters(
         self,
-        space_id: str,
         category_names: Sequence[str] | None,
         kinds: Sequence[AtomKind] | None,
         tags: Sequence[str] | None,
         min_importance: int | None,
         status: AtomStatus | None,
         trust: Sequence[Trust] | None,
-        entity: str | None,
         valid_at: Instant | None,
         known_at: Instant | None,
     ) -> Filters:
@@ -108,7 +110,6 @@ class Recalls(Bound):
             trust=checked_trusts(trust),
             valid_at=checked_instant("valid_at", valid_at),
             known_at=checked_instant("known_at", known_at),
-            positions=None if entity is None else self._positions_of(space_id, entity),
         )
 
     def recall_by_entity(
@@ -128,10 +129,15 @@ class Recalls(Bound):
             category_names=checked_names("category_names", category_names),
             valid_at=checked_instant("valid_at", valid_at),
             known_at=checked_instant("known_at", known_at),
-            positions=self._positions_of(space_id, entity_id_or_name),
         )
         most = checked_count("limit", limit, most=HITS_LIMIT)
-        return self._recaller.by_time(self._scope, space_id, "BY_ENTITY", filters, most)
+        entity = check_text("entity_id_or_name", entity_id_or_name, blank=False)
+
+        def read(scope: Scope) -> Recall:
+            about = self._about(scope, space_id, filters, entity)
+            return self._recaller.by_time(scope, space_id, "BY_ENTITY", about, most)
+
+        return self._in_space(space_id, read)
 
     def recall_timeline(
         self,
@@ -157,13 +163,27 @@ class Recalls(Bound):
             include_superseded=bool(include_superseded),
             window=(start, end),
             known_at=checked_instant("known_at", known_at),
-            positions=None if entity_id_or_name is None else self._positions_of(space_id, entity_id_or_name),
         )
         asked = None if query is None else check_text("query", query, limit=QUERY_LIMIT)
         most = checked_count("limit", limit, most=HITS_LIMIT)
-        return self._recaller.by_time(self._scope, space_id, "TIMELINE", filters, most, asked)
+        entity = _checked_entity(entity_id_or_name)
 
-    def _positions_of(self, space_id: str, id_or_name: str) -> tuple[int, ...]:
-        return self._database.read(
-            self._scope, entities.positions_of_named, space_id, check_text("entity_id_or_name", id_or_name, blank=False)
-        )
+        def read(scope: Scope) -> Recall:
+            about = self._about(scope, space_id, filters, entity)
+            return self._recaller.by_time(scope, space_id, "TIMELINE", about, most, asked)
+
+        return self._in_space(space_id, read)
+
+    def _about(self, scope: Scope, space_id: str, filters: Filters, entity: str | None) -> Filters:
+        """The filters that let through only what mentions an entity, by its id or name; None is no entity."""
+        if entity is None:
+            return filters
+        return filters._replace(positions=self._database.read(scope, entities.positions_of_named, space_id, entity))
+
+
+def _checked_question(query: str, limit: int) -> tuple[str, int]:
+    return check_text("query", query, limit=QUERY_LIMIT), checked_count("limit", limit, most=HITS_LIMIT)
+
+
+def _checked_entity(id_or_name: str | None) -> str | None:
+    return None if id_or_name is None else check_text("entity_id_or_name", id_or_name, blank=False)

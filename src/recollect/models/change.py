@@ -9,9 +9,12 @@ from recollect.models.value import Value
 ChangeKind = Literal[
     "conversation.created",
     "conversation.closed",
+    "conversation.summarised",
     "message.appended",
     "space.created",
     "space.deleted",
+    "space.granted",
+    "space.revoked",
     "atoms.added",
     "atom.superseded",
     "atom.archived",
@@ -22,6 +25,9 @@ ChangeKind = Literal[
     "binding.created",
     "binding.updated",
     "binding.deleted",
+    "block.created",
+    "block.updated",
+    "block.deleted",
 ]
 """The kinds that this version writes, and that one can subscribe to."""
 

@@ -25,3 +25,18 @@ class Conversation(Value):
     created_at: str
     updated_at: str
     closed_at: str | None
+
+
+SummaryOutcome = Literal["updated", "unchanged", "skipped_empty", "failed"]
+
+
+class RollingSummary(Value):
+    """What a refresh of a rolling summary came to, and the summary as it is now."""
+
+    outcome: SummaryOutcome
+    """`unchanged`: no turn was finished since; `skipped_empty`: nothing was said yet that a summary could tell."""
+    rolling_summary: str | None
+    rolling_summary_until_seq: int
+    """The last message that is covered, always the end of a turn."""
+    error: str | None = None
+    """Why it has `failed`. The summary is then what it was before."""

@@ -10,7 +10,12 @@ from pydantic.alias_generators import to_camel
 
 T = TypeVar("T")
 
-_set = object.__setattr__
+_new = object.__new__
+# A frozen value cannot be filled by assignment, and these are the fastest way: a recall makes twenty values.
+_set_fields = BaseModel.__dict__["__dict__"].__set__
+_set_known = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+_set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
+_set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
 class Value(BaseModel):
@@ -29,11 +34,11 @@ class Value(BaseModel):
     @classmethod
     def trusted(cls, fields: dict[str, Any]) -> Self:
         """Make a value from all of its fields as they came out of our own database, without checking them again."""
-        value = cls.__new__(cls)
-        _set(value, "__dict__", fields)
-        _set(value, "__pydantic_fields_set__", cls._every_field)
-        _set(value, "__pydantic_extra__", None)
-        _set(value, "__pydantic_private__", None)
+        value = _new(cls)
+        _set_fields(value, fields)
+        _set_known(value, cls._every_field)
+        _set_extra(value, None)
+        _set_private(value, None)
         return value
 
     _every_field: ClassVar[set[str]] = set()

@@ -76,12 +76,16 @@ def _checked_vector(vector: Any, embedder: Embedder) -> Vectors:
 
     if isinstance(vector, np.ndarray) and vector.dtype == np.float32 and vector.shape == (embedder.dimension,):
         squared = float(vector.dot(vector))
+        if abs(squared - 1) < _ROUNDING:
+            return vector
         if _TINY < squared < _HUGE:
             unit: Vectors = np.divide(vector, math.sqrt(squared), dtype=np.float32)
             return unit
     return checked_vectors([vector], 1, embedder)[0]  # type: ignore[no-any-return]  # numpy cannot say what a row is
 
 
+_ROUNDING = 1e-6
+"""How far from 1 the square of a length may be that was made 1 with the precision of 32 bits."""
 _TINY, _HUGE = 1e-20, 1e20
 """Squares of lengths between which nothing is lost to rounding. NaN is between no two numbers."""
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
+from recollect.errors import ModelCancelled
 from recollect.models.content import Block, TextBlock, ToolUseBlock, text_of
 from recollect.models.message import Usage
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+T = TypeVar("T")
+
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal", "error"]
-OnText = Callable[[str], None]
+OnText = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,10 @@ class ModelReply:
         return [block for block in self.content if isinstance(block, ToolUseBlock)]
 
 
+UNREADABLE = "INVALID_JSON"
+"""In the place of a tool's arguments: the only one when what the model wrote is not a JSON object, with its text."""
+
+
 class Cancel:
     """Ends the model calls it was given to, from any thread. What is asked with it afterwards is refused."""
 
@@ -114,6 +123,16 @@ class Cancel:
             with self._lock:
                 self._calls.discard(call)
             call.cancel()
+
+    def result_of(self, call: Future[T]) -> T:
+        """Wait for a call, unless it is ended."""
+        from concurrent.futures import CancelledError
+
+        try:
+            with self.covering(call):
+                return call.result()
+        except CancelledError:
+            raise ModelCancelled("The turn was cancelled.") from None
 
 
 @runtime_checkable

@@ -29,7 +29,7 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from recollect.errors import InvalidInput, ModelFailed
+from recollect.errors import InvalidInput
 from recollect.models.content import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from recollect.models.message import Usage
 from recollect.providers.language import ModelReply, ModelRequest, StopReason
@@ -161,7 +161,7 @@ def text_in(event: ModelResponseStreamEvent) -> str:
 
 
 def reply_of(response: ModelResponse, name: str, request: ModelRequest, seconds: float, attempts: int) -> ModelReply:
-    content = [block for part in response.parts for block in _blocks(part, name, request)]
+    content = [block for part in response.parts for block in _blocks(part, request)]
     calls_tools = any(isinstance(block, ToolUseBlock) for block in content)
     usual: StopReason = "tool_use" if calls_tools else "end_turn"
     return ModelReply(
@@ -179,7 +179,7 @@ def reply_of(response: ModelResponse, name: str, request: ModelRequest, seconds:
     )
 
 
-def _blocks(part: ModelResponsePart, name: str, request: ModelRequest) -> Iterator[Block]:
+def _blocks(part: ModelResponsePart, request: ModelRequest) -> Iterator[Block]:
     match part:
         case TextPart() if part.content:
             yield TextBlock(text=part.content)
@@ -187,11 +187,8 @@ def _blocks(part: ModelResponsePart, name: str, request: ModelRequest) -> Iterat
             arguments = part.args
             yield TextBlock(text=arguments if isinstance(arguments, str) else part.args_as_json_str())
         case ToolCallPart():
-            try:
-                arguments = part.args_as_dict(raise_if_invalid=True)
-            except (ValueError, AssertionError) as error:
-                raise ModelFailed(f"The model {name!r} called {part.tool_name!r} with what is not JSON.") from error
-            yield ToolUseBlock(id=part.tool_call_id, name=part.tool_name, arguments=arguments)
+            # Arguments that are not JSON come as UNREADABLE: a model can mend them when it is told.
+            yield ToolUseBlock(id=part.tool_call_id, name=part.tool_name, arguments=part.args_as_dict())
         case FilePart():
             yield ImageBlock(url=part.content.data_uri, mime_type=part.content.media_type)
 

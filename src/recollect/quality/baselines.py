@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from recollect.quality.feeding import FedTurn
 from recollect.quality.remembering import RememberingEmbedder
-from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
+from recollect.recall.segments import VectorsSegment, WordsSegment
 from recollect.recall.space_index import SpaceIndex
 from recollect.recall.words import terms_of
 
@@ -22,10 +22,11 @@ class Baselines:
 
     def __init__(self, turns: Sequence[FedTurn], embedder: RememberingEmbedder | None) -> None:
         self._embedder = embedder
-        self._alone = _words([IndexedText(fed.text) for fed in turns])
-        self._among = _words([IndexedText(fed.text, fed.around) for fed in turns])
+        texts = [fed.text for fed in turns]
+        self._alone = _words(texts, [()] * len(texts))
+        self._among = _words(texts, [fed.around for fed in turns])
         if embedder is not None:
-            self._among.add_vectors(0, VectorsSegment.of(embedder.embed_texts([fed.text for fed in turns])))
+            self._among.add_vectors(0, VectorsSegment.of(embedder.embed_texts(texts)))
 
     def rank(self, query: str, limit: int) -> dict[str, list[int]]:
         """The places of the best turns, best first, for each baseline."""
@@ -40,13 +41,13 @@ class Baselines:
         return {name: order[:limit].tolist() for name, order in orders.items()}
 
 
-def _words(texts: Sequence[IndexedText]) -> SpaceIndex:
+def _words(texts: Sequence[str], around: Sequence[Sequence[str]]) -> SpaceIndex:
     index = SpaceIndex()
-    index.add_words(0, WordsSegment.of(texts))
+    index.add_words(0, WordsSegment.of(texts, around))
     return index
 
 
-def _best_first(scores: NDArray[np.float32]) -> Order:
+def _best_first(scores: NDArray[np.floating]) -> Order:
     return np.argsort(-scores, kind="stable")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from recollect.recall.dates import Interval, intervals_in, may_name_a_date
 from recollect.recall.words import terms_among, terms_of_characters, words_of
@@ -22,8 +23,7 @@ _HOW_MUCH = re.compile(
 ROLES = ("user", "assistant")
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     to_embed: str
     """The question without the names of those who speak: whom it is about is told by `speakers`."""
     terms: tuple[int, ...]
@@ -34,14 +34,10 @@ class Question:
 
 def understand(query: str, speakers: Iterable[str], now: int) -> Question:
     """Read a question, given who speaks in the space."""
-    known: dict[str, set[str]] = {}
-    for speaker in speakers:
-        if speaker not in ROLES:
-            for word in words_of(speaker):
-                known.setdefault(word, set()).add(speaker)
+    known = _words_of_names(tuple(speakers))
     words = words_of(query)
     named = [(place, known[word]) for place, word in enumerate(words) if word in known]
-    asked, replaced = _HOW_MUCH.subn(" ", query)
+    asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in query.lower() else (query, 0)
     telling = (words_of(asked) if replaced else words) or words
     return Question(
         to_embed=_without(known, query) if named else query,
@@ -49,6 +45,18 @@ def understand(query: str, speakers: Iterable[str], now: int) -> Question:
         speakers=_asked_about(query, words, named, set(speakers)),
         dates=tuple(intervals_in(query, now)) if may_name_a_date(words) else (),
     )
+
+
+# They are the same from question to question.
+@lru_cache(maxsize=256)
+def _words_of_names(speakers: tuple[str, ...]) -> dict[str, set[str]]:
+    """Whom each word names; the roles are no names."""
+    known: dict[str, set[str]] = {}
+    for speaker in speakers:
+        if speaker not in ROLES:
+            for word in words_of(speaker):
+                known.setdefault(word, set()).add(speaker)
+    return known
 
 
 def _asked_about(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from recollect.forking import survive_forks
+from recollect.models.atom import Atom
 from recollect.recall.loading import refresh
 from recollect.recall.space_index import SpaceIndex
 from recollect.scope import Scope
@@ -61,6 +62,15 @@ class SpaceCache:
                 self.drop(scope, space_id)
                 raise
             yield entry.index
+
+    def keep(self, scope: Scope, space_id: str, atoms: Mapping[int, Atom], revision: int) -> None:
+        """Keep atoms that were read when the index was at a revision."""
+        key = (scope.id, space_id)
+        entry = self._entries.get(key)
+        if entry is not None:
+            with entry.lock:
+                entry.index.keep(atoms, revision)
+                self._weigh(key, entry)
 
     def drop(self, scope: Scope, space_id: str) -> None:
         with self._lock:

@@ -57,7 +57,7 @@ class Interval:
 
 def may_name_a_date(words: Sequence[str]) -> bool:
     """Whether there is a date to look for among words in lower case: most questions have none."""
-    return any(word in _TELLING or word[0].isdigit() for word in words)
+    return not _TELLING.isdisjoint(words) or any(word[0].isdigit() for word in words)
 
 
 def intervals_in(query: str, now: int) -> Iterator[Interval]:

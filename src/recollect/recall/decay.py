@@ -23,6 +23,7 @@ FLOOR = 0.25
 
 def decay_weights(kinds: NDArray[np.uint8], fresh_at: NDArray[np.int64], now: int) -> NDArray[np.float64]:
     """What is left of each atom's weight. What lies in the future has all of it."""
-    age = np.maximum(now - fresh_at, 0)
-    weights: NDArray[np.float64] = np.maximum(FLOOR, np.exp2(-age / _BY_CODE[kinds]))
-    return weights
+    weights: NDArray[np.float64] = (fresh_at - now) / _BY_CODE[kinds]
+    np.minimum(weights, 0.0, out=weights)
+    np.exp2(weights, out=weights)
+    return np.maximum(weights, FLOOR, out=weights)

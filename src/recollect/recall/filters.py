@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from recollect.models.atom import AtomKind, AtomStatus, Trust
 
 
-@dataclass(frozen=True)
-class Filters:
+class Filters(NamedTuple):
     """Instants are microseconds; None lets everything through."""
 
     now: int
     category_names: tuple[str, ...] | None = None
+    except_categories: tuple[str, ...] = ()
     kinds: tuple[AtomKind, ...] | None = None
     tags: tuple[str, ...] | None = None
     min_importance: int | None = None
@@ -24,6 +24,10 @@ class Filters:
     window: tuple[int | None, int | None] = (None, None)
     positions: tuple[int, ...] | None = None
     """The only places that may be found: of the atoms that mention an entity."""
+    without: tuple[int, ...] = ()
+    """Places that may not be found, since they are shown already."""
+    begun: bool = False
+    """Whether what holds for a while must hold already. Plans and events may lie ahead."""
 
     @property
     def as_of(self) -> int:

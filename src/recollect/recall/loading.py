@@ -31,13 +31,13 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     if model is not None:
         _load_vectors(run, space_id, model, index)
     _load_facts(run, space_id, index, atoms, revision)
-    index.forget(row[0] for row in run.all("removals_since", space_id=space_id, revision=index.revision))
+    index.forget([row[0] for row in run.all("removals_since", space_id=space_id, revision=index.revision)])
     if names_revision != index.names_revision:
         index.know_names(entities.names_in(run, space_id))
         index.names_revision = names_revision
     # Of atoms that were added meanwhile the facts may be here before the vectors: they do not count yet.
     index.lacks_vectors = model is not None and index.lacks_vectors_in(0, atoms)
-    index.revision = revision
+    index.reach(revision)
     return True
 
 

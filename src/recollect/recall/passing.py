@@ -47,10 +47,16 @@ def passing(index: SpaceIndex, filters: Filters) -> dict[str, Mask]:
         masks["min_importance"] = index.importance.values >= filters.min_importance
     if filters.category_names is not None:
         masks["category_names"] = index.in_categories(filters.category_names)
+    if filters.except_categories:
+        masks["except_categories"] = ~index.in_categories(filters.except_categories)
     for tag in filters.tags or ():
         masks[f"tag {tag!r}"] = index.at(index.tagged(tag))
     if filters.positions is not None:
         masks["entity"] = index.at(filters.positions)
+    if filters.without:
+        masks["without"] = ~index.at(filters.without)
+    if filters.begun and filters.as_of < index.derived("latest", lambda: int(index.valid_from.values.max(initial=0))):
+        masks["begun"] = (index.valid_from.values <= filters.as_of) | np.isin(index.kind.values, _AHEAD)
     return masks
 
 
@@ -84,5 +90,6 @@ def _valid_to_as_known(index: SpaceIndex, known_at: int | None) -> NDArray[np.in
     return np.where(superseded, index.valid_to.values, index.open_until.values)
 
 
+_AHEAD = [KINDS.index(kind) for kind in ("INTENTION", "EPISODE")]
 _AT_ALL = FOREVER - 1
 """Without an instant everything that was recorded is known, also by a machine whose clock is ahead of ours."""

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-Piece = tuple[int, Array, Array]
+Piece = tuple[int, Array, Array, int]
+"""Where a term of a query was found: which of the terms it is, the places, their codes, and how many of the places hold
+it in their own text."""
 
+OWN = np.uint8(128)
+"""The bit of a code that tells that the word is the text's own, and not of one around it."""
 TAIL_LIMIT = 16_384
 """Unsorted postings that are looked through one by one."""
 MERGE_LIMIT = 262_144
@@ -53,13 +58,18 @@ class Run:
     def moved(self, by: int) -> Run:
         return Run(self.terms, self.starts, self.places + np.uint32(by), self.codes)
 
+    @cached_property
+    def own(self) -> Array:
+        """How many of the places of each term hold it in their own text."""
+        return np.add.reduceat(self.codes >= OWN, self.starts[:-1], dtype=np.uint32)
+
     @property
     def size(self) -> int:
         return len(self.places)
 
     @property
     def nbytes(self) -> int:
-        return int(self.terms.nbytes + self.starts.nbytes + self.places.nbytes + self.codes.nbytes)
+        return int(2 * self.terms.nbytes + self.starts.nbytes + self.places.nbytes + self.codes.nbytes)
 
 
 def _edges(ordered: Array) -> Array:
@@ -100,14 +110,15 @@ class Postings:
         return older.size < 2 * newer.size and older.size + newer.size <= MERGE_LIMIT
 
     def find(self, terms: Array) -> list[Piece]:
-        """The pieces in which query terms are found: which of the terms, and the places and codes that hold it."""
+        """The pieces in which the terms of a query are found, in the order of the terms in each run."""
         pieces = []
         for run in self._all_runs():
             at = run.terms.searchsorted(terms)
-            at[at == len(run.terms)] = 0
-            for number in (run.terms[at] == terms).nonzero()[0].tolist():
-                start, end = int(run.starts[at[number]]), int(run.starts[at[number] + 1])
-                pieces.append((number, run.places[start:end], run.codes[start:end]))
+            numbers = (run.terms.take(at, mode="clip") == terms).nonzero()[0]
+            at = at[numbers]
+            starts, ends, own = run.starts[at].tolist(), run.starts[at + 1].tolist(), run.own[at].tolist()
+            for number, start, end, held in zip(numbers.tolist(), starts, ends, own, strict=True):
+                pieces.append((number, run.places[start:end], run.codes[start:end], held))
         return pieces
 
     def _all_runs(self) -> list[Run]:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +33,9 @@ STATEMENT_WEIGHT = 0.5
 RERANK_WEIGHT = 0.3
 """What a reranker's opinion counts, which is the logarithm of odds. It is added and never replaces the rest."""
 
+NEAR = 1.3
+"""How far above the mean a similarity is, in standard deviations, that speaks for itself, with no word in common."""
+
 MIDDLE = 10.0
 """The sum at which a similarity is a half."""
 SPREAD = 0.7
@@ -48,10 +50,10 @@ ENTITY_BONUS = 0.5
 MOST_BONUS = 2.0
 LEAST_IMPORTANT = 0.76
 IMPORTANCE_STEP = 0.06
+_BY_IMPORTANCE = LEAST_IMPORTANT + IMPORTANCE_STEP * (np.arange(6) - 1.0)
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(NamedTuple):
     question: Question
     vector: NDArray[np.float32] | None
     model: str | None
@@ -65,14 +67,15 @@ class Query:
     """Whether the host has chosen to have no embedder: similarity is then the share of words in common."""
     mentioned: Mapping[str, tuple[int, ...]]
     """The entities that the query names, each with the positions of the atoms that speak of it."""
+    known_at: int | None = None
+    """The instant whose knowledge is asked: what came later changes nothing about how rare or usual something was."""
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What speaks for each atom, before age, importance and entities are weighed in."""
 
     dense: NDArray[np.float32] | None
-    lexical: NDArray[np.float32]
+    lexical: Floats
     standing: Floats
     """All of it added up or, with words alone, the share of words in common: higher is better."""
     matches: Mask | None
@@ -81,8 +84,7 @@ class Evidence:
     """What a reranker thinks of some of them."""
 
 
-@dataclass(frozen=True)
-class Scores:
+class Scores(NamedTuple):
     """Every factor of the scores of some atoms, in the order of `places`."""
 
     places: Places
@@ -109,14 +111,15 @@ _NO_OPINIONS: Mapping[int, float] = {}
 def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_OPINIONS) -> Evidence:
     """Look at every atom."""
     terms = query.question.terms
-    lexical = index.word_scores(terms) if terms else np.zeros(index.atoms, np.float32)
+    known = index.known_at(query.known_at)
+    lexical = index.word_scores(terms, known) if terms else np.zeros(index.atoms)
     dense = None
     if query.vector is not None and query.model == index.model:
         dense = index.similarity(query.vector)
     if query.overlap_only:
         standing = index.overlap(terms)
         return Evidence(dense, lexical, standing, standing > 0, opinions)
-    standing = _sum(index, query, lexical, dense)
+    standing = _sum(index, query, lexical, dense, known)
     if opinions:
         # Against their mean, so that those which were read stand on the whole where they stood before.
         thoughts = np.array(list(opinions.values()))
@@ -124,9 +127,18 @@ def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_O
     return Evidence(dense, lexical, standing, None if query.by_meaning else lexical > 0, opinions)
 
 
+def related(index: SpaceIndex, query: Query, evidence: Evidence) -> Mask:
+    """Which atoms have to do with a query: they share a word with it, or their meaning is much nearer than usual."""
+    shares: Mask = evidence.lexical > 0
+    if evidence.dense is None:
+        return shares
+    counted = _among(index.compared, index.known_at(query.known_at))
+    return shares | (_standardised(counted, evidence.dense.astype(np.float64), query.usual) >= NEAR)
+
+
 def unasked(index: SpaceIndex) -> Evidence:
     """Where nothing is asked, everything is as much about it as can be: what is left are age and importance."""
-    return Evidence(None, np.zeros(index.atoms, np.float32), np.full(index.atoms, np.inf), None, _NO_OPINIONS)
+    return Evidence(None, np.zeros(index.atoms), np.full(index.atoms, np.inf), None, _NO_OPINIONS)
 
 
 def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, now: int) -> Scores:
@@ -135,19 +147,29 @@ def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, n
     similarity = standing if query.overlap_only else _logistic(standing)
     if evidence.matches is not None:
         similarity = np.where(evidence.matches[places], similarity, 0.0)
-    decay = decay_weights(index.kind.values[places], index.fresh_at.values[places], now)
-    importance = LEAST_IMPORTANT + IMPORTANCE_STEP * (index.importance.values[places].astype(np.float64) - 1)
-    bonus = np.ones(len(places))
-    for positions in query.mentioned.values():
-        bonus[np.isin(places, positions)] += ENTITY_BONUS
-    np.minimum(bonus, MOST_BONUS, out=bonus)
-    final = np.minimum(similarity * decay * importance * bonus, 1.0)
+    decay = decay_weights(index.kind.values[places], _fresh_at(index, query, places), now)
+    importance = _BY_IMPORTANCE[index.importance.values[places]]
+    final = similarity * decay
+    final *= importance
+    bonus = np.zeros(len(places))
+    bonus += 1
+    if query.mentioned:
+        for positions in query.mentioned.values():
+            bonus[np.isin(places, positions)] += ENTITY_BONUS
+        np.minimum(bonus, MOST_BONUS, out=bonus)
+        final *= bonus
+        np.minimum(final, 1.0, out=final)
     return Scores(places, similarity, decay, importance, bonus, final)
 
 
 def best(index: SpaceIndex, query: Query, evidence: Evidence, matching: Mask, limit: int, now: int) -> Scores:
     """The highest scores, best first; of equals the one that is valid from later on, then the one of the lower id."""
     scores = score(index, query, evidence, _hopeful(query, evidence, matching, limit), now)
+    order = (-scores.final).argsort()[: limit + 1]
+    first = scores.final[order].tolist()
+    if len(set(first)) == len(first):
+        return scores.taken(order[:limit])
+    # There are equals among them, which what follows puts in order.
     if len(scores.places) > limit:
         scores = scores.taken(_not_below(scores.final, limit))
     if len(scores.places) > limit:
@@ -177,12 +199,15 @@ def _hopeful(query: Query, evidence: Evidence, matching: Mask, limit: int) -> Pl
     These weigh an atom down to a known share at the most. So who stands so far below the last of the best that even
     the full weight does not lift it over that one's least weight need not be looked at.
     """
-    standing = np.where(matching, evidence.standing, -np.inf)
+    standing = evidence.standing
+    if np.count_nonzero(matching) < len(matching):
+        standing = np.where(matching, standing, -np.inf)
     groups = len(standing) // _GROUPED
     if groups > limit:
         # So many groups have a member that stands at least this high.
-        standing_of_groups = standing[: groups * _GROUPED].reshape(_GROUPED, groups).max(axis=0)
-        last = float(np.partition(standing_of_groups, groups - limit)[groups - limit])
+        of_groups = np.maximum.reduce(standing[: groups * _GROUPED].reshape(_GROUPED, groups))
+        of_groups.partition(groups - limit)
+        last = float(of_groups[groups - limit])
     elif len(standing) > limit:
         last = float(np.partition(standing, len(standing) - limit)[len(standing) - limit])
     else:
@@ -200,18 +225,30 @@ def _hopeful(query: Query, evidence: Evidence, matching: Mask, limit: int) -> Pl
 
 
 def _logistic(total: Floats) -> Floats:
-    # Far away it must not overflow; there it is 0 or 1 anyway.
-    ratio = np.exp(np.clip((total - MIDDLE) / SPREAD, -700.0, 700.0))
-    similarity: Floats = ratio / (1 + ratio)
-    return similarity
+    away = MIDDLE - total
+    away /= SPREAD
+    # Far away it must not overflow; there it is 0 anyway.
+    np.minimum(away, 700.0, out=away)
+    np.exp(away, out=away)
+    away += 1
+    return np.reciprocal(away, out=away)
 
 
-def _sum(index: SpaceIndex, query: Query, lexical: NDArray[np.float32], dense: NDArray[np.float32] | None) -> Floats:
+def _fresh_at(index: SpaceIndex, query: Query, places: Places) -> NDArray[np.int64]:
+    """Since when the atoms fade; what was confirmed after the instant that is asked about was not so then."""
+    fresh: NDArray[np.int64] = index.fresh_at.values[places]
+    if query.known_at is None:
+        return fresh
+    return np.where(fresh > query.known_at, index.valid_from.values[places], fresh)
+
+
+def _sum(
+    index: SpaceIndex, query: Query, lexical: Floats, dense: NDArray[np.float32] | None, known: Mask | None
+) -> Floats:
     """All that speaks for an atom, added up."""
-    total = lexical.astype(np.float64)
-    total *= WORDS_WEIGHT
+    total = lexical * WORDS_WEIGHT
     if dense is not None:
-        total += _standardised(index, dense.astype(np.float64), query.usual)
+        total += _standardised(_among(index.compared, known), dense.astype(np.float64), query.usual)
     total += index.derived("stated", lambda: STATEMENT_WEIGHT * np.log1p(index.statements.values.astype(np.float64)))
     speakers = query.question.speakers
     if speakers is not None:
@@ -223,27 +260,33 @@ def _sum(index: SpaceIndex, query: Query, lexical: NDArray[np.float32], dense: N
     return total
 
 
-def _standardised(index: SpaceIndex, values: Floats, usual: tuple[float, float] | None) -> Floats:
-    """How far each value is from the mean of the space, in standard deviations. What is not known is at the mean."""
-    compared = index.compared
-    known = values if compared is None else values[compared]
-    mean, deviation = _moments(known, usual)
-    values -= mean
-    values /= deviation
-    if compared is not None:
+def _among(compared: Mask | None, known: Mask | None) -> Mask | None:
+    """Which atoms say what is usual: those that have a vector to compare, of those that were known."""
+    if compared is None or known is None:
+        return known if compared is None else compared
+    return compared & known
+
+
+def _standardised(counted: Mask | None, values: Floats, usual: tuple[float, float] | None) -> Floats:
+    """How far each value is from the mean of the space, in standard deviations; what has none is at the mean."""
+    own_values = values if counted is None else values[counted]
+    count = len(own_values)
+    mean, variance = (0.0, 1.0) if usual is None else (usual[0], usual[1] ** 2)
+    if count:
+        own = float(np.add.reduce(own_values)) / count
+        values -= own
+        own_values = values if counted is None else values[counted]
+        share = 1.0 if usual is None else count / (count + USUAL_ATOMS)
+        # Not by a product of vectors: for many atoms that would start threads, which cost more than they save.
+        variance = share * float(np.add.reduce(own_values * own_values)) / count + (1 - share) * variance
+        # The mean of both, as seen from the own one.
+        mean = (1 - share) * (mean - own)
+    if mean:
+        values -= mean
+    values /= max(variance, 1e-12) ** 0.5
+    if counted is not None:
         np.nan_to_num(values, copy=False)
     return values
-
-
-def _moments(known: Floats, usual: tuple[float, float] | None) -> tuple[float, float]:
-    if not len(known):
-        return usual or (0.0, 1.0)
-    mean, variance = float(known.mean()), float(known.var())
-    if usual is not None:
-        share = len(known) / (len(known) + USUAL_ATOMS)
-        mean = share * mean + (1 - share) * usual[0]
-        variance = share * variance + (1 - share) * usual[1] ** 2
-    return mean, max(variance, 1e-12) ** 0.5
 
 
 def _nearness(valid_from: NDArray[np.int64], intervals: Sequence[Interval]) -> Floats:

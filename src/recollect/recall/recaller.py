@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreError
+from recollect.models.atom import Atom
 from recollect.models.recall import Explanation, Hit, Recall, RecallMode, WhyNot
 from recollect.providers.embedder import Embedding
 from recollect.providers.reranker import Reranking
@@ -19,7 +21,7 @@ from recollect.recall.cache import SpaceCache
 from recollect.recall.facts import Facts
 from recollect.recall.filters import Filters
 from recollect.recall.passing import Mask, allowed, passing
-from recollect.recall.ranking import Evidence, Query, Scores, best, score, unasked, weigh
+from recollect.recall.ranking import Evidence, Query, Scores, best, related, score, unasked, weigh
 from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
 from recollect.recall.space_index import SpaceIndex
@@ -61,23 +63,42 @@ class Recaller:
     def index(self, checked: Sequence[CheckedAtom]) -> Indexed:
         """Prepare what the search index keeps of atoms. It may take long, so it happens outside of a transaction."""
         facts = Facts.of_new(checked) if len(checked) >= SMALL else None
-        return self.index_texts([IndexedText(atom.text, atom.search_context) for atom in checked], facts)
+        return self._index([atom.text for atom in checked], [atom.search_context for atom in checked], facts)
 
-    def index_texts(self, texts: Sequence[IndexedText], facts: Facts | None = None) -> Indexed:
-        words = WordsSegment.of(texts)
+    def index_texts(self, texts: Sequence[IndexedText]) -> Indexed:
+        return self._index([each.text for each in texts], [each.around for each in texts])
+
+    def _index(self, texts: Sequence[str], around: Sequence[Sequence[str]], facts: Facts | None = None) -> Indexed:
+        words = WordsSegment.of(texts, around)
         if self._embedding is None or not texts:
             return Indexed(words, None, None, facts)
-        vectors = VectorsSegment.of(self._embedding.texts([each.text for each in texts]))
+        vectors = VectorsSegment.of(self._embedding.texts(texts))
         return Indexed(words, vectors, self._embedding.stamp, facts)
+
+    def ask_texts(self, query: str, now: int) -> Query:
+        """A question to texts of which this engine's index is in memory alone."""
+        question = understand(query, (), now)
+        embedding = self._embedding
+        if embedding is None:
+            return Query(question, None, None, None, False, self._overlap_only, {})
+        return Query(question, embedding.query(question.to_embed), embedding.stamp, embedding.usual, True, False, {})
 
     def space(self, scope: Scope, space_id: str) -> AbstractContextManager[SpaceIndex]:
         """The index of a space with everything that was committed before this call; one caller at a time has it."""
         return self._cache.current(scope, space_id)
 
     def by_topic(
-        self, scope: Scope, space_id: str, query: str, filters: Filters, limit: int, *, explain: bool = False
+        self,
+        scope: Scope,
+        space_id: str,
+        query: str,
+        filters: Filters,
+        limit: int,
+        *,
+        explain: bool = False,
+        related_only: bool = False,
     ) -> Recall:
-        """What is known about a topic, best first."""
+        """What is known about a topic, best first; all there is, however far away, or only what is related to it."""
         began = time.perf_counter()
         asked = self._ask(scope, space_id, query, filters)
         opinions = self._read_again(scope, space_id, asked, query, filters) if self._reranking is not None else {}
@@ -85,6 +106,8 @@ class Recaller:
         def choose(index: SpaceIndex, passing: Mask) -> Chosen:
             evidence = weigh(index, asked, opinions)
             matching = passing if evidence.matches is None else passing & evidence.matches
+            if related_only:
+                matching = matching & related(index, asked, evidence)
             return best(index, asked, evidence, matching, limit, filters.as_of), matching, evidence
 
         return self._answer(scope, space_id, "BY_TOPIC", filters, choose, began, looked=True, explain=explain)
@@ -110,7 +133,7 @@ class Recaller:
         With a query, a timeline is of what is about it: the best hits of the topic, put into their order.
         """
         began = time.perf_counter()
-        asked = _NOTHING_ASKED if query is None else self._ask(scope, space_id, query, filters)
+        asked = _nothing(filters) if query is None else self._ask(scope, space_id, query, filters)
 
         def choose(index: SpaceIndex, passing: Mask) -> Chosen:
             evidence = unasked(index) if query is None else weigh(index, asked)
@@ -124,6 +147,44 @@ class Recaller:
             return scores.taken((order if mode == "TIMELINE" else order[::-1])[:limit]), matching, evidence
 
         return self._answer(scope, space_id, mode, filters, choose, began, looked=query is not None)
+
+    def standing(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> dict[int, Atom]:
+        """What passes the filters whatever is asked, by its position: the most important first, then the newest."""
+        with self._cache.current(scope, space_id) as index:
+            places = np.flatnonzero(allowed(index, filters))
+            order = np.lexsort(
+                (
+                    index.ids.values[places],
+                    -index.valid_from.values[places],
+                    -index.importance.values[places].astype(np.int16),
+                )
+            )
+            positions = places[order[:limit]].tolist()
+            found, revision = _kept(index, positions, filters), index.revision
+        found |= self._read(scope, space_id, [each for each in positions if each not in found], filters, revision)
+        return {position: found[position] for position in positions if position in found}
+
+    def _read(
+        self, scope: Scope, space_id: str, positions: list[int], filters: Filters, revision: int
+    ) -> dict[int, Atom]:
+        """Fetch the atoms that were not kept, and keep them if nothing has changed since the revision."""
+        if not positions:
+            return {}
+        fetched = self._database.read(scope, atoms.at_positions, space_id, positions, filters.known_at)
+        if filters.known_at is None:
+            self._cache.keep(scope, space_id, fetched, revision)
+        return fetched
+
+    def newest(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> Recall:
+        """What passes the filters, the one that was recorded last first."""
+
+        def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+            places = passing.nonzero()[0]
+            order = np.lexsort((places, index.created_at.values[places]))[::-1][:limit]
+            evidence = unasked(index)
+            return score(index, _nothing(filters), evidence, places[order], filters.as_of), passing, evidence
+
+        return self._answer(scope, space_id, "TIMELINE", filters, choose, time.perf_counter(), looked=False)
 
     def why_not(self, scope: Scope, space_id: str, atom_id: str, query: str, filters: Filters, limit: int) -> WhyNot:
         """Which filters keep an atom from being found, or at which place among the hits it is."""
@@ -149,9 +210,11 @@ class Recaller:
 
     def _ask(self, scope: Scope, space_id: str, query: str, filters: Filters) -> Query:
         with self._cache.current(scope, space_id) as index:
-            speakers = index.speakers()
-            model, filled, lacking = index.model, index.atoms > 0, index.lacks_vectors
-            named = index.entities_in(query)
+            known = index.known_at(filters.known_at)
+            speakers = index.speakers(known)
+            filled = index.atoms > 0 if known is None else bool(known.any())
+            model, lacking = index.model, index.lacks_vectors
+            named = index.entities_in(query, filters.known_at)
         question = understand(query, speakers, filters.as_of)
         vector = None
         if self._embedding is not None and filled:
@@ -163,7 +226,7 @@ class Recaller:
         mentioned = self._database.read(scope, entities.positions_of_each, space_id, named) if named else {}
         usual = self._embedding.usual if self._embedding is not None else None
         by_meaning = self._embedding is not None and filled and bool(query.strip())
-        return Query(question, vector, model, usual, by_meaning, self._overlap_only, mentioned)
+        return Query(question, vector, model, usual, by_meaning, self._overlap_only, mentioned, filters.known_at)
 
     def _have_reindexed(self, scope: Scope, space_id: str, embedding: Embedding, now: int) -> None:
         """Queue the making of vectors for a space that has another embedder's, or not all; once an hour at the most."""
@@ -202,10 +265,12 @@ class Recaller:
             passed = allowed(index, filters)
             scores, matching, evidence = choose(index, passed)
             candidates = int(np.count_nonzero(matching))
-            places = range(len(scores.places))
-            explanations = [_explanation(scores, evidence, passed, place) if explain else None for place in places]
-        positions = scores.places.tolist()
-        found = self._database.read(scope, atoms.at_positions, space_id, positions) if positions else {}
+            positions = scores.places.tolist()
+            explanations: Iterable[Explanation | None] = repeat(None, len(positions))
+            if explain:
+                explanations = [_explanation(scores, evidence, passed, place) for place in range(len(positions))]
+            found, revision = _kept(index, positions, filters), index.revision
+        found |= self._read(scope, space_id, [each for each in positions if each not in found], filters, revision)
         factors = zip(
             positions, scores.final.tolist(), scores.decay.tolist(), scores.bonus.tolist(), explanations, strict=True
         )
@@ -226,13 +291,20 @@ class Recaller:
         return Recall.trusted({"mode": mode, "total_candidates": candidates, "latency_ms": latency, "hits": hits})
 
 
+def _kept(index: SpaceIndex, positions: list[int], filters: Filters) -> dict[int, Atom]:
+    """Those of the atoms that need not be fetched. What is kept is as it is now, and not as it was at an instant."""
+    return index.kept(positions) if filters.known_at is None else {}
+
+
 def _in_context(text: str, around: Sequence[str]) -> str:
     """A text after the end of what was said before it, without which an answer often cannot be told for one."""
     before = " ".join(around[0].split()[-WORDS_BEFORE:]) if around else ""
     return f"{before} {text}" if before else text
 
 
-_NOTHING_ASKED = Query(Question("", (), None, ()), None, None, None, False, False, {})
+def _nothing(filters: Filters) -> Query:
+    """What is asked where there is no query."""
+    return Query(Question("", (), None, ()), None, None, None, False, False, {}, filters.known_at)
 
 
 def _explanation(scores: Scores, evidence: Evidence, passed: Mask, place: int) -> Explanation:
@@ -252,5 +324,5 @@ def _explanation(scores: Scores, evidence: Evidence, passed: Mask, place: int) -
     )
 
 
-def _rank(values: NDArray[np.float32], passed: Mask, position: np.intp) -> int:
+def _rank(values: NDArray[np.floating], passed: Mask, position: np.intp) -> int:
     return int(np.count_nonzero(passed & (values > values[position]))) + 1

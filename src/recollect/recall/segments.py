@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise, repeat
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import StoreError
 from recollect.models.text import DAMAGED_HINT
-from recollect.recall.postings import Run
+from recollect.recall.postings import OWN, Run
 from recollect.recall.words import statement_words, terms_of
 
 Array = NDArray[Any]
@@ -38,7 +38,6 @@ LONG_TEXT = 40.0
 
 # One byte holds it on a logarithmic scale; the highest bit tells that the word is the text's own.
 _LEAST, _STEP = 0.01, 0.06
-OWN = np.uint8(128)
 AMOUNTS = (_LEAST * np.exp(_STEP * np.arange(128))).astype(np.float32)
 
 
@@ -63,10 +62,10 @@ class WordsSegment:
         return len(self.statements)
 
     @classmethod
-    def of(cls, texts: Sequence[IndexedText]) -> WordsSegment:
-        parts = [part for place, text in enumerate(texts) for part in _parts(place, text)]
-        run = _run_of_one(parts) if len(texts) == 1 else _run_of_many(parts)
-        return cls(run, np.array([statement_words(text.text) for text in texts], np.uint8))
+    def of(cls, texts: Sequence[str], around: Sequence[Sequence[str]]) -> WordsSegment:
+        """From texts, each with what stands around it."""
+        run = _run_of_one(texts[0], around[0]) if len(texts) == 1 else _run_of_many(texts, around)
+        return cls(run, np.array([statement_words(text) for text in texts], np.uint8))
 
     def cut(self, bounds: Sequence[int]) -> list[WordsSegment]:
         """In pieces that begin at these places; the first of them is 0."""
@@ -144,6 +143,9 @@ class WordsSegment:
         return cls(run, statements)
 
 
+_LEAST_SCALE = np.float32(1e-30)
+
+
 @dataclass(frozen=True)
 class VectorsSegment:
     """The vectors of some atoms, each as small integers and a scale. A scale of zero says that there is no vector."""
@@ -163,7 +165,7 @@ class VectorsSegment:
             part = vectors[start : start + 256]
             scale = np.abs(part).max(axis=1) / np.float32(127)
             scales[start : start + 256] = scale
-            scaled = part / np.maximum(scale, np.float32(1e-30))[:, None]
+            scaled = part / np.maximum(scale, _LEAST_SCALE)[:, None]
             np.rint(scaled, out=scaled)
             rows[start : start + 256] = scaled
         return cls(rows, scales)
@@ -213,35 +215,42 @@ class VectorsSegment:
         return cls(take("i1", atoms * dimension).reshape(atoms, dimension), scales)
 
 
+def small_integers(vector: NDArray[np.float32]) -> tuple[NDArray[np.int8], np.float32]:
+    """One vector as a segment has it."""
+    scale: np.float32 = np.maximum.reduce(np.abs(vector)) / np.float32(127)
+    scaled = vector / max(scale, _LEAST_SCALE)
+    return np.rint(scaled, out=scaled).astype(np.int8), scale
+
+
 class _Part(NamedTuple):
     """The words of an atom's text, or of one of the texts around it, and what each of them counts."""
 
-    place: int
     terms: list[int]
     unit: float
-    own: bool
 
     @classmethod
-    def of(cls, place: int, terms: list[int], weight: float = 1.0, *, own: bool = False) -> _Part:
-        return cls(place, terms, weight / (1 - LENGTH_SHARE + LENGTH_SHARE * len(terms) / USUAL_LENGTH), own)
+    def of(cls, terms: list[int], weight: float = 1.0) -> _Part:
+        return cls(terms, weight / (1 - LENGTH_SHARE + LENGTH_SHARE * len(terms) / USUAL_LENGTH))
 
 
-def _parts(place: int, text: IndexedText) -> Iterator[_Part]:
-    own = terms_of(text.text)
-    yield _Part.of(place, own, own=True)
-    need = min(1.0, LONG_TEXT / max(len(own), 1))
-    for near, weight in zip(text.around, chain(NEAR_WEIGHTS, repeat(NEAR_WEIGHTS[-1])), strict=False):
-        terms = terms_of(near)
-        yield _Part.of(place, terms, weight * need * min(1.0, LONG_TEXT / max(len(terms), 1)))
+def _parts(text: str, around: Sequence[str]) -> list[_Part]:
+    """The first is of the text itself."""
+    own = terms_of(text)
+    parts = [_Part.of(own)]
+    if around:
+        need = min(1.0, LONG_TEXT / max(len(own), 1))
+        for near, weight in zip(around, chain(NEAR_WEIGHTS, repeat(NEAR_WEIGHTS[-1])), strict=False):
+            terms = terms_of(near)
+            parts.append(_Part.of(terms, weight * need * min(1.0, LONG_TEXT / max(len(terms), 1))))
+    return parts
 
 
-def _run_of_one(parts: Iterable[_Part]) -> Run:
+def _run_of_one(text: str, around: Sequence[str]) -> Run:
     """The postings of a single atom. It does what `_run_of_many` does, for which one atom is too few to be worth it."""
     amounts: dict[int, float] = {}
-    own: set[int] = set()
+    parts = _parts(text, around)
+    own = set(parts[0].terms)
     for part in parts:
-        if part.own:
-            own.update(part.terms)
         for term in part.terms:
             amounts[term] = amounts.get(term, 0.0) + part.unit
     terms = sorted(amounts)
@@ -251,17 +260,35 @@ def _run_of_one(parts: Iterable[_Part]) -> Run:
     return Run(np.array(terms, np.uint32), starts, np.zeros(count, np.uint32), np.frombuffer(codes, np.uint8))
 
 
-def _run_of_many(parts: Sequence[_Part]) -> Run:
+def _run_of_many(texts: Sequence[str], around: Sequence[Sequence[str]]) -> Run:
     """The postings of many atoms; a word that one holds several times adds up, in the order of its text."""
-    terms = np.fromiter(chain.from_iterable([part.terms for part in parts]), np.uint64)
-    part_of = np.repeat(np.arange(len(parts)), [len(part.terms) for part in parts])
-    places = np.array([part.place for part in parts], np.uint64)[part_of]
-    keys, which = np.unique((terms << _HALF) | places, return_inverse=True)
-    amounts = np.bincount(which, np.array([part.unit for part in parts])[part_of], len(keys))
+    # Numbers in a few long lists, not an object for each text: there are many, and Python's garbage collector would go
+    # through all of them again and again.
+    terms: list[int] = []
+    lengths: list[int] = []
+    units: list[float] = []
+    places: list[int] = []
+    for place, text in enumerate(texts):
+        for words, unit in _parts(text, around[place]):
+            terms += words
+            lengths.append(len(words))
+            units.append(unit)
+            places.append(place)
+    part_of = np.repeat(np.arange(len(lengths)), lengths)
+    place_of = np.array(places, np.uint64)
+    keys, which = np.unique((np.array(terms, np.uint64) << _HALF) | place_of[part_of], return_inverse=True)
+    amounts = np.bincount(which, np.array(units)[part_of], len(keys))
     own = np.zeros(len(keys), np.bool_)
-    own[which[np.array([part.own for part in parts], np.bool_)[part_of]]] = True
+    own[which[_begins(place_of)[part_of]]] = True
     codes = _BOUNDS.searchsorted(amounts).astype(np.uint8) + OWN * own
     return Run.of_sorted((keys >> _HALF).astype(np.uint32), keys.astype(np.uint32), codes)
+
+
+def _begins(places: Array) -> NDArray[np.bool_]:
+    """Which parts are the first of their place, and so of the text itself."""
+    begins = np.ones(len(places), np.bool_)
+    begins[1:] = places[1:] != places[:-1]
+    return begins
 
 
 _HALF = np.uint64(32)

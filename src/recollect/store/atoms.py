@@ -70,10 +70,17 @@ def get(run: Transaction, atom_id: str) -> Atom | None:
     return _atom(row)[1] if row else None
 
 
-def at_positions(run: Transaction, space_id: str, positions: Sequence[int]) -> dict[int, Atom]:
-    """The atoms at some positions of a space; one that is gone is left out."""
+def at_positions(
+    run: Transaction, space_id: str, positions: Sequence[int], known_at: Micros | None = None
+) -> dict[int, Atom]:
+    """The atoms at some positions of a space, now or as they were known; one that is gone is left out."""
     rows = run.all("atoms_at", space_id=space_id, positions=json.dumps(list(positions)))
-    return dict(_atom(row) for row in rows)
+    if known_at is None:
+        return dict(_atom(row) for row in rows)
+    ends: dict[int, Micros | None] = dict(
+        run.all("first_ends_at", space_id=space_id, positions=json.dumps(list(positions)))
+    )
+    return dict(_atom(_as_known(row, ends.get(row[_POSITION]), known_at)) for row in rows)
 
 
 def texts_at(run: Transaction, space_id: str, positions: Sequence[int]) -> dict[int, tuple[str, list[str]]]:
@@ -101,9 +108,22 @@ def extracted_from(run: Transaction, space_id: str, conversation_id: str) -> lis
     return [(_atom(row)[1], _slot(row)) for row in rows]
 
 
+def told_or_confirmed(
+    run: Transaction, space_id: str, conversation_id: str, since: Micros
+) -> list[tuple[Atom, Slot | None]]:
+    """What holds of the atoms that a conversation which began then may have told, or confirmed when they were known."""
+    rows = run.all("atoms_told_or_confirmed", space_id=space_id, conversation_id=conversation_id, since=since)
+    return [(_atom(row)[1], _slot(row)) for row in rows]
+
+
 def patterns(run: Transaction, space_id: str) -> list[tuple[Atom, Slot | None]]:
     """The newest version of each pattern of a space, also of those that were archived."""
     return [(_atom(row)[1], _slot(row)) for row in run.all("patterns_in_space", space_id=space_id)]
+
+
+def patterns_resting_on(run: Transaction, space_id: str, atom_id: str) -> list[Atom]:
+    """The patterns that have an event for evidence, in all their versions."""
+    return [_atom(row)[1] for row in run.all("patterns_resting_on", space_id=space_id, event=f'%"{atom_id}"%')]
 
 
 def position(run: Transaction, atom_id: str) -> int:
@@ -134,6 +154,19 @@ def list_newest_first(
         limit=limit,
     )
     return [_atom(row) for row in rows]
+
+
+def newest_entries(
+    run: Transaction, space_id: str, *, behavioral: bool, now: Micros, limit: int
+) -> list[tuple[int, str]]:
+    """Positions and texts of what holds now, newest first: either what tells how to behave or all the rest."""
+    rows = run.all("newest_entries", space_id=space_id, behavioral=int(behavioral), now=now, limit=limit)
+    return [(position, text) for position, text in rows]
+
+
+def to_purge(run: Transaction, before: Micros, limit: int) -> list[tuple[Scope, str]]:
+    """Entries of the memory tools, of all users, that were superseded before an instant."""
+    return [(Scope(*owner), atom_id) for *owner, atom_id in run.all("entries_to_purge", before=before, limit=limit)]
 
 
 def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now: Micros) -> tuple[Atom, Change]:
@@ -314,7 +347,8 @@ def insert(
     if "evidence" in rows:
         rows["evidence"] = [_json(ids) for ids in rows["evidence"]]
     for name in ("search_context", "source_message_ids", "entity_ids", "tags"):
-        rows[name] = [_json(members) for members in rows[name]]
+        # In a bulk there is often not one of them that has any.
+        rows[name] = [_json(members) for members in rows[name]] if any(rows[name]) else ["[]"] * len(atoms)
     rows["position"] = range(first, first + len(atoms))
     rows["source_conversation_id"] = conversation_ids
     run.send_each("insert_atoms", rows, **same)
@@ -344,6 +378,29 @@ _COLUMNS = (
 )  # fmt: skip
 _LEARNED = _COLUMNS[_COLUMNS.index("decision") :]
 """What only extraction tells of an atom."""
+
+
+_POSITION = _COLUMNS.index("position")
+_LATER = {
+    "superseded_at": ("superseded_at", "superseded_by"),
+    "archived_at": ("archived_at",),
+    "last_confirmed_at": ("last_confirmed_at",),
+}
+"""What an atom is told of later on: when, and what goes with it."""
+
+
+def _as_known(row: Row, first_end: Micros | None, known_at: Micros) -> Row:
+    """The row without what was recorded after an instant."""
+    known = dict(zip(_COLUMNS, row, strict=True))
+    for when, what in _LATER.items():
+        if known[when] is not None and known[when] > known_at:
+            known.update(dict.fromkeys(what))
+    if known["superseded_at"] is None:
+        known["valid_to"] = first_end
+    known["status"] = "ACTIVE" if known["archived_at"] is None else "ARCHIVED"
+    if known["updated_at"] > known_at:
+        known["updated_at"] = max(known["created_at"], known["superseded_at"] or 0, known["archived_at"] or 0)
+    return tuple(known.values())
 
 
 def _slot(row: Row) -> Slot | None:
@@ -380,9 +437,9 @@ def _atom(row: Row) -> tuple[int, Atom]:
         "valid_to": valid_to if valid_to is None else to_iso(valid_to),
         "status": status,
         "source_conversation_id": source_conversation_id,
-        "source_message_ids": _list(source_message_ids),
-        "entity_ids": _list(entity_ids),
-        "tags": _list(tags),
+        "source_message_ids": [] if source_message_ids == "[]" else _list(source_message_ids),
+        "entity_ids": [] if entity_ids == "[]" else _list(entity_ids),
+        "tags": [] if tags == "[]" else _list(tags),
         "behavioral": kind in BEHAVIORAL_KINDS,
         "supersedes": supersedes,
         "superseded_by": superseded_by,
@@ -407,7 +464,7 @@ def _atom(row: Row) -> tuple[int, Atom]:
 
 
 def _list(written: str) -> list[str]:
-    return decode_json(written, list) if written != "[]" else []
+    return decode_json(written, list)
 
 
 # A space has few categories and many atoms, and a category is never changed.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from recollect.clock import Micros, to_iso
 from recollect.errors import InvalidInput, NotFound
@@ -19,6 +19,9 @@ _ALL = 2**53
 """More than anybody has bindings."""
 
 
+State = Literal["active", "paused", "gone"]
+
+
 @dataclass(frozen=True)
 class BoundSpace:
     """A space as a binding knows it. In the memory of others it stands for their space of the same name."""
@@ -26,6 +29,8 @@ class BoundSpace:
     id: str
     name: str | None
     deleted: bool = False
+    owner: str | None = None
+    """Whose it is if it is a shared one, which stands for nothing but itself."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ def reaches_others(members: list[ConversationScope], user_id: str) -> bool:
 def create(run: Transaction, scope: Scope, new: NewBinding, now: Micros) -> Binding:
     bound = [_bound(run, space_id) for space_id in new.space_ids]
     if reaches_others(new.members, scope.user_id):
-        unnamed = [space.id for space in bound if space.name is None]
+        unnamed = [space.id for space in bound if space.name is None and space.owner is None]
         if unnamed:
             raise InvalidInput(
                 f"The space {unnamed[0]!r} has no name.",
@@ -126,12 +131,13 @@ def of_conversation(run: Transaction, user_id: str, namespace: str) -> list[tupl
     return [(_binding(row), [space for space in _spaces(row) if not space.deleted]) for row in rows]
 
 
-def is_active(run: Transaction, binding_id: str, space_id: str) -> bool:
-    """Whether a binding is there, is not paused, and its space was not deleted."""
+def find_space(run: Transaction, binding_id: str, space_id: str) -> tuple[State, BoundSpace | None]:
+    """Whether a binding extracts into a space, is paused, or is gone, or its space is; and the space."""
     row = run.one("get_binding", id=binding_id, user_id=None)
-    if row is None or not _binding(row).enabled:
-        return False
-    return any(space.id == space_id and not space.deleted for space in _spaces(row))
+    bound = [] if row is None else [space for space in _spaces(row) if space.id == space_id and not space.deleted]
+    if row is None or not bound:
+        return "gone", None
+    return ("active" if _binding(row).enabled else "paused"), bound[0]
 
 
 def rest(run: Transaction, scope: Scope, space_id: str) -> None:
@@ -156,7 +162,7 @@ def _bound(run: Transaction, space_id: str) -> BoundSpace:
     space = spaces.get(run, space_id)
     if space is None:
         raise NotFound("memory space", space_id)
-    return BoundSpace(space.id, space.name)
+    return BoundSpace(space.id, space.name, owner=space.user_id if space.kind == "shared" else None)
 
 
 def _put_members(run: Transaction, binding: Binding) -> None:

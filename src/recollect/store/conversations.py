@@ -17,9 +17,12 @@ from recollect.models.text import decode_json
 from recollect.scope import Scope, timeline_id
 from recollect.store.database import BEYOND_ALL_IDS, Row, Transaction
 from recollect.store.ledger import CHAT, record, record_change
+from recollect.store.settling import put_off
+from recollect.store.summary_policy import on_appended
 from recollect.store.triggers import USUAL_ATTEMPTS, on_answer, on_closed
 
 _BEYOND_ALL_TIMES = 2**62
+BEYOND_ALL_SEQUENCES = 2**53
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class NewMessage:
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """Where a message stands."""
 
     conversation_id: str
@@ -60,8 +63,12 @@ class _Place:
     attempt: int
     session_id: str | None
     namespace: str
+    unsummarised: int
+    """Turns that have begun since the last rolling summary."""
     counted: bool
     """Whether a binding counts the turns of the conversation."""
+    settles_at: Micros | None
+    """When sleep-time memory reads it if nothing more is said; None where that is not on."""
 
 
 def create(run: Transaction, scope: Scope, new: NewConversation, now: Micros) -> Conversation:
@@ -141,13 +148,15 @@ def close_if_stale(
     row = run.one("close_conversation", id=conversation_id, stale_before=stale_before, now=now)
     if row is None:
         return None
-    *columns, bound = row
+    *columns, bound, settles_at = row
     conversation = _conversation(tuple(columns))
     record_change(
         run, scope, "conversation.closed", now, conversation_id=conversation_id, namespace=conversation.namespace
     )
     if bound:
         on_closed(run, scope, conversation, now, attempts)
+    if settles_at is not None:
+        put_off(run, scope, conversation_id, conversation.message_count, now, now, attempts)
     return conversation
 
 
@@ -166,17 +175,24 @@ def append(
     new: NewMessage,
     now: Micros,
     attempts: int = USUAL_ATTEMPTS,
+    summary_turns: int = 0,
 ) -> Message:
-    """Append one message; with a key that was used before, give back the message of that time instead."""
-    known = _message_of_key(run, conversation_id, new)
+    """Append one message; with a key that was used before, give back the message of that time instead.
+
+    After so many turns, 0 for never, a refresh of the rolling summary is queued.
+    """
+    known = message_of_key(run, conversation_id, new)
     if known:
-        if _next_attempt(run, known) > 1:
+        if next_attempt(run, known) > 1:
             run.send("mark_asked_again", conversation_id=conversation_id, turn_id=known.turn_id)
         return known
-    place = _take_place(run, conversation_id, 1, now, new.role)
-    message = _insert(run, scope, place, new)
+    place = take_place(run, conversation_id, 1, now, new.role)
+    message = insert(run, scope, place, new)
     if place.counted and new.role == "assistant":
         on_answer(run, scope, conversation_id, place.namespace, place.sequence, now, attempts)
+    if summary_turns:
+        on_appended(run, scope, message, place.unsummarised, summary_turns, now, attempts)
+    let_settle(run, scope, place, now, attempts)
     return message
 
 
@@ -188,19 +204,29 @@ def append_turn(
     assistant: NewMessage,
     now: Micros,
     attempts: int = USUAL_ATTEMPTS,
+    summary_turns: int = 0,
 ) -> Turn:
     """Append a user's message and its answer side by side; on a retry of the user's message only a new answer."""
-    asked = _message_of_key(run, conversation_id, user)
+    asked = message_of_key(run, conversation_id, user)
     if asked is None:
-        place = _take_place(run, conversation_id, 2, now, "user")
-        asked = _insert(run, scope, place, user)
+        place = take_place(run, conversation_id, 2, now, "user")
+        asked = insert(run, scope, place, user)
         place = replace(place, sequence=place.sequence + 1)
     else:
-        place = _take_place_for_answer(run, conversation_id, asked, now)
-    answer = _insert(run, scope, place, assistant)
+        place = take_place_for_answer(run, asked, now)
+    answer = insert(run, scope, place, assistant)
     if place.counted:
         on_answer(run, scope, conversation_id, place.namespace, place.sequence, now, attempts)
+    if summary_turns:
+        on_appended(run, scope, answer, place.unsummarised, summary_turns, now, attempts)
+    let_settle(run, scope, place, now, attempts)
     return Turn(turn_id=asked.turn_id, user_message=asked, assistant_message=answer)
+
+
+def let_settle(run: Transaction, scope: Scope, place: Place, now: Micros, attempts: int) -> None:
+    """Have sleep-time memory, where it is on, read the conversation when nothing more is said."""
+    if place.settles_at is not None:
+        put_off(run, scope, place.conversation_id, place.sequence, place.settles_at, now, attempts)
 
 
 def last_messages(
@@ -229,12 +255,20 @@ def last_messages(
     return [_message(row) for row in rows]
 
 
+def rows_before(
+    run: Transaction, conversation_id: str, before: int, limit: int, known_at: Micros | None
+) -> list[Message]:
+    """The last rows before a sequence number, all that there are or that there were at an instant, in their order."""
+    rows = run.all("rows_before", conversation_id=conversation_id, before=before, limit=limit, known_at=known_at)
+    return [_message(row) for row in reversed(rows)]
+
+
 def message_times(run: Transaction, message_ids: Iterable[str]) -> dict[str, Micros]:
     """When each of some messages was said."""
     return dict(run.all("message_times", ids=json.dumps(sorted(message_ids))))
 
 
-def _message_of_key(run: Transaction, conversation_id: str, new: NewMessage) -> Message | None:
+def message_of_key(run: Transaction, conversation_id: str, new: NewMessage) -> Message | None:
     """The message that came with this idempotency key before. The conversation is held, so the answer stays true."""
     if new.idempotency_key is None:
         return None
@@ -248,9 +282,9 @@ def _message_of_key(run: Transaction, conversation_id: str, new: NewMessage) -> 
     return _message(row, replayed=True)
 
 
-def _take_place(run: Transaction, conversation_id: str, count: int, now: Micros, role: Role) -> _Place:
+def take_place(run: Transaction, conversation_id: str, count: int, now: Micros, role: Role) -> Place:
     fresh = new_id("turn", now)
-    return _take(
+    return take(
         run,
         conversation_id,
         count=count,
@@ -264,14 +298,17 @@ def _take_place(run: Transaction, conversation_id: str, count: int, now: Micros,
     )
 
 
-def _take_place_for_answer(run: Transaction, conversation_id: str, asked: Message, now: Micros) -> _Place:
-    attempt = _next_attempt(run, asked)
-    place = _take(
+def take_place_for_answer(
+    run: Transaction, asked: Message, now: Micros, *, role: Role = "assistant", attempt: int | None = None
+) -> Place:
+    """A place in the turn of a user's message; the first row of an answer is given the next attempt."""
+    attempt = attempt or next_attempt(run, asked)
+    place = take(
         run,
-        conversation_id,
+        asked.conversation_id,
         count=1,
         now=now,
-        role="assistant",
+        role=role,
         new_turn_id=None,
         spare_turn_id=None,
         answered_turn_id=asked.turn_id,
@@ -280,7 +317,7 @@ def _take_place_for_answer(run: Transaction, conversation_id: str, asked: Messag
     return replace(place, turn_id=asked.turn_id, attempt=attempt)
 
 
-def _next_attempt(run: Transaction, asked: Message) -> int:
+def next_attempt(run: Transaction, asked: Message) -> int:
     """The number of the next answer to a user's message."""
     newest = run.one(
         "newest_attempt", conversation_id=asked.conversation_id, turn_id=asked.turn_id, user_sequence=asked.sequence
@@ -288,16 +325,16 @@ def _next_attempt(run: Transaction, asked: Message) -> int:
     return (newest[0] if newest and newest[0] else 0) + 1
 
 
-def _take(run: Transaction, conversation_id: str, **values: Any) -> _Place:
+def take(run: Transaction, conversation_id: str, **values: Any) -> Place:
     row = run.one("take_sequences", conversation_id=conversation_id, **values)
     if row is None:
         if run.one("conversation_status", conversation_id=conversation_id) is None:
             raise NotFound("conversation", conversation_id)
         raise ConversationClosed(conversation_id)
-    return _Place(conversation_id, *row)
+    return Place(conversation_id, *row)
 
 
-def _insert(run: Transaction, scope: Scope, place: _Place, new: NewMessage) -> Message:
+def insert(run: Transaction, scope: Scope, place: Place, new: NewMessage) -> Message:
     message_id = new_id("msg", new.at)
     session_id = place.session_id or scope.session_id
     record(

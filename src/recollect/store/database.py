@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
-from recollect.errors import StoreError
+from recollect.errors import StoreError, StoreReadOnly
 from recollect.models.change import Change
-from recollect.scope import AnyScope
+from recollect.scope import AnyScope, ReaderScope
 from recollect.store.queries import EngineName
 
 P = ParamSpec("P")
@@ -112,4 +112,12 @@ def refuse_nesting(nested: bool) -> None:
         raise StoreError(
             "A write was asked for inside a transaction.",
             hint="Inside an Effect use the functions of recollect.store on the transaction it is given.",
+        )
+
+
+def refuse_reader(scope: AnyScope | None) -> None:
+    """Who was granted a space reads in its owner's scope. Nothing ought to write there; this makes sure of it."""
+    if isinstance(scope, ReaderScope):
+        raise StoreReadOnly(
+            "A write was asked for in a scope that is open for reading only.", hint="Only the owner may."
         )

@@ -65,7 +65,7 @@ def meet(
     for each in (name, *aliases):
         row = run.one("entities_named", space_id=space_id, folded=folded_name(each), type=type)
         if row is not None:
-            learned = [_add_name(run, space_id, type, alias, row[1])() for alias in (name, *aliases)]
+            learned = [_add_name(run, space_id, type, alias, row[1], now)() for alias in (name, *aliases)]
             if any(learned):
                 run.send("names_changed", space_id=space_id, revision=revision)
             return str(row[1])
@@ -99,7 +99,7 @@ def _make(
         now=now,
     )
     for name in (canonical_name, *aliases):
-        _add_name(run, space_id, type, name, entity_id)
+        _add_name(run, space_id, type, name, entity_id, now)
     run.send("names_changed", space_id=space_id, revision=revision)
     record_change(run, scope, "entity.created", now, space_id=space_id, entity_id=entity_id)
     return entity_id
@@ -149,9 +149,10 @@ def positions_of_named(run: Transaction, space_id: str, id_or_name: str) -> tupl
     return tuple(sorted(found))
 
 
-def names_in(run: Transaction, space_id: str, type: EntityType | None = None) -> list[tuple[str, str]]:
-    """All names in a space, in the form in which they are compared, each with its entity."""
-    return [(folded, entity_id) for folded, entity_id, _ in run.all("names_in_space", space_id=space_id, type=type)]
+def names_in(run: Transaction, space_id: str, type: EntityType | None = None) -> list[tuple[str, str, Micros]]:
+    """All names in a space, in the form in which they are compared, each with its entity, and since when it has it."""
+    rows = run.all("names_in_space", space_id=space_id, type=type)
+    return [(folded, entity_id, since) for folded, entity_id, _, since in rows]
 
 
 def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now: Micros) -> Entity:
@@ -177,7 +178,7 @@ def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now:
     if alias.type != canonical.type:
         # Names are looked up by type, so the alias' names must also be found under the type it now has.
         for name in (alias.canonical_name, *alias.aliases):
-            _add_name(run, canonical.memory_space_id, canonical.type, name, canonical.id)
+            _add_name(run, canonical.memory_space_id, canonical.type, name, canonical.id, now)
     run.send("names_changed", space_id=canonical.memory_space_id, revision=revision)
     run.send("merge_entity", canonical_id=canonical.id, alias_id=alias.id, now=now)
     run.send(
@@ -193,10 +194,16 @@ def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now:
     return _existing(run, canonical.id)
 
 
-def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, entity_id: str) -> Pending:
+def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, entity_id: str, now: Micros) -> Pending:
     """Let a name lead to an entity, unless it leads to one already; a row comes back if it is new."""
     return run.send(
-        "insert_entity_name", space_id=space_id, type=type, folded=folded_name(name), name=name, entity_id=entity_id
+        "insert_entity_name",
+        space_id=space_id,
+        type=type,
+        folded=folded_name(name),
+        name=name,
+        entity_id=entity_id,
+        now=now,
     )
 
 

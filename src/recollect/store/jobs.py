@@ -42,6 +42,13 @@ class Ending:
     due_at: Micros | None = None
 
 
+@dataclass(frozen=True)
+class Later:
+    """What a handler gives back when its job has to wait for something: it was no attempt."""
+
+    seconds: float
+
+
 def enqueue(run: Transaction, scope: Scope, new: NewJob, now: Micros) -> Job:
     """Queue a job in the transaction of the change that causes it. A job with a known unique key is that job."""
     row = run.one(
@@ -121,6 +128,18 @@ def finish(run: Transaction, claim: Claim, ending: Ending, now: Micros) -> None:
     )
     if row is None:
         raise LeaseLost(f"Job {claim.job.id!r} was taken over by another worker, or its user's data was erased.")
+
+
+def put_off(run: Transaction, claim: Claim, due_at: Micros, now: Micros) -> None:
+    """Let a job wait that was taken but not attempted."""
+    row = run.one("put_off_job", id=claim.job.id, fencing_token=claim.fencing_token, due_at=due_at, now=now)
+    if row is None:
+        raise LeaseLost(f"Job {claim.job.id!r} was taken over by another worker, or its user's data was erased.")
+
+
+def hasten(run: Transaction, kind: str, named: str, now: Micros) -> None:
+    """Let the jobs of a kind that wait for something be taken now, of all scopes: those that name it."""
+    run.send("hasten_jobs", kind=kind, named=f"%{named}%", now=now)
 
 
 def raise_epoch(run: Transaction) -> int:

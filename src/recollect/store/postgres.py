@@ -28,8 +28,20 @@ from recollect.errors import EngineClosed, InvalidInput, StoreUnavailable
 from recollect.forking import leave_to_parent, survive_forks
 from recollect.scope import AnyScope
 from recollect.settings import Settings
-from recollect.store.database import Announcements, Keys, P, Pending, Publisher, Row, Work, keys_of, refuse_nesting
+from recollect.store.database import (
+    Announcements,
+    Keys,
+    P,
+    Pending,
+    Publisher,
+    Row,
+    Work,
+    keys_of,
+    refuse_nesting,
+    refuse_reader,
+)
 from recollect.store.migrate import Migration, check_version
+from recollect.store.postgres_arrays import in_short
 from recollect.store.postgres_errors import translate, without_password, words_of
 from recollect.store.postgres_setup import (
     APP_ROLE,
@@ -118,8 +130,8 @@ class PostgresTransaction(Announcements):
     def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
         # The statement takes arrays, and unnests them. In parts, because no value of PostgreSQL may reach a gigabyte.
         for start in range(0, len(next(iter(rows.values()))), _ROWS_AT_ONCE):
-            part = {name: list(column[start : start + _ROWS_AT_ONCE]) for name, column in rows.items()}
-            self._run(query, {**values, **part})
+            part = {name: column[start : start + _ROWS_AT_ONCE] for name, column in rows.items()}
+            self._run(query, {**values, **in_short(part)})
 
 
 class _Writing(threading.local):
@@ -187,6 +199,7 @@ class PostgresDatabase:
     def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         keys = keys_of(scope)
         refuse_nesting(self._writing.now)
+        refuse_reader(scope)
 
         def attempt(connection: ScopedConnection) -> tuple[T, PostgresTransaction]:
             transaction = PostgresTransaction(connection, self._queries, keys)

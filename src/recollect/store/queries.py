@@ -16,7 +16,7 @@ EngineName = Literal["sqlite", "postgres"]
 
 SQL = files("recollect.store") / "sql"
 # What both engines understand, by noun; each engine has one file of its own for what it says differently.
-_SHARED = ("common", "memory", "extraction", "spend")
+SHARED = ("common", "memory", "extraction", "blocks", "grants", "spend", "summaries", "tools", "working_context")
 _OPENING = re.compile(r"^-- (name|fragment): (\w+)\s*$")
 _PLACEHOLDER = re.compile(r"(?<!:):(\w+)")
 
@@ -34,7 +34,7 @@ class Query:
 def load_queries(engine: EngineName) -> dict[str, Query]:
     fragments: dict[str, str] = {}
     queries: dict[str, Query] = {}
-    for source in (*_SHARED, engine):
+    for source in (*SHARED, engine):
         for kind, query in _blocks((SQL / f"{source}.sql").read_text("utf-8")):
             if kind == "fragment":
                 fragments[query.name] = query.text

@@ -42,9 +42,9 @@ def get(run: Transaction, space_id: str) -> MemorySpace | None:
     return _space(run, row) if row else None
 
 
-def named(run: Transaction, name: str) -> str | None:
+def named(run: Transaction, name: str, kind: SpaceKind = "user") -> str | None:
     """The id of the user's live space of a name."""
-    row = run.one("space_by_name", kind="user", name=name)
+    row = run.one("space_by_name", kind=kind, name=name)
     return row[0] if row else None
 
 

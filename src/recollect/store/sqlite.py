@@ -30,7 +30,7 @@ from recollect.errors import (
 from recollect.forking import leave_to_parent, rest_during_forks, survive_forks
 from recollect.scope import AnyScope
 from recollect.settings import Settings
-from recollect.store.database import P, Publisher, Work, keys_of, refuse_nesting
+from recollect.store.database import P, Publisher, Work, keys_of, refuse_nesting, refuse_reader
 from recollect.store.migrate import Migration, check_version
 from recollect.store.queries import EngineName, load_queries
 from recollect.store.sqlite_writer import SqliteTransaction, SqliteWriter
@@ -140,33 +140,30 @@ class SqliteDatabase:
             # A database in memory belongs to its one connection, and that to the writer.
             return self._do(scope, lambda run: work(run, *args, **kwargs))
         me = threading.get_ident()
+        connection = None
         try:
             with self._reading_lock:
                 self._reading.append(me)
-            return self._read(scope, work, *args, **kwargs)
-        finally:
-            with suppress(ValueError):
-                self._reading.remove(me)
-
-    def _read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            connection = self._readers.pop()
-        except IndexError:
-            with self._translated():
+            try:
+                connection = self._readers.pop()
+            except IndexError:
                 connection = _connect(self._path, self._settings)
-        try:
             return work(SqliteTransaction(connection, self._queries, keys_of(scope)), *args, **kwargs)
         except apsw.Error as error:
             raise _translate(error, self._path) from error
         finally:
-            if len(self._readers) < _IDLE_READERS and self._closed is None:
-                self._readers.append(connection)
-            else:
-                connection.close()
+            if connection is not None:
+                if len(self._readers) < _IDLE_READERS and self._closed is None:
+                    self._readers.append(connection)
+                else:
+                    connection.close()
+            with suppress(ValueError):
+                self._reading.remove(me)
 
     def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         self._check_usable()
         refuse_nesting(self._writer.is_this_thread)
+        refuse_reader(scope)
         result = self._do(scope, lambda run: work(run, *args, **kwargs))
         self._publisher.deliver()
         return result

@@ -155,7 +155,9 @@ def _order(
     version: str | None = None,
 ) -> Order:
     chosen = version or binding.extraction_policy.extraction_version
-    return Order(binding.id, space.id, space.name, conversation_id, trigger, chosen, until)
+    # A shared space has no namesake in the memory of others.
+    name = space.name if space.owner is None else None
+    return Order(binding.id, space.id, name, conversation_id, trigger, chosen, until)
 
 
 def _targets(run: Transaction, scope: Scope, namespace: str) -> Iterator[tuple[Binding, BoundSpace]]:

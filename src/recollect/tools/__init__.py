@@ -1,1 +1,5 @@
-"""The memory tools for agents: store, search, brief, delete."""
+"""The memory tools of an agent."""
+
+from recollect.tools.tools import Tools
+
+__all__ = ["Tools"]

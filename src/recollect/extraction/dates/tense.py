@@ -39,17 +39,23 @@ _IS_DOING = (
     r"(?!being\b|doing (?:good|great|well)\b|going (?:on|well|great)\b|(?:some|any|every|no)thing\b)[a-z]{2,}ing\b"
 )
 _PUT_OFF = (
-    r"\b(?:rescheduled (?:to|for)|postponed (?:to|until|till)"
-    r"|(?:moved|pushed)(?: up| back| forward)? to(?= (?:the )?$))"
+    r"\b(?:rescheduled|postponed|extended|delayed|deferred|slipped|bumped)(?: (?:the|my|our) [^,.;]+?| back)?"
+    r" (?:to|for|until|till)(?= |$)"
+    r"|\b(?:moved|pushed)(?: up| back| forward)? to(?= (?:the )?$)"
 )
 """What was put off to a day is still to come; who moved to a place in May has done so."""
+_UNDERTOOK = (
+    r"\b(?:decided|agreed|promised|offered|arranged|volunteered|committed|signed up"
+    r"|(?:asked|told|reminded|invited)(?: (?:me|us|you|him|her|them))?)(?: not)? to(?= )"
+)
+"""What somebody has decided to do, or was asked to do, was still to come then, and mostly is."""
 _NOT_ABOUT_A_STATE = "".join(
     rf"(?<!\b{word}\s)"
     for word in ("a", "an", "the", "of", "with", "my", "your", "more", "so", "is", "are", "be", "it's")
 )
 _NOT_AFTER_AN_AUXILIARY = r"(?<!\bto\s)(?<!ll\s)(?<!\bcan\s)(?<!ve\s)(?<!\bhas\s)"
 _CUE = pattern(
-    rf"(?P<past>{_WAS_DOING})|(?P<future>\b{any_of(*_WILL)}\b|'ll\b|'d like\b|{_IS_DOING}|{_PUT_OFF})"
+    rf"(?P<past>{_WAS_DOING})|(?P<future>\b{any_of(*_WILL)}\b|'ll\b|'d like\b|{_IS_DOING}|{_PUT_OFF}|{_UNDERTOOK})"
     rf"|\b(?!{any_of(*_NO_VERBS)}\b)(?:{_NOT_ABOUT_A_STATE}[a-z]{{2,}}ed|{any_of(*_DID)}"
     rf"|{_NOT_AFTER_AN_AUXILIARY}{any_of(*_SAME_IN_PAST)})\b"
 )

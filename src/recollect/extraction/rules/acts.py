@@ -23,10 +23,11 @@ _FILLER = re.compile(
     r"thanks|thank you|thx|sure|right|"
     r"plus|honestly|to be honest|tbh|fyi|just fyi|for sure|definitely|absolutely|of course|exactly|cool|great|nice|"
     r"awesome|amazing|sounds good|actually|unfortunately|luckily|fortunately|sorry|please note|man|dude|gosh|omg|"
-    r"woah|whoa|yay|woohoo|absolutely|totally|indeed|agreed|true|alright)"
+    r"woah|whoa|yay|woohoo|update|absolutely|totally|indeed|agreed|true|alright)"
     r"(?:,? (?P<name>[A-Z][a-z]+(?=[,!])))?\s*[,!:.\u2026-]+\s*|"
     r"(?:oh|ah|and|so|but|well|hey|hi|also|honestly|basically|literally|actually|(?:please )?(?:remember|"
-    r"note|keep in mind|know)(?: that)?) (?=(?:i|i['\u2019]m|i['\u2019]ve|my|we|our|by the way|"
+    r"note|keep in mind|know)(?: that)?|"
+    r"(?:as )?(?:it )?turn(?:s|ed) out(?: that)?,?) (?=(?:i|i['\u2019]m|i['\u2019]ve|my|we|our|by the way|"
     r"btw|also|yeah|yes)\b))",
     re.IGNORECASE,
 )

@@ -33,15 +33,20 @@ def parts_of(lines: Sequence[Line]) -> list[list[Line]]:
             rest.append(line)
             last = None
     only_questions = all(line.act is Act.QUESTION for line in rest)
-    if only_questions and len(apart) == 1 and apart[0][0].sort.kind != "RULE":
+    if only_questions and len(apart) == 1 and not _may_change(apart[0][0]):
         # A question beside a single fact is what the fact was said for.
         return [list(lines)]
     return [part for whole in (rest, *apart) if whole for part in _of_size(whole)]
 
 
 def _is_apart(line: Line) -> bool:
-    told = line.sort.kind in ("RULE", "PREFERENCE") or line.sort.category == "health"
-    return told or line.slot is not None or _gives_a_value(line)
+    told = line.sort.kind == "PREFERENCE" or line.sort.category == "health"
+    return told or _may_change(line)
+
+
+def _may_change(line: Line) -> bool:
+    """Whether something else may take the place of what a line tells: then its question has to outlive it."""
+    return line.sort.kind == "RULE" or line.slot is not None or _gives_a_value(line)
 
 
 def _gives_a_value(line: Line) -> bool:

@@ -136,6 +136,7 @@ _TABLE: tuple[tuple[Sort, str], ...] = (
         r"gotta|about to|booked|scheduled|signed up|looking (?:to|forward to)|decided to|"
         r"going (?:camping|swimming|hiking|back)|(?:flying|travell?ing|driving|heading|moving|"
         r"leaving) (?:to|out|on|for|next)|meeting (?:with|up)|starting)\b"
+        rf"|{_MY} plans?(?: for [\w ]+)?:"
         r"|\bi['\u2019](?:ll|d (?:like|love) to)\b|\bwe['\u2019]ll\b|^(?:gonna|planning|hoping|"
         r"thinking of|can['\u2019]t wait)\b|\b(?:appointment|meeting|flight|interview|deadline|"
         r"reservation|due)\b.*\b(?:tomorrow|next|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|"

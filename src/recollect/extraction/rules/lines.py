@@ -27,6 +27,7 @@ _JOINING = re.compile(r"(?:,? and|,|;) (?=(?:I|I'm|I've|my|we|we're|our)\b)", re
 _SET = re.compile(
     r"\b(?:meeting|appointment|class|interview|flight|deadline|exam|due|session|lesson|call|wedding|concert|ceremony|surgery|rehearsal|workshop)\b"
 )
+_TOLD_ANEW = re.compile(r"ctually|urn(?:s|ed) out\b")
 _BEFORE = 4
 """Sentences before one that may say what it is about."""
 _LEANING = re.compile(
@@ -73,7 +74,9 @@ def lines_of(sentences: tuple[str, ...], speech: Speech, focus: Focus, people: f
             if each.text not in told:
                 told.add(each.text)
                 lines.append(
-                    each if said == sentence else replace(each, corrects=each.corrects or "ctually" in sentence)
+                    each
+                    if said == sentence
+                    else replace(each, corrects=each.corrects or _TOLD_ANEW.search(sentence) is not None)
                 )
     return lines
 
@@ -124,4 +127,4 @@ def _is_of_somebody(text: str, speaker: str, named: tuple[Named, ...]) -> bool:
 
 
 def _closed(text: str) -> str:
-    return text[:1].upper() + text[1:] if text[-1:] in '.!?\u2026"\u201d)' else text[:1].upper() + text[1:] + "."
+    return text[:1].upper() + text[1:] if text[-1:] in '.!?:\u2026"\u201d)' else text[:1].upper() + text[1:] + "."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
@@ -24,6 +25,9 @@ from recollect.extraction.rules.sentences import Said, read, sentences_of
 from recollect.extraction.rules.speaker import Speech, speeches_of
 from recollect.models.atom import AtomKind
 
+_BESIDE = 2
+"""So many things that a message tells before a memory, and after it, are around the memory."""
+_BESIDE_WORDS = 50
 _LONG = 400
 """Characters beyond which an answer of an assistant is a text to keep, and not something said of somebody."""
 _CHUNK = 1_000
@@ -72,11 +76,25 @@ class RulesExtractor:
         contexts = around_each(texts)
         return Extracted(
             [
-                _candidate(draft, everybody, contexts[draft.place])
-                for draft in drafts
+                _candidate(draft, everybody, contexts[draft.place] + beside)
+                for draft, beside in zip(drafts, _beside_each(drafts), strict=True)
                 if not draft.speech.message.read_only
             ]
         )
+
+
+def _beside_each(drafts: Sequence[_Draft]) -> list[tuple[str, ...]]:
+    """What else the message of each draft tells: it is found by that too, also when the rest is superseded one day."""
+    begins = [" ".join(draft.text.split(None, _BESIDE_WORDS)[:_BESIDE_WORDS]) for draft in drafts]
+    return [_beside(drafts, begins, number) for number in range(len(drafts))]
+
+
+def _beside(drafts: Sequence[_Draft], begins: Sequence[str], number: int) -> tuple[str, ...]:
+    draft = drafts[number]
+    if draft.sort in (kinds.ANSWER, kinds.TOOL_RESULT):
+        return ()
+    near = range(max(0, number - _BESIDE), min(len(drafts), number + _BESIDE + 1))
+    return tuple(begins[each] for each in near if each != number and drafts[each].place == draft.place)
 
 
 def _drafts(
@@ -107,15 +125,20 @@ def _draft(speech: Speech, place: int, lines: Sequence[Line], question: str) -> 
         speech,
         place,
         text,
-        sort
-        if speech.trust == "user"
-        else Sort(sort.category, _LOWER.get(sort.kind, sort.kind), min(sort.importance, 3)),
+        sort if speech.trust == "user" else _lowered(sort, speech, text),
         min(line.confidence for line in stated if line.sort.importance == sort.importance),
         tuple(span for line in stated for span in line.spans if line.act is Act.STATEMENT),
         stated[0].slot,
         any(line.corrects for line in stated),
         tuple(each for line in lines for each in line.named),
     )
+
+
+def _lowered(sort: Sort, speech: Speech, text: str) -> Sort:
+    """What something is that the user did not say. What an assistant says of itself is no trait of anybody's."""
+    of_itself = not speech.named and re.match(rf"{speech.speaker} (?!says: )", text)
+    category = kinds.REMARK.category if of_itself else sort.category
+    return Sort(category, _LOWER.get(sort.kind, sort.kind), min(sort.importance, 3))
 
 
 def _joined(lines: Sequence[Line]) -> str:

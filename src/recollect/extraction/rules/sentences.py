@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 import sentencex  # type: ignore[import-untyped]  # it ships without types
 
+from recollect.extraction.rules.emoji import without_emoji
+
 _FENCE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)")
 _INLINE_FENCE = re.compile(r"```.*?```", re.DOTALL)
-_CODE_IN_LINE = re.compile(r"`([^`\"\n]*\s[^`\"\n]*)`")
+_CODE_IN_LINE = re.compile(r"`([^`\n]+)`")
+_TYPED_APOSTROPHE = re.compile(r"(?<=\w)`(?=\w)")
 _QUOTED_LINE = re.compile(r"(?m)^[ \t]*>.*$")
 _BULLET = re.compile(r"^\s*(?:[-*+\u2022\u2023\u25aa\u25cf\u2013]\s+|\(?\d{1,3}[.)]\s+|#{1,6}\s+|[a-h][.)]\s+)")
 # These two begin with a set of characters, which is looked for far more quickly than what stands before them.
 _MARKUP = re.compile(r"[*_`](?:(?<=\*)\*|(?<=_)_|(?<=`)|(?<!\w[*_])(?=\w)|(?<=\w[*_])(?!\w))")
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\((?:https?:|www\.|/)[^)\s]*\)")
-_EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U000e0020-\U000e007f]+")
 _FACE = re.compile(r"[:;=8xX<^](?<!\S.)(?:(?<=[:;=8xX])[-'^]?[)(DPpOo3/\\|*\]\[]+|(?<=<)3+|(?<=\^)_?\^)(?!\S)")
 _PHOTO = re.compile(
     r"\[(?:shared|sent|attached)?\s*(photo|image|picture|video|file|gif)s?:?\s*([^\]]*)\]", re.IGNORECASE
@@ -25,6 +27,10 @@ _TELLING = re.compile(r"[^\W_]")
 # Words that the segmenter takes for abbreviations, in places where they are none.
 _NO_ABBREVIATION = re.compile(r"(\b(?:me|art|no|ok|reps|miss|may|id|etc|arc|btw|I)\.) (?=[A-Z])")
 _LONGEST = 600
+_LONGEST_HEADING = 80
+_LONGEST_ITEM = 80
+_LONGEST_LIST = 400
+_SENTENCE = re.compile(r"\b(?:I|I['\u2019]\w+|[Mm]y|[Ww]e|[Oo]ur|you|[Yy]our)\b|[.!?]\s+\S|[?:]$")
 _INNER_END = re.compile(r"[.!?\u3002\uff01\uff1f]\S*\s*\S")
 
 
@@ -34,10 +40,30 @@ class Said:
 
     paragraphs: tuple[str, ...]
     attached: tuple[str, ...]
+    items: frozenset[int] = frozenset()
+    """Which of the paragraphs are items of a list."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        return tuple(sentence for paragraph in self.paragraphs for sentence in sentences_of(paragraph))
+        whole = self._with_headings() if self.items else self.paragraphs
+        return tuple(sentence for paragraph in whole for sentence in sentences_of(paragraph))
+
+    def _with_headings(self) -> list[str]:
+        """The paragraphs, where short items are told with the heading above them, which says what they are."""
+        whole: list[str] = []
+        headed = False
+        for place, paragraph in enumerate(self.paragraphs):
+            if headed and place in self.items and _is_short(paragraph) and len(whole[-1]) < _LONGEST_LIST:
+                whole[-1] += f"{'' if whole[-1].endswith(':') else ';'} {paragraph.rstrip(' .;,')}"
+            else:
+                whole.append(paragraph)
+                headed = paragraph.endswith(":") and len(paragraph) < _LONGEST_HEADING
+        return whole
+
+
+def _is_short(item: str) -> bool:
+    """Whether an item of a list needs what stands above it, and is no sentence of its own."""
+    return len(item) < _LONGEST_ITEM and not _SENTENCE.search(item)
 
 
 def read(text: str) -> Said:
@@ -48,14 +74,14 @@ def read(text: str) -> Said:
     if "```" in text or "~~~" in text:
         text = _INLINE_FENCE.sub("\n", _FENCE.sub("\n", text))
     if "`" in text:
-        # Words of code are nobody's own, like those of a quotation.
-        text = _CODE_IN_LINE.sub(r'"\1"', text)
+        text = _TYPED_APOSTROPHE.sub("'", _CODE_IN_LINE.sub(_quoted, text))
     if ">" in text:
         text = _QUOTED_LINE.sub("", text)
     if not text.isascii():
-        text = _EMOJI.sub(" ", text)
+        text = without_emoji(text)
     text = _FACE.sub("", text)
-    return Said(tuple(_paragraphs(text)), tuple(attached))
+    paragraphs, items = _paragraphs(text)
+    return Said(tuple(paragraphs), tuple(attached), frozenset(items))
 
 
 def _keep(attached: list[str], found: re.Match[str]) -> str:
@@ -63,9 +89,16 @@ def _keep(attached: list[str], found: re.Match[str]) -> str:
     return " "
 
 
-def _paragraphs(text: str) -> list[str]:
-    """Lines, where a line that only continues the one before it is joined to it; items of a list stand alone."""
+def _quoted(code: re.Match[str]) -> str:
+    """Code of several words is nobody's own word, like a quotation."""
+    several = " " in code[1] or "\t" in code[1]
+    return f'"{code[1]}"' if several and '"' not in code[1] else code[0]
+
+
+def _paragraphs(text: str) -> tuple[list[str], list[int]]:
+    """Lines, where a line that only continues the one before it is joined to it, and which of them are items."""
     paragraphs: list[str] = []
+    items: list[int] = []
     open_line = False
     for line in text.split("\n"):
         found = _BULLET.match(line)
@@ -78,9 +111,11 @@ def _paragraphs(text: str) -> list[str]:
         if open_line and found is None and bare[0].islower():
             paragraphs[-1] += " " + bare
         else:
+            if found is not None:
+                items.append(len(paragraphs))
             paragraphs.append(bare)
         open_line = True
-    return paragraphs
+    return paragraphs, items
 
 
 def sentences_of(paragraph: str) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from recollect.extraction.candidate import Slot
 from recollect.extraction.rules.bests import BESTS
+from recollect.extraction.rules.contacts import CONTACTS, named
 from recollect.extraction.rules.gazetteer import FIRST_NAMES
 from recollect.extraction.rules.places import PLACES
 from recollect.extraction.rules.quantities import quantity_in
@@ -42,6 +43,11 @@ _PROFESSION = (
     r"producer|actor|actress|dancer|cook|baker|surgeon|paramedic|supervisor|assistant|"
     r"officer|technician|marketer|administrator)\b"
 )
+_BECAME = (
+    r"(?: has| have)? (?:(?:was |were |got |been )*(?:raised|increased|lowered|reduced|changed|cut|bumped|dropped|went|"
+    r"gone|rose|fell)(?: up| down)?(?: from [^,;!?()]+?)? to|became|has become|turned into)"
+)
+"""How a value comes to be another one."""
 
 _PATTERNS: tuple[Pattern, ...] = (
     pattern(
@@ -49,6 +55,12 @@ _PATTERNS: tuple[Pattern, ...] = (
         "live|living|moved|relocat|based in|resid|settled",
         rf"{WHO} {SOON}(?:no longer )?(?:lives?|living|resides?|based|moved(?: back)?|relocated(?: back)?|"
         rf"settled(?: down)?)(?: from [^,.;!?()]+?)? (?:in|to) {_PLACE}",
+    ),
+    pattern(
+        "home",
+        "home|where",
+        rf"^(?P<value>[A-Z][\w'.-]*(?: [A-Z][\w'.-]*)*) is (?:now )?(?:{OWNER} (?:new )?home|"
+        rf"where {WHO} (?:now )?lives)\b",
     ),
     pattern(
         "employer",
@@ -59,9 +71,10 @@ _PATTERNS: tuple[Pattern, ...] = (
     ),
     pattern(
         "job",
-        "as a|as the",
-        rf"{WHO} {SOON}(?:no longer )?(?:works?|working|started(?: working)?|hired|employed|"
-        rf"promoted|job) (?:as|to) (?:an? |the )?(?P<value>[^,.;!?()]+?){STOP[:-1]}|(?= at ))",
+        "as a|as the|promoted to",
+        rf"{WHO} {SOON}(?:no longer )?(?:works?|working|started(?: working)?|(?:got )?(?:hired|employed|promoted)|"
+        rf"(?:got|found|landed|took|accepted|started|has) (?:an? )?(?:new )?(?:job|position|role|gig)) (?:as|to) "
+        rf"(?:an? |the )?(?P<value>[^,.;!?()]+?){STOP[:-1]}|(?= at ))",
     ),
     pattern(
         "job",
@@ -73,14 +86,20 @@ _PATTERNS: tuple[Pattern, ...] = (
         "relationship status",
         "single|married|engaged|divorced|widowed|separated|relationship|dating",
         rf"{WHO} {SOON}(?:no longer |not )?(?:got |gotten )?(?P<value>single|married|engaged|"
-        r"divorced|widowed|separated|in a relationship|dating)\b(?! (?:with|in|from) (?:the|"
+        r"divorced|widowed|separated|in a relationship|dating)\b(?! (?:with|in|from|to) (?:the|"
         r"a)\b)",
+    ),
+    pattern(
+        "relationship status",
+        "divorce ",
+        rf"{OWNER} (?P<value>divorce) (?:is|was|got|has been|became) (?:now |just |finally )?(?:final\w*|official|done|"
+        r"through|complete\w*)\b",
     ),
     pattern(
         "age",
         "years old|turned|turning| is 1| is 2| is 3| is 4| is 5| is 6| is 7| is 8| is 9",
         rf"{WHO} {SOON}(?:turned |turning )?(?P<value>\d{{1,3}})(?: years old\b| this (?:year|"
-        r"week|month)| today| yesterday| last \w+|(?=[.,!;]|$| and ))",
+        r"week|month)| today| yesterday| last \w+| on \w+|(?=[.,!;]|$| and ))",
     ),
     pattern(
         lambda f, _: f"name of {f['what']}",
@@ -89,6 +108,13 @@ _PATTERNS: tuple[Pattern, ...] = (
         r"little )?(?P<what>dog|cat|puppy|kitten|hamster|rabbit|parrot|horse|turtle|snake|"
         rf"goldfish|bird|pet|car|boat|band|company|startup|business|baby|son|daughter|{ROLE})(?:'s name is|"
         r" is (?:named|called)| named| called) (?P<value>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?)",
+    ),
+    pattern(
+        "school",
+        "school|university|college|elementary|academy|kindergarten",
+        rf"{WHO} {SOON}(?:no longer )?(?:goes to|going to|attends|attending|studies at|studying at|enrolled (?:in|at)|"
+        r"started (?:at|school at)|transferred to|switched to) (?:the )?(?P<value>(?:[A-Z][\w'.-]*(?: of)? )+(?:School|"
+        r"University|College|Elementary|Academy|High|Kindergarten)|(?:University|College) of [A-Z]\w+)",
     ),
     pattern(
         "preferred name",
@@ -102,16 +128,17 @@ _PATTERNS: tuple[Pattern, ...] = (
         r"^(?P<who>User) is (?P<value>[A-Z][\w-]+(?: [A-Z][\w'-]+)?)(?=[.,!]| (?:and|from|now|by the way)\b|$)",
     ),
     pattern(
-        lambda f, _: folded(f["what"]),
+        lambda f, _: named(f["what"]),
         "address|number|phone|mail|birthday|hometown|employer|boss|manager|doctor|dentist|therapist|major|nationality|"
         "language|tongue|zone|blood|pronoun|job|role|position|title|project|city|home|car |laptop|goal|rent|salary|"
         "budget|weight|height|record|score|zodiac|name|age |gender|religion|commute|bedtime|size|landl|coach|trainer|"
         "mentor|advisor|supervisor|roommate|bank|gym|school|university|password",
-        rf"{OWNER} (?:new |current |old )?(?P<what>{_SINGLE})(?: is|'s)(?: now| currently|"
-        r" actually)? (?!at \d|not\b|going\b|really\b|so\b|very\b|great\b|good\b|bad\b|getting\b|"
+        rf"{OWNER} (?:new |current |old )?(?P<what>{_SINGLE})(?:(?: is|'s)(?: now| currently|"
+        rf" actually)?|{_BECAME}) (?!at \d|not\b|going\b|really\b|so\b|very\b|great\b|good\b|bad\b|getting\b|"
         rf"to\b)(?P<value>\S+@\S+\w|[+\d][\d ()-]{{5,}}\d|(?:(?:Dr|Mr|Mrs|Ms|Prof|St)\. |[^,.;!?()]|"
         rf"[,.](?=\d))+?){STOP}",
     ),
+    *CONTACTS,
     pattern("email", "@", rf"{WHO} .*?\b(?:reached|emailed|e-?mail|mail)\b.*?(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"),
     pattern(
         "car",

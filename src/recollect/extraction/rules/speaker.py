@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.extraction.candidate import SourceMessage
-from recollect.extraction.rules.gazetteer import START_WORDS
+from recollect.extraction.rules.gazetteer import FIRST_NAMES, START_WORDS
 from recollect.models.atom import Trust
 
 _NAMED = re.compile(r"\s*([A-Z][\w'\u2019-]{0,30}(?: [A-Z][\w'\u2019.-]{0,30}){0,2}):\s+(?=\S)")
@@ -39,6 +39,11 @@ class Speech:
 def speeches_of(messages: Sequence[SourceMessage]) -> list[Speech]:
     """Each message with who says it; to whom is the nearest other speaker, before or after."""
     split = [_split(message) for message in messages]
+    if sum(name is not None for name, _ in split) == 1:
+        split = [
+            (name, text) if name is None or _is_speaker(name, text) else (None, message.text)
+            for (name, text), message in zip(split, messages, strict=True)
+        ]
     names = [name or _ROLES[message.role] for (name, _), message in zip(split, messages, strict=True)]
     return [
         Speech(message, names[place], name is not None, _addressee(names, place, message.role), text)
@@ -51,6 +56,14 @@ def _split(message: SourceMessage) -> tuple[str | None, str]:
     if found is None or any(word in _NO_NAMES or word.lower() in START_WORDS for word in found[1].split()):
         return None, message.text
     return found[1], message.text[found.end() :]
+
+
+def _is_speaker(name: str, text: str) -> bool:
+    """Whether the only label among some messages names who speaks; "Allergies: nuts" has a heading."""
+    return name.split()[0] in FIRST_NAMES or _OF_ONESELF.search(text) is not None
+
+
+_OF_ONESELF = re.compile(r"\b(?:I|I['\u2019]\w+|[Mm]y|[Ww]e|[Yy]ou)\b")
 
 
 def _addressee(names: Sequence[str], place: int, role: str) -> str:

@@ -19,13 +19,13 @@ TASTES: tuple[Pattern, ...] = (
         "vegan|vegetarian|pescatarian|keto|omnivore|carnivore|paleo|flexitarian|halal|kosher|gluten-free",
         rf"{WHO} {SOON}(?:no longer |not )?(?:went |gone |turned |became |become |going |"
         r"eating |eats |follows? |on )?(?:an? )?(?:strict |mostly |full )?(?P<value>vegan|"
-        r"vegetarian|pescatarian|keto|omnivore|carnivore|paleo|flexitarian|halal|kosher|gluten-free)\b",
+        r"vegetarian|pescatarian|keto|omnivore|carnivore|paleo|flexitarian|halal|kosher|gluten-free)\b(?! who\b)",
     ),
     pattern(
         lambda f, _: f"favorite {folded(f['what'])}",
         "favorite|favourite",
         rf"{OWNER} (?:all-time |current |new |absolute |personal )?(?:favorite|favourite) (?P<what>[a-z][\w -]*?) "
-        rf"(?:is|are|has become|became|would be)(?: now| currently| definitely| probably)? {VALUE}",
+        rf"(?:is|are|has become|became|would be|(?:has )?changed to)(?: now| currently| definitely| probably)? {VALUE}",
     ),
     pattern(
         lambda f, _: f"favorite {folded(f['what'])}",
@@ -80,7 +80,8 @@ TASTES: tuple[Pattern, ...] = (
     pattern(
         lambda f, _: f"eats {folded(f['value'])}",
         "eat|drink|smoke",
-        rf"{WHO} {SOON}(?P<no>doesn't|does not|no longer|never|stopped|quit|gave up)? ?(?:eats?|"
+        rf"{WHO} {SOON}(?P<no>doesn't|does not|no longer|never|stopped|quit|gave up)? ?"
+        r"(?:(?:started|began|resumed|(?:went |gone )?back to) )?(?:eats?|"
         r"eating|drinks?|drinking|smokes?|smoking)(?: any)? (?P<value>(?:red |any )?(?:meat|"
         r"fish|dairy|gluten|pork|beef|sugar|alcohol|coffee|caffeine|eggs|nuts|seafood|soda|"
         r"cigarettes|chicken|bread|carbs))\b",

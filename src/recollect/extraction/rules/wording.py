@@ -116,6 +116,8 @@ def found_of(pattern: re.Pattern[str], text: str, people: Collection[str]) -> tu
     while found is not None:
         groups = found.groupdict()
         who = next(filter(None, (groups.get(name) for name in ("who", "owner", "has", "having"))), "User")
+        if text.startswith(" and User ", found.start() + len(who)) and text.startswith(who, found.start()):
+            who = "User"  # what two do together is the user's too
         if subject := subject_of(who, people):
             return found, subject
         found = pattern.search(text, found.start() + 1)

@@ -11,6 +11,14 @@ rolling_summary, rolling_summary_until_seq, created_at, updated_at, closed_at
 event_id, conversation_id, turn_id, sequence, stage, content, visibility, stop_reason, model, provider, usage,
 tool_use_id, tool_name, is_error, trace_id, idempotency_key, ts, attempt, fingerprint
 
+-- fragment: settles_at
+(
+    SELECT CASE WHEN rule.enabled = 1 THEN conversations.updated_at + rule.idle END FROM sleep_time AS rule
+    WHERE rule.scope_id = :scope_id AND rule.agent_id IN ('', conversations.agent_id)
+    ORDER BY rule.agent_id DESC
+    LIMIT 1
+)
+
 -- fragment: job_columns
 id, kind, status, payload, result, error, attempts, max_attempts, unique_key, due_at, created_at, updated_at,
 finished_at
@@ -40,27 +48,33 @@ LIMIT :limit;
 
 -- The only way to a sequence number: it also settles the race between an append and a close. After the user's message
 -- came again, another answer begins with the assistant's word; a tool's result goes on with the answer that asked for it.
+-- A row that names the turn and the attempt it answers changes nothing of the latest turn, unless it begins its newest.
 -- Whether a binding counts the turns of this conversation is told on the way; in an app without any it costs one look.
+-- So is when it will have settled if nothing more is said, where sleep-time memory is on.
 -- name: take_sequences
 UPDATE conversations
 SET next_sequence = next_sequence + :count,
     turn_id = COALESCE(:new_turn_id, turn_id, :spare_turn_id),
     attempt = CASE
         WHEN :new_turn_id IS NOT NULL THEN 1
-        WHEN turn_id = :answered_turn_id THEN :attempt
-        WHEN asked_again = 1 AND :role = 'assistant' THEN attempt + 1
+        WHEN turn_id = :answered_turn_id AND attempt < :attempt THEN :attempt
+        WHEN asked_again = 1 AND :role = 'assistant' AND :answered_turn_id IS NULL THEN attempt + 1
         ELSE attempt
     END,
-    asked_again = CASE WHEN :role = 'system' THEN asked_again ELSE 0 END,
+    asked_again = CASE
+        WHEN :role = 'system' OR turn_id <> :answered_turn_id OR attempt >= :attempt THEN asked_again
+        ELSE 0
+    END,
+    unsummarised_turns = unsummarised_turns + CASE WHEN :new_turn_id IS NOT NULL THEN 1 ELSE 0 END,
     updated_at = CASE WHEN updated_at < :now THEN :now ELSE updated_at + 1 END
 WHERE scope_id = :scope_id AND id = :conversation_id AND status = 'open'
-RETURNING next_sequence - :count, turn_id, attempt, session_id, namespace, EXISTS (
+RETURNING next_sequence - :count, turn_id, attempt, session_id, namespace, unsummarised_turns, EXISTS (
     SELECT 1 FROM binding_members AS any_member WHERE any_member.app_key = :app_key
 ) AND EXISTS (
     SELECT 1 FROM binding_members AS member
     WHERE member.app_key = :app_key AND member.user_id IN (conversations.user_id, '*')
       AND member.namespace IN (conversations.namespace, '*') AND member.window_turns > 0
-);
+), {settles_at};
 
 -- An answered message of the user came again: if the assistant speaks next, it is another answer.
 -- name: mark_asked_again
@@ -81,7 +95,7 @@ RETURNING {conversation_columns}, EXISTS (
     SELECT 1 FROM binding_members AS member
     WHERE member.app_key = :app_key AND member.user_id IN (conversations.user_id, '*')
       AND member.namespace IN (conversations.namespace, '*') AND member.on_closed = 1
-);
+), {settles_at};
 
 -- Open ones whose last change is older than the given instant.
 -- name: stale_conversations
@@ -215,6 +229,19 @@ SET status = :status, result = :result, error = :error, due_at = :due_at, finish
 WHERE scope_id = :scope_id AND id = :id AND fencing_token = :fencing_token AND status = 'running'
   AND epoch = COALESCE((SELECT epoch FROM erasures WHERE scope_id = :scope_id), 0)
 RETURNING id;
+
+-- The same for a job that has to wait: it was taken, but not attempted.
+-- name: put_off_job
+UPDATE jobs
+SET status = 'queued', attempts = attempts - 1, due_at = :due_at, worker = NULL, updated_at = :now
+WHERE scope_id = :scope_id AND id = :id AND fencing_token = :fencing_token AND status = 'running'
+  AND epoch = COALESCE((SELECT epoch FROM erasures WHERE scope_id = :scope_id), 0)
+RETURNING id;
+
+-- system: what the jobs of all users wait for has come
+-- name: hasten_jobs
+UPDATE jobs SET due_at = :now, updated_at = :now
+WHERE kind = :kind AND status = 'queued' AND due_at > :now AND payload LIKE :named;
 
 -- name: raise_epoch
 INSERT INTO erasures (scope_id, epoch) VALUES (:scope_id, 1)

@@ -95,6 +95,14 @@ WHERE scope_id = :scope_id AND space_id = :space_id AND source_conversation_id =
   AND extraction_version IS NOT NULL
 ORDER BY position;
 
+-- What holds of the atoms that a conversation may have told or confirmed: those that were made of it, and all that were
+-- changed since it began. Which of its messages an atom rests on is for the caller to see.
+-- name: atoms_told_or_confirmed
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND status = 'ACTIVE' AND superseded_by IS NULL AND kind <> 'PATTERN'
+  AND (source_conversation_id = :conversation_id OR updated_at >= :since)
+ORDER BY position;
+
 -- The atoms, closed ones too, that say something of the same thing of the same subject.
 -- name: positions_in_slot
 SELECT position FROM atoms
@@ -108,6 +116,17 @@ LIMIT :limit;
 SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND kind = 'PATTERN' AND superseded_by IS NULL
 ORDER BY position;
+
+-- All versions of the patterns that rest on an event.
+-- name: patterns_resting_on
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND kind = 'PATTERN' AND evidence LIKE :event
+ORDER BY position;
+
+-- name: put_evidence
+UPDATE atoms
+SET evidence = :evidence, source_message_ids = :source_message_ids, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :id;
 
 -- name: reinforce_atom
 UPDATE atoms

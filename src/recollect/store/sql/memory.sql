@@ -138,8 +138,8 @@ WHERE scope_id = :scope_id AND id = :id
   AND space_id IN (SELECT id FROM spaces WHERE scope_id = :scope_id AND deleted_at IS NULL);
 
 -- name: insert_entity_name
-INSERT INTO entity_names (scope_id, space_id, type, folded, name, entity_id)
-VALUES (:scope_id, :space_id, :type, :folded, :name, :entity_id)
+INSERT INTO entity_names (scope_id, space_id, type, folded, name, entity_id, created_at)
+VALUES (:scope_id, :space_id, :type, :folded, :name, :entity_id, :now)
 ON CONFLICT (scope_id, space_id, folded, type) DO NOTHING
 RETURNING entity_id;
 
@@ -156,7 +156,7 @@ UPDATE spaces SET names_revision = :revision WHERE scope_id = :scope_id AND id =
 SELECT name FROM entity_names WHERE scope_id = :scope_id AND entity_id = :entity_id ORDER BY folded;
 
 -- name: names_in_space
-SELECT folded, entity_id, type FROM entity_names
+SELECT folded, entity_id, type, created_at FROM entity_names
 WHERE scope_id = :scope_id AND space_id = :space_id AND (type = :type OR :type IS NULL);
 
 -- name: move_names

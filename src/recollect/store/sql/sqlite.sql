@@ -12,6 +12,12 @@ WHERE scope_id = :scope_id AND space_id = :space_id AND position IN (SELECT valu
 SELECT position, text, search_context FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND position IN (SELECT value FROM json_each(:positions));
 
+-- The end that each atom was given at first, before it was superseded.
+-- name: first_ends_at
+SELECT position, open_until FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id
+  AND position IN (SELECT value FROM json_each(:positions));
+
 -- Run for each atom. Its revision is 0 until it changes: a cache finds new atoms by their positions.
 -- name: insert_atoms
 INSERT INTO atoms ({new_atom_columns}) VALUES (

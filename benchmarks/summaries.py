@@ -1,0 +1,163 @@
+"""How much of what is asked about a summary keeps: `./dev bench summaries --data ../shared/bench`.
+
+For each question, the share of the words of its answer that stand in the summaries of the sessions that hold it. `lead`
+takes sentences from the beginning and `random` any; the rows with `dated` take them from what the extractive summariser
+chooses among, with questions and courtesies left out and dates made whole. `rolling` folds all sessions of a history
+into one summary, session by session.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from benchmarks.extraction import messages_of
+from benchmarks.measure import RESULTS, environment, load, table, write_json
+from recollect.extraction.candidate import SourceMessage
+from recollect.extraction.rules.sentences import read
+from recollect.quality.dataset import Dataset, Question, Session, read_datasets
+from recollect.recall.words import STOP_WORDS, stem_of, words_of
+from recollect.summaries.extractive import ExtractiveSummariser
+from recollect.summaries.line import Line, written
+from recollect.summaries.telling import telling_lines
+
+OUTPUT = RESULTS / "summaries.json"
+LIMITS = (500, 1_000, 2_000)
+ROLLING_LIMITS = (2_000, 4_000, 8_000)
+ROLLING_CORPORA = 5
+
+Messages = Sequence[SourceMessage]
+Summarise = Callable[[Messages, int], str]
+_SUMMARISER = ExtractiveSummariser()
+
+
+def main() -> None:
+    options = _options()
+    results: dict[str, Any] = {"environment": environment("recollect"), "load before": load(), "datasets": {}}
+    for dataset in read_datasets(options.data):
+        questions = [each for each in dataset.questions if each.category != "adversarial" and _words(each.answer)]
+        measured = {
+            "per session": _per_session(dataset, questions),
+            "rolling": _rolling(dataset.first(ROLLING_CORPORA), questions),
+        }
+        results["datasets"][dataset.name] = {**measured, "messages per second": _speed(dataset)}
+    results["load after"] = load()
+    write_json(Path(options.output), results)
+    _show(results["datasets"])
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/bench"), help="a folder of conversations")
+    parser.add_argument("--output", default=str(OUTPUT))
+    return parser.parse_args()
+
+
+def _extractive(messages: Messages, limit: int) -> str:
+    return _SUMMARISER.summarise(None, messages, limit)
+
+
+def _verbatim(messages: Messages) -> list[Line]:
+    return [Line("", "", sentence) for message in messages for sentence in read(message.text).sentences]
+
+
+def _lead(lines: Sequence[Line], limit: int) -> str:
+    return _filled(lines, range(len(lines)), limit)
+
+
+def _random(lines: Sequence[Line], limit: int) -> str:
+    return _filled(lines, random.Random(0).sample(range(len(lines)), len(lines)), limit)
+
+
+def _filled(lines: Sequence[Line], order: Iterable[int], limit: int) -> str:
+    chosen: list[int] = []
+    told = ""
+    for place in order:
+        if len(told) + len(lines[place].text) > limit:
+            continue
+        more = written(lines[each] for each in sorted([*chosen, place]))
+        if len(more) <= limit:
+            chosen.append(place)
+            told = more
+    return told
+
+
+CONTENDERS: dict[str, Summarise] = {
+    "extractive": _extractive,
+    "lead": lambda messages, limit: _lead(_verbatim(messages), limit),
+    "random": lambda messages, limit: _random(_verbatim(messages), limit),
+    "lead, dated": lambda messages, limit: _lead(list(telling_lines(messages)), limit),
+    "random, dated": lambda messages, limit: _random(list(telling_lines(messages)), limit),
+    "all that was said": lambda messages, limit: "\n".join(message.text for message in messages),
+}
+
+
+def _per_session(dataset: Dataset, questions: Sequence[Question]) -> dict[str, dict[int, float]]:
+    sessions = {session.id: messages_of(session) for session in _sessions(dataset)}
+    asked = {session_id for question in questions for session_id in question.gold_sessions}
+    kept: dict[str, dict[int, float]] = {}
+    for name, summarise in CONTENDERS.items():
+        kept[name] = {}
+        for limit in LIMITS:
+            told = {session_id: _words(summarise(sessions[session_id], limit)) for session_id in asked}
+            kept[name][limit] = _share((each.answer, [told[one] for one in each.gold_sessions]) for each in questions)
+    return kept
+
+
+def _rolling(dataset: Dataset, questions: Sequence[Question]) -> dict[int, float]:
+    """What one summary keeps of a whole history, when each session is folded into it as it comes."""
+    kept = {}
+    for limit in ROLLING_LIMITS:
+        told = {}
+        for corpus, sessions in dataset.corpora.items():
+            summary: str | None = None
+            for session in sessions:
+                summary = _SUMMARISER.summarise(summary, messages_of(session), limit)
+            told[corpus] = _words(summary or "")
+        kept[limit] = _share((each.answer, [told[each.corpus]]) for each in questions if each.corpus in told)
+    return kept
+
+
+def _share(answers: Iterable[tuple[str, Sequence[set[str]]]]) -> float:
+    """The mean share, in percent, of an answer's words that the summaries of the right sessions have."""
+    shares = []
+    for answer, told in answers:
+        words = _words(answer)
+        shares.append(len(words & set().union(*told)) / len(words))
+    return round(100 * mean(shares), 1)
+
+
+def _words(text: str) -> set[str]:
+    return {stem_of(word) for word in words_of(text) if word not in STOP_WORDS}
+
+
+def _sessions(dataset: Dataset) -> list[Session]:
+    return list({session.id: session for corpus in dataset.corpora.values() for session in corpus}.values())
+
+
+def _speed(dataset: Dataset) -> int:
+    talks = [messages_of(session) for session in _sessions(dataset)]
+    began = time.process_time()
+    for talk in talks:
+        _extractive(talk, LIMITS[-1])
+    return round(sum(map(len, talks)) / (time.process_time() - began))
+
+
+def _show(datasets: Mapping[str, Any]) -> None:
+    for name, measured in datasets.items():
+        print(f"{name}: percent of the words of answers that are kept")
+        rows = [(how, *shares.values()) for how, shares in measured["per session"].items()]
+        print(table(("<a session in characters", *map(str, LIMITS)), rows))
+        print(
+            table(("<a history in characters", *map(str, ROLLING_LIMITS)), [("rolling", *measured["rolling"].values())])
+        )
+        print(f"{measured['messages per second']:,} messages a second of one core\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""The atoms of a space that were recalled lately: what is found again need not be fetched again.
+
+Most of an atom is the same for many of a space, such as whose it is, and is kept once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from sys import getsizeof
+from typing import Any
+
+from recollect.models.atom import Atom
+
+_Common = dict[str, Any]
+_Kept = tuple[_Common, str, str, str, str, str, tuple[tuple[str, ...], ...] | None]
+
+_OWN = ("id", "text", "valid_from", "created_at", "updated_at")
+_LISTS = ("source_message_ids", "entity_ids", "tags", "evidence")
+_APART = dict.fromkeys((*_OWN, *_LISTS))
+_SHAPES = 256
+"""Sets of values in common that are looked among; the older ones stay with the atoms that have them."""
+
+_ATOM_BYTES = 450
+"""What an atom takes besides its text and its lists."""
+_COMMON_BYTES = 2_000
+_MEMBER_BYTES = 100
+
+
+class KeptAtoms:
+    """Holds no more than it is given room for; the ones that came first go first."""
+
+    def __init__(self) -> None:
+        self._atoms: dict[int, tuple[_Kept, int]] = {}
+        self._common: dict[tuple[Any, ...], _Common] = {}
+        self.nbytes = 0
+
+    def at(self, positions: Iterable[int]) -> dict[int, Atom]:
+        """Those of the atoms that are kept. Each is a new value, whose lists its owner may change."""
+        found = {}
+        for position in positions:
+            if position in self._atoms:
+                (common, id, text, valid_from, created_at, updated_at, lists), _ = self._atoms[position]
+                fields = common.copy()
+                fields["id"] = id
+                fields["text"] = text
+                fields["valid_from"] = valid_from
+                fields["created_at"] = created_at
+                fields["updated_at"] = updated_at
+                if lists is None:
+                    fields["source_message_ids"], fields["entity_ids"], fields["tags"], fields["evidence"] = (
+                        [],
+                        [],
+                        [],
+                        [],
+                    )
+                else:
+                    fields.update(zip(_LISTS, map(list, lists), strict=True))
+                found[position] = Atom.trusted(fields)
+        return found
+
+    def keep(self, atoms: Mapping[int, Atom], room: int) -> None:
+        """Keep atoms by their positions, in so many bytes."""
+        for position, atom in atoms.items():
+            kept, size = self._kept(atom)
+            if size > room // 4:
+                continue
+            self.drop((position,))
+            self._atoms[position] = kept, size
+            self.nbytes += size
+        while self._atoms and self.nbytes > room:
+            self.drop((next(iter(self._atoms)),))
+
+    def _kept(self, atom: Atom) -> tuple[_Kept, int]:
+        fields = atom.__dict__
+        size = _ATOM_BYTES + getsizeof(atom.text)
+        shape = tuple([None if name in _APART else value for name, value in fields.items() if name != "category"])
+        shape += (atom.category.name, atom.category.kind)
+        common = self._common.get(shape)
+        if common is None:
+            if len(self._common) == _SHAPES:
+                self._common.clear()
+            common = self._common[shape] = {**fields, **_APART}
+            size += _COMMON_BYTES
+        lists = tuple([tuple(fields[name]) for name in _LISTS])
+        members = sum(map(len, lists))
+        kept = (common, *[fields[name] for name in _OWN], lists if members else None)
+        return kept, size + _MEMBER_BYTES * members
+
+    def drop(self, positions: Sequence[int]) -> None:
+        """Forget atoms that have changed, or are gone."""
+        for position in positions if self._atoms else ():
+            dropped = self._atoms.pop(position, None)
+            if dropped is not None:
+                self.nbytes -= dropped[1]

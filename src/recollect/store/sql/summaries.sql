@@ -1,0 +1,39 @@
+-- Rolling summaries of conversations.
+
+-- name: summary_state
+SELECT rolling_summary, rolling_summary_until_seq, turn_id, next_sequence FROM conversations
+WHERE scope_id = :scope_id AND id = :conversation_id;
+
+-- What the rows after a place are, hidden ones too, since they are part of their turns. Only the open turn's answers are
+-- looked into: whether they wait for a tool. What was appended since the conversation was looked at is left for the next
+-- time: its turn is not known to be open.
+-- name: rows_after
+SELECT sequence, turn_id, stage, attempt, CASE WHEN stage = 'assistant' AND turn_id = :turn_id THEN content END
+FROM events
+WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence > :after AND sequence < :before
+ORDER BY sequence;
+
+-- Replaces the summary that a refresh has begun with. No row comes back when another refresh was faster.
+-- name: move_rolling_summary
+UPDATE conversations
+SET rolling_summary = :text, rolling_summary_until_seq = :until_sequence, unsummarised_turns = (
+    SELECT COUNT(*) FROM events
+    WHERE events.scope_id = :scope_id AND events.conversation_id = :conversation_id
+      AND events.sequence > :until_sequence AND events.stage = 'user'
+)
+WHERE scope_id = :scope_id AND id = :conversation_id AND rolling_summary_until_seq = :from_sequence
+RETURNING id;
+
+-- name: insert_rolling_summary
+INSERT INTO rolling_summaries (scope_id, conversation_id, until_sequence, text, made_by, created_at)
+VALUES (:scope_id, :conversation_id, :until_sequence, :text, :made_by, :now);
+
+-- name: latest_rolling_summary
+SELECT text, until_sequence FROM rolling_summaries
+WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND (created_at <= :known_at OR :known_at IS NULL)
+ORDER BY until_sequence DESC
+LIMIT 1;
+
+-- A refresh was asked for: the next turns are counted from here.
+-- name: count_turns_anew
+UPDATE conversations SET unsummarised_turns = :begun WHERE scope_id = :scope_id AND id = :conversation_id;

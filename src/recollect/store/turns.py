@@ -1,0 +1,82 @@
+"""Units of work on a turn that is run: the user's message first, then each row of the answer as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from recollect.clock import Micros
+from recollect.errors import ConversationClosed
+from recollect.models.message import Message
+from recollect.scope import Scope
+from recollect.store.conversations import (
+    NewMessage,
+    insert,
+    let_settle,
+    message_of_key,
+    take_place,
+    take_place_for_answer,
+)
+from recollect.store.database import Transaction
+from recollect.store.summary_policy import on_appended
+from recollect.store.triggers import on_answer
+
+
+def begin_turn(
+    run: Transaction,
+    scope: Scope,
+    conversation_id: str,
+    user: NewMessage,
+    beside: Sequence[NewMessage],
+    now: Micros,
+    job_attempts: int,
+    summary_turns: int,
+) -> list[Message]:
+    """Append the user's message, or find the one that came with the same key; a closed conversation takes neither.
+
+    What stands beside the message is appended with it, and not again when the message was there.
+    """
+    asked = message_of_key(run, conversation_id, user)
+    if asked is None:
+        place = take_place(run, conversation_id, 1 + len(beside), now, "user")
+        rows = [
+            insert(run, scope, replace(place, sequence=place.sequence + number), new)
+            for number, new in enumerate((user, *beside))
+        ]
+        if summary_turns:
+            on_appended(run, scope, rows[0], place.unsummarised, summary_turns, now, job_attempts)
+        let_settle(run, scope, place, now, job_attempts)
+        return rows
+    status = run.one("conversation_status", conversation_id=conversation_id)
+    if status is None or status[0] != "open":
+        raise ConversationClosed(conversation_id)
+    return [asked]
+
+
+def append_to_turn(
+    run: Transaction,
+    scope: Scope,
+    asked: Message,
+    attempt: int | None,
+    new: NewMessage,
+    now: Micros,
+    job_attempts: int,
+    summary_turns: int,
+    *,
+    ends: bool,
+) -> Message:
+    """Append a row to the answer of a user's message, whatever else has come into the conversation since.
+
+    The first row of an answer has no attempt yet and is given the next: of two that answer the same message at the same
+    time, each has its own. The turn counts as answered with its last row, so that no extraction reads half of it.
+    """
+    if attempt is None:
+        run.one("lock_conversation", conversation_id=asked.conversation_id)
+    place = take_place_for_answer(run, asked, now, role=new.role, attempt=attempt)
+    message = insert(run, scope, place, new)
+    if ends and place.counted:
+        on_answer(run, scope, asked.conversation_id, place.namespace, message.sequence, now, job_attempts)
+    if ends and summary_turns:
+        on_appended(run, scope, message, place.unsummarised, summary_turns, now, job_attempts)
+    let_settle(run, scope, place, now, job_attempts)
+    return message

@@ -1,0 +1,138 @@
+"""The audit as a file to keep elsewhere, and the check of such a file without the database.
+
+Each chain ends with a line that says where it ends, and the file with one that covers the ends of all chains, so that a
+chain which is missing as a whole is noticed too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from recollect.errors import InvalidIdentity
+from recollect.models.text import Json
+from recollect.scope import Scope
+from recollect.store import audit
+from recollect.store.audit import Head, Line
+from recollect.store.database import Database
+from recollect.tools.verifying import BEFORE_ALL, NOBODY, Checker, Problem, Report, lines_of, owner_name
+
+_WHOSE = {"tenantId": str, "appId": str, "userId": str, "group": str}
+_LINE = {**_WHOSE, "seq": int, "entry": dict, "hash": str}
+_CHAIN_END = {**_WHOSE, "head": int, "hash": str, "seal": str}
+_FILE_END = {"chains": int, "seal": str}
+_SHAPES = (_LINE, _CHAIN_END, _FILE_END)
+
+
+def export(database: Database, key: str) -> Iterator[dict[str, Json]]:
+    """All lines as JSON, chain after chain."""
+    seals = []
+    for chain in database.read(None, audit.chains):
+        # The end first: lines that are added meanwhile belong to the next export.
+        head = None if chain.owner is None else database.read(chain.owner, audit.head, chain.group)
+        if chain.owner is None or head is None:
+            # It was tampered with, and cannot be told whose it is. It is counted, so that the file is not whole.
+            seals.append("")
+            continue
+        owner = chain.owner
+        whose: dict[str, Json] = {"tenantId": owner.tenant_id, "appId": owner.app_id, "userId": owner.user_id}
+        whose["group"] = chain.group
+        try:
+            for line in lines_of(database, owner, chain.group, BEFORE_ALL):
+                if line.seq <= head.seq:
+                    yield {**whose, "seq": line.seq, "entry": _entry(line), "hash": line.hash}
+        except UnicodeDecodeError:
+            # Somebody has made a line of it what is no text. It is missing in the file, and missed there.
+            pass
+        yield {**whose, "head": head.seq, "hash": head.hash, "seal": head.seal}
+        seals.append(head.seal)
+    yield {"chains": len(seals), "seal": _sealed(key, seals)}
+
+
+def verify_exported(lines: Iterable[str], key: str) -> Report:
+    """Check what was exported, without a database."""
+    file = _File(key)
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            file.take(_read(text))
+        except (ValueError, RecursionError, InvalidIdentity):
+            file.problem(f"line {number} of the file cannot be read")
+    file.end()
+    return file.report
+
+
+class _File:
+    """Follows all chains of a file."""
+
+    def __init__(self, key: str) -> None:
+        self.report = Report()
+        self._key = key
+        self._checkers: dict[tuple[str, str], Checker] = {}
+        self._seals: dict[tuple[str, str], str] = {}
+        self._ended = False
+
+    def take(self, told: dict[str, Any]) -> None:
+        if self._ended:
+            self.problem("something stands after its end")
+        if "chains" in told:
+            self._ended = True
+            if (told["chains"], told["seal"]) != (len(self._seals), _sealed(self._key, self._seals.values())):
+                self.problem("a chain is missing as a whole, or was added")
+            return
+        owner, group = Scope(told["tenantId"], told["appId"], told["userId"]), told["group"]
+        chain = (owner.id, group)
+        if chain not in self._checkers:
+            self._checkers[chain] = Checker(self.report, owner.id, owner_name(owner), group, self._key)
+        checker = self._checkers[chain]
+        if chain in self._seals:
+            checker.problem(told.get("seq"), "stands after the end of its chain")
+        if "head" in told:
+            checker.end(Head(told["head"], told["hash"], told["seal"]))
+            self._seals[chain] = told["seal"]
+        else:
+            checker.line(told["seq"], audit.written(told["entry"]), told["hash"])
+
+    def end(self) -> None:
+        for chain, checker in self._checkers.items():
+            if chain not in self._seals:
+                checker.end(None)
+        if not self._ended:
+            self.problem("its end is missing")
+
+    def problem(self, what: str) -> None:
+        self.report.problems.append(Problem(NOBODY, "", None, what))
+
+
+def _read(text: str) -> dict[str, Any]:
+    """A line of the file, if it is one that was exported: nothing may stand in it that no hash covers."""
+    told = json.loads(text, object_pairs_hook=_without_repetition)
+    if not isinstance(told, dict) or {name: type(value) for name, value in told.items()} not in _SHAPES:
+        raise ValueError
+    # Half characters can be written in JSON, and cannot be hashed.
+    audit.written(told).encode()
+    return told
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    told = dict(pairs)
+    if len(told) != len(pairs):
+        raise ValueError
+    return told
+
+
+def _entry(line: Line) -> Json:
+    try:
+        entry: Json = json.loads(line.body)
+    except (ValueError, RecursionError):
+        # It was changed: it is shown as it is, and the check of the file says so.
+        return {"damaged": line.body}
+    return entry
+
+
+def _sealed(key: str, seals: Iterable[str]) -> str:
+    text = "\n".join(seals)
+    return audit.chained(key, "", "", 0, "end of the file", hashlib.sha256(text.encode()).hexdigest())

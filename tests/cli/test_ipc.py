@@ -1,0 +1,211 @@
+"""`ipc`, as an agent calls it from a shell: each command as the agent's instructions have it, word for word."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+import recollect
+
+FOLDER = Path(sys.executable).parent
+
+STORE_USAGE = (
+    """ipc tool.invoke.memory_store '{"type": "preference", "content": "User prefers dark mode in all editors"}'"""
+)
+STORE_PREFERENCE = (
+    """ipc tool.invoke.memory_store '{"type": "preference", """
+    """"content": "Prefers functional programming patterns over OOP"}'"""
+)
+STORE_FACT = (
+    """ipc tool.invoke.memory_store '{"type": "fact", """
+    """"content": "Primary language is TypeScript, secondary is Rust", "tags": ["coding", "languages"]}'"""
+)
+SUPERSEDE = (
+    """ipc tool.invoke.memory_store '{"type": "fact", "content": "Uses pnpm 10.x (upgraded from 9.x)", """
+    """"supersedes": "mem-abc123"}'"""
+)
+SEARCH_USAGE = """ipc tool.invoke.memory_search '{"query": "TypeScript"}'"""
+SEARCH_TEXT = """ipc tool.invoke.memory_search '{"query": "programming language preferences"}'"""
+SEARCH_TYPE = """ipc tool.invoke.memory_search '{"type": "preference"}'"""
+SEARCH_TAGS = """ipc tool.invoke.memory_search '{"tags": ["coding", "typescript"]}'"""
+BROWSE = """ipc tool.invoke.memory_search '{}'"""
+BRIEF = """ipc tool.invoke.memory_brief '{}'"""
+BRIEF_PROVENANCE = """ipc tool.invoke.memory_brief '{"include_provenance": true}'"""
+DELETE_USAGE = """ipc tool.invoke.memory_delete '{"id": "mem-abc123"}'"""
+DELETE = """ipc tool.invoke.memory_delete '{"id": "mem-7f3a2b1c-4d5e-6f7a-8b9c-0d1e2f3a4b5c"}'"""
+
+DARK = "User prefers dark mode in all editors"
+FUNCTIONAL = "Prefers functional programming patterns over OOP"
+LANGUAGES = "Primary language is TypeScript, secondary is Rust"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    assert (FOLDER / "ipc").exists(), f"The command ipc is not installed beside {sys.executable}: install the package."
+    return tmp_path
+
+
+def shell(command: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a shell with an empty home, and nothing set up."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+    path = f"{FOLDER}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        command,
+        shell=True,
+        env={**inherited, "PATH": path, "HOME": str(home), **environment},
+        cwd=home,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+
+
+def answer(command: str, home: Path, **environment: str) -> Any:
+    done = shell(command, home, **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+def error(command: str, home: Path, **environment: str) -> Any:
+    done = shell(command, home, **environment)
+    assert (done.returncode, done.stdout) == (1, "")
+    return json.loads(done.stderr)
+
+
+def contents(found: Any) -> list[str]:
+    return [entry["content"] for entry in found["results"]]
+
+
+@pytest.mark.conforms("B1.1", "B1.5", "B2.2", "B2.3", "B2.6", "B3.2", "B4.1", "V12")
+def test_every_command_of_the_instructions_answers_as_they_say(home: Path) -> None:
+    stored = [answer(command, home) for command in (STORE_USAGE, STORE_PREFERENCE, STORE_FACT)]
+    assert [entry["behavioral"] for entry in stored] == [True, True, False]
+    assert stored[2]["tags"] == ["coding", "languages"]
+    # The ids of the instructions are examples: there is no such entry, and nothing is stored.
+    assert error(SUPERSEDE, home)["code"] == "HANDLER_ERROR"
+    assert contents(answer(SEARCH_USAGE, home)) == [LANGUAGES]
+    assert {FUNCTIONAL, LANGUAGES} <= set(contents(answer(SEARCH_TEXT, home)))
+    assert contents(answer(SEARCH_TYPE, home)) == [FUNCTIONAL, DARK]
+    assert contents(answer(SEARCH_TAGS, home)) == []
+    assert contents(answer(BROWSE, home)) == [LANGUAGES, FUNCTIONAL, DARK]
+    brief = answer(BRIEF, home)
+    assert [entry["content"] for entry in brief["entries"]] == [FUNCTIONAL, DARK, LANGUAGES]
+    assert (brief["entry_count"], brief["brief_count"]) == (3, 3)
+    assert {entry["group"] for entry in answer(BRIEF_PROVENANCE, home)["entries"]} == {"default"}
+    for command in (DELETE_USAGE, DELETE):
+        assert "not found" in error(command, home)["message"]
+    # And with ids that there are.
+    newer = answer(SUPERSEDE.replace("mem-abc123", stored[2]["id"]), home)
+    assert newer["supersedes"] == stored[2]["id"]
+    assert answer(DELETE_USAGE.replace("mem-abc123", newer["id"]), home) == {"deleted": True, "id": newer["id"]}
+    assert contents(answer(BROWSE, home)) == [FUNCTIONAL, DARK]
+
+
+@pytest.mark.conforms("B1.1")
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("ipc", "VALIDATION_FAILED"),
+        ("ipc tool.invoke.memory_brief", "VALIDATION_FAILED"),
+        ("ipc tool.invoke.memory_brief '{}' '{}'", "VALIDATION_FAILED"),
+        ("ipc tool.invoke.memory_brief '{}' --nonsense", "VALIDATION_FAILED"),
+        ("ipc tool.invoke.memory_brief '[]'", "VALIDATION_FAILED"),
+        ("ipc tool.invoke.memory_brief 'null'", "VALIDATION_FAILED"),
+        ("ipc tool.invoke.memory_brief '{'", "VALIDATION_FAILED"),
+        ("ipc tool.invoke.memory_brief ''", "VALIDATION_FAILED"),
+        ("ipc tool.invoke.memory_drop '{}'", "UNKNOWN_TOOL"),
+        ("ipc memory_brief '{}'", "UNKNOWN_TOOL"),
+        ("ipc tool.invoke.memory_brief '{}' --group '../x'", "VALIDATION_FAILED"),
+        ("ipc tool.invoke.memory_brief '{}' --url nonsense", "PLUGIN_UNAVAILABLE"),
+        ("ipc tool.invoke.memory_brief '{}' --user '*'", "PLUGIN_UNAVAILABLE"),
+    ],
+)
+def test_what_cannot_be_done_is_an_error_in_json(home: Path, command: str, code: str) -> None:
+    told = error(command, home)
+    assert (told["code"], told["retriable"]) == (code, False)
+    assert "Traceback" not in told["message"]
+
+
+def test_options_and_the_environment_say_whose_memory_it_is(home: Path) -> None:
+    whose = {"RECOLLECT_TENANT": "acme", "RECOLLECT_USER": "ada", "RECOLLECT_GROUP": "team", "RECOLLECT_SESSION": "s1"}
+    stored = answer(STORE_FACT, home, **whose)
+    assert (stored["group"], stored["session_id"]) == ("team", "s1")
+    assert contents(answer(BROWSE, home, **whose)) == [LANGUAGES]
+    for other in ("--tenant umbrella", "--user bob", "--group others", "--app sales"):
+        assert contents(answer(f"{BROWSE} {other}", home, **whose)) == []
+    with recollect.open(f"sqlite:///{home}/.recollect/recollect.db", embedder=None) as engine:
+        context = engine.context(tenant_id="acme", app_id="ipc", user_id="ada", group="team")
+        assert [entry.id for entry in context.tools.memory_search().results] == [stored["id"]]
+
+
+def test_any_letter_gets_through_a_terminal_of_another_encoding(home: Path) -> None:
+    command = """ipc tool.invoke.memory_store '{"type": "fact", "content": "Grüße \\u732b 🦄"}'"""
+    assert answer(command, home, LC_ALL="C", PYTHONUTF8="1")["content"] == "Grüße 猫 🦄"
+    assert contents(answer(BROWSE, home, LC_ALL="C", PYTHONIOENCODING="ascii")) == ["Grüße 猫 🦄"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="There is no device that is always full.")
+@pytest.mark.parametrize("where", ["> /dev/full", ">&-"], ids=["full", "closed"])
+def test_an_answer_that_cannot_be_written_is_an_error_too(home: Path, where: str) -> None:
+    told = error(f"{BRIEF} {where}", home)
+    assert (told["code"], told["retriable"]) == ("PLUGIN_ERROR", False)
+    # Nor does it matter when nobody hears the error.
+    done = shell(f"ipc tool.invoke.memory_drop '{{}}' 2{where}", home)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+@pytest.mark.conforms("B5.7")
+def test_a_database_of_a_newer_version_is_refused(home: Path) -> None:
+    answer(BRIEF, home)
+    connection = apsw.Connection(f"{home}/.recollect/recollect.db")
+    connection.execute("UPDATE recollect_schema SET version = 9999 WHERE version = 1")
+    connection.close()
+    told = error(BRIEF, home)
+    assert (told["code"], "9999" in told["message"]) == ("PLUGIN_UNAVAILABLE", True)
+
+
+def test_a_call_loads_nothing_that_draws_and_no_search_without_need(home: Path) -> None:
+    code = (
+        "import sys, recollect.cli.ipc as ipc; ipc.main(['tool.invoke.memory_brief', '{}']); "
+        "needless = {'rich', 'typer', 'numpy', 'asyncio', 'psycopg', 'recollect.extraction.model'}; "
+        "print(sorted(needless & set(sys.modules)), file=sys.stderr)"
+    )
+    done = shell(f'"{sys.executable}" -c "{code}"', home)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
+
+
+@pytest.mark.conforms("B5.4")
+def test_the_audit_is_verified_exported_and_verified_again_from_the_command_line(home: Path) -> None:
+    answer(STORE_FACT, home)
+    error(DELETE, home)
+    verified = shell("recollect audit verify --json", home)
+    assert (verified.returncode, json.loads(verified.stdout)) == (0, {"chains": 1, "lines": 3, "problems": []})
+    exported = shell("recollect audit export --output audit.jsonl", home)
+    assert exported.returncode == 0, exported.stderr
+    assert shell("recollect audit export", home).stdout == (home / "audit.jsonl").read_text("utf-8")
+    assert shell("recollect audit verify --file audit.jsonl", home).stdout == "3 lines in 1 chains: whole.\n"
+    lines = (home / "audit.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (home / "cut.jsonl").write_text("".join(lines[:1] + lines[2:]), "utf-8")
+    found = shell("recollect audit verify --file cut.jsonl", home)
+    assert found.returncode == 1
+    assert "local/ipc/default, group default, line 3: line 2 is missing before it" in found.stdout
+    keyed = shell("recollect audit verify", home, RECOLLECT_AUDIT_KEY="another")
+    assert (keyed.returncode, "NOT whole" in keyed.stdout) == (1, True)
+
+
+@pytest.mark.conforms("B5.9")
+def test_the_guidance_for_agents_is_printed(home: Path) -> None:
+    printed = shell("recollect skill", home)
+    assert printed.returncode == 0
+    for word in ("memory_store", "memory_search", "memory_brief", "memory_delete", "supersedes", "not orders"):
+        assert word in printed.stdout
+    for heading in ("## When to write something down", "## What not to write down", "## Before a session ends"):
+        assert heading in printed.stdout

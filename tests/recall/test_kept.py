@@ -1,0 +1,137 @@
+"""Atoms that were recalled before come from memory, and yet are as they are in the database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.memory import Memory
+from recollect.models.atom import Atom
+from recollect.recall.kept import KeptAtoms
+from recollect.store import atoms
+from recollect.store.queries import load_queries
+from tests.clock import SettableClock
+from tests.embedder import WordsEmbedder
+from tests.recall.making import fact, memory_of, texts_of
+
+
+def recalled(memory: Memory, space_id: str, query: str = "tea", **more: Any) -> list[Atom]:
+    """What a second recall finds, which comes from memory; it is what the first has found."""
+    first, second = ([hit.atom for hit in memory.recall_by_topic(space_id, query, **more).hits] for _ in range(2))
+    assert first == second
+    return second
+
+
+def test_an_atom_that_comes_from_memory_is_the_atom_of_the_database(memory: Memory, space_id: str) -> None:
+    entity = memory.create_entity(space_id, "PERSON", "Ben").id
+    added = memory.add_atoms(
+        space_id,
+        [
+            fact("tea with lemon"),
+            fact("tea with milk", importance=5, confidence=0.5, tags=["hot", "new"], entity_ids=[entity]),
+            fact("tea at five", kind="RULE", name="habits", valid_from="2026-01-01", trust="user", origin="import"),
+        ],
+    )
+    found = recalled(memory, space_id)
+    assert sorted(found, key=lambda atom: atom.id) == sorted(added, key=lambda atom: atom.id)
+    assert [each.model_dump() for each in found] == [
+        atom.model_dump() for each in found if (atom := memory.get_atom(each.id))
+    ]
+    assert [list(vars(atom)) for atom in found] == [list(Atom.model_fields)] * 3
+
+
+def test_what_a_caller_does_to_a_hit_is_not_seen_by_the_next(memory: Memory, space_id: str) -> None:
+    memory.add_atoms(space_id, [fact("tea with milk", tags=["hot"]), fact("tea with lemon")])
+    for _ in range(3):
+        for atom in recalled(memory, space_id):
+            assert atom.tags == (["hot"] if "milk" in atom.text else [])
+            assert atom.entity_ids == []
+            atom.tags.append("spilled")
+            atom.entity_ids.append("nobody")
+
+
+def test_what_has_changed_is_recalled_as_it_is_now(
+    memory: Memory, space_id: str, database_url: str, clock: SettableClock
+) -> None:
+    ben, benjamin = (memory.create_entity(space_id, "PERSON", name).id for name in ("Ben", "Benjamin"))
+    texts = ("tea is archived", "tea is superseded", "tea is deleted", "tea is of Benjamin", "tea stays")
+    ids = [atom.id for atom in memory.add_atoms(space_id, [fact(text, entity_ids=[benjamin]) for text in texts])]
+    assert len(recalled(memory, space_id, status=None)) == 5
+    clock.advance(60)
+    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as other:
+        elsewhere = memory_of(other)
+        elsewhere.archive_atom(ids[0])
+        newer = elsewhere.supersede_atom(ids[1], fact("tea is newer"))
+        elsewhere.delete_atom(ids[2])
+        elsewhere.merge_entities(ben, benjamin)
+        expected = {atom.id: atom for each in (*ids, newer.id) if (atom := elsewhere.get_atom(each))}
+    assert set(expected) == {*ids, newer.id} - {ids[2]}
+    assert {atom.id: atom for atom in recalled(memory, space_id, status=None)} == {
+        id: atom for id, atom in expected.items() if id != ids[1]
+    }
+    assert {hit.atom.id: hit.atom for hit in memory.recall_timeline(space_id).hits} == {
+        id: atom for id, atom in expected.items() if id != ids[0]
+    }
+    assert {tuple(atom.entity_ids) for id, atom in expected.items() if id != newer.id} == {(ben,)}
+
+
+def test_every_statement_that_changes_an_atom_says_so() -> None:
+    """An atom is fetched again when its revision is newer: one that changed without a new one would stay as it was."""
+    changing = [query for query in load_queries("sqlite").values() if query.text.startswith("UPDATE atoms")]
+    assert len(changing) >= 6
+    assert [query.name for query in changing if "revision = :revision" not in query.text] == []
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite", "postgres"])
+def test_no_statement_is_too_long_for_the_driver_to_remember(engine_name: Any) -> None:
+    """psycopg takes a statement of more than 4,096 characters or 50 parameters apart at every use."""
+    queries = load_queries(engine_name).values()
+    assert [query.name for query in queries if len(query.text) > 4_000 or len(query.names) > 50] == []
+
+
+def test_atoms_are_kept_in_the_room_there_is(memory: Memory, space_id: str) -> None:
+    added = memory.add_atoms(space_id, [fact(f"tea {number}" + "!" * number * 10) for number in range(60)])
+    kept = KeptAtoms()
+    for position, atom in enumerate(added):
+        kept.keep({position: atom}, 20_000)
+        assert kept.nbytes <= 20_000
+    there = kept.at(range(60))
+    # The last to come are there, as they were.
+    assert 5 < len(there) < 60
+    assert there == {position: added[position] for position in there}
+    assert list(there) == list(range(60))[-len(there) :]
+    kept.keep({60: added[0].model_copy(update={"text": "x" * 30_000})}, 20_000)
+    assert kept.at([60]) == {}
+    kept.drop(range(60))
+    assert (kept.at(range(60)), kept.nbytes) == ({}, 0)
+
+
+def test_atoms_that_were_read_before_a_change_are_not_kept_after_it(
+    engine: recollect.Recollect, memory: Memory, space_id: str
+) -> None:
+    scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
+    atom = memory.add_atom(space_id, fact("tea"))
+    recaller = engine._recaller
+    with recaller.space(scope, space_id) as index:
+        revision = index.revision
+    read = engine._database.read(scope, atoms.at_positions, space_id, [0])
+    memory.archive_atom(atom.id)
+    with recaller.space(scope, space_id) as index:
+        assert index.revision > revision
+    # As a slow thread would, that has read it before it was archived.
+    recaller._cache.keep(scope, space_id, read, revision)
+    [found] = recalled(memory, space_id, status="ARCHIVED")
+    assert found.status == "ARCHIVED"
+
+
+def test_kept_atoms_count_as_memory_that_the_cache_takes(
+    engine: recollect.Recollect, memory: Memory, space_id: str
+) -> None:
+    memory.add_atoms(space_id, [fact(f"tea number {number}") for number in range(100)])
+    memory.recall_by_topic(space_id, "tea", limit=1)
+    before = engine._recaller._cache.nbytes
+    assert len(texts_of(memory.recall_by_topic(space_id, "tea", limit=50))) == 50
+    after = engine._recaller._cache.nbytes
+    assert before + 50 * 300 < after <= 2 * before

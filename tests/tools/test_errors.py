@@ -1,0 +1,140 @@
+"""What a tool says when it cannot do what it is asked: enough to go on, and nothing about its insides."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+import recollect
+from recollect.tools import Tools
+from tests.embedder import WordsEmbedder
+from tests.tools.conftest import OWNER
+from tests.tools.test_storing import refusal
+
+
+class Broken(WordsEmbedder):
+    """Fails in its own way."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self._error = error
+
+    def embed_texts(self, texts: Sequence[str]) -> list[list[float]]:
+        raise self._error
+
+
+class Stuck(WordsEmbedder):
+    """Answers only when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on = threading.Event()
+        self.done = threading.Event()
+
+    def embed_texts(self, texts: Sequence[str]) -> list[list[float]]:
+        self.go_on.wait(30)
+        self.done.set()
+        return super().embed_texts(texts)
+
+
+@pytest.mark.conforms("B5.2")
+@pytest.mark.parametrize("name", ["memory_drop", "", "Memory_store", "memory_store ", "tool.invoke.memory_store", None])
+def test_a_tool_that_is_not_there_is_unknown(tools: Tools, name: str) -> None:
+    error = refusal(tools, name, {})
+    assert error.as_json() == {
+        "code": "UNKNOWN_TOOL",
+        "message": "There is no such tool.",
+        "retriable": False,
+        "stage": 1,
+    }
+    assert (error.status, "memory_store" in error.hint) == (404, True)
+
+
+@pytest.mark.conforms("B5.2")
+def test_an_error_tells_what_a_caller_needs_and_survives_a_process_pool(tools: Tools) -> None:
+    import pickle
+
+    error = refusal(tools, "memory_search", {"limit": 0})
+    assert error.as_json().keys() == {"code", "message", "retriable", "stage", "field"}
+    copy = pickle.loads(pickle.dumps(error))
+    assert (copy.as_json(), copy.status) == (error.as_json(), 400)
+
+
+@pytest.mark.conforms("B5.2")
+def test_nothing_about_the_insides_gets_out(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    secret = "password=hunter22 at /srv/private.py line 7"
+    with recollect.open(database_url, embedder=Broken(RuntimeError(secret))) as engine:
+        tools = engine.context(**OWNER).tools
+        with caplog.at_level(logging.ERROR, "recollect.tools"):
+            error = refusal(tools, "memory_store", {"type": "fact", "content": "Uses macOS."})
+        told = json.dumps(error.as_json()) + str(error)
+        assert error.code in ("PLUGIN_ERROR", "PLUGIN_UNAVAILABLE")
+        assert "hunter22" not in told
+        assert "RuntimeError" not in told
+        lines = [line.model_dump_json() for line in tools.audit()]
+        assert len(lines) == 2
+        assert not [line for line in lines if "hunter22" in line]
+        assert tools.memory_brief().entry_count == 0
+
+
+@pytest.mark.conforms("B5.2")
+def test_a_tool_that_takes_too_long_is_given_up_and_does_nothing_later(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.tools.tools.CALL_SECONDS", 0.05)
+    stuck = Stuck()
+    with recollect.open(database_url, embedder=stuck) as engine:
+        tools = engine.context(**OWNER).tools
+        error = refusal(tools, "memory_store", {"type": "fact", "content": "Uses macOS."})
+        assert (error.code, error.retriable, error.status) == ("PLUGIN_TIMEOUT", True, 504)
+        monkeypatch.setattr("recollect.tools.tools.CALL_SECONDS", 30.0)
+        workers = [thread for thread in threading.enumerate() if thread.name == "recollect-tool"]
+        stuck.go_on.set()
+        for worker in workers:
+            worker.join(30)
+        assert stuck.done.is_set()
+        assert tools.memory_brief().entry_count == 0
+        assert [line.error for line in tools.audit(outcome="error")] == ["PLUGIN_TIMEOUT"]
+
+
+@pytest.mark.conforms("B5.2")
+def test_a_closed_engine_is_unavailable(engine: recollect.Recollect, tools: Tools) -> None:
+    engine.close()
+    for tool, arguments in (("memory_brief", {}), ("memory_store", {"type": "fact", "content": "x"})):
+        error = refusal(tools, tool, arguments)
+        assert (error.code, error.status) == ("PLUGIN_UNAVAILABLE", 503)
+
+
+@pytest.mark.conforms("B5.2")
+def test_an_answer_is_at_most_a_mebibyte(ctx: recollect.Context) -> None:
+    ctx.tools.memory_store("fact", "Makes the group.")
+    (space,) = ctx.memory.list_memory_spaces()
+    long = {"category": {"name": "x", "kind": "FACT"}, "text": "\u00e9" * 200_000}
+    ctx.memory.add_atoms(space.id, [long, long, long])
+    error = refusal(ctx.tools, "memory_search", {"limit": 3})
+    assert (error.code, error.stage, "1,048,576" in error.message) == ("HANDLER_ERROR", 6, True)
+    assert len(ctx.tools.memory_search(limit=2).results) == 2
+
+
+def test_a_word_that_is_no_argument_is_shown_cut(tools: Tools) -> None:
+    error = refusal(tools, "memory_brief", {"x" * 5_000: 1})
+    assert len(error.message) < 300
+    assert error.field is not None
+    assert len(error.field) <= 101
+
+
+@pytest.mark.conforms("B5.5")
+def test_an_error_shows_no_credential_either(tools: Tools) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    for tool, arguments in (
+        ("memory_brief", {secret: 1}),
+        ("memory_delete", {"id": secret}),
+        ("memory_delete", {"id": f"mem-{secret}"}),
+    ):
+        told = str(refusal(tools, tool, arguments).as_json())
+        assert secret not in told
+        assert "[REDACTED]" in told

@@ -1,0 +1,85 @@
+"""What counts the tokens."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rs_bpe.bpe import openai
+
+import recollect
+from recollect.assembly.tokens import ENCODINGS, choose_counter, estimate
+from tests.clock import SettableClock
+from tests.working_context.conftest import of
+
+PARTS = (
+    "\n", "\n", "\n\n", "\r", " ", "  ", "\t", "\u2028", "\x85", "\x1c", "/", "//", ".", "...\n", "!\n/", "'s", "'",
+    "a", "The", "don't", "1", "2345", "- [1] ", "User: ", "\u0301", "\u6f22", "\U0001f600", "\u200d", "<|endoftext|>",
+)  # fmt: skip
+"""What the tokens of a line may begin or end with."""
+
+
+@pytest.mark.conforms("R-E")
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_the_estimate_is_four_bytes_a_token_and_a_chinese_character_one(text: str) -> None:
+    counted = estimate(text)
+    assert counted >= math.ceil(len(text.encode()) / 4)
+    assert counted <= len(text.encode())
+    assert estimate("\u4f60\u597d" * 10) == 20
+    assert estimate("abcde") == 2
+    assert estimate("") == 0
+
+
+@pytest.mark.parametrize(("name", "tokens"), [("o200k", 2), ("cl100k", 2), ("estimate", 3), ("auto", 2)])
+def test_a_counter_is_chosen_by_its_name(sqlite_url: str, name: str, tokens: int) -> None:
+    assert choose_counter(name)("hello world") == tokens
+    with recollect.open(sqlite_url, token_counter=name) as engine:
+        assert engine.settings.token_counter == name
+
+
+@pytest.mark.parametrize("name", ["o200k", "cl100k"])
+@given(parts=st.lists(st.sampled_from(PARTS) | st.text(st.characters(exclude_categories=["Cs"]), max_size=5)))
+def test_lines_are_counted_apart_and_add_up_to_the_tokens_of_the_text(name: str, parts: list[str]) -> None:
+    text = "".join(parts)
+    whole = getattr(openai, ENCODINGS[name])().count(text)
+    counter = choose_counter(name)
+    # The second time from what is remembered of the first.
+    assert (counter(text), counter(text)) == (whole, whole)
+
+
+def test_what_is_remembered_of_counted_lines_is_not_their_text() -> None:
+    counter = choose_counter("o200k")
+    for number in range(30_000):
+        counter(f"{number}\nThe user has a secret.")
+    remembered = vars(counter)["_counted"]
+    assert 0 < len(remembered) <= 10_000
+    assert {type(part) for key in remembered for part in key} == {int}
+
+
+@pytest.mark.conforms("R-E")
+def test_a_function_of_the_hosts_counts(sqlite_url: str) -> None:
+    clock = SettableClock()
+    with recollect.open(sqlite_url, token_counter=len, clock=clock, embedder=None) as engine:
+        ada = of(engine, clock)
+        ada.say("Hello there", "Hi")
+        built = ada.build()
+        assert built.tokens_estimated == len(built.context_block) > 20
+        assert ada.build(token_budget=built.tokens_estimated - 1).tokens_estimated < built.tokens_estimated
+
+
+@pytest.mark.parametrize("answer", [-1, 1.5, None, True, "3"])
+def test_a_counter_that_gives_no_number_is_refused(sqlite_url: str, answer: object) -> None:
+    clock = SettableClock()
+    with recollect.open(sqlite_url, token_counter=lambda _: answer, clock=clock) as engine:  # type: ignore[arg-type, return-value]
+        ada = of(engine, clock)
+        ada.say("Hello there", "Hi")
+        with pytest.raises(recollect.InvalidInput, match="token counter gave"):
+            ada.build()
+
+
+@pytest.mark.parametrize("chosen", ["gpt2", 7, ""])
+def test_a_counter_that_there_is_not_is_refused(sqlite_url: str, chosen: object) -> None:
+    with pytest.raises(recollect.InvalidInput, match="token"):
+        recollect.open(sqlite_url, token_counter=chosen)  # type: ignore[arg-type]
