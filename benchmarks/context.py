@@ -19,6 +19,9 @@ import recollect
 from benchmarks._recall_data import CheapEmbedder, facts, questions
 from benchmarks.measure import RESULTS, Call, environment, interleave, load, table, write_json
 from harness.postgres import PostgresServer
+from recollect.assembly.lines import memory_line, turn_lines
+from recollect.assembly.sections import Section
+from recollect.assembly.templates import Templates
 from recollect.assembly.tokens import choose_counter
 from recollect.models.working_context import WorkingContext
 
@@ -36,8 +39,8 @@ NOTES = (
     "Times are milliseconds of one call of build_working_context: 8 atoms recalled, 10 always on, the last 10 turns, a "
     "budget of 8,000 tokens, the default template. The vector of a question is looked up, not made by a model.",
     "The parts are calls of their own, so they do not quite add up: recall is recall_by_topic, always-on a context "
-    "with nothing else, reading the same with the turns alone, counting the tokens of a block. What is left is "
-    "rendering and putting together.",
+    "with nothing else, reading the same with the turns alone, counting the tokens of a block, rendering "
+    "the making of its lines and their laying out by the template.",
     "The tokens of a line that was counted before are remembered. The questions come again and again, so it is so of "
     "nearly all lines here; of a conversation that goes on, of all but the newest turn and what is recalled anew.",
     "Tight is a budget of half the tokens, so that pieces have to go. As of is the same call with known_at.",
@@ -134,15 +137,28 @@ def _whole(case: Case, **more: Any) -> Call:
 
 def _parts(case: Case, built: WorkingContext) -> dict[str, Call]:
     count, memory, asked = choose_counter("auto"), case.context.memory, cycle(case.asked)
+    template = Templates().find(None)
     return {
         "whole": _whole(case),
         "recall": lambda: memory.recall_by_topic(case.space_id, next(asked), limit=8),
         "always-on": lambda: case.build(always_on_category_names=["identity"], recent_turns=0),
         "reading": lambda: case.build(),
         "counting": lambda: count(built.context_block),
+        "rendering": lambda: template.render(_sections(built)),
         "tight": _whole(case, token_budget=built.tokens_estimated // 2),
         "as of": _whole(case, known_at=built.built_at),
     }
+
+
+def _sections(built: WorkingContext) -> list[Section]:
+    """What a context shows, made into lines anew."""
+    atoms = {atom.id: atom for atom in built.atoms_used}
+    remembered = [
+        Section(section.name, "memory", tuple(memory_line(atoms[each]) for each in section.atom_ids))
+        for section in built.sections
+        if section.atom_ids
+    ]
+    return [*remembered, Section("turns", "turns", (turn_lines(built.messages),))]
 
 
 def _goals(engine: str, measured: dict[str, Any]) -> list[dict[str, Any]]:
