@@ -33,7 +33,6 @@ PARTLY: Mapping[str, str] = {
     "C16": "There is no server yet for the path.",
     "C21": "Single rows are atoms; there is no path yet to add one as a row of a block.",
     "T9": "There is no erasure yet but of the right to write; its epoch is checked by every job.",
-    "T11": "There is no administrator yet who could restore an older version.",
     "T25": "There is no log in files yet whose paths could be escaped from.",
 }
 """Requirements that tests prove as far as the code goes, and what is missing."""

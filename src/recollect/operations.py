@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -41,10 +41,13 @@ class Operation:
         return full.replace(parameters=list(full.parameters.values())[1:])
 
 
-def _operations(service: str, of: type, *, reads: list[str], writes: list[str]) -> list[Operation]:
+def _operations(
+    service: str, of: type, *, reads: list[str], writes: list[str], admin_writes: Sequence[str] = ()
+) -> list[Operation]:
     return [
         *(Operation(service, name, getattr(of, name), "read") for name in reads),
         *(Operation(service, name, getattr(of, name), "write") for name in writes),
+        *(Operation(service, name, getattr(of, name), "write", needs="admin") for name in admin_writes),
     ]
 
 
@@ -105,6 +108,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "run_extraction_for_conversation",
             "mine_patterns",
         ],
+        admin_writes=["restore_atom"],
     ),
     *_operations("working_context", WorkingContexts, reads=["build_working_context"], writes=[]),
     *_operations(

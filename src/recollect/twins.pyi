@@ -140,6 +140,12 @@ class AsyncMemory:
     
             A keyed hash of it stays behind, so that it is not learned again from what was said.
             """
+    async def restore_atom(self, atom_id: str) -> Atom:
+        """Make an older version of a fact hold again after the newer one was deleted; takes the capability `admin`.
+    
+            It ends where it was to end at first. A version whose newer one is there is a conflict, which names the newest;
+            so is one that was archived. One that was not superseded, or was restored already, is given back as it is.
+            """
     async def list_atoms(self, memory_space_id: str, *, category: str | None=None, status: AtomStatus | None='ACTIVE', valid_at: Instant | None=None, limit: int=100, cursor: str | None=None) -> Page[Atom]:
         """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
     async def create_entity(self, memory_space_id: str, type: EntityType, canonical_name: str, *, description: str | None=None, attributes: dict[str, Any] | None=None, aliases: Sequence[str]=()) -> Entity:

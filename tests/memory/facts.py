@@ -33,6 +33,11 @@ def looked_up(memory: Memory, atom: recollect.Atom) -> recollect.Atom:
     return now
 
 
+def administrator(engine: recollect.Recollect) -> Memory:
+    """The same user's memory, in the hands of somebody who may restore."""
+    return engine.context(tenant_id="acme", app_id="support", user_id="ada", capabilities={"admin"}).memory
+
+
 def kinds_since(engine: recollect.Recollect, cursor: int) -> list[str]:
     return [change.kind for change in engine.follow(cursor)]
 

@@ -9,7 +9,7 @@ import pytest
 import recollect
 from recollect.memory import Memory
 from recollect.models.change import ChangeKind
-from tests.memory.facts import fact
+from tests.memory.facts import administrator, fact
 
 
 @pytest.mark.conforms("A0.6")
@@ -28,6 +28,7 @@ def test_every_write_of_memory_emits_its_change(engine: recollect.Recollect, mem
     memory.grant_space(space.id, "bob")
     memory.revoke_space(space.id, "bob")
     memory.delete_atom(new.id)
+    administrator(engine).restore_atom(one.id)
     memory.delete_memory_space(space.id)
 
     expected: list[tuple[str, dict[str, Any]]] = [
@@ -44,6 +45,7 @@ def test_every_write_of_memory_emits_its_change(engine: recollect.Recollect, mem
         ("space.granted", {"spaceId": space.id, "readerId": "bob"}),
         ("space.revoked", {"spaceId": space.id, "readerId": "bob"}),
         ("atom.deleted", {"spaceId": space.id, "atomId": new.id}),
+        ("atom.restored", {"spaceId": space.id, "atomId": one.id}),
         ("space.deleted", {"spaceId": space.id}),
     ]
     assert [(change.kind, change.data) for change in told] == expected
@@ -71,6 +73,8 @@ def test_a_write_that_was_refused_emits_nothing(
         lambda: memory.add_atom("ms_none", fact()),
         lambda: memory.add_atoms(space.id, [fact(), fact(entity_ids=["ent_none"])]),
         lambda: memory.supersede_atom(atom.id, fact()),
+        lambda: memory.restore_atom(atom.id),
+        lambda: administrator(engine).restore_atom(atom.id),
         lambda: memory.delete_atom("atom_none"),
         lambda: memory.archive_atom("atom_none"),
         lambda: memory.merge_entities("ent_none", "ent_none"),

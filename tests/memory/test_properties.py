@@ -14,7 +14,7 @@ import recollect
 from recollect.clock import to_iso
 from recollect.memory import Memory
 from tests.clock import SettableClock
-from tests.memory.facts import fact
+from tests.memory.facts import administrator, fact
 
 # The database lives as long as the test; every example has a space of its own in it.
 moderately = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -53,7 +53,12 @@ class Delete:
     target: int
 
 
-Step = Add | Supersede | Archive | Delete
+@dataclass(frozen=True)
+class Restore:
+    target: int
+
+
+Step = Add | Supersede | Archive | Delete | Restore
 
 atoms = st.builds(
     Given,
@@ -68,6 +73,7 @@ steps: st.SearchStrategy[Step] = st.one_of(
     st.builds(Supersede, target=targets, atom=atoms),
     st.builds(Archive, target=targets),
     st.builds(Delete, target=targets),
+    st.builds(Restore, target=targets),
 )
 
 
@@ -82,6 +88,8 @@ class Row:
     supersedes: int | None = None
     superseded_by: int | None = None
     deleted: bool = False
+    first_end: datetime | None = field(default=None, compare=False)
+    """Where it was to end when it was told."""
 
 
 @dataclass
@@ -108,6 +116,13 @@ class Reference:
                 if before is not None and after is not None:
                     self.rows[before] = replace(self.rows[before], superseded_by=after)
                     self.rows[after] = replace(self.rows[after], supersedes=before)
+            case Restore():
+                if old.status == "ARCHIVED":
+                    return "Conflict"
+                if old.superseded_by is not None:
+                    if not self.rows[old.superseded_by].deleted:
+                        return "Conflict"
+                    self.rows[at] = replace(old, valid_to=old.first_end, superseded_by=None)
             case Supersede():
                 if old.superseded_by is not None or (old.valid_to is not None and old.valid_to <= now):
                     return "Conflict"
@@ -119,7 +134,9 @@ class Reference:
 
     def _row(self, atom: Given, now: datetime, supersedes: int | None = None) -> Row:
         begins, ends = window(atom, now)
-        return Row(f"Common {now:%H%M%S}", atom.category, begins, ends, atom.linked, supersedes=supersedes)
+        return Row(
+            f"Common {now:%H%M%S}", atom.category, begins, ends, atom.linked, supersedes=supersedes, first_end=ends
+        )
 
     def listed(self, category: str | None, status: str | None, valid_at: datetime | None) -> list[Row]:
         return [
@@ -168,6 +185,8 @@ class Real:
                     self.memory.archive_atom(self._id(step.target))
                 case Delete():
                     self.memory.delete_atom(self._id(step.target))
+                case Restore():
+                    self.memory.restore_atom(self._id(step.target))
         except recollect.RecollectError as error:
             return type(error).__name__
         return None
@@ -200,8 +219,9 @@ class Real:
 @moderately
 @given(taken=st.lists(steps, max_size=12))
 def test_any_sequence_of_writes_reads_back_like_a_list(
-    taken: list[Step], engine: recollect.Recollect, memory: Memory, clock: SettableClock
+    taken: list[Step], engine: recollect.Recollect, clock: SettableClock
 ) -> None:
+    memory = administrator(engine)
     space = memory.create_memory_space()
     entity = memory.create_entity(space.id, "PLACE", "Graz")
     cursor = engine.last_cursor()

@@ -251,6 +251,10 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"atom_id": things.atom_id, "atom": NEW_ATOM},
         lambda things: {"atom_id": things.superseded_id, "atom": NEW_ATOM},
     ],
+    "memory.restore_atom": [
+        lambda things: {"atom_id": things.superseded_id},
+        lambda things: {"atom_id": things.atom_id},
+    ],
     "memory.archive_atom": [
         lambda things: {"atom_id": things.atom_id},
         lambda things: {"atom_id": things.archived_id},

@@ -15,7 +15,7 @@ from recollect.models.checks import READ_LIMIT, checked_count, checked_id
 from recollect.models.value import Page
 from recollect.scope import Scope
 from recollect.store import atoms as store
-from recollect.store import spaces
+from recollect.store import restoring, spaces
 from recollect.store.atoms import CheckedAtom, Slot
 from recollect.store.database import Transaction
 from recollect.store.spaces import Change
@@ -82,6 +82,16 @@ class Atoms(Bound):
         A keyed hash of it stays behind, so that it is not learned again from what was said.
         """
         self._database.write(self._scope, remove, self._scope, checked_id("atom_id", atom_id), self._clock())
+
+    def restore_atom(self, atom_id: str) -> Atom:
+        """Make an older version of a fact hold again after the newer one was deleted; takes the capability `admin`.
+
+        It ends where it was to end at first. A version whose newer one is there is a conflict, which names the newest;
+        so is one that was archived. One that was not superseded, or was restored already, is given back as it is.
+        """
+        self._scope.require("admin")
+        checked = checked_id("atom_id", atom_id)
+        return self._database.write(self._scope, restoring.restore, self._scope, checked, self._clock())
 
     def list_atoms(
         self,

@@ -17,6 +17,7 @@ ChangeKind = Literal[
     "space.revoked",
     "atoms.added",
     "atom.superseded",
+    "atom.restored",
     "atom.archived",
     "atom.reinforced",
     "atom.deleted",

@@ -221,7 +221,9 @@ def delete(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> tuple[s
         raise NotFound("atom", atom_id)
     before, after = versions
     if before is not None and after is not None:
-        run.send("join_versions", before=before, after=after, revision=revision, now=now)
+        beside = {"gone": atom_id, "revision": revision, "now": now}
+        run.send("join_older_versions", space_id=space_id, after=after, **beside)
+        run.send("join_newer_version", before=before, after=after, **beside)
     for entity_id in atom.entity_ids:
         run.send("narrow_entity", id=entity_id, valid_from=to_micros(atom.valid_from), now=now)
     run.send("insert_removal", space_id=space_id, atom_id=atom_id, position=position, revision=revision)
@@ -246,22 +248,23 @@ def _closed_already(run: Transaction, atom_id: str) -> Conflict:
             f"Atom {atom_id!r} has ended already, at {atom.valid_to}.",
             hint=f"{atom_id!r} is the newest version of that fact: add what is true now as a new atom.",
         )
-    head = _head(run, atom_id)
-    newest = f"Its newest version is {head!r}: supersede that one."
+    newest = head(run, atom_id)
     return Conflict(
         f"Atom {atom_id!r} was superseded already.",
-        hint=newest if head != atom_id else "Its newer version was deleted: add what is true now as a new atom.",
+        hint=f"Its newest version is {newest!r}: supersede that one."
+        if newest != atom_id
+        else "Its newer version was deleted: add what is true now as a new atom, or let an administrator restore it.",
     )
 
 
-def _head(run: Transaction, atom_id: str) -> str:
+def head(run: Transaction, atom_id: str) -> str:
     """The newest version of a fact; where a later version was deleted, the last one there was."""
-    head = atom_id
+    newest = atom_id
     while True:
-        atom = get(run, head)
+        atom = get(run, newest)
         if atom is None or atom.superseded_by is None or get(run, atom.superseded_by) is None:
-            return head
-        head = atom.superseded_by
+            return newest
+        newest = atom.superseded_by
 
 
 def _check_sources(run: Transaction, atoms: Sequence[CheckedAtom]) -> list[str | None]:

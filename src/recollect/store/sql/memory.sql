@@ -92,6 +92,17 @@ SET {superseded}
 WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL AND (valid_to IS NULL OR valid_to > :now)
 RETURNING id;
 
+-- Undoes supersede_atom: the atom ends where it was to end at first. Refused as long as the version that superseded it
+-- is there. Deleting one joins those beside it, so that behind a version that is not found there is none either.
+-- name: restore_atom
+UPDATE atoms
+SET valid_to = open_until, superseded_by = NULL, superseded_at = NULL, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :id AND status = 'ACTIVE' AND superseded_by IS NOT NULL
+  AND NOT EXISTS (
+      SELECT 1 FROM atoms AS newer WHERE newer.scope_id = :scope_id AND newer.id = atoms.superseded_by
+  )
+RETURNING id;
+
 -- name: archive_atom
 UPDATE atoms
 SET status = 'ARCHIVED', archived_at = :now, updated_at = :now, revision = :revision
@@ -101,13 +112,16 @@ RETURNING id;
 -- name: delete_atom
 DELETE FROM atoms WHERE scope_id = :scope_id AND id = :id RETURNING supersedes, superseded_by;
 
--- Joins the versions before and after one that was deleted, so that the newest can still be found from the oldest.
--- name: join_versions
-UPDATE atoms
-SET superseded_by = CASE WHEN id = :before THEN :after ELSE superseded_by END,
-    supersedes = CASE WHEN id = :after THEN :before ELSE supersedes END,
-    updated_at = :now, revision = :revision
-WHERE scope_id = :scope_id AND id IN (:before, :after);
+-- Joins the versions before one that was deleted to the one after it, so that the newest can still be found from the
+-- oldest. There may be several: one sentence can end all atoms that state the same outdated value. Whatever was
+-- superseded has a revision, which spares a look at those that never changed.
+-- name: join_older_versions
+UPDATE atoms SET superseded_by = :after, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND space_id = :space_id AND revision > 0 AND superseded_by = :gone;
+
+-- name: join_newer_version
+UPDATE atoms SET supersedes = :before, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :after AND supersedes = :gone;
 
 -- name: delete_atom_links
 DELETE FROM atom_entities WHERE scope_id = :scope_id AND atom_id = :atom_id;
