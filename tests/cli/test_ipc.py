@@ -201,6 +201,36 @@ def test_the_audit_is_verified_exported_and_verified_again_from_the_command_line
     assert (keyed.returncode, "NOT whole" in keyed.stdout) == (1, True)
 
 
+@pytest.mark.conforms("B5.4")
+def test_the_audit_is_rotated_from_the_command_line(home: Path) -> None:
+    answer(STORE_FACT, home)
+    error(DELETE, home)
+    for wrong in ("", "--before 2026-01-01 --keep-days 1", "--before yesterday"):
+        assert shell(f"recollect audit rotate --folder old {wrong}", home).returncode == 1
+    kept = shell("recollect audit rotate --folder old --keep-days 1", home)
+    assert (kept.returncode, kept.stdout) == (0, "0 lines of 0 chains were moved.\n")
+    rotated = shell("recollect audit rotate --folder old --keep-days 0 --json", home)
+    (moved,) = json.loads(rotated.stdout)["moved"]
+    assert (moved["owner"], moved["first"], moved["last"]) == ("local/ipc/default", 1, 3)
+    answer(BRIEF, home)
+    assert shell("recollect audit verify", home).stdout == "1 lines in 1 chains: whole.\n"
+    file = f"old/{moved['file']}"
+    verified = shell(f"recollect audit verify --file {file}", home)
+    assert verified.stdout == "3 lines in 1 chains: whole.\nThe database goes on from there.\n"
+    apart = shell(f"recollect audit verify --file {file} --url sqlite:///none.db", home)
+    assert (apart.returncode, apart.stdout) == (0, "3 lines in 1 chains: whole.\n")
+    with (home / file).open("a") as changed:
+        changed.write("\n")
+    assert shell(f"recollect audit verify --file {file} --alone", home).returncode == 0
+    assert "line 3: this is not the file" in shell(f"recollect audit verify --file {file}", home).stdout
+    connection = apsw.Connection(f"{home}/.recollect/recollect.db")
+    connection.execute("UPDATE tool_audit_heads SET anchor_digest = ''")
+    connection.close()
+    refused = shell("recollect audit rotate --folder old --before 2100-01-01", home)
+    assert (refused.returncode, "where it begins was changed" in refused.stdout) == (1, True)
+    assert len(list((home / "old").iterdir())) == 1
+
+
 @pytest.mark.conforms("B5.9")
 def test_the_guidance_for_agents_is_printed(home: Path) -> None:
     printed = shell("recollect skill", home)

@@ -181,6 +181,10 @@ ROWS = {
         f"VALUES ('{ADA.id}', 'default', 'acme', 'support', 'ada', 1, 'abc')",
     ],
     14: [f"UPDATE tool_audit_heads SET seal = 'def' WHERE scope_id = '{ADA.id}'"],
+    15: [
+        f"UPDATE tool_audit_heads SET anchor_seq = 1, anchor_hash = 'abc', anchor_file = 'audit.jsonl', "
+        f"anchor_digest = 'def', anchor_seal = 'ghi' WHERE scope_id = '{ADA.id}'"
+    ],
 }
 
 

@@ -1,7 +1,8 @@
 """Units of work on the audit of the memory tools: lines are chained by their hashes, one chain for each group.
 
 The hash of a line covers whose it is, its number, its text and the hash before it, with a secret key where the host has
-one. Where the chain ends is kept apart and hashed in the same way, so that lines missing from its end are noticed too.
+one. Where the chain ends is kept apart and hashed in the same way, so that lines missing from its end are noticed too;
+and so is where it begins, once its oldest lines were moved to a file.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from recollect.clock import Micros, to_iso
-from recollect.errors import InvalidIdentity
+from recollect.errors import Conflict, InvalidIdentity
 from recollect.models.text import damaged, decode_json
 from recollect.models.tool import AuditEntry, Outcome
 from recollect.scope import Scope
@@ -51,12 +52,28 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Anchor:
+    """The last line that was moved to a file, and the name and the SHA-256 of the file; the seal covers all of it."""
+
+    seq: int = 0
+    hash: str = ""
+    file: str = ""
+    digest: str = ""
+    seal: str = ""
+
+
+FROM_THE_FIRST = Anchor()
+"""Nothing was moved."""
+
+
+@dataclass(frozen=True)
 class Head:
     """The number and the hash of the last line, and the hash of these two: who has no key cannot name another end."""
 
     seq: int
     hash: str
     seal: str
+    anchor: Anchor = FROM_THE_FIRST
 
 
 @dataclass(frozen=True)
@@ -70,8 +87,7 @@ class Chain:
 def append(run: Transaction, scope: Scope, lines: list[NewLine], key: str, now: Micros) -> None:
     """Add lines at the end of the scope's chain. It is held until the transaction ends, so this comes last in it."""
     group = scope.group or ""
-    whose = {"tenant_id": scope.tenant_id, "app_id": scope.app_id, "user_id": scope.user_id}
-    end = Head(*(run.one("hold_audit_head", group=group, **whose) or (0, "", "")))
+    end = _hold(run, scope, group)
     seq, hash = end.seq, end.hash
     if seq and end.seal != sealed(key, scope.id, group, seq, hash):
         # Somebody has moved the end. What follows does not fit to it, so that this is found at any later time.
@@ -123,7 +139,25 @@ def find(
 
 def head(run: Transaction, group: str) -> Head | None:
     row = run.one("audit_head", group=group)
-    return Head(*row) if row else None
+    if row is None:
+        return None
+    seq, hash, seal, *anchor = row
+    return Head(seq, hash, seal, Anchor(*anchor))
+
+
+def cut(run: Transaction, scope: Scope, group: str, before: Anchor, anchor: Anchor) -> None:
+    """Remove the lines up to an anchor, and let the chain begin there instead of where it began before."""
+    _hold(run, scope, group)
+    found = head(run, group)
+    row = run.one("count_audit", group=group, last=anchor.seq)
+    lines = row[0] if row else 0
+    if found is None or found.anchor != before or found.seq < anchor.seq or lines != anchor.seq - before.seq:
+        raise Conflict(
+            f"The chain of group {group} was changed while its lines were written to {anchor.file}. None was removed.",
+            hint="Verify the audit, and rotate it again.",
+        )
+    run.send("remove_audit", group=group, last=anchor.seq)
+    run.send("anchor_audit", group=group, **vars(anchor))
 
 
 def chains(run: Transaction) -> list[Chain]:
@@ -151,6 +185,27 @@ def chained(key: str, scope_id: str, group: str, seq: int, body: str, before: st
 def sealed(key: str, scope_id: str, group: str, seq: int, hash: str) -> str:
     """The hash of where a chain ends. No line is written like this, so it is the hash of no line."""
     return chained(key, scope_id, group, seq, "end", hash)
+
+
+def anchored(key: str, scope_id: str, group: str, seq: int, hash: str, file: str, digest: str) -> Anchor:
+    """An anchor with its seal, which is the hash of no line and of no end."""
+    return Anchor(seq, hash, file, digest, chained(key, scope_id, group, seq, f"start\n{file}\n{digest}", hash))
+
+
+def is_anchored(key: str, scope_id: str, group: str, anchor: Anchor) -> bool:
+    """Whether an anchor is as it was made."""
+    return anchor == anchored(key, scope_id, group, anchor.seq, anchor.hash, anchor.file, anchor.digest)
+
+
+def sealed_in_file(key: str, scope_id: str, group: str, seq: int, hash: str) -> str:
+    """The hash of where a file of moved lines ends. It is another than that of the end of a chain: whoever has the file
+    could let the chain in the database end there."""
+    return chained(key, scope_id, group, seq, "moved", hash)
+
+
+def _hold(run: Transaction, scope: Scope, group: str) -> Head:
+    whose = {"tenant_id": scope.tenant_id, "app_id": scope.app_id, "user_id": scope.user_id}
+    return Head(*(run.one("hold_audit_head", group=group, **whose) or (0, "", "")))
 
 
 def _entry(line: NewLine, group: str, now: Micros) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from recollect.clock import to_iso
 from recollect.scope import Scope
 from recollect.store import audit
-from recollect.store.audit import Head, Line
+from recollect.store.audit import FROM_THE_FIRST, Anchor, Chain, Head, Line
 from recollect.store.database import Database
 
 _AT_ONCE = 1_000
@@ -35,6 +35,11 @@ class Report:
     lines: int = 0
     problems: list[Problem] = field(default_factory=list)
 
+    def add(self, other: Report) -> None:
+        self.chains += other.chains
+        self.lines += other.lines
+        self.problems += other.problems
+
     def as_json(self) -> dict[str, Any]:
         return {"chains": self.chains, "lines": self.lines, "problems": [vars(each) for each in self.problems]}
 
@@ -51,6 +56,14 @@ class Checker:
         self._seq = 0
         self._hash = ""
         report.chains += 1
+
+    def begin(self, anchor: Anchor) -> None:
+        """The lines up to the anchor were moved to a file."""
+        if anchor == FROM_THE_FIRST:
+            return
+        if not audit.is_anchored(self._key, self._scope_id, self._group, anchor):
+            self.problem(None, "where it begins was changed, or which file has the lines before")
+        self._seq, self._hash = anchor.seq, anchor.hash
 
     def line(self, seq: int, body: str, hash: str) -> None:
         self._report.lines += 1
@@ -72,6 +85,12 @@ class Checker:
         elif (head.seq, head.hash, head.seal) != (self._seq, self._hash, self._sealed()):
             self.problem(self._seq, "is not where the chain ended")
 
+    def end_of_file(self, seq: int, hash: str, seal: str) -> None:
+        """Where a file of moved lines ends; the chain itself goes on elsewhere."""
+        moved = audit.sealed_in_file(self._key, self._scope_id, self._group, self._seq, self._hash)
+        if (seq, hash, seal) != (self._seq, self._hash, moved):
+            self.problem(self._seq, "is not the last line that was moved to the file")
+
     def _sealed(self) -> str:
         return audit.sealed(self._key, self._scope_id, self._group, self._seq, self._hash)
 
@@ -83,18 +102,35 @@ def verify(database: Database, key: str) -> Report:
     """Check the chains of all users."""
     report = Report()
     for chain in database.read(None, audit.chains):
+        report.add(verify_chain(database, chain, key))
+    return report
+
+
+def verify_chain(database: Database, chain: Chain, key: str) -> Report:
+    """Check one chain."""
+    while True:
+        report = Report()
         checker = Checker(report, chain.scope_id, owner_name(chain.owner), chain.group, key)
         if chain.owner is None:
             checker.end(None)
-            continue
+            return report
         if chain.owner.id != chain.scope_id:
             checker.problem(None, "whose it is was changed")
-            continue
+            return report
+        anchor = anchor_of(database, chain.owner, chain.group)
+        checker.begin(anchor)
         try:
             _follow(checker, database, chain.owner, chain.group)
         except UnicodeDecodeError:
             checker.problem(None, "has a line that is no text")
-    return report
+        # Lines that were moved to a file meanwhile would be missed: then it is followed again from where it begins now.
+        if anchor == anchor_of(database, chain.owner, chain.group):
+            return report
+
+
+def anchor_of(database: Database, owner: Scope, group: str) -> Anchor:
+    head = database.read(owner, audit.head, group)
+    return FROM_THE_FIRST if head is None else head.anchor
 
 
 def _follow(checker: Checker, database: Database, owner: Scope, group: str) -> None:

@@ -39,7 +39,19 @@ ORDER BY seq
 LIMIT :limit;
 
 -- name: audit_head
-SELECT seq, hash, seal FROM tool_audit_heads WHERE scope_id = :scope_id AND "group" = :group;
+SELECT seq, hash, seal, anchor_seq, anchor_hash, anchor_file, anchor_digest, anchor_seal
+FROM tool_audit_heads WHERE scope_id = :scope_id AND "group" = :group;
+
+-- name: count_audit
+SELECT count(*) FROM tool_audit WHERE scope_id = :scope_id AND "group" = :group AND seq <= :last;
+
+-- name: remove_audit
+DELETE FROM tool_audit WHERE scope_id = :scope_id AND "group" = :group AND seq <= :last;
+
+-- name: anchor_audit
+UPDATE tool_audit_heads
+SET anchor_seq = :seq, anchor_hash = :hash, anchor_file = :file, anchor_digest = :digest, anchor_seal = :seal
+WHERE scope_id = :scope_id AND "group" = :group;
 
 -- A chain whose head was removed is found by its lines.
 -- system: whoever verifies the audit looks at the chains of all users
