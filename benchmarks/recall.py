@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +23,7 @@ import psutil
 import psycopg
 
 import recollect
+from benchmarks._peers import PEERS, ask_peers
 from benchmarks._recall_data import DIMENSION, CheapEmbedder, facts, questions, vectors_of
 from benchmarks.measure import RESULTS, Timing, environment, interleave, load, percentile, sync_cost, table, write_json
 from harness.postgres import PostgresServer
@@ -37,7 +35,6 @@ from recollect.settings import load_settings
 EngineName = Literal["sqlite", "postgres"]
 
 OUTPUT = RESULTS / "recall.json"
-PEERS = Path(__file__).parent / "peers"
 PEER_NAMES = ("langgraph_sqlite", "chroma", "mem0")
 SIZES = (1_000, 10_000, 100_000)
 BYSTANDER = 10_000
@@ -91,7 +88,8 @@ def main() -> None:
             "notes": list(NOTES),
         }
         results["numpy"] = _numpy(options)
-        peers = {} if options.no_peers else _peers(options, folder)
+        order = {"sizes": options.sizes, "seconds": options.seconds, "fill_seconds": options.peer_fill_seconds}
+        peers = {} if options.no_peers else ask_peers(PEER_NAMES, Path(options.peers), folder, order)
         for name in options.engines:
             _say(f"{name}: filling a store of {options.store:,} atoms")
             with _place(name, folder) as url:
@@ -234,7 +232,7 @@ def _cold(filled: Filled) -> tuple[dict[int, float], dict[int, dict[str, int]]]:
                 ask()
                 tries.append((time.perf_counter() - began) * 1000)
                 grown = psutil.Process().memory_info().rss - resident
-                counted = engine._recaller._cache.nbytes
+                counted = engine._recaller.indexes.nbytes
         times[size] = round(percentile(tries, 50), 2)
         sizes[size] = {"counted": round(counted / size), "resident": round(grown / size)}
     return times, sizes
@@ -341,37 +339,6 @@ def _pgvector(url: str, options: argparse.Namespace) -> dict[str, Timing]:
 
 def _written(vector: Any) -> str:
     return "[" + ",".join(f"{value:.6g}" for value in vector) + "]"
-
-
-def _peers(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Each peer runs as a program of its own, with its own packages, and answers with JSON."""
-    answers = {}
-    for name in PEER_NAMES:
-        python = Path(options.peers) / name / "bin" / "python"
-        if not python.exists():
-            _say(f"{name} is skipped: there is no environment {python.parents[1]}; its first lines tell how to make it")
-            continue
-        _say(f"{name}: filling and asking")
-        scratch = folder / name
-        scratch.mkdir()
-        order = {
-            "folder": str(scratch),
-            "sizes": options.sizes,
-            "seconds": options.seconds,
-            "fill_seconds": options.peer_fill_seconds,
-        }
-        done = subprocess.run(
-            [str(python), "-m", f"benchmarks.peers.{name}", json.dumps(order)],
-            cwd=Path(__file__).parents[1],
-            env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        if done.returncode:
-            _say(f"{name} failed and is left out")
-            continue
-        answers[name] = json.loads(done.stdout)
-    return answers
 
 
 # --- the answer ------------------------------------------------------------------------------

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 import recollect
+from harness.clean_databases import CleanDatabases
 from harness.network import loopback_only
 from harness.postgres import PostgresServer
 from tests.vendor.server import Vendor, vendor_running
@@ -33,17 +33,20 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def postgres_template(postgres_server: PostgresServer) -> str:
-    """The name of a database with every migration applied; copying it is faster than migrating anew."""
+def postgres_databases(postgres_server: PostgresServer) -> CleanDatabases:
+    """Databases with every migration applied and nothing in them."""
     recollect.open(postgres_server.create_database(TEMPLATE)).close()
-    return TEMPLATE
+    return CleanDatabases(postgres_server, TEMPLATE)
 
 
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     """An empty PostgreSQL database, with no migration applied."""
-    with _fresh_database(postgres_server) as url:
-        yield url
+    name = f"test_{next(_numbers)}"
+    try:
+        yield postgres_server.create_database(name)
+    finally:
+        postgres_server.drop_database(name)
 
 
 @pytest.fixture
@@ -59,8 +62,8 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "sqlite":
         yield request.getfixturevalue("sqlite_url")
         return
-    server: PostgresServer = request.getfixturevalue("postgres_server")
-    with _fresh_database(server, request.getfixturevalue("postgres_template")) as url:
+    databases: CleanDatabases = request.getfixturevalue("postgres_databases")
+    with databases.lend() as url:
         yield url
 
 
@@ -82,13 +85,3 @@ def vendor(monkeypatch: pytest.MonkeyPatch) -> Iterator[Vendor]:
         for name, value in vendor.environment.items():
             monkeypatch.setenv(name, value)
         yield vendor
-
-
-@contextmanager
-def _fresh_database(server: PostgresServer, template: str | None = None) -> Iterator[str]:
-    name = f"test_{next(_numbers)}"
-    url = server.create_database(name, template)
-    try:
-        yield url
-    finally:
-        server.drop_database(name)

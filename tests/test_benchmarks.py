@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks import events, recall
+from benchmarks._peers import PEERS
 from benchmarks.conversations import read_arguments
 from benchmarks.measure import interleave, percentile, table, write_json
-from benchmarks.recall import PEER_NAMES, PEERS
 from benchmarks.start import PROGRAMS
 
 ROOT = Path(__file__).parent.parent
@@ -117,6 +118,31 @@ def test_start_benchmark_times_every_program_and_its_goals(tmp_path: Path) -> No
         assert secret not in json.dumps(results)
 
 
+def test_events_benchmark_times_every_operation_at_every_size_beside_raw(tmp_path: Path) -> None:
+    output = tmp_path / "events.json"
+    sizes = ("--store", "60", "--sizes", "10", "20", "--seconds", "0.1")
+    printed = printed_by(
+        "-m", "benchmarks.events", *sizes, "--no-peers", "--engines", "sqlite", "--output", str(output), timeout=120
+    )
+    results = json.loads(output.read_text("utf-8"))
+    contenders = {operation: set(sides) for operation, sides in results["sqlite"].items()}
+    assert contenders == {
+        "recent": {"ours", "raw"},
+        "search lexical": {"ours"},
+        "search hybrid": {"ours"},
+        "record": {"ours", "mirror", "raw"},
+        "record_many": {"ours", "mirror", "raw"},
+    }
+    for sides in results["sqlite"].values():
+        for timings in sides.values():
+            assert list(timings) == ["10", "20"]
+            assert all(0 < each["p50_ms"] <= each["p95_ms"] for each in timings.values())
+    for entry in (*results["goals"], *results["growth"]):
+        assert entry.get("goal", entry.get("operation")) in printed
+    for secret in (socket.gethostname(), str(ROOT), str(tmp_path)):
+        assert secret not in json.dumps(results)
+
+
 # A peer that keeps its facts in a list, as the real ones are written.
 LIST_PEER = """
 from benchmarks.peers._peer import TOP, run_without_bulk
@@ -160,7 +186,7 @@ def test_a_peer_that_cannot_be_filled_in_time_says_which_sizes_it_leaves_out() -
 
 def test_every_peer_tells_how_its_environment_is_made() -> None:
     programs = {path.stem: path for path in PEERS.glob("[!_]*.py")}
-    assert set(programs) == set(PEER_NAMES)
+    assert set(programs) == {*recall.PEER_NAMES, *events.PEER_NAMES}
     for path in programs.values():
         told = ast.get_docstring(ast.parse(path.read_text("utf-8")))
         assert told is not None
@@ -212,3 +238,15 @@ def test_the_file_of_results_is_json_with_one_line_for_each_entry(tmp_path: Path
     write_json(path, results)
     assert json.loads(path.read_text()) == results
     assert len(path.read_text().splitlines()) == 8
+
+
+def test_server_benchmark_counts_every_answer_and_loses_no_write(tmp_path: Path) -> None:
+    output = tmp_path / "server.json"
+    options = ("--seconds", "1", "--clients", "3", "--atoms", "10", "--engines", "sqlite", "--parts", "steady")
+    printed = printed_by("-m", "benchmarks.server", *options, "--output", str(output), timeout=120)
+
+    [steady] = json.loads(output.read_text("utf-8"))["steady"]
+    assert steady["errors"] == steady["lost_writes"] == steady["doubled_writes"] == 0
+    assert steady["requests"] > 0
+    assert steady["acknowledged_writes"] > 0
+    assert f"{steady['requests']:,} in all" in printed

@@ -15,6 +15,8 @@ import psutil
 import psycopg
 import pytest
 
+import recollect
+from harness.clean_databases import CleanDatabases
 from harness.network import NetworkForbidden
 from harness.postgres import PostgresServer
 
@@ -73,6 +75,35 @@ def test_a_dropped_database_ends_its_connections(postgres_server: PostgresServer
         postgres_server.drop_database("doomed")
         with pytest.raises(psycopg.OperationalError):
             connection.execute("SELECT 1")
+
+
+def test_a_database_that_is_lent_again_holds_nothing_of_the_test_before(postgres_databases: CleanDatabases) -> None:
+    seen = []
+    for _ in range(2):
+        with postgres_databases.lend() as url, recollect.open(url) as engine:
+            ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+            seen.append((url, ctx.conversations.list_conversations(), engine.last_cursor()))
+            ctx.conversations.create_conversation("left behind")
+    assert seen[0] == seen[1]
+    assert seen[0][1:] == ([], 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE recollect.events ADD COLUMN odd TEXT",
+        "CREATE TABLE odd (id INTEGER)",
+        "DROP INDEX recollect.events_later_attempts",
+        "ALTER TABLE recollect.events DISABLE ROW LEVEL SECURITY",
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET work_mem = 1024', current_database()); END $$",
+        "DELETE FROM recollect.recollect_schema",
+    ],
+)
+def test_a_database_that_was_changed_is_not_lent_again(postgres_databases: CleanDatabases, change: str) -> None:
+    with postgres_databases.lend() as url, psycopg.connect(url) as connection:
+        connection.execute(change.encode())
+    with postgres_databases.lend() as again:
+        assert again != url
 
 
 def test_a_stopped_server_leaves_no_process_and_no_folder() -> None:

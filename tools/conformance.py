@@ -28,11 +28,7 @@ OTHERWISE: Mapping[str, str] = {}
 """Requirements that no test proves, and why they are met all the same."""
 
 PARTLY: Mapping[str, str] = {
-    "A1.16": "There is no export yet for it to hold in.",
-    "C15": "There is no server yet for the paths.",
-    "C16": "There is no server yet for the path.",
     "C21": "Single rows are atoms; there is no path yet to add one as a row of a block.",
-    "T9": "There is no erasure yet but of the right to write; its epoch is checked by every job.",
     "T25": "There is no log in files yet whose paths could be escaped from.",
 }
 """Requirements that tests prove as far as the code goes, and what is missing."""

@@ -27,6 +27,7 @@ from recollect.models.value import Value
 from recollect.operations import OPERATIONS, Operation
 from recollect.scope import IDENTITY_LIMIT, Capability
 from recollect.settings import Settings
+from tools import commands
 
 DOCS = Path(__file__).parent.parent / "docs"
 WIDTH = 100
@@ -205,15 +206,19 @@ SECTIONS: dict[tuple[str, str], Callable[[], str]] = {
     ("storage.md", "settings"): settings_table,
     ("errors.md", "errors"): errors_tree,
     ("conversations.md", "limits"): limits_table,
+    ("cli.md", "exits"): commands.exits_table,
+    ("cli.md", "commands"): commands.reference,
 }
 
 
 def pages() -> Iterator[tuple[Path, str]]:
     """Each page that is written here, with the text it should have."""
     yield DOCS / "operations.md", operations_page()
-    for (name, section), written in SECTIONS.items():
-        path = DOCS / name
-        yield path, between_markers(path.read_text("utf-8"), section, written())
+    for name in dict.fromkeys(name for name, _ in SECTIONS):
+        page = (DOCS / name).read_text("utf-8")
+        for (of, section), written in SECTIONS.items():
+            page = between_markers(page, section, written()) if of == name else page
+        yield DOCS / name, page
 
 
 def between_markers(page: str, section: str, written: str) -> str:

@@ -12,9 +12,12 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from recollect.admin import admin
 from recollect.blocks import blocks
 from recollect.conversations import conversations
+from recollect.events import chat, introspection, reading, recording, states, tool_results
 from recollect.jobs import jobs
+from recollect.keys import keys
 from recollect.memory import agent_tools, atoms, bindings, entities, recalls, sharing, spaces
 from recollect.tools import tools
 from recollect.working_context import working_context
@@ -39,7 +42,21 @@ SERVICES: tuple[tuple[str, str, tuple[tuple[ModuleType, str], ...]], ...] = (
     ("WorkingContexts", "recollect.working_context", ((working_context, "WorkingContexts"),)),
     ("Blocks", "recollect.blocks", ((blocks, "Blocks"),)),
     ("Tools", "recollect.tools", ((tools, "Tools"),)),
+    (
+        "Events",
+        "recollect.events",
+        (
+            (recording, "Recording"),
+            (chat, "Chat"),
+            (tool_results, "ToolResults"),
+            (states, "States"),
+            (reading, "Reading"),
+            (introspection, "Introspection"),
+        ),
+    ),
     ("Jobs", "recollect.jobs", ((jobs, "Jobs"),)),
+    ("AccessKeys", "recollect.keys", ((keys, "AccessKeys"),)),
+    ("Admin", "recollect.admin", ((admin, "Admin"),)),
 )
 
 
@@ -49,11 +66,12 @@ def stub() -> str:
     services: list[str] = []
     for service, package, parts in SERVICES:
         imports.add(f"from {package} import {service}")
-        methods: list[ast.AsyncFunctionDef] = []
+        methods: list[ast.stmt] = []
         for module, name in parts:
             tree = ast.parse(inspect.getsource(module))
             written = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
-            own = [_awaitable(node) for node in written.body if _is_public(node)]
+            plain: frozenset[str] = getattr(getattr(module, name), "plain", frozenset())
+            own = [_plain_or_awaitable(node, plain) for node in written.body if _is_public(node)]
             used = {node.id for method in own for node in ast.walk(method) if isinstance(node, ast.Name)}
             imports |= {line for node in tree.body for line in _imports_of(node, used)}
             methods += own
@@ -68,10 +86,11 @@ def _is_public(node: ast.stmt) -> bool:
     return isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
 
 
-def _awaitable(node: ast.stmt) -> ast.AsyncFunctionDef:
+def _plain_or_awaitable(node: ast.stmt, plain: frozenset[str]) -> ast.stmt:
     assert isinstance(node, ast.FunctionDef)
+    kind = ast.FunctionDef if node.name in plain else ast.AsyncFunctionDef
     # The docstring is all that stays of the body: an editor shows it.
-    return ast.fix_missing_locations(ast.AsyncFunctionDef(node.name, node.args, node.body[:1], [], node.returns))
+    return ast.fix_missing_locations(kind(node.name, node.args, node.body[:1], [], node.returns))
 
 
 def _imports_of(node: ast.stmt, used: set[str]) -> list[str]:

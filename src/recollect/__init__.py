@@ -23,9 +23,11 @@ from recollect.errors import (
     ModelCancelled,
     ModelFailed,
     ModelMissing,
+    ModelNotChosen,
     ModelTimedOut,
     NotADatabase,
     NotFound,
+    RateLimited,
     RecollectError,
     RerankerFailed,
     SchemaTooNew,
@@ -36,6 +38,8 @@ from recollect.errors import (
     StoreUnavailable,
     SummariserFailed,
     ToolError,
+    Unauthenticated,
+    UserErased,
 )
 from recollect.extraction.candidate import Extractor
 from recollect.jobs import Effect, JobRun
@@ -46,8 +50,12 @@ from recollect.models.change import Change
 from recollect.models.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from recollect.models.conversation import Conversation, RollingSummary
 from recollect.models.entity import Entity
+from recollect.models.event import Event, EventUsage
+from recollect.models.event_search import EventSearchResult, SearchItem
 from recollect.models.grant import SpaceGrant
 from recollect.models.job import Job, WorkReport
+from recollect.models.key import AccessKey, MadeKey
+from recollect.models.measures import Measures
 from recollect.models.message import AssistantTurn, Message, Turn, Usage
 from recollect.models.recall import Explanation, Hit, Recall, WhyNot
 from recollect.models.space import MemorySpace
@@ -68,6 +76,7 @@ if typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AccessKey",
     "AssistantTurn",
     "AsyncContext",
     "AsyncRecollect",
@@ -97,6 +106,9 @@ __all__ = [
     "EmbedderFailed",
     "EngineClosed",
     "Entity",
+    "Event",
+    "EventSearchResult",
+    "EventUsage",
     "Explanation",
     "ExtensionMissing",
     "ExtractionPolicy",
@@ -117,17 +129,21 @@ __all__ = [
     "LeaseLost",
     "LeftOut",
     "LimitExceeded",
+    "MadeKey",
+    "Measures",
     "MemoryPolicy",
     "MemorySpace",
     "Message",
     "ModelCancelled",
     "ModelFailed",
     "ModelMissing",
+    "ModelNotChosen",
     "ModelTimedOut",
     "NewAtom",
     "NotADatabase",
     "NotFound",
     "Page",
+    "RateLimited",
     "Recall",
     "Recollect",
     "RecollectError",
@@ -136,6 +152,7 @@ __all__ = [
     "RollingSummary",
     "SchemaTooNew",
     "Scope",
+    "SearchItem",
     "Settings",
     "SleepTime",
     "SpaceGrant",
@@ -156,7 +173,9 @@ __all__ = [
     "Turn",
     "TurnOptions",
     "TurnResult",
+    "Unauthenticated",
     "Usage",
+    "UserErased",
     "WhyNot",
     "WorkReport",
     "WorkingContext",

@@ -19,17 +19,29 @@ from recollect.clock import Clock, system_clock
 from recollect.context import Context
 from recollect.engine import Recollect
 from recollect.errors import EngineClosed
+from recollect.events.rebuilding import Progress, Rebuilt, told_to_nobody
 from recollect.extraction.candidate import Extractor
 from recollect.hop import Hop, awaited
 from recollect.jobs import JobRun
 from recollect.models.change import Change, ChangeKind
 from recollect.models.job import Job, JobStatus, WorkReport
+from recollect.models.measures import Measures
 from recollect.providers.choosing import AUTO
 from recollect.providers.embedder import Embedder
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings
 from recollect.summaries.summariser import Summariser
-from recollect.twins import AsyncBlocks, AsyncConversations, AsyncJobs, AsyncMemory, AsyncTools, AsyncWorkingContexts
+from recollect.twins import (
+    AsyncAccessKeys,
+    AsyncAdmin,
+    AsyncBlocks,
+    AsyncConversations,
+    AsyncEvents,
+    AsyncJobs,
+    AsyncMemory,
+    AsyncTools,
+    AsyncWorkingContexts,
+)
 
 _log = logging.getLogger("recollect.changes")
 
@@ -98,7 +110,9 @@ class AsyncContext:
         self.working_context = AsyncWorkingContexts(context.working_context, hop)
         self.blocks = AsyncBlocks(context.blocks, hop)
         self.tools = AsyncTools(context.tools, hop)
+        self.events = AsyncEvents(context.events, hop)
         self.jobs = AsyncJobs(context.jobs, hop)
+        self.admin = AsyncAdmin(context.admin, hop)
 
     def __repr__(self) -> str:
         return f"AsyncContext({self.scope!r})"
@@ -110,6 +124,7 @@ class AsyncRecollect:
     def __init__(self, engine: Recollect, hop: Hop) -> None:
         self._engine = engine
         self._hop = hop
+        self.keys = AsyncAccessKeys(engine.keys, hop)
         self._loop = asyncio.get_running_loop()
         self._closed = False
         self._closing: asyncio.Task[None] | None = None
@@ -186,13 +201,30 @@ class AsyncRecollect:
         """Close the open conversations of all users that nothing was appended to for this long."""
         return await self._hop(self._engine.close_stale, idle, namespace=namespace)
 
-    async def reindex(self) -> int:
+    async def reindex(self, on_progress: Callable[[int, int, int], object] | None = None) -> int:
         """Make the vectors of all spaces that were made by another embedder anew, now; gives how many were made."""
-        return await self._hop(self._engine.reindex)
+        return await self._hop(self._engine.reindex, on_progress)
 
     async def purge_superseded(self) -> int:
         """Remove entries of the memory tools that were superseded too long ago; for a scheduled job."""
         return await self._hop(self._engine.purge_superseded)
+
+    async def rebuild_jsonl(
+        self,
+        *,
+        tenant_id: str | None = None,
+        app_id: str | None = None,
+        user_id: str | None = None,
+        progress: Progress = told_to_nobody,
+    ) -> Rebuilt:
+        """Write the JSONL files of events anew from the ledger; `progress` is told in another thread."""
+        return await self._hop(
+            self._engine.rebuild_jsonl, tenant_id=tenant_id, app_id=app_id, user_id=user_id, progress=progress
+        )
+
+    async def forget_jsonl(self, scope: Scope) -> None:
+        """Remove the JSONL files of a user whose events have been erased."""
+        await self._hop(self._engine.forget_jsonl, scope)
 
     def register_job(self, kind: str, handler: Callable[[JobRun], Any]) -> None:
         """Say what is to be done with jobs of a kind; a coroutine runs on the loop that registers it."""
@@ -209,6 +241,14 @@ class AsyncRecollect:
     async def retry_job(self, job_id: str) -> Job:
         """Queue a failed or dead job of any user again, with all its attempts."""
         return await self._hop(self._engine.retry_job, job_id)
+
+    async def measures(self) -> Measures:
+        """How long the queue of all users is, how far extraction is behind, and what this process keeps in memory."""
+        return await self._hop(self._engine.measures)
+
+    async def check_database(self) -> None:
+        """Raise an error when the database cannot be reached, or lacks a migration that this engine needs."""
+        await self._hop(self._engine.check_database)
 
     async def work(self, limit: int | None = None) -> WorkReport:
         """Do the jobs that are due, now, and tell what became of them."""

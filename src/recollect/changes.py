@@ -18,13 +18,16 @@ _log = logging.getLogger("recollect.changes")
 _PATIENCE_SECONDS = 0.1
 
 Subscriber = Callable[[Change], object]
+Mirror = Callable[[list[Callable[[], Change]]], object]
+"""Takes all that one transaction has committed, before subscribers are told of it; it raises nothing."""
 Subscription = tuple[Subscriber, frozenset[str] | None]
 
 
 class Changes:
     """The list of subscribers. A subscriber that fails is logged and harms nobody: the change is committed already."""
 
-    def __init__(self) -> None:
+    def __init__(self, mirror: Mirror | None = None) -> None:
+        self._mirror = mirror
         self._subscribers: list[Subscription] = []
         # What is to be told, with None after the last change of each write.
         self._waiting: deque[Callable[[], object] | None] = deque()
@@ -50,8 +53,11 @@ class Changes:
         return unsubscribe
 
     def add(self, changes: list[Callable[[], Change]]) -> None:
-        if self._subscribers and changes:
-            self._waiting.extend([*(partial(self._announce, change) for change in changes), None])
+        if not changes or not (self._subscribers or self._mirror):
+            return
+        mirrored = [partial(self._mirror, changes)] if self._mirror else []
+        told = [partial(self._announce, change) for change in changes] if self._subscribers else []
+        self._waiting.extend([*mirrored, *told, None])
 
     def deliver(self) -> None:
         # One thread delivers at a time, also what others have added meanwhile; it never waits for them, so that a

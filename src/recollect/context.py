@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from recollect.admin import Admin
 from recollect.blocks import Blocks
 from recollect.conversations import Conversations
+from recollect.events import Events
 from recollect.jobs import Jobs
 from recollect.memory import Memory
 from recollect.scope import Scope
@@ -23,7 +25,9 @@ class Context:
         working_context: WorkingContexts,
         blocks: Blocks,
         tools: Tools,
+        events: Events,
         jobs: Jobs,
+        admin: Admin,
     ) -> None:
         self.scope = scope
         self.conversations = conversations
@@ -31,7 +35,9 @@ class Context:
         self.working_context = working_context
         self.blocks = blocks
         self.tools = tools
+        self.events = events
         self.jobs = jobs
+        self.admin = admin
 
     def __repr__(self) -> str:
         return f"Context({self.scope!r})"

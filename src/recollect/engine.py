@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args
 
+from recollect.admin import Admin
 from recollect.assembly.templates import Templates
 from recollect.assembly.tokens import TokenCounter, choose_counter
 from recollect.blocks import BlockReader, Blocks
@@ -20,6 +21,9 @@ from recollect.clock import Clock, system_clock
 from recollect.context import Context
 from recollect.conversations import Conversations
 from recollect.errors import EngineClosed, InvalidInput, NotFound, StoreBusy, StoreError, SummariserFailed
+from recollect.events import Events
+from recollect.events.mirror import Mirror
+from recollect.events.rebuilding import Progress, Rebuilding, Rebuilt, told_to_nobody
 from recollect.extraction.candidate import Extractor
 from recollect.extraction.choosing import RULES, choose_extractor
 from recollect.following import Following
@@ -28,26 +32,32 @@ from recollect.jobs import Effect, Handler, JobRun, Jobs, Worker
 from recollect.jobs.bell import Bell
 from recollect.jobs.handlers import Handlers
 from recollect.jobs.worker import at_work
+from recollect.keys import AccessKeys
 from recollect.memory import Memory
 from recollect.models.change import Change, ChangeKind
 from recollect.models.checks import READ_LIMIT, checked_count, checked_id
 from recollect.models.job import Job, JobStatus, WorkReport
+from recollect.models.measures import Measures
 from recollect.models.text import shown
 from recollect.providers.choosing import AUTO, choose_embedder
 from recollect.providers.embedder import Embedder, Embedding
 from recollect.providers.loop import BackgroundLoop
 from recollect.providers.named import NamedModels
 from recollect.providers.reranker import Reranker, choose_reranker
-from recollect.recall.reindexing import fill_vectors, reindex_kind
+from recollect.recall.reindexing import embed_kind, fill_vectors, reindex_kind
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings, load_settings
-from recollect.store import conversations, jobs, ledger, spaces
+from recollect.store import conversations, jobs, ledger, measuring, spaces
 from recollect.store.jobs import Later
+from recollect.store.migrate import load_migrations
+from recollect.store.mirroring import newest_place
+from recollect.store.moving import Tables
 from recollect.store.opening import open_database
 from recollect.store.settling import SLEEP
 from recollect.store.summary_policy import SUMMARISE
 from recollect.store.triggers import EXTRACT, MINE
 from recollect.summaries.choosing import EXTRACTIVE, choose_summariser
+from recollect.summaries.distillers import Distillers
 from recollect.summaries.rolling import RollingSummaries
 from recollect.summaries.summariser import Summariser
 from recollect.tools import Tools
@@ -56,6 +66,7 @@ from recollect.working_context import WorkingContexts
 
 if TYPE_CHECKING:
     from recollect.blocks.lines import LineFinder
+    from recollect.events.finding import EventFinder
     from recollect.extraction.pipeline import Pipeline
     from recollect.recall.recaller import Recaller
 
@@ -123,7 +134,8 @@ class Recollect:
         """The templates that working contexts are laid out by; more can be registered."""
         self._count_tokens = choose_counter(token_counter)
         self._clock = clock
-        self._changes = Changes()
+        self._mirror = _mirror_of(settings)
+        self._changes = Changes(self._mirror.append if self._mirror else None)
         self._handlers = Handlers()
         self._workers: set[threading.Thread] = set()
         self._stop = threading.Event()
@@ -134,21 +146,25 @@ class Recollect:
         self._embedding = choose_embedder(embedder, Path(settings.models_folder), self._loop)
         self._reranking = choose_reranker(reranker, Path(settings.models_folder))
         self._database = open_database(settings, self._changes)
+        if self._mirror is not None:
+            self._mirror.place_at_opening = self._or_close(self._database.read, None, newest_place)
+        self.keys = AccessKeys(self._database, clock)
+        """The keys that requests to the server are checked against."""
+        self._tables = Tables(self._database)
         self._overlap_only = embedder is None or embedder == "none"
         self._made_recaller: Recaller | None = None
         self._making_recaller = threading.Lock()
         if self._embedding is not None:
             reindex_space = partial(self._reindex_space, self._embedding)
             self._handlers.register(reindex_kind(self._embedding.model), reindex_space)
+            self._handlers.register(embed_kind(self._embedding.model), self._embed_events)
         self._extractor_of = self._or_close(choose_extractor, extractor, settings, self._loop, self._database, clock)
-        self._rolling = RollingSummaries(
-            self._database,
-            self._or_close(choose_summariser, summariser, settings, self._loop),
-            clock,
-            settings.rolling_summary_characters,
-        )
+        summariser_of = self._or_close(choose_summariser, summariser, settings, self._loop)
+        self._rolling = RollingSummaries(self._database, summariser_of, clock, settings.rolling_summary_characters)
+        self._distillers = Distillers(self._models, summariser_of)
         self._made_pipeline: Pipeline | None = None
         self._made_line_finder: LineFinder | None = None
+        self._made_event_finder: EventFinder | None = None
         if self._extractor_of is not None:
             # Without an extractor the jobs wait for an engine that has one.
             self._handlers.register(EXTRACT, self._extract)
@@ -172,7 +188,7 @@ class Recollect:
             purge(self._database, self._clock(), self.settings.purge_superseded_days, AT_START)
         except StoreError as error:
             # It can wait for the next start; who only reads a database that cannot be written may go on.
-            _log.warning("superseded entries were not purged: %s", error.message)
+            _log.warning("superseded entries were not purged: %s", error)
 
     def renew_after_fork(self) -> None:
         # Threads stay with the parent: a child that wants workers starts its own.
@@ -242,8 +258,42 @@ class Recollect:
             ),
             blocks=blocks,
             tools=Tools(self._database, scope, self._clock, lambda: self._recaller, self.settings.audit_key),
+            events=Events(
+                self._database, scope, self._clock, self.settings, lambda: self._event_finder, self._distillers
+            ),
             jobs=Jobs(self._database, scope, self._clock, self.settings, self._wake_workers),
+            admin=Admin(
+                self._database,
+                scope,
+                self._clock,
+                self._tables,
+                self.settings.audit_key,
+                self.settings.erasure_rebuild_megabytes,
+                self._forget,
+                self._mirror_anew,
+            ),
         )
+
+    def _forget(self, scope: Scope) -> str | None:
+        """Let go of what is kept of a user beside the database: in memory, and in files; tells what is still there.
+
+        Other processes forget what they have in memory when they next look at the database.
+        """
+        if self._made_recaller is not None:
+            self._made_recaller.forget(scope)
+        # It keeps lines by what they say, and not by whose they are.
+        self._made_line_finder = None
+        try:
+            self.forget_jsonl(scope)
+        except StoreError as error:
+            _log.warning("JSONL files of a user who was erased are still there: %s", error.message)
+            return f"JSONL files of the user are still there. {error.message} See to it, then erase the user again."
+        return None
+
+    def _mirror_anew(self, scope: Scope) -> None:
+        """Have the JSONL files of a user show what was brought in, which no file was told of."""
+        if self._mirror is not None:
+            self._rebuilding().mirror_anew(scope)
 
     @property
     def _recaller(self) -> Recaller:
@@ -281,6 +331,15 @@ class Recollect:
 
             self._made_line_finder = LineFinder(self._recaller)
         return self._made_line_finder
+
+    @property
+    def _event_finder(self) -> EventFinder:
+        """Made late too. A second one would only ask twice for the same job."""
+        if self._made_event_finder is None:
+            from recollect.events.finding import EventFinder
+
+            self._made_event_finder = EventFinder(self._database, self._recaller.indexes, self._embedding)
+        return self._made_event_finder
 
     def _wake_workers(self) -> None:
         # Looked up at each ring: contexts outlive a fork, and the bell does not.
@@ -338,18 +397,55 @@ class Recollect:
         """
         return purge(self._database, self._clock(), self.settings.purge_superseded_days)
 
-    def reindex(self) -> int:
-        """Give all atoms that have no vector of this engine's embedder theirs, now; gives how many were made."""
+    def rebuild_jsonl(
+        self,
+        *,
+        tenant_id: str | None = None,
+        app_id: str | None = None,
+        user_id: str | None = None,
+        progress: Progress = told_to_nobody,
+    ) -> Rebuilt:
+        """Write the JSONL files of events anew from the ledger, of everybody or of whom is named; others may write on.
+
+        Files and ledger agree afterwards. `progress` is told now and then how many events of how many are written.
+        """
+        return self._rebuilding().rebuild_all(tenant_id, app_id, user_id, progress)
+
+    def forget_jsonl(self, scope: Scope) -> None:
+        """Remove the JSONL files of a user whose events have been erased, so that no late append brings them back."""
+        if self._mirror is not None:
+            self._rebuilding().forget(scope)
+
+    def _rebuilding(self) -> Rebuilding:
+        self._check_open()
+        if self._mirror is None:
+            raise InvalidInput("There are no JSONL files: events_jsonl_dir is not set.", hint="Set it to a folder.")
+        return Rebuilding(self._database, self._mirror, self.settings.busy_timeout_seconds)
+
+    def reindex(self, on_progress: Callable[[int, int, int], object] | None = None) -> int:
+        """Give all atoms that have no vector of this engine's embedder theirs, now; gives how many were made.
+
+        `on_progress` is told again and again how many were made, how many spaces are done, and how many there are.
+        """
         if self._embedding is None:
             raise InvalidInput("There is no embedder to make vectors with.", hint="Open the engine with one.")
         todo = self._database.read(None, spaces.lacking_vectors, self._embedding.stamp)
-        return sum(
-            fill_vectors(self._database, scope, space_id, self._embedding, self._clock()) for scope, space_id in todo
-        )
+        made = 0
+        for done, (scope, space_id) in enumerate(todo):
+
+            def tell(of_this_space: int, made: int = made, done: int = done) -> None:
+                if on_progress is not None:
+                    on_progress(made + of_this_space, done, len(todo))
+
+            made += fill_vectors(self._database, scope, space_id, self._embedding, self._clock(), tell)
+        return made
 
     def _reindex_space(self, embedding: Embedding, run: JobRun) -> dict[str, int]:
         space_id = run.job.payload["spaceId"]
         return {"vectors": fill_vectors(self._database, run.scope, space_id, embedding, self._clock())}
+
+    def _embed_events(self, run: JobRun) -> dict[str, int]:
+        return {"vectors": self._event_finder.embed(run.scope, run.job.payload["timelineId"])}
 
     def _extract(self, run: JobRun) -> Effect | Later | dict[str, Any]:
         outcome = self._pipeline.extract(run.scope, run.job.payload, run.kept, patient=run.round <= _PATIENT_ROUNDS)
@@ -401,6 +497,30 @@ class Recollect:
         scope, _ = found[0]
         return self._context(scope).jobs.retry_job(job_id)
 
+    def measures(self) -> Measures:
+        """How long the queue of all users is, how far extraction is behind, and what this process keeps in memory."""
+        self._check_open()
+        now = self._clock()
+        # Not made for this alone: it loads numpy.
+        spaces_kept, nbytes = (0, 0) if self._made_recaller is None else self._made_recaller.cached
+        return Measures(
+            queue=self._database.read(None, measuring.queue, now),
+            extraction_lag=self._database.read(None, measuring.extraction_lag, now),
+            cached_spaces=spaces_kept,
+            cached_bytes=nbytes,
+            cache_limit_bytes=int(self.settings.cache_megabytes * 1024 * 1024),
+        )
+
+    def check_database(self) -> None:
+        """Raise an error when the database cannot be reached, or lacks a migration that this engine needs."""
+        self._check_open()
+        applied = self._database.read(None, measuring.schema_versions)
+        missing = {migration.version for migration in load_migrations(self._database.engine)} - set(applied)
+        if missing:
+            raise StoreError(
+                f"The database lacks the migrations {sorted(missing)}.", hint="Open it anew: that applies them."
+            )
+
     def work(self, limit: int | None = None) -> WorkReport:
         """Do the jobs that are due, now, in this thread, and tell what became of them."""
         self._check_open()
@@ -450,6 +570,8 @@ class Recollect:
             self.stop_workers()
             self._changes.finish()
             self._closed = True
+            if self._mirror is not None:
+                self._mirror.sync()
             self._loop.close()
             self._database.close()
 
@@ -460,6 +582,10 @@ class Recollect:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _mirror_of(settings: Settings) -> Mirror | None:
+    return Mirror(Path(settings.events_jsonl_dir), settings.events_jsonl_fsync) if settings.events_jsonl_dir else None
 
 
 def _checked_kinds(kinds: object) -> frozenset[str]:

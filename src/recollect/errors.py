@@ -4,14 +4,17 @@
     ├── InvalidInput            400  the request itself is malformed
     │   ├── InvalidUrl               the database address cannot be understood
     │   └── InvalidIdentity          a tenant, app, user … id that cannot be one
+    ├── Unauthenticated         401  the credential is missing, wrong, expired or revoked
     ├── Forbidden               403  the scope lacks a capability
     ├── NotFound                404  missing, or somebody else's: the answer is the same
     ├── Conflict                409  the state of things does not allow it
     │   ├── ConversationClosed       appends are for open conversations only
     │   ├── IdempotencyMismatch      the key was used before with another body
     │   ├── BlockConflict            somebody else has written the memory block since it was read
-    │   └── LeaseLost                another worker has taken the job over
+    │   ├── LeaseLost                another worker has taken the job over
+    │   └── UserErased               what the work began with was erased meanwhile
     ├── LimitExceeded           422  a size or a count is over its limit
+    ├── RateLimited             429  the credential was used too often
     ├── ToolError               400  a memory tool refused or failed; its code says why, and decides the status
     ├── EmbedderFailed          502  the embedder gave no vectors, or ones that cannot be used
     ├── RerankerFailed          502  the reranker gave no scores, or ones that cannot be used
@@ -19,6 +22,7 @@
     ├── ModelFailed             502  the language model gave no answer, or one that cannot be used
     │   ├── ModelTimedOut       504  it took too long
     │   └── ModelCancelled      503  its caller did not want to wait any longer
+    ├── ModelNotChosen          400  a language model is needed, and neither the call nor the engine names one
     ├── ModelMissing            503  the files of a local model are not here, or damaged
     ├── EngineClosed            503  the engine was closed, or cannot be used in this process
     └── StoreError              500  the database, not the request
@@ -86,6 +90,18 @@ class InvalidIdentity(InvalidInput):
     default_hint = (
         "An identity is a text of 1 to 255 characters that is not blank, not '*' and has no control characters."
     )
+
+
+class Unauthenticated(RecollectError):
+    """The request has no credential that is known here."""
+
+    status = 401
+    default_hint = "Send a key of `recollect keys create` as Authorization: Bearer rk_…, or as X-API-Key."
+
+    def __init__(self, message: str | None = None, *, hint: str | None = None, given: bool = True) -> None:
+        super().__init__(message, hint=hint)
+        self.given = given
+        """Whether there was a credential at all: a server names what is wrong only with one that was sent."""
 
 
 class Forbidden(RecollectError):
@@ -163,6 +179,12 @@ class LeaseLost(Conflict):
     default_hint = "Nothing to do: the job is done by the worker that holds its lease."
 
 
+class UserErased(Conflict):
+    """The user was erased while this was under way, so nothing more of it is kept."""
+
+    default_hint = "Nothing to do: what it began with is gone."
+
+
 class LimitExceeded(RecollectError):
     """A size or a count is over its limit."""
 
@@ -174,6 +196,19 @@ class LimitExceeded(RecollectError):
         super().__init__(f"{what} is limited to {limit:,} {unit}; {number} were given.")
         self.limit = limit
         self.given = given
+
+
+class RateLimited(RecollectError):
+    """The credential was used too often."""
+
+    status = 429
+    default_hint = "Wait as long as `retry_after` says, and spread the requests out."
+
+    def __init__(self, limit: int, window: int, retry_after: int) -> None:
+        super().__init__(f"More than {limit:,} requests came within {window:,} seconds; wait {retry_after:,} seconds.")
+        self.limit = limit
+        self.window = window
+        self.retry_after = retry_after
 
 
 ToolErrorCode = Literal[
@@ -274,6 +309,13 @@ class ModelCancelled(ModelFailed):
 
     status = 503
     default_hint = "Nothing to do: the caller asked for it. A new call needs a new Cancel."
+
+
+class ModelNotChosen(RecollectError, RuntimeError):
+    """A language model is needed, and none was chosen."""
+
+    status = 400
+    default_hint = "Name one, such as model='openai:gpt-5-mini', or open the engine with summariser='model:…'."
 
 
 class ModelMissing(RecollectError):

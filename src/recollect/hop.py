@@ -77,7 +77,11 @@ async def awaited(awaitable: Awaitable[T]) -> T:
 
 
 def twin_of(service: type, **instead: Callable[..., Any]) -> type:
-    """Make the class whose public methods are those of a service, awaitable; some in a manner of their own."""
+    """Make the class whose public methods are those of a service, awaitable; some in a manner of their own.
+
+    Those that a service calls plain wait for nothing, and stay as they are.
+    """
+    plain: frozenset[str] = getattr(service, "plain", frozenset())
 
     def __init__(self: Any, original: Any, hop: Hop) -> None:
         self._original = original
@@ -86,8 +90,19 @@ def twin_of(service: type, **instead: Callable[..., Any]) -> type:
     members: dict[str, Any] = {"__init__": __init__, "__doc__": service.__doc__, "__module__": "recollect.twins"}
     for name, method in inspect.getmembers(service, inspect.isfunction):
         if not name.startswith("_"):
-            members[name] = instead.get(name) or _awaitable(name, method)
+            members[name] = instead.get(name) or (_plain if name in plain else _awaitable)(name, method)
     return type(f"Async{service.__name__}", (), members)
+
+
+def _plain(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        answer = getattr(self._original, name)(*args, **kwargs)
+        # The same service elsewhere is awaitable too.
+        return type(self)(answer, self._hop) if isinstance(answer, type(self._original)) else answer
+
+    call.__qualname__ = f"Async{method.__qualname__}"
+    return call
 
 
 def _awaitable(name: str, method: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from recollect.admin import Admin
 from recollect.blocks import Blocks
 from recollect.conversations import Conversations
+from recollect.events import Events
 from recollect.jobs import Jobs
 from recollect.memory import Memory
 from recollect.scope import Capability
@@ -122,6 +124,47 @@ OPERATIONS: tuple[Operation, ...] = (
         Tools,
         reads=["memory_search", "memory_brief", "session_brief", "bound", "audit"],
         writes=["memory_store", "memory_delete", "invoke"],
+    ),
+    *_operations(
+        "events",
+        Events,
+        reads=[
+            "recent",
+            "recent_persisted",
+            "get_event",
+            "recent_chat",
+            "recent_tool_results",
+            "latest_state",
+            "state_history",
+            "search",
+            "search_state",
+            "usage",
+            "load_recent_summaries",
+            "load_last_summary",
+            "chat_history_for_llm",
+            "build_prompt_segments",
+        ],
+        writes=[
+            "record_raw",
+            "record",
+            "record_many",
+            "record_chat",
+            "record_chat_user",
+            "record_chat_assistant",
+            "record_chat_system",
+            "record_tool_result",
+            "record_state",
+            "distill_long_term",
+            "distill_meta_summary",
+            "soft_hydrate_last_summary",
+        ],
+    ),
+    *_operations(
+        "admin",
+        Admin,
+        reads=["export_user_data", "export_user_archive", "verify_receipt"],
+        writes=["delete_user_data"],
+        admin_writes=["import_user_data"],
     ),
     *_operations("jobs", Jobs, reads=["get_job", "list_jobs"], writes=["enqueue", "retry_job"]),
 )

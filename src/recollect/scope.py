@@ -10,13 +10,17 @@ import hashlib
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, get_args
 from urllib.parse import quote
 
 from recollect.errors import Forbidden, InvalidIdentity, InvalidInput
 
 IDENTITY_LIMIT = 255
+ENCODED_LIMIT = 500
+"""How long an id may be in the id of a timeline: PostgreSQL has no more than 2,700 bytes in an index for three of them,
+and the longest kind, topic or key."""
+EVERYBODY = "*"
 
 Capability = Literal["admin"]
 Level = Literal["session", "user", "run", "org", "scope"]
@@ -28,7 +32,7 @@ def check_identity(name: str, value: object) -> str:
         raise InvalidIdentity(f"{name} must be a text, not {type(value).__name__}.")
     if not value.strip():
         raise InvalidIdentity(f"{name} is blank.")
-    if value == "*":
+    if value == EVERYBODY:
         raise InvalidIdentity(f"{name} is '*', which stands for everybody and so is nobody's id.")
     if len(value) > IDENTITY_LIMIT:
         raise InvalidIdentity(f"{name} is limited to {IDENTITY_LIMIT} characters; {len(value):,} were given.")
@@ -88,6 +92,26 @@ class ReaderScope(Scope):
 
 
 @dataclass(frozen=True)
+class AppScope(Scope):
+    """An app as the owner of the log of what was done to its users' data. Its user is '*', which is nobody's id."""
+
+    def __post_init__(self) -> None:
+        # Made of a scope that was checked.
+        return
+
+    @classmethod
+    def of(cls, scope: Scope) -> AppScope:
+        return cls(scope.tenant_id, scope.app_id, EVERYBODY)
+
+
+def owner_named(tenant_id: str, app_id: str, user_id: str) -> Scope:
+    """Whose a log is, by the names that stand in it."""
+    if user_id == EVERYBODY:
+        return AppScope.of(Scope(tenant_id, app_id, "-"))
+    return Scope(tenant_id, app_id, user_id)
+
+
+@dataclass(frozen=True)
 class TenantScope:
     """An app inside a tenant: whose what belongs to none of its users is, such as what has been spent."""
 
@@ -135,7 +159,9 @@ def timeline_id(scope: Scope, level: Level = "session", *, session_id: str | Non
     """Name the timeline that events of this scope are kept on.
 
     A level whose id the scope lacks falls back to the next wider one that it has; a user is always known. Ids are
-    percent-encoded, so that an id holding `|`, `:` or `/` neither collides with another timeline nor escapes a path.
+    percent-encoded, so that an id holding `|`, `:` or `/` neither collides with another timeline nor escapes a path. A
+    long one in another script than ours takes many times its length so, and is cut: a hash of all of it stands for the
+    rest.
     """
     org = f"org:{_encoded(scope.tenant_id)}"
     session = session_id or scope.session_id
@@ -154,6 +180,37 @@ def timeline_id(scope: Scope, level: Level = "session", *, session_id: str | Non
     return f"{org}|{bucket}"
 
 
+def named_timeline_id(scope: Scope, bucket: str) -> str:
+    """The timeline of a bucket that the caller has named, which is none of those that are made of ids."""
+    return f"org:{_encoded(scope.tenant_id)}|bucket:{_encoded(check_identity('bucket', bucket))}"
+
+
+@lru_cache(maxsize=4096)
+def bucket_of(timeline_id: str) -> str:
+    """What a timeline is the timeline of: without the tenant before it."""
+    return timeline_id.partition("|")[2] or timeline_id
+
+
+def timeline_of(scope: Scope, bucket: str) -> str:
+    """The timeline of a bucket: what `bucket_of` was made from."""
+    org = f"org:{_encoded(scope.tenant_id)}"
+    return bucket if bucket == org else f"{org}|{bucket}"
+
+
+def moved_timeline_id(timeline: str, source: Scope, target: Scope) -> str:
+    """What a timeline of one user is called when it becomes another user's."""
+    bucket = bucket_of(timeline)
+    for level in ("org", "user"):
+        if bucket == bucket_of(timeline_id(source, level)):
+            return timeline_id(target, level)
+    return timeline_of(target, bucket)
+
+
 def _encoded(identity: str) -> str:
     # quote() leaves dots alone, and a path made of '..' is the one way left to climb out of a folder.
-    return quote(identity, safe="").replace(".", "%2E")
+    encoded = quote(identity, safe="").replace(".", "%2E")
+    if len(encoded) <= ENCODED_LIMIT:
+        return encoded
+    # No other id has an exclamation mark in it once it is encoded.
+    rest = "!" + _key(b"recollect.long", identity)
+    return encoded[: ENCODED_LIMIT - len(rest)] + rest

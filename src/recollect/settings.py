@@ -11,6 +11,11 @@ from typing import Literal, get_args, get_type_hints
 from recollect.errors import InvalidInput, InvalidUrl
 
 Durability = Literal["full", "normal"]
+JsonlFsync = Literal["always", "interval", "never"]
+JwtAlgorithm = Literal["", "HS256", "RS256"]
+LogFormat = Literal["text", "json"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+Tracing = Literal["off", "host", "console", "otlp"]
 
 _MOST_SECONDS = 365 * 24 * 3600
 _LEAST = {"rolling_summary_turns": 0, "rolling_summary_characters": 200}
@@ -21,6 +26,16 @@ _MOST = {
     "rolling_summary_turns": 10_000,
     "rolling_summary_characters": 100_000,
     "purge_superseded_days": 36_500,
+    "hot_log_events": 100_000,
+    "hot_log_days": 36_500,
+}
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "durability": get_args(Durability),
+    "events_jsonl_fsync": get_args(JsonlFsync),
+    "jwt_algorithm": get_args(JwtAlgorithm),
+    "log_format": get_args(LogFormat),
+    "log_level": get_args(LogLevel),
+    "tracing": get_args(Tracing),
 }
 _MOST_MEGABYTES = 1_000_000
 _MOST_SPENT = 10**12
@@ -83,12 +98,69 @@ class Settings:
     """How often an idle worker looks for jobs that other processes have queued."""
     purge_superseded_days: int = 90
     """How long an entry of the memory tools is kept after another one has superseded it: 1 to 36,500 days."""
+    request_megabytes: float = 16.0
+    """How large a request to the server may be."""
+    request_seconds: float = 60.0
+    """How long the server waits for the rest of a request, and for its operation."""
+    turn_seconds: float = 600.0
+    """How long a turn that the server runs may take in all; then it ends with what it has."""
+    shutdown_seconds: float = 30.0
+    """How long the server, told to stop, goes on with the requests that it has accepted."""
+    hot_log_events: int = 1_000
+    """How many of the newest events of a timeline its hot log holds: 1 to 100,000."""
+    hot_log_days: int = 7
+    """How long an event stays in the hot log: 1 to 36,500 days."""
+    distill_min_signal: float = 0.0
+    """How much an event must matter to be distilled, where a call does not say: 0 to 1."""
+    erasure_rebuild_megabytes: float = 256.0
+    """SQLite files up to this size are rebuilt with each erasure; larger ones by `recollect erase --vacuum`."""
     audit_key: str = field(default="", repr=False)
     """A secret that the audit of the memory tools is chained with; set it before the first call, and keep it."""
+    jwt_algorithm: JwtAlgorithm = ""
+    """What tokens of another issuer are signed with: `HS256` or `RS256`; empty means that only keys are accepted."""
+    jwt_secret: str = field(default="", repr=False)
+    """The secret that HS256 tokens are signed with: 32 bytes or more."""
+    jwt_public_key: str = ""
+    """The PEM file of the public key, or certificate, of RS256 tokens."""
+    jwt_jwks: str = ""
+    """A JWKS file, from which a token's `kid` picks the key; read again when it changes."""
+    jwt_issuer: str = ""
+    """The `iss` that a token must have; empty means any."""
+    jwt_audience: str = ""
+    """The `aud` that a token must be for; empty means that it must have none."""
+    jwt_tenant_claim: str = "tenant"
+    """The claim that names the tenant."""
+    jwt_app_claim: str = "app"
+    """The claim that names the app."""
+    jwt_user_claim: str = "sub"
+    """The claim that names the user."""
+    jwt_app: str = ""
+    """The app of tokens whose issuer knows none."""
+    jwt_leeway_seconds: float = 10.0
+    """How far the clock of the issuer may be off."""
+    rate_limit: str = ""
+    """How often a credential without a rate of its own may be used: `600/minute`; empty means as often as it likes."""
+    rate_limit_storage: str = "memory://"
+    """Where the uses are counted: `memory://` is each process for itself; `redis://…` and its kin are shared."""
+    cors_origins: str = ""
+    """The web pages that may call the server from a browser: `https://app.example, …`, or `*`; empty means none."""
+    log_format: LogFormat = "text"
+    """How the server writes its log: `text`, or `json` with one object on each line."""
+    log_level: LogLevel = "info"
+    """What the server writes: `debug`, `info`, `warning` or `error`, and what is worse."""
+    tracing: Tracing = "off"
+    """Where OpenTelemetry spans go: `off`, `host` (the program's own provider), `console` or `otlp`."""
+
+    events_jsonl_dir: str = ""
+    """A folder of this database's own in which events are mirrored to files of JSON lines; empty is none."""
+    events_jsonl_fsync: JsonlFsync = "interval"
+    """When such files are synced to the disk: `always` at once, `interval` once a second while written, or `never`."""
 
     def __post_init__(self) -> None:
-        if self.durability not in get_args(Durability):
-            raise InvalidInput(f"durability is {self.durability!r}.", hint="It is 'full' or 'normal'.")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                known = " or ".join(repr(choice) for choice in choices)
+                raise InvalidInput(f"{name} is {getattr(self, name)!r}.", hint=f"It is {known}.")
         for each in fields(self):
             value = getattr(self, each.name)
             if each.name in _MOST:
@@ -98,6 +170,8 @@ class Settings:
                 fits = type(value) in (int, float) and 0 < value <= most
             elif "_spend_cap_" in each.name:
                 fits = type(value) in (int, float) and 0 <= value <= _MOST_SPENT
+            elif each.name == "distill_min_signal":
+                fits = type(value) in (int, float) and 0 <= value <= 1
             else:
                 continue
             if not fits:
@@ -140,6 +214,9 @@ def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | 
             values[name] = _number(name, name, given[name], kind)
         elif environment.get(variable):
             values[name] = _number(variable, name, environment[variable], kind)
+    if isinstance(folder := values.get("events_jsonl_dir"), str) and folder:
+        # Made absolute at once: it is looked at later too, when the working folder may be another.
+        values["events_jsonl_dir"] = str(Path(folder).expanduser().absolute())
     settings = Settings(**values)  # type: ignore[arg-type]  # the names and kinds were checked above
     home = {"url": _home_url(), "models_folder": str(Path.home() / ".recollect" / "models")}
     return Settings(**{**values, **{name: value for name, value in home.items() if not getattr(settings, name)}})  # type: ignore[arg-type]
@@ -166,6 +243,8 @@ def _out_of_bounds(given_as: str, name: str, value: object) -> InvalidInput:
         bounds, example = f"a number of megabytes above 0 and not above {_MOST_MEGABYTES:,}", "256"
     elif "_spend_cap_" in name:
         bounds, example = f"a number from 0, which is no cap, to {_MOST_SPENT:,}", "20"
+    elif name == "distill_min_signal":
+        bounds, example = "a number from 0 to 1", "0.3"
     else:
         bounds, example = f"a number of seconds above 0 and not above {_MOST_SECONDS:,} (365 days)", "2.5"
     try:

@@ -1,12 +1,18 @@
+from collections.abc import Mapping
 from collections.abc import Mapping, Sequence
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
+from recollect.admin import Admin
+from recollect.admin.sources import Source
 from recollect.blocks import Blocks
 from recollect.clock import Instant
 from recollect.conversations import Conversations
 from recollect.conversations.toolbox import ToolHandler
+from recollect.events import Events
 from recollect.hop import Hop
 from recollect.jobs import Jobs
+from recollect.keys import AccessKeys
 from recollect.memory import Memory
 from recollect.models.atom import Atom, AtomInput, AtomStatus
 from recollect.models.atom import AtomKind, AtomStatus, Trust
@@ -16,9 +22,14 @@ from recollect.models.block import MemoryPolicy
 from recollect.models.content import Content
 from recollect.models.conversation import Conversation, ConversationStatus, RollingSummary
 from recollect.models.entity import Entity, EntityType
+from recollect.models.event import ChatRole, Event
+from recollect.models.event import Event
+from recollect.models.event import Event, EventUsage
+from recollect.models.event import STATE_SNAPSHOT, Event
 from recollect.models.grant import SpaceGrant
 from recollect.models.job import Job
 from recollect.models.job import Job, JobStatus
+from recollect.models.key import AccessKey, MadeKey
 from recollect.models.message import AssistantTurn, Message, Turn, Usage, Visibility
 from recollect.models.recall import Recall, WhyNot
 from recollect.models.space import MemorySpace
@@ -29,11 +40,15 @@ from recollect.models.value import Page
 from recollect.models.working_context import WorkingContext
 from recollect.providers.language import BoundTool
 from recollect.providers.language import BoundTool, Cancel, LanguageModel, OnText, Tool
+from recollect.scope import Level
+from recollect.store.keys import KeyCount
 from recollect.tools import Tools
 from recollect.tools.confirming import Confirm
 from recollect.working_context import WorkingContexts
 from typing import Any
 from typing import Any, Literal
+from typing import Any, Self
+from typing import IO, Any
 
 class AsyncConversations:
     def __init__(self, original: Conversations, hop: Hop) -> None: ...
@@ -286,6 +301,88 @@ class AsyncTools:
     async def audit(self, *, correlation: str | None=None, since: Instant | None=None, until: Instant | None=None, topic: str | None=None, outcome: Outcome | None=None, limit: int=100, cursor: str | None=None) -> Page[AuditEntry]:
         """What was asked of the tools of this group, oldest first; both instants are part of the range."""
 
+class AsyncEvents:
+    def __init__(self, original: Events, hop: Hop) -> None: ...
+    async def record_raw(self, *, base: dict[str, Any], text: str | None=None, metrics: dict[str, float] | None=None) -> Event:
+        """Record an event from its fields. Without a text it is given one made from `base["data"]`.
+    
+            `base` may hold kind, stage, data, tags, severity, signal, topic, inputs, outputs and ts, for what happened
+            before, and more. Who records and where is the context's to say: `base` cannot name anybody else.
+            """
+    async def record(self, kind: str, data: Any, tags: Sequence[str] | None=None, severity: int=2, stage: str | None=None, inputs_ref: Sequence[Any] | None=None, outputs_ref: Sequence[Any] | None=None, metrics: dict[str, float] | None=None, signal: float | None=None, text: str | None=None) -> Event:
+        """Record that something of a kind happened.
+    
+            A dict is kept as it is; a text is the event's text; anything else is kept as the value of a dict, and as what
+            it shows itself as where it is no JSON. Without a signal, how much it matters is weighed.
+            """
+    async def record_many(self, events: Sequence[dict[str, Any]]) -> list[Event]:
+        """Record many events at once, all or none; each is given by its fields, as the base of `record_raw` is."""
+    async def record_chat(self, role: ChatRole, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
+        """Record that somebody said something. What `data` says of a role or a text does not replace the given ones."""
+    async def record_chat_user(self, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
+        """Record what the user said."""
+    async def record_chat_assistant(self, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
+        """Record what the assistant said."""
+    async def record_chat_system(self, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=1, signal: float | None=None) -> Event:
+        """Record what the system said."""
+    async def recent_chat(self, *, limit: int=50, roles: Sequence[str] | None=None, tags: Sequence[str] | None=None, level: Level | None=None, use_persistence: bool=False, return_event: bool=False) -> list[Any]:
+        """What was said last, newest last: recorded turns and messages of conversations on the same timeline.
+    
+            Of several answers to one message the last one counts, and what is hidden is left out. A turn must have at least
+            one of the tags. Each is a dict of ts, role, text and tags, or an event if that is asked for.
+            """
+    async def record_tool_result(self, *, tool: str, inputs: Sequence[dict[str, Any]] | None=None, outputs: Sequence[dict[str, Any]] | None=None, tags: Sequence[str] | None=None, metrics: dict[str, float] | None=None, message: str | None=None, severity: int=3) -> Event:
+        """Record what a tool was given and what it answered; the message says it in words."""
+    async def recent_tool_results(self, *, tool: str, limit: int=10, return_event: bool=True) -> list[Any]:
+        """The last results of one tool in the hot log, newest last."""
+    async def record_state(self, key: str, value: Any, *, tags: Sequence[str] | None=None, meta: dict[str, Any] | None=None, severity: int=2, signal: float | None=None, kind: str=STATE_SNAPSHOT, stage: str | None=None) -> Event:
+        """Record what a value is now.
+    
+            Dataclasses, pydantic models, sets, tuples, enums and times become plain JSON. What cannot is kept as the text
+            that it shows itself as, under `__repr__`, and `kept_as_text` in the event's data tells where.
+            """
+    async def latest_state(self, key: str, *, tags: Sequence[str] | None=None, level: Level | None=None, user_persistence: bool=False, use_persistence: bool=False, kind: str=STATE_SNAPSHOT) -> Any:
+        """The newest value under a key; None if there is none.
+    
+            It is looked for in the hot log, or in the whole timeline with `use_persistence`, which may also be written
+            `user_persistence`. A snapshot must have all of the tags.
+            """
+    async def state_history(self, key: str, *, tags: Sequence[str] | None=None, limit: int=50, level: Level | None=None, kind: str=STATE_SNAPSHOT, use_persistence: bool=False) -> list[Event]:
+        """The last snapshots under a key, newest last, with all that was recorded beside the value."""
+    async def recent(self, *, kinds: Sequence[str] | None=None, limit: int=50, level: Level | None=None, return_event: bool=True) -> list[Any]:
+        """The last events of the hot log, newest last.
+    
+            The hot log is the newest part of the timeline: what has left it is found by `recent_persisted`. A level lets
+            through only what was recorded in the same session or run, and nothing if the context names none.
+            """
+    async def recent_persisted(self, *, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: int=50, level: Level | None=None, since: Instant | None=None, until: Instant | None=None, offset: int=0, return_event: bool=True) -> list[Any]:
+        """The last events of the whole timeline, newest last, after so many newer ones were skipped.
+    
+            An event must have all of the tags. `since` and `until` are included.
+            """
+    async def get_event(self, event_id: str) -> Event | None:
+        """One event of the user's, on whichever timeline it stands; None if there is none."""
+    async def usage(self, *, since: Instant | None=None) -> list[EventUsage]:
+        """How many events the user has, by kind, on all timelines: those that happened since then, or ever."""
+    def at(self, level: Level | None=None, *, bucket: str | None=None) -> Self:
+        """The same service for the timeline of another level, or of a bucket that the caller names.
+    
+            Each timeline has its own events: what is recorded at one is not read at another. Where the context lacks the
+            id of the level there is nothing to read, and recording is refused.
+            """
+    def scope_id(self) -> str | None:
+        """What the timeline is the timeline of, such as `session:s1`."""
+    def memory_level(self) -> str | None:
+        """The level that was asked for; `session` unless another one was, None for a named bucket."""
+    def bucket_level(self) -> str | None:
+        """The level that the timeline has: `user` where there is no session; None for a global or a named bucket."""
+    def timeline(self) -> str | None:
+        """The id of the timeline."""
+    def scope_info(self) -> dict[str, Any]:
+        """The timeline, the levels and the ids of the context, for a look at them."""
+    def debug_print_scope(self, prefix: str='[MEM]') -> None:
+        """Print what `scope_info` tells, a line each."""
+
 class AsyncJobs:
     def __init__(self, original: Jobs, hop: Hop) -> None: ...
     async def enqueue(self, kind: str, payload: dict[str, Any] | None=None, *, run_at: Instant | None=None, unique_key: str | None=None, max_attempts: int | None=None) -> Job:
@@ -296,3 +393,56 @@ class AsyncJobs:
         """List the user's jobs, newest first."""
     async def retry_job(self, job_id: str) -> Job:
         """Queue a failed or dead job again, with all its attempts."""
+
+class AsyncAccessKeys:
+    def __init__(self, original: AccessKeys, hop: Hop) -> None: ...
+    async def create(self, *, tenant_id: str, app_id: str, user_id: str | None=None, any_user: bool=False, admin: bool=False, name: str='', expires_at: Instant | None=None, rate: str | None=None) -> MadeKey:
+        """Make a key for one user, for any user that a request names, or for administration.
+    
+            Its `token` is shown here and never again: only a hash of it is kept.
+            """
+    async def list(self, *, tenant_id: str | None=None, app_id: str | None=None) -> Page[AccessKey]:
+        """The keys of all tenants, or of one, or of one app; the oldest first, those that were revoked included."""
+    async def revoke(self, key_id: str) -> AccessKey:
+        """Take a key back, by its id. The next request with it is refused, on every server of this database."""
+    async def count(self) -> KeyCount:
+        """How many keys were ever made, and how many are valid."""
+    async def any_made(self) -> bool:
+        """Whether there ever was a key."""
+    async def check(self, token: str) -> AccessKey:
+        """The key that a request was sent with; refused when it is unknown, wrong, revoked or expired.
+    
+            The row is read anew each time: nothing that is remembered could tell what another server has revoked.
+            """
+    async def settle(self) -> None:
+        """Wait until the last uses are written: they are written in the background."""
+
+class AsyncAdmin:
+    def __init__(self, original: Admin, hop: Hop) -> None: ...
+    async def export_user_data(self, user_id: str | None=None) -> dict[str, Any]:
+        """All that is kept of a user as one document, ready for JSON.
+    
+            It has `conversations` with their messages of all visibilities, `spaces`, `atoms`, `entities`, `bindings`,
+            `grants`, `blocks` with their revisions, `events`, `summaries`, `jobs`, `quotas`, `sleep_time` and `audit`; and
+            `records`, the rows as they are, by which it can be imported. It is the same as long as nothing has changed.
+            """
+    async def export_user_archive(self, target: str | Path | IO[bytes], user_id: str | None=None) -> dict[str, int]:
+        """Write the same as a ZIP archive, row by row: for users of any size. Gives how many lines each file has.
+    
+            A path must not be there yet, and is made for its owner alone.
+            """
+    async def import_user_data(self, source: Source, user_id: str | None=None) -> dict[str, Any]:
+        """Bring an export in, a document or an archive, all of it or nothing; ids stay what they are.
+    
+            Whose it becomes is `user_id`, by default the current user. It needs the capability `admin`, since an export
+            can hold what a user may not do alone. A file that is not whole is refused, and so is one whose place is taken
+            by other data; the same one again changes nothing.
+            """
+    async def delete_user_data(self, user_id: str | None=None, *, confirm: bool=False) -> dict[str, Any]:
+        """Erase a user for good: every row, and all that was derived from them. `confirm` must be True.
+    
+            Gives what was `deleted`, by place, and the `receipt`, which stands in the log of the app. To do it again finds
+            nothing more. Work that is under way cannot write any more.
+            """
+    async def verify_receipt(self, receipt: Mapping[str, Any]) -> bool:
+        """Whether the receipt of an erasure stands in the log of this app, word for word, and chained to the rest."""

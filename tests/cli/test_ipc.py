@@ -13,6 +13,7 @@ import apsw
 import pytest
 
 import recollect
+from tests.cli.calling import Ended, Typed
 
 FOLDER = Path(sys.executable).parent
 
@@ -52,11 +53,11 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def shell(command: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a shell with an empty home, and nothing set up."""
+def in_a_process(command: str, home: Path, **environment: str) -> Ended:
+    """Run a command in a real shell with an empty home, and nothing set up."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
     path = f"{FOLDER}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
+    done = subprocess.run(
         command,
         shell=True,
         env={**inherited, "PATH": path, "HOME": str(home), **environment},
@@ -66,47 +67,52 @@ def shell(command: str, home: Path, **environment: str) -> subprocess.CompletedP
         encoding="utf-8",
         timeout=120,
     )
+    return Ended(done.returncode, done.stdout, done.stderr)
 
 
-def answer(command: str, home: Path, **environment: str) -> Any:
-    done = shell(command, home, **environment)
-    assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout)
+def answer(ended: Ended) -> Any:
+    assert (ended.code, ended.err) == (0, "")
+    return json.loads(ended.out)
 
 
-def error(command: str, home: Path, **environment: str) -> Any:
-    done = shell(command, home, **environment)
-    assert (done.returncode, done.stdout) == (1, "")
-    return json.loads(done.stderr)
+def error(ended: Ended) -> Any:
+    assert (ended.code, ended.out) == (1, "")
+    return json.loads(ended.err)
 
 
 def contents(found: Any) -> list[str]:
     return [entry["content"] for entry in found["results"]]
 
 
+def test_the_program_is_called_from_a_real_shell(home: Path) -> None:
+    stored = answer(in_a_process(STORE_FACT, home))
+    assert stored["content"] == LANGUAGES
+    assert error(in_a_process("ipc tool.invoke.memory_drop '{}'", home))["code"] == "UNKNOWN_TOOL"
+
+
 @pytest.mark.conforms("B1.1", "B1.5", "B2.2", "B2.3", "B2.6", "B3.2", "B4.1", "V12")
-def test_every_command_of_the_instructions_answers_as_they_say(home: Path) -> None:
-    stored = [answer(command, home) for command in (STORE_USAGE, STORE_PREFERENCE, STORE_FACT)]
+def test_every_command_of_the_instructions_answers_as_they_say(shell: Typed) -> None:
+    stored = [answer(shell(command)) for command in (STORE_USAGE, STORE_PREFERENCE, STORE_FACT)]
     assert [entry["behavioral"] for entry in stored] == [True, True, False]
     assert stored[2]["tags"] == ["coding", "languages"]
     # The ids of the instructions are examples: there is no such entry, and nothing is stored.
-    assert error(SUPERSEDE, home)["code"] == "HANDLER_ERROR"
-    assert contents(answer(SEARCH_USAGE, home)) == [LANGUAGES]
-    assert {FUNCTIONAL, LANGUAGES} <= set(contents(answer(SEARCH_TEXT, home)))
-    assert contents(answer(SEARCH_TYPE, home)) == [FUNCTIONAL, DARK]
-    assert contents(answer(SEARCH_TAGS, home)) == []
-    assert contents(answer(BROWSE, home)) == [LANGUAGES, FUNCTIONAL, DARK]
-    brief = answer(BRIEF, home)
+    assert error(shell(SUPERSEDE))["code"] == "HANDLER_ERROR"
+    assert contents(answer(shell(SEARCH_USAGE))) == [LANGUAGES]
+    assert {FUNCTIONAL, LANGUAGES} <= set(contents(answer(shell(SEARCH_TEXT))))
+    assert contents(answer(shell(SEARCH_TYPE))) == [FUNCTIONAL, DARK]
+    assert contents(answer(shell(SEARCH_TAGS))) == []
+    assert contents(answer(shell(BROWSE))) == [LANGUAGES, FUNCTIONAL, DARK]
+    brief = answer(shell(BRIEF))
     assert [entry["content"] for entry in brief["entries"]] == [FUNCTIONAL, DARK, LANGUAGES]
     assert (brief["entry_count"], brief["brief_count"]) == (3, 3)
-    assert {entry["group"] for entry in answer(BRIEF_PROVENANCE, home)["entries"]} == {"default"}
+    assert {entry["group"] for entry in answer(shell(BRIEF_PROVENANCE))["entries"]} == {"default"}
     for command in (DELETE_USAGE, DELETE):
-        assert "not found" in error(command, home)["message"]
+        assert "not found" in error(shell(command))["message"]
     # And with ids that there are.
-    newer = answer(SUPERSEDE.replace("mem-abc123", stored[2]["id"]), home)
+    newer = answer(shell(SUPERSEDE.replace("mem-abc123", stored[2]["id"])))
     assert newer["supersedes"] == stored[2]["id"]
-    assert answer(DELETE_USAGE.replace("mem-abc123", newer["id"]), home) == {"deleted": True, "id": newer["id"]}
-    assert contents(answer(BROWSE, home)) == [FUNCTIONAL, DARK]
+    assert answer(shell(DELETE_USAGE.replace("mem-abc123", newer["id"]))) == {"deleted": True, "id": newer["id"]}
+    assert contents(answer(shell(BROWSE))) == [FUNCTIONAL, DARK]
 
 
 @pytest.mark.conforms("B1.1")
@@ -128,19 +134,19 @@ def test_every_command_of_the_instructions_answers_as_they_say(home: Path) -> No
         ("ipc tool.invoke.memory_brief '{}' --user '*'", "PLUGIN_UNAVAILABLE"),
     ],
 )
-def test_what_cannot_be_done_is_an_error_in_json(home: Path, command: str, code: str) -> None:
-    told = error(command, home)
+def test_what_cannot_be_done_is_an_error_in_json(shell: Typed, command: str, code: str) -> None:
+    told = error(shell(command))
     assert (told["code"], told["retriable"]) == (code, False)
     assert "Traceback" not in told["message"]
 
 
-def test_options_and_the_environment_say_whose_memory_it_is(home: Path) -> None:
+def test_options_and_the_environment_say_whose_memory_it_is(shell: Typed, home: Path) -> None:
     whose = {"RECOLLECT_TENANT": "acme", "RECOLLECT_USER": "ada", "RECOLLECT_GROUP": "team", "RECOLLECT_SESSION": "s1"}
-    stored = answer(STORE_FACT, home, **whose)
+    stored = answer(shell(STORE_FACT, **whose))
     assert (stored["group"], stored["session_id"]) == ("team", "s1")
-    assert contents(answer(BROWSE, home, **whose)) == [LANGUAGES]
+    assert contents(answer(shell(BROWSE, **whose))) == [LANGUAGES]
     for other in ("--tenant umbrella", "--user bob", "--group others", "--app sales"):
-        assert contents(answer(f"{BROWSE} {other}", home, **whose)) == []
+        assert contents(answer(shell(f"{BROWSE} {other}", **whose))) == []
     with recollect.open(f"sqlite:///{home}/.recollect/recollect.db", embedder=None) as engine:
         context = engine.context(tenant_id="acme", app_id="ipc", user_id="ada", group="team")
         assert [entry.id for entry in context.tools.memory_search().results] == [stored["id"]]
@@ -148,27 +154,27 @@ def test_options_and_the_environment_say_whose_memory_it_is(home: Path) -> None:
 
 def test_any_letter_gets_through_a_terminal_of_another_encoding(home: Path) -> None:
     command = """ipc tool.invoke.memory_store '{"type": "fact", "content": "Grüße \\u732b 🦄"}'"""
-    assert answer(command, home, LC_ALL="C", PYTHONUTF8="1")["content"] == "Grüße 猫 🦄"
-    assert contents(answer(BROWSE, home, LC_ALL="C", PYTHONIOENCODING="ascii")) == ["Grüße 猫 🦄"]
+    assert answer(in_a_process(command, home, LC_ALL="C", PYTHONUTF8="1"))["content"] == "Grüße 猫 🦄"
+    assert contents(answer(in_a_process(BROWSE, home, LC_ALL="C", PYTHONIOENCODING="ascii"))) == ["Grüße 猫 🦄"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="There is no device that is always full.")
 @pytest.mark.parametrize("where", ["> /dev/full", ">&-"], ids=["full", "closed"])
 def test_an_answer_that_cannot_be_written_is_an_error_too(home: Path, where: str) -> None:
-    told = error(f"{BRIEF} {where}", home)
+    told = error(in_a_process(f"{BRIEF} {where}", home))
     assert (told["code"], told["retriable"]) == ("PLUGIN_ERROR", False)
     # Nor does it matter when nobody hears the error.
-    done = shell(f"ipc tool.invoke.memory_drop '{{}}' 2{where}", home)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    done = in_a_process(f"ipc tool.invoke.memory_drop '{{}}' 2{where}", home)
+    assert (done.code, done.out, done.err) == (1, "", "")
 
 
 @pytest.mark.conforms("B5.7")
-def test_a_database_of_a_newer_version_is_refused(home: Path) -> None:
-    answer(BRIEF, home)
+def test_a_database_of_a_newer_version_is_refused(shell: Typed, home: Path) -> None:
+    answer(shell(BRIEF))
     connection = apsw.Connection(f"{home}/.recollect/recollect.db")
     connection.execute("UPDATE recollect_schema SET version = 9999 WHERE version = 1")
     connection.close()
-    told = error(BRIEF, home)
+    told = error(shell(BRIEF))
     assert (told["code"], "9999" in told["message"]) == ("PLUGIN_UNAVAILABLE", True)
 
 
@@ -178,64 +184,64 @@ def test_a_call_loads_nothing_that_draws_and_no_search_without_need(home: Path) 
         "needless = {'rich', 'typer', 'numpy', 'asyncio', 'psycopg', 'recollect.extraction.model'}; "
         "print(sorted(needless & set(sys.modules)), file=sys.stderr)"
     )
-    done = shell(f'"{sys.executable}" -c "{code}"', home)
-    assert (done.returncode, done.stderr) == (0, "[]\n")
+    done = in_a_process(f'"{sys.executable}" -c "{code}"', home)
+    assert (done.code, done.err) == (0, "[]\n")
 
 
 @pytest.mark.conforms("B5.4")
-def test_the_audit_is_verified_exported_and_verified_again_from_the_command_line(home: Path) -> None:
-    answer(STORE_FACT, home)
-    error(DELETE, home)
-    verified = shell("recollect audit verify --json", home)
-    assert (verified.returncode, json.loads(verified.stdout)) == (0, {"chains": 1, "lines": 3, "problems": []})
-    exported = shell("recollect audit export --output audit.jsonl", home)
-    assert exported.returncode == 0, exported.stderr
-    assert shell("recollect audit export", home).stdout == (home / "audit.jsonl").read_text("utf-8")
-    assert shell("recollect audit verify --file audit.jsonl", home).stdout == "3 lines in 1 chains: whole.\n"
+def test_the_audit_is_verified_exported_and_verified_again_from_the_command_line(shell: Typed, home: Path) -> None:
+    answer(shell(STORE_FACT))
+    error(shell(DELETE))
+    verified = shell("recollect audit verify --json")
+    assert (verified.code, json.loads(verified.out)) == (0, {"chains": 1, "lines": 3, "problems": []})
+    exported = shell("recollect audit export --output audit.jsonl")
+    assert exported.code == 0, exported.err
+    assert shell("recollect audit export").out == (home / "audit.jsonl").read_text("utf-8")
+    assert shell("recollect audit verify --file audit.jsonl").out == "3 lines in 1 chains: whole.\n"
     lines = (home / "audit.jsonl").read_text("utf-8").splitlines(keepends=True)
     (home / "cut.jsonl").write_text("".join(lines[:1] + lines[2:]), "utf-8")
-    found = shell("recollect audit verify --file cut.jsonl", home)
-    assert found.returncode == 1
-    assert "local/ipc/default, group default, line 3: line 2 is missing before it" in found.stdout
-    keyed = shell("recollect audit verify", home, RECOLLECT_AUDIT_KEY="another")
-    assert (keyed.returncode, "NOT whole" in keyed.stdout) == (1, True)
+    found = shell("recollect audit verify --file cut.jsonl")
+    assert found.code == 1
+    assert "local/ipc/default, group default, line 3: line 2 is missing before it" in found.out
+    keyed = shell("recollect audit verify", RECOLLECT_AUDIT_KEY="another")
+    assert (keyed.code, "NOT whole" in keyed.out) == (1, True)
 
 
 @pytest.mark.conforms("B5.4")
-def test_the_audit_is_rotated_from_the_command_line(home: Path) -> None:
-    answer(STORE_FACT, home)
-    error(DELETE, home)
+def test_the_audit_is_rotated_from_the_command_line(shell: Typed, home: Path) -> None:
+    answer(shell(STORE_FACT))
+    error(shell(DELETE))
     for wrong in ("", "--before 2026-01-01 --keep-days 1", "--before yesterday"):
-        assert shell(f"recollect audit rotate --folder old {wrong}", home).returncode == 1
-    kept = shell("recollect audit rotate --folder old --keep-days 1", home)
-    assert (kept.returncode, kept.stdout) == (0, "0 lines of 0 chains were moved.\n")
-    rotated = shell("recollect audit rotate --folder old --keep-days 0 --json", home)
-    (moved,) = json.loads(rotated.stdout)["moved"]
+        assert shell(f"recollect audit rotate --folder old {wrong}").code == 1
+    kept = shell("recollect audit rotate --folder old --keep-days 1")
+    assert (kept.code, kept.out) == (0, "0 lines of 0 chains were moved.\n")
+    rotated = shell("recollect audit rotate --folder old --keep-days 0 --json")
+    (moved,) = json.loads(rotated.out)["moved"]
     assert (moved["owner"], moved["first"], moved["last"]) == ("local/ipc/default", 1, 3)
-    answer(BRIEF, home)
-    assert shell("recollect audit verify", home).stdout == "1 lines in 1 chains: whole.\n"
+    answer(shell(BRIEF))
+    assert shell("recollect audit verify").out == "1 lines in 1 chains: whole.\n"
     file = f"old/{moved['file']}"
-    verified = shell(f"recollect audit verify --file {file}", home)
-    assert verified.stdout == "3 lines in 1 chains: whole.\nThe database goes on from there.\n"
-    apart = shell(f"recollect audit verify --file {file} --url sqlite:///none.db", home)
-    assert (apart.returncode, apart.stdout) == (0, "3 lines in 1 chains: whole.\n")
+    verified = shell(f"recollect audit verify --file {file}")
+    assert verified.out == "3 lines in 1 chains: whole.\nThe database goes on from there.\n"
+    apart = shell(f"recollect audit verify --file {file} --url sqlite:///none.db")
+    assert (apart.code, apart.out) == (0, "3 lines in 1 chains: whole.\n")
     with (home / file).open("a") as changed:
         changed.write("\n")
-    assert shell(f"recollect audit verify --file {file} --alone", home).returncode == 0
-    assert "line 3: this is not the file" in shell(f"recollect audit verify --file {file}", home).stdout
+    assert shell(f"recollect audit verify --file {file} --alone").code == 0
+    assert "line 3: this is not the file" in shell(f"recollect audit verify --file {file}").out
     connection = apsw.Connection(f"{home}/.recollect/recollect.db")
     connection.execute("UPDATE tool_audit_heads SET anchor_digest = ''")
     connection.close()
-    refused = shell("recollect audit rotate --folder old --before 2100-01-01", home)
-    assert (refused.returncode, "where it begins was changed" in refused.stdout) == (1, True)
+    refused = shell("recollect audit rotate --folder old --before 2100-01-01")
+    assert (refused.code, "where it begins was changed" in refused.out) == (1, True)
     assert len(list((home / "old").iterdir())) == 1
 
 
 @pytest.mark.conforms("B5.9")
-def test_the_guidance_for_agents_is_printed(home: Path) -> None:
-    printed = shell("recollect skill", home)
-    assert printed.returncode == 0
+def test_the_guidance_for_agents_is_printed(shell: Typed) -> None:
+    printed = shell("recollect skill")
+    assert printed.code == 0
     for word in ("memory_store", "memory_search", "memory_brief", "memory_delete", "supersedes", "not orders"):
-        assert word in printed.stdout
+        assert word in printed.out
     for heading in ("## When to write something down", "## What not to write down", "## Before a session ends"):
-        assert heading in printed.stdout
+        assert heading in printed.out

@@ -270,7 +270,7 @@ def test_a_refresh_that_was_overtaken_by_a_shorter_one_goes_on_from_there(databa
             if not slow.is_set():
                 slow.set()
                 # What the other refresh covers ends before what this one has read.
-                found = other_engine._database.read(other.scope, summaries.read, conversation_id)
+                found = other_engine._database.read(other.scope, summaries.read, conversation_id, 1)
                 new = summaries.NewSummary("a|b", 2, "faster@1")
                 other_engine._database.write(
                     other.scope, summaries.replace, other.scope, conversation_id, found.standing, new, 1

@@ -55,7 +55,7 @@ def test_every_write_of_memory_emits_its_change(engine: recollect.Recollect, mem
         assert change.conversation_id is None
         assert change.event_id.startswith("evt_")
         assert "SECRET" not in change.model_dump_json()
-    others = ("conversation", "message", "block")
+    others = ("conversation", "message", "block", "event")
     of_memory = {kind for kind in get_args(ChangeKind) if kind.split(".")[0] not in others}
     # What is told again is reinforced by extraction alone.
     assert {change.kind for change in told} == of_memory - {"atom.reinforced"}

@@ -34,7 +34,7 @@ from recollect.recall.segments import (
     VectorsSegment,
     _code,
 )
-from recollect.recall.space_index import SATURATION
+from recollect.recall.text_index import SATURATION
 from recollect.recall.words import statement_words, terms_of
 
 DAY = 24 * 3600 * 1_000_000

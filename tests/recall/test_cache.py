@@ -12,7 +12,7 @@ import pytest
 
 import recollect
 from recollect.memory import Memory
-from recollect.recall.cache import SpaceCache
+from recollect.recall.cache import IndexCache
 from tests.embedder import WordsEmbedder
 from tests.recall.making import fact, memory_of, texts_of
 
@@ -28,8 +28,8 @@ def small(database_url: str) -> Iterator[recollect.Recollect]:
         yield engine
 
 
-def cache_of(engine: recollect.Recollect) -> SpaceCache:
-    return engine._recaller._cache
+def cache_of(engine: recollect.Recollect) -> IndexCache:
+    return engine._recaller.indexes
 
 
 def fill(memory: Memory) -> list[str]:
@@ -49,7 +49,7 @@ def check(memory: Memory, spaces: list[str], number: int) -> None:
 def test_threads_that_are_the_first_to_use_memory_share_one_cache(small: recollect.Recollect) -> None:
     together = threading.Barrier(8, timeout=30)
 
-    def first_use() -> SpaceCache:
+    def first_use() -> IndexCache:
         together.wait()
         return cache_of(small)
 

@@ -121,7 +121,8 @@ def test_atoms_that_were_read_before_a_change_are_not_kept_after_it(
     with recaller.space(scope, space_id) as index:
         assert index.revision > revision
     # As a slow thread would, that has read it before it was archived.
-    recaller._cache.keep(scope, space_id, read, revision)
+    with recaller.indexes.if_kept(scope, space_id) as index:
+        index.keep(read, revision)
     [found] = recalled(memory, space_id, status="ARCHIVED")
     assert found.status == "ARCHIVED"
 
@@ -131,7 +132,7 @@ def test_kept_atoms_count_as_memory_that_the_cache_takes(
 ) -> None:
     memory.add_atoms(space_id, [fact(f"tea number {number}") for number in range(100)])
     memory.recall_by_topic(space_id, "tea", limit=1)
-    before = engine._recaller._cache.nbytes
+    before = engine._recaller.indexes.nbytes
     assert len(texts_of(memory.recall_by_topic(space_id, "tea", limit=50))) == 50
-    after = engine._recaller._cache.nbytes
+    after = engine._recaller.indexes.nbytes
     assert before + 50 * 300 < after <= 2 * before

@@ -112,6 +112,16 @@ def test_the_change_is_left_to_an_engine_that_has_the_embedder(
     assert_all_new(renewed, space_id, range(ATOMS))
 
 
+def test_reindexing_tells_how_far_it_is(renewed: recollect.Recollect, space_id: str) -> None:
+    told: list[tuple[int, int, int]] = []
+
+    made = renewed.reindex(lambda *progress: told.append(progress))
+
+    assert [each[0] for each in told] == sorted({each[0] for each in told})
+    assert told[-1][0] == made == ATOMS
+    assert {each[1:] for each in told} == {(0, 1)}
+
+
 def test_reindexing_without_an_embedder_is_refused(database_url: str) -> None:
     with (
         recollect.open(database_url, embedder=None) as engine,

@@ -12,6 +12,8 @@ from recollect.store.migrate import load_migrations
 
 OWN_TABLES = {"recollect_schema"}
 """Tables that hold nothing of any user."""
+HOST_TABLES = {"access_keys"}
+"""Tables of the host's own, which name users but belong to none: no scope sees them."""
 
 
 @dataclass(frozen=True)

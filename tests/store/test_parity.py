@@ -22,20 +22,21 @@ from recollect.store.queries import SHARED, SQL, EngineName, Query, load_queries
 from recollect.store.sqlite import SqliteDatabase
 from tests.embedder import WordsEmbedder
 from tests.store.schema import (
+    HOST_TABLES,
     postgres_app_tables,
     postgres_columns,
     postgres_description,
+    postgres_tables,
     postgres_user_tables,
-    sqlite_app_tables,
     sqlite_columns,
     sqlite_description,
-    sqlite_user_tables,
+    sqlite_tables,
 )
 
 # Names that one engine alone answers: its own way to know that no gap in the ledger can be filled any more.
 ON_POSTGRES_ONLY = {"ledger_writers"}
 # What the engine itself adds to the parameters of a statement for many rows: the values that all rows share.
-BOUND_BY_POSTGRES = {"insert_atoms": {"same"}}
+BOUND_BY_POSTGRES = {"insert_atoms": {"same"}, "insert_many_recorded": {"same"}}
 
 MIGRATIONS = load_migrations("sqlite")
 ADA = recollect.Scope("acme", "support", "ada")
@@ -46,6 +47,7 @@ WORDS = (
     "000000000000d8d8d8"
 )
 VECTORS = "56435453010002000200000000000000000000004e8a6b2ea069ce3b000000005f7f0000"
+EVENT_VECTORS = "45565453010002000100000000000000000000007c4c1c060400000000000000a069ce3b5f7f"
 FACTS = (
     "4643545301000000020000001a00000000000000d1c009ab5b5b22686f6d65225d2c5b5d2c7b2263697479223a5b305d7d5d"
     "0100010400000000ffffffff40420f0000000000ffffffffffffff7fffffffffffffff7f80841e0000000000ffffffffffff"
@@ -153,6 +155,10 @@ ROWS = {
         f"INSERT INTO rolling_summaries (scope_id, conversation_id, until_sequence, text, made_by, created_at) "
         f"VALUES ('{ADA.id}', 'conv_1', 1, 'User: I moved to Graz.', 'extractive@1', 3000000)",
     ],
+    19: [
+        f"INSERT INTO running_turns (scope_id, conversation_id, id, turn_id, alive_at) "
+        f"VALUES ('{ADA.id}', 'conv_1', 'run_1', 'turn_1', 3000000)",
+    ],
     13: [
         f"INSERT INTO entity_names (scope_id, space_id, type, folded, name, entity_id, created_at) "
         f"VALUES ('{ADA.id}', 'ms_1', 'PLACE', 'gratz', 'Gratz', 'ent_1', 3000000)",
@@ -184,6 +190,27 @@ ROWS = {
     15: [
         f"UPDATE tool_audit_heads SET anchor_seq = 1, anchor_hash = 'abc', anchor_file = 'audit.jsonl', "
         f"anchor_digest = 'def', anchor_seal = 'ghi' WHERE scope_id = '{ADA.id}'"
+    ],
+    16: [
+        f"""INSERT INTO events (
+            scope_id, event_id, tenant_id, app_id, user_id, timeline_id, ts, kind, text, tags, data, state_key,
+            embedding, pii_flags
+        ) VALUES (
+            '{ADA.id}', 'evt_1', 'acme', 'support', 'ada', 'org:acme|org:acme:user:ada', 3000000, 'state.snapshot',
+            'state:planner 1', '["state","state:planner"]', '{{"key":"planner","value":1}}', 'planner', '[0.5]',
+            '{{"email":true}}'
+        )""",
+    ],
+    17: [
+        f"INSERT INTO event_vectors (scope_id, timeline_id, model, first, last, events, body) "
+        f"VALUES ('{ADA.id}', 'org:acme|org:acme:user:ada', 'test:tiny@2', 4, 4, 1, X'{EVENT_VECTORS}')",
+    ],
+    18: [
+        """INSERT INTO access_keys (
+            id, name, tenant_id, app_id, access, user_id, digest, rate, created_at, expires_at, revoked_at, last_used_at
+        ) VALUES (
+            'rk_1', 'phone', 'acme', 'support', 'user', 'ada', 'abc', '5/minute', 1000000, 2000000, NULL, 1500000
+        )""",
     ],
 }
 
@@ -226,8 +253,8 @@ def test_both_engines_have_the_same_tables_and_columns(sqlite_url: str, postgres
     recollect.open(postgres_url).close()
     sqlite = apsw.Connection(path_of(sqlite_url))
     with psycopg.connect(postgres_url) as postgres:
-        tables = postgres_user_tables(postgres) | postgres_app_tables(postgres)
-        assert sqlite_user_tables(sqlite) | sqlite_app_tables(sqlite) == tables
+        tables = postgres_tables(postgres)
+        assert sqlite_tables(sqlite) == tables
         for table in tables:
             assert set(sqlite_columns(sqlite, table)) == set(postgres_columns(postgres, table))
     sqlite.close()
@@ -264,6 +291,9 @@ def test_what_older_versions_wrote_is_read_by_this_one(empty_url: str) -> None:
         assert ada.conversations.append_user_message("conv_1", "And like it.").sequence == 2
         (job,) = ada.jobs.list_jobs()
         assert (job.kind, job.payload, job.status) == ("extract", {"n": 1}, "queued")
+        (event,) = ada.events.recent_persisted(kinds=["state.snapshot"])
+        assert (event.kind, event.embedding, event.pii_flags) == ("state.snapshot", [0.5], {"email": True})
+        assert ada.events.latest_state("planner", use_persistence=True) == 1
         (block,) = ada.blocks.list()
         assert (block.content, block.version, block.updated_at) == ("Lives in Graz.", 2, "1970-01-01T00:00:02.000000Z")
         assert ada.blocks.restore("core", 1, block.updated_at).content == "Lives in Wien."
@@ -327,7 +357,12 @@ def test_every_user_table_on_postgres_is_behind_the_second_wall(postgres_url: st
         assert table not in behind
         behind[table] = wall
     assert behind.pop("recollect_schema")[:2] == [False, False]
-    assert behind.keys() == tables | app_tables
+    assert behind.keys() == tables | app_tables | HOST_TABLES
+    for table in HOST_TABLES:
+        enabled, forced, *_, seen, written = behind.pop(table)
+        assert (enabled, forced, written) == (True, True, None)
+        assert "'*'" in seen
+        assert "scope_id" not in seen
     for table, (enabled, forced, command, _, roles, seen, written) in behind.items():
         assert (enabled, forced, command, roles) == (True, True, "*", "{0}")
         assert ("recollect.app" if table in app_tables else "recollect.scope") in seen
@@ -379,14 +414,14 @@ def execute(url: str, statement: str) -> list[dict[str, Any]]:
 
 
 def rows_of(url: str) -> dict[str, list[dict[str, Any]]]:
-    """All rows of all user tables."""
+    """All rows of all tables that hold something of somebody's."""
     if url.startswith("sqlite"):
         connection = apsw.Connection(path_of(url))
-        tables = sqlite_user_tables(connection) | sqlite_app_tables(connection)
+        tables = sqlite_tables(connection)
         connection.close()
     else:
         with psycopg.connect(url) as postgres:
-            tables = postgres_user_tables(postgres) | postgres_app_tables(postgres)
+            tables = postgres_tables(postgres)
     return {table: execute(url, f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables}
 
 

@@ -17,7 +17,9 @@ import recollect
 from harness.postgres import PostgresServer
 from recollect.recall.writing import SMALL
 from recollect.store import jobs, spend
+from recollect.store.conversations import NewMessage
 from recollect.store.spend import Amount
+from recollect.store.turns import begin_turn
 from tests.embedder import WordsEmbedder
 from tests.store.schema import postgres_columns, postgres_tables, postgres_user_tables
 
@@ -102,7 +104,10 @@ def fill(url: str) -> None:
             extract(context)
             share(context, BOB if scope is ADA else ADA)
             note(context)
+            leave_running(engine, scope, conversation)
             context.tools.memory_store("fact", f"It is about {scope.user_id}.")
+            # What is said in a conversation is an event as well, and has a vector once it was searched.
+            assert context.events.search("a nurse")
 
 
 def note(context: recollect.Context) -> None:
@@ -110,6 +115,12 @@ def note(context: recollect.Context) -> None:
     first = context.blocks.update("core", "before", None)
     context.blocks.update("core", f"I am {context.scope.user_id}.", first.updated_at)
     context.blocks.set_sleep_time(True)
+
+
+def leave_running(engine: recollect.Recollect, scope: recollect.Scope, conversation: recollect.Conversation) -> None:
+    """Put a row into the table of turns that are being run, as a process that was killed leaves it."""
+    asked = NewMessage(role="user", content='[{"type":"text","text":"Hello"}]', visibility="user", at=1)
+    engine._database.write(scope, begin_turn, scope, conversation.id, "run_1", asked, [], 1, 5, 0)
 
 
 def extract(context: recollect.Context) -> recollect.Binding:
@@ -307,6 +318,20 @@ def test_a_role_that_may_only_use_the_tables_can_use_them_and_no_more(
                         connection.execute(forbidden.encode())
         finally:
             administrator.execute("DROP ROLE tenant")
+
+
+def test_nobody_sees_or_makes_keys_from_inside_a_scope(walled: Walled) -> None:
+    with recollect.open(walled.url) as engine:
+        engine.keys.create(tenant_id="acme", app_id="support", user_id="ada")
+    for scope in (ADA, BOB, None):
+        with walled.enter(scope) as connection:
+            assert connection.execute("SELECT count(*) FROM access_keys").fetchone() == (0,)
+            assert connection.execute("UPDATE access_keys SET user_id = 'bob'").rowcount == 0
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(
+                    "INSERT INTO access_keys (id, name, tenant_id, app_id, access, digest, created_at) "
+                    "VALUES ('rk_2', '', 'acme', 'support', 'admin', 'abc', 0)"
+                )
 
 
 def test_the_connections_of_the_engine_are_held_by_the_wall(postgres_url: str) -> None:

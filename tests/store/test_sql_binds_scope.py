@@ -15,6 +15,7 @@ import recollect
 from recollect.store.queries import SHARED, EngineName, Query, load_queries
 from tests.store.binding import unbound
 from tests.store.schema import (
+    HOST_TABLES,
     Key,
     migrated_in_memory,
     postgres_app_tables,
@@ -33,15 +34,36 @@ APP_TABLES = sqlite_app_tables(migrated_in_memory())
 
 # Statements that are meant to see all scopes. Adding one is a decision: nothing but review keeps it from leaking.
 SYSTEM_STATEMENTS = {
+    "any_access_key",
+    "atoms_heard_from",
     "audit_chains",
+    "begin_copy",
     "changes_after",
     "claim_jobs",
+    "count_access_keys",
+    "dead_by_kind",
+    "copy_begun",
     "entries_to_purge",
+    "find_access_key",
+    "forget_access_keys",
+    "forget_marks_of",
     "hasten_jobs",
+    "insert_access_key",
     "jobs_of_all_scopes",
+    "last_erasure",
     "last_position",
+    "mirrored_rows",
+    "mirrored_timelines",
+    "mirrored_users",
+    "newest_place",
+    "list_access_keys",
+    "note_key_use",
     "owners_of_open_conversations",
     "ledger_writers",
+    "queue_by_kind",
+    "recent_lags",
+    "revoke_access_key",
+    "shared_spaces_of_others",
     "spaces_lacking_vectors",
 }
 
@@ -117,10 +139,16 @@ def test_every_statement_in_the_files_is_one_the_engines_load() -> None:
         assert block.file.removesuffix(".sql") in FILES
     named = [(block.file, block.name) for block in blocks]
     assert len(named) == len(set(named)), "a file has two blocks of one name, and one of them hides the other"
-    fragments = {block.name: block.text for block in blocks if block.kind == "fragment"}
-    loaded = {(query.name, " ".join(as_written(query, engine).split())) for engine, query in queries()}
-    written = {(block.name, _one_line(block.text, fragments)) for block in blocks if block.kind == "name"}
-    assert loaded == written
+    used: set[tuple[str, str]] = set()
+    for engine in ENGINES:
+        loaded = {query.name: " ".join(as_written(query, engine).split()) for query in load_queries(engine).values()}
+        # The engine's own file comes last, and what it says goes before what all say.
+        own = [block for file in (*SHARED, engine) for block in blocks if block.file == f"{file}.sql"]
+        fragments = {block.name: block.text for block in own if block.kind == "fragment"}
+        said = {block.name: block for block in own if block.kind == "name"}
+        assert loaded == {name: _one_line(block.text, fragments) for name, block in said.items()}
+        used |= {(block.file, block.name) for block in said.values()}
+    assert used == {(block.file, block.name) for block in blocks if block.kind == "name"}
 
 
 def _one_line(text: str, fragments: dict[str, str]) -> str:
@@ -147,6 +175,12 @@ def test_the_statements_over_all_scopes_are_the_known_ones_and_say_why() -> None
     assert {query.name for _, query in queries() if query.system} == SYSTEM_STATEMENTS
     for block in marked:
         assert all(len(reason.split()) >= 4 for reason in block.reasons), f"{block.name} does not say why"
+
+
+def test_what_belongs_to_the_host_is_asked_for_by_statements_over_all_scopes_alone() -> None:
+    touching = [query for _, query in queries() if any(table in query.text for table in HOST_TABLES)]
+    assert touching
+    assert [query.name for query in touching if not query.system] == []
 
 
 @pytest.mark.parametrize(
@@ -251,8 +285,8 @@ def test_every_table_with_user_data_has_a_scope_on_both_engines(postgres_url: st
     with psycopg.connect(postgres_url) as connection:
         assert postgres_user_tables(connection) == USER_TABLES
         assert postgres_app_tables(connection) == APP_TABLES == {"bindings", "binding_members", "space_grants"}
-        assert postgres_tables(connection) == USER_TABLES | APP_TABLES
-    assert sqlite_tables(migrated_in_memory()) == USER_TABLES | APP_TABLES
+        assert postgres_tables(connection) == USER_TABLES | APP_TABLES | HOST_TABLES
+    assert sqlite_tables(migrated_in_memory()) == USER_TABLES | APP_TABLES | HOST_TABLES
     assert {"conversations", "events", "spaces", "atoms", "entities", "vector_segments"} <= USER_TABLES
 
 
@@ -297,6 +331,8 @@ RUN_BY_NAME = {"self._queries[query].text", "migration.text"}
 PUT_INTO_TEXT = {
     "APP_ROLE",
     "lock_timeout",
+    "each",
+    "table",
     "'FULL' if settings.durability == 'full' else 'NORMAL'",
     "'on' if self._settings.durability == 'full' else 'off'",
 }

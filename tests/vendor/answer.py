@@ -25,6 +25,8 @@ class Answer:
     hangs: bool = False
     breaks_after: int | None = None
     """How many pieces of a stream are sent before the connection breaks."""
+    pause: float = 0.0
+    """How many seconds pass before each piece of a stream."""
 
     @property
     def pieces(self) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -117,8 +118,11 @@ class _Answering(BaseHTTPRequestHandler):
         self.end_headers()
         for place, (name, data) in enumerate(events):
             if answer.breaks_after is not None and place >= answer.breaks_after:
-                self.connection.close()
+                # Closing it would not be noticed while the files that read and write it are open.
+                self.connection.shutdown(socket.SHUT_RDWR)
+                self.close_connection = True
                 return
+            self.server.silence.wait(answer.pause)
             line = data if isinstance(data, str) else json.dumps(data)
             chunk = f"event: {name}\ndata: {line}\n\n".encode() if name else f"data: {line}\n\n".encode()
             self.wfile.write(f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from recollect.assembly.harmless import SUGGESTIONS_NOTICE
@@ -26,10 +27,18 @@ if TYPE_CHECKING:
     from recollect.blocks.blocks import Blocks
 
 Edits = ("add_line", "replace_line", "remove_line", "replace_all")
+SEARCHED = "is searched with recall_memory"
+
+
+def described(archive: str = SEARCHED) -> str:
+    """What a model is told of update_memory. `archive` says how archival memory is found by those who have the tool."""
+    return _UPDATE.format(archive=archive)
+
+
 _UPDATE = (
     "Change what is remembered about the user across conversations. Core memory is in every prompt: keep stable facts,"
     f" preferences and rules there, one to a line, at most {CORE_ENTRIES_LIMIT} lines and {CORE_LIMIT:,} characters."
-    f" Archival memory (at most {ARCHIVAL_LIMIT:,} characters) is searched with recall_memory: keep specifics there."
+    f" Archival memory (at most {ARCHIVAL_LIMIT:,} characters) {{archive}}: keep specifics there."
     " Prefer add_line, replace_line and remove_line, which leave the rest as it is. replace_all writes the whole block"
     " anew and needs expected_updated_at: the updated_at that you have last read, or null for a block that is not there"
     " yet. Write each line like 'User prefers tea.', so that it can be understood alone. Write only what the user has"
@@ -43,11 +52,11 @@ _RECALL = (
 
 def tools_of(blocks: Blocks, agent_id: str | None) -> list[BoundTool]:
     scopes = list(get_args(BlockScope)) if agent_id is not None else ["user"]
-    update = Tool("update_memory", _UPDATE, _update_schema(scopes))
+    update = Tool("update_memory", described(), _update_schema(scopes))
     recall = Tool("recall_memory", _RECALL, _RECALL_SCHEMA)
     return [
-        BoundTool(update, _told(update, lambda given: _update(blocks, agent_id, given))),
-        BoundTool(recall, _told(recall, lambda given: _recall(blocks, agent_id, given))),
+        BoundTool(update, BlockTool(update, lambda given: _update(blocks, agent_id, given))),
+        BoundTool(recall, BlockTool(recall, lambda given: _recall(blocks, agent_id, given))),
     ]
 
 
@@ -60,14 +69,17 @@ def _update_schema(scopes: list[str]) -> dict[str, Any]:
             "edit": {"type": "string", "enum": list(Edits)},
             "content": {
                 "type": ["string", "null"],
+                "maxLength": ARCHIVAL_LIMIT,
                 "description": "The new line, or with replace_all the whole text; null with remove_line.",
             },
             "line": {
                 "type": ["string", "null"],
+                "maxLength": ARCHIVAL_LIMIT,
                 "description": "With replace_line and remove_line: the line as it stands now. Else null.",
             },
             "expected_updated_at": {
                 "type": ["string", "null"],
+                "maxLength": 64,
                 "description": "With replace_all: the updated_at last read, null if there is no block. Else null.",
             },
         }
@@ -88,26 +100,35 @@ _RECALL_SCHEMA = _strict(
 _MOST_LINES = 50
 
 
-def _told(tool: Tool, run: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], str]:
-    """What a tool answers when it could not do what it was asked: words that a model can act on."""
-    fields = tool.parameters["properties"]
+@dataclass(frozen=True)
+class BlockTool:
+    """One of the two tools at work: called as a model does, it gives text, also when it could not do its work."""
 
-    def told(given: dict[str, Any]) -> str:
+    tool: Tool
+    do: Callable[[dict[str, Any]], str] = field(repr=False)
+
+    def __call__(self, given: dict[str, Any]) -> str:
         try:
-            if not isinstance(given, dict):
-                raise InvalidInput("The arguments are not an object.")
-            unknown = [name for name in given if name not in fields]
-            if unknown:
-                raise InvalidInput(f"Unknown arguments {unknown}.", hint=f"Known are {list(fields)}.")
-            return run(given)
-        except BlockConflict as conflict:
-            return f"Not done. {conflict.message} {_now(conflict.current)}"
+            return self.attempt(given)
         except RecollectError as error:
             if error.status >= 500:
                 raise
-            return f"Not done. {error.message} {error.hint}"
+            return f"Not done. {error.message} {advice(error)}"
 
-    return told
+    def attempt(self, given: dict[str, Any]) -> str:
+        """The same, for callers that have a way of their own to tell errors."""
+        fields = self.tool.parameters["properties"]
+        if not isinstance(given, dict):
+            raise InvalidInput("The arguments are not an object.")
+        unknown = [name for name in given if name not in fields]
+        if unknown:
+            raise InvalidInput(f"Unknown arguments {unknown}.", hint=f"Known are {list(fields)}.")
+        return self.do(given)
+
+
+def advice(error: RecollectError) -> str:
+    """What to do about an error, in words that a model can act on: of a conflict, what the block holds now."""
+    return _now(error.current) if isinstance(error, BlockConflict) else error.hint
 
 
 def _update(blocks: Blocks, agent_id: str | None, given: dict[str, Any]) -> str:

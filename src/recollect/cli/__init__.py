@@ -1,4 +1,4 @@
-"""The command line: `recollect models`, `reindex`, `jobs`, `audit`, `skill`, `bench`; and `ipc`, which calls tools."""
+"""The command line: `recollect`, with a command for each thing to do; and `ipc`, which calls tools."""
 
 from __future__ import annotations
 
@@ -7,19 +7,12 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command. It ends with 0 when all went well, 1 when something could not be done, 2 when misused."""
-    # `ipc` is in this package too, and does not wait for what draws tables.
-    from rich.text import Text
-
-    from recollect.cli.app import app
-    from recollect.cli.output import problems
-    from recollect.errors import RecollectError
-
+    """Run a command. `exits.py` says what it ends with."""
     try:
-        app(None if arguments is None else list(arguments))
-    except RecollectError as error:
-        # Texts of errors may hold what a user wrote: they are shown as they are, never read as markup.
-        problems.print(Text(f"Error: {error.message}"), soft_wrap=True)
-        if error.hint:
-            problems.print(Text(f"Hint: {error.hint}"), soft_wrap=True)
-        sys.exit(1)
+        # `ipc` is in this package too, and does not wait for what draws tables.
+        from recollect.cli.running import run
+
+        run(sys.argv[1:] if arguments is None else list(arguments))
+    except KeyboardInterrupt:
+        # Within a command it is taken care of; this is for the moment while all of it is loaded.
+        sys.exit(130)

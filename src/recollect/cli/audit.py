@@ -12,7 +12,8 @@ import typer
 from rich.text import Text
 
 from recollect.changes import Changes
-from recollect.cli.output import AsJson, answer_json, answers
+from recollect.cli.options import Url, existing
+from recollect.cli.output import AsJson, answer_json, answers, write
 from recollect.clock import Micros, system_clock, to_micros
 from recollect.errors import InvalidInput
 from recollect.settings import load_settings
@@ -23,7 +24,6 @@ from recollect.tools.verifying import Problem, Report
 
 app = typer.Typer(help="What was asked of the memory tools, by all users.", no_args_is_help=True)
 
-Url = Annotated[str | None, typer.Option(help="Where the memory is kept; RECOLLECT_URL by default.")]
 
 _DAY = 24 * 60 * 60 * 1_000_000
 
@@ -64,6 +64,7 @@ def verify(
 def export(
     url: Url = None,
     output: Annotated[Path | None, typer.Option(help="A file to write; standard output by default.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write all lines as JSON, one on each line, for `recollect audit verify --file` and other programs."""
     key = load_settings({}).audit_key
@@ -71,10 +72,12 @@ def export(
         lines = (json.dumps(line, ensure_ascii=False) for line in exporting.export(database, key))
         if output is None:
             for line in lines:
-                typer.echo(line)
+                write(line)
         else:
             with output.open("w", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in lines)
+            if as_json:
+                answer_json({"file": str(output)})
 
 
 @app.command("rotate")
@@ -131,7 +134,7 @@ def _show(problems: list[Problem]) -> None:
 
 @contextmanager
 def _database(url: str | None) -> Iterator[Database]:
-    database = open_database(load_settings({"url": url}), Changes())
+    database = open_database(load_settings({"url": existing(url)}), Changes())
     try:
         yield database
     finally:

@@ -6,20 +6,26 @@ from typing import Annotated
 
 import typer
 
-from recollect.cli.output import AsJson, answer_json, answers, problems
+from recollect.cli.options import Url, existing
+from recollect.cli.output import AsJson, answer, answer_json, progress_bar
 from recollect.engine import open
 from recollect.providers.choosing import AUTO
 
 
 def reindex(
-    url: Annotated[str | None, typer.Option(help="Where the memory is kept; RECOLLECT_URL by default.")] = None,
+    url: Url = None,
     embedder: Annotated[str, typer.Option(help="Whose vectors: vendor:model, or auto.")] = AUTO,
     as_json: AsJson = False,
 ) -> None:
     """Make the vectors of all memory that was written with another embedder, or with none. Recall goes on meanwhile."""
-    with open(url, embedder=embedder) as engine, problems.status("making vectors"):
-        made = engine.reindex()
+    with open(existing(url), embedder=embedder) as engine, progress_bar() as bar:
+        task = bar.add_task("making vectors", total=None)
+
+        def tell(made: int, spaces: int, of: int) -> None:
+            bar.update(task, description=f"{made:,} vectors", completed=spaces, total=of)
+
+        made = engine.reindex(tell)
     if as_json:
         answer_json({"vectors": made})
     else:
-        answers.print(f"{made:,} vectors were made.", highlight=False)
+        answer(f"{made:,} vectors were made.")

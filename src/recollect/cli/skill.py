@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from recollect.cli.output import AsJson, answer_json, write
+from recollect.tools.skill import skill_text
 
-import typer
 
-
-def skill() -> None:
+def skill(as_json: AsJson = False) -> None:
     """Print when to remember, when not to, and how: a document for the instructions of an agent."""
-    typer.echo((files("recollect.tools") / "skill.md").read_text("utf-8"), nl=False)
+    answer_json({"skill": skill_text()}) if as_json else write(skill_text(), end="")

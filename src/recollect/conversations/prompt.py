@@ -161,7 +161,7 @@ def _result(found: ToolResultBlock | None, id: str) -> ToolResultBlock:
     if found is None:
         return ToolResultBlock(tool_use_id=id, content=NO_RESULT, is_error=True)
     content = found.content
-    shown = _untagged(content) if isinstance(content, str) else [_plain(block) for block in content]
+    shown = untagged(content) if isinstance(content, str) else [_plain(block) for block in content]
     return found.model_copy(update={"tool_use_id": id, "content": shown})
 
 
@@ -179,10 +179,10 @@ def _is_said(block: Block) -> bool:
 
 
 def _plain(block: Block) -> Block:
-    return block.model_copy(update={"text": _untagged(block.text)}) if isinstance(block, TextBlock) else block
+    return block.model_copy(update={"text": untagged(block.text)}) if isinstance(block, TextBlock) else block
 
 
-def _untagged(text: str) -> str:
+def untagged(text: str) -> str:
     # Nobody but the application speaks between these tags, however hard they try.
     return _OWN_TAG.sub("&lt;", text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -24,9 +25,11 @@ from recollect.providers.language import UNREADABLE, Cancel, LanguageModel, Mode
 from recollect.scope import Scope
 from recollect.store.conversations import NewMessage, last_messages
 from recollect.store.database import Database
-from recollect.store.turns import append_to_turn, begin_turn
+from recollect.store.fencing import fenced
+from recollect.store.turns import append_to_turn, begin_turn, end_turn
 
 _BEYOND_ALL_SEQUENCES = 2**53
+_log = logging.getLogger("recollect.conversations")
 
 
 @dataclass(frozen=True)
@@ -69,23 +72,32 @@ class RunningTurn:
     invocations: list[ToolInvocation] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
     attempt: int | None = None
+    run_id: str = ""
+    """By which it is known that this turn is being run; empty before and afterwards."""
 
     def run(self) -> TurnResult:
         """Run the turn to its end. Until the user's message is kept errors are raised; afterwards there is a result."""
+        with fenced(self.database, self.scope):
+            return self._run()
+
+    def _run(self) -> TurnResult:
         begun = time.monotonic()
         plan = self.plan
         beside = plan.memory.beside(plan.user, self.clock())
+        run_id = new_id("run", self.clock())
         asked, *self.beside = self.database.write(
             self.scope,
             begin_turn,
             self.scope,
             plan.conversation_id,
+            run_id,
             plan.user,
             beside,
             self.clock(),
             self.job_attempts,
             self.summary_turns,
         )
+        self.run_id = run_id
         self.appended.append(asked)
         error: str | None = None
         status: TurnStatus = "error"
@@ -95,6 +107,8 @@ class RunningTurn:
             raise failed.error from None
         except Exception as failure:
             error = failure.message if isinstance(failure, RecollectError) else told(failure)
+        finally:
+            self._end(asked)
         return TurnResult(
             turn_id=asked.turn_id,
             status=status,
@@ -181,6 +195,7 @@ class RunningTurn:
             self.scope,
             append_to_turn,
             self.scope,
+            self.run_id,
             asked,
             self.attempt,
             new,
@@ -191,6 +206,17 @@ class RunningTurn:
         )
         self.attempt = message.attempt
         self.appended.append(message)
+        if ends:
+            self.run_id = ""
+
+    def _end(self, asked: Message) -> None:
+        """Say that a turn whose answer was not finished is no longer being run."""
+        if self.run_id:
+            try:
+                self.database.write(self.scope, end_turn, asked.conversation_id, self.run_id)
+            except RecollectError as error:
+                # The rolling summary then waits for its answer for a while, and goes on without it.
+                _log.warning("the end of a turn was not kept: %s", error)
 
     def _read(self, before: int | None) -> list[Message]:
         return self.database.read(

@@ -177,7 +177,7 @@ def _plain(schema: Any) -> Any:
 
 def read_answer(text: str, version: str) -> Reading:
     try:
-        given = json.loads(_unwrapped(text))
+        given = json.loads(unwrapped(text))
     except (ValueError, RecursionError) as error:
         return Reading([], [f"The answer is not JSON: {str(error)[:200]}."], usable=False)
     members = given.get("facts") if isinstance(given, dict) else None
@@ -198,6 +198,6 @@ def read_answer(text: str, version: str) -> Reading:
     return Reading(facts, complaints)
 
 
-def _unwrapped(text: str) -> str:
+def unwrapped(text: str) -> str:
     """The JSON without the words or the fence that some models put around it."""
     return text[text.find("{") : text.rfind("}") + 1] or text

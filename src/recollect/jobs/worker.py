@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from recollect.clock import Clock
-from recollect.errors import LeaseLost, RecollectError
+from recollect.errors import LeaseLost, RecollectError, UserErased
 from recollect.jobs.bell import Bell
 from recollect.jobs.handlers import Effect, Handlers, JobRun
 from recollect.jobs.jobs import PAYLOAD_LIMIT
@@ -24,6 +24,7 @@ from recollect.scope import Scope
 from recollect.settings import Settings
 from recollect.store import jobs as store
 from recollect.store.database import Database, Overtaken, Transaction
+from recollect.store.fencing import fenced
 from recollect.store.jobs import Claim, Ending, Later
 
 if TYPE_CHECKING:
@@ -115,8 +116,9 @@ class Worker:
         if job.attempts > job.max_attempts:
             return self._fail(claim, f"The worker died during each of {job.max_attempts} attempts.")
         try:
-            return self._carry_out(claim)
-        except _Refused as refusal:
+            with fenced(self._database, claim.scope, claim.epoch):
+                return self._carry_out(claim)
+        except (_Refused, UserErased) as refusal:
             return self._lose(claim, refusal)
         except KeyboardInterrupt:
             # Somebody wants the program to end, not the job to fail: it is done again when its lease is over.
@@ -164,7 +166,7 @@ class Worker:
             return self._lose(claim, refusal)
         return report
 
-    def _lose(self, claim: Claim, refusal: _Refused) -> WorkReport:
+    def _lose(self, claim: Claim, refusal: Exception) -> WorkReport:
         _log.warning("job %s (%s): %s", claim.job.id, claim.job.kind, refusal)
         return WorkReport(lost=1)
 

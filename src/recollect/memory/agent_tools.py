@@ -12,6 +12,7 @@ from recollect.memory.recalled_text import recalled_text
 from recollect.memory.recalls import Recalls
 from recollect.memory.tool_arguments import ARGUMENTS_OF, checked_arguments, schema_of
 from recollect.memory.tool_definitions import ToolDefinition, checked_definitions
+from recollect.models.recall import Recall
 from recollect.providers.language import BoundTool, Tool
 
 
@@ -46,8 +47,12 @@ class RecallTool:
     recalls: Recalls = field(repr=False)
 
     def __call__(self, chosen: dict[str, Any]) -> str:
+        return recalled_text(self.find(chosen))
+
+    def find(self, chosen: dict[str, Any]) -> Recall:
+        """The same as a value, for callers that show more than text."""
         asked = checked_arguments(ARGUMENTS_OF[self.definition.type], chosen)
-        return recalled_text(asked.recall(self.recalls, self._space_id()))
+        return asked.recall(self.recalls, self._space_id())
 
     def _space_id(self) -> str:
         variable = self.definition.variable

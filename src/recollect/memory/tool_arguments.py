@@ -11,12 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from recollect.clock import to_micros
 from recollect.errors import InvalidInput
+from recollect.memory.checks import LIST_LIMIT, NAME_LIMIT
 from recollect.memory.recalls import HITS_LIMIT, QUERY_LIMIT, Recalls
 from recollect.memory.tool_definitions import ToolType
 from recollect.models.recall import Recall
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUERY_LIMIT)]
 Count = Annotated[int, Field(ge=1, le=HITS_LIMIT)]
+Names = Annotated[list[Annotated[str, Field(max_length=NAME_LIMIT)]], Field(max_length=LIST_LIMIT)]
+Date = Annotated[str, Field(max_length=64)]
 
 # A model that fills in everything writes an empty list for no wish, so it is taken for that.
 _CATEGORIES = "Only facts of these categories, by their names. Leave it out unless you know the names."
@@ -40,11 +43,11 @@ class TopicArguments(ToolArguments):
     )
     query: Words = Field(description="What to look for: a few telling words, or a question, with names spelled out.")
     limit: Count = Field(default=10, description="How many facts to return at most.")
-    category_names: list[str] | None = Field(default=None, description=_CATEGORIES)
+    category_names: Names | None = Field(default=None, description=_CATEGORIES)
     min_importance: Annotated[int, Field(ge=1, le=5)] | None = Field(
         default=None, description="Only facts at least this important, from 1 to 5."
     )
-    valid_at: str | None = Field(default=None, description=f"What was true then instead of now, {_DATE}")
+    valid_at: Date | None = Field(default=None, description=f"What was true then instead of now, {_DATE}")
 
     def recall(self, recalls: Recalls, space_id: str) -> Recall:
         return recalls.recall_by_topic(
@@ -64,7 +67,7 @@ class EntityArguments(ToolArguments):
     )
     entity: Words = Field(description="The name of a person, an organisation, a place or a thing, or an entity's id.")
     limit: Count = Field(default=20, description="How many facts to return at most.")
-    category_names: list[str] | None = Field(default=None, description=_CATEGORIES)
+    category_names: Names | None = Field(default=None, description=_CATEGORIES)
 
     def recall(self, recalls: Recalls, space_id: str) -> Recall:
         return recalls.recall_by_entity(
@@ -83,8 +86,8 @@ class TimelineArguments(ToolArguments):
     query: Words | None = Field(
         default=None, description="What the timeline is about, in a few words. Give this or entity, not both."
     )
-    from_: str | None = Field(default=None, alias="from", description=f"Only what was true at or after this, {_DATE}")
-    to: str | None = Field(default=None, description=f"Only what was true at or before this, {_DATE}")
+    from_: Date | None = Field(default=None, alias="from", description=f"Only what was true at or after this, {_DATE}")
+    to: Date | None = Field(default=None, description=f"Only what was true at or before this, {_DATE}")
     limit: Count = Field(default=50, description="How many facts to return at most.")
     include_superseded: bool = Field(
         default=True, description="Whether to return also facts that have been replaced by newer ones since."

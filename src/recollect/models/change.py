@@ -11,6 +11,7 @@ ChangeKind = Literal[
     "conversation.closed",
     "conversation.summarised",
     "message.appended",
+    "event.recorded",
     "space.created",
     "space.deleted",
     "space.granted",

@@ -88,6 +88,23 @@ def text_of(content: list[Block]) -> str:
     return "\n".join(block.text for block in content if isinstance(block, TextBlock))
 
 
+def said_in(stored: str) -> str:
+    """What a stored message says in words, those that a tool has answered with included."""
+    blocks = decode_json(stored, list)
+    if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == _TEXT_FIELDS:
+        return str(blocks[0]["text"])
+    said: list[str] = []
+    for block in decode_content(stored):
+        match block:
+            case TextBlock(text=text):
+                said.append(text)
+            case ToolResultBlock(content=str(answer)):
+                said.append(answer)
+            case ToolResultBlock(content=answers):
+                said += [each.text for each in answers if isinstance(each, TextBlock)]
+    return "\n".join(said)
+
+
 def _encode_text(text: str, field: str, *, may_be_empty: bool) -> str:
     check_text(field, text)
     if not may_be_empty and not text.strip():

@@ -16,6 +16,8 @@ Json = Any
 K = TypeVar("K")
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_LOOKED_AT = 10_000
+"""After so many members it is reckoned how many there are in all: a value may hold another one again and again."""
 _DEEPEST = 100
 # Where nothing else limits it. A list that holds itself twice, and so on, has more members than could ever be visited.
 _MOST_MEMBERS = 10_000_000
@@ -43,12 +45,19 @@ def storable_text(text: str) -> str:
     return _UNSTORABLE.sub("", text)
 
 
+def looks_unstorable(encoded: str) -> bool:
+    """Whether JSON text may hold what no database can keep; a text that spells the sign for it does look so too."""
+    return "\\u0000" in encoded or _UNSTORABLE.search(encoded) is not None
+
+
 def encode_json(where: str, value: Json, *, limit: int | None = None) -> str:
     """Write plain JSON data as compact text; a limit is in bytes of UTF-8."""
     seen = 0
-    for path, member in _members(where, where, value, 0):
+    for passed, (path, member) in enumerate(_members(where, value)):
         # Each member takes a byte at the least, and a text one for each character: what is too large is left at once.
         seen += len(member) if limit is not None and isinstance(member, str) else 1
+        if passed == _LOOKED_AT and limit is not None:
+            seen = max(seen, _unfolded(value, {}, 0))
         if limit is not None and seen > limit:
             raise LimitExceeded(_as_json(where), limit=limit, given=seen, unit="bytes", at_least=True)
         if seen > _MOST_MEMBERS and limit is None:
@@ -111,17 +120,40 @@ def _as_json(where: str) -> str:
     return f"{where} (written as JSON)"
 
 
-def _members(root: str, path: str, value: Json, depth: int) -> Iterator[tuple[str, Json]]:
+def _unfolded(value: Json, known: dict[int, int], depth: int) -> int:
+    """The members of a value, and the characters of its texts, counted once for whatever it holds many times."""
+    if isinstance(value, str):
+        return len(value)
+    if not isinstance(value, dict | list | tuple) or depth > _DEEPEST:
+        return 1
+    if id(value) not in known:
+        inside = value.values() if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_unfolded(item, known, depth + 1) for item in inside)
+    return known[id(value)]
+
+
+def _members(root: str, value: Json) -> Iterator[tuple[str, Json]]:
     """The value and everything inside it, keys too, with the way there."""
-    yield path, value
-    if depth > _DEEPEST:
-        raise LimitExceeded(f"The depth of {root}", limit=_DEEPEST, given=depth, unit="levels")
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise InvalidInput(f"{path} has the key {key!r}, and a key of JSON must be a text.")
-            yield f"the key {key!r} of {path}", key
-            yield from _members(root, f"{path}.{key}", item, depth + 1)
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from _members(root, f"{path}[{index}]", item, depth + 1)
+    # A list of what is open, and no recursion: through that, each member would be handed up level by level.
+    opened = [iter([(root, value)])]
+    while opened:
+        for path, member in opened[-1]:
+            yield path, member
+            if len(opened) - 1 > _DEEPEST:
+                raise LimitExceeded(f"The depth of {root}", limit=_DEEPEST, given=len(opened) - 1, unit="levels")
+            if isinstance(member, dict | list | tuple):
+                opened.append(_inside(path, member))
+                break
+        else:
+            opened.pop()
+
+
+def _inside(path: str, value: dict[Any, Json] | list[Json] | tuple[Json, ...]) -> Iterator[tuple[str, Json]]:
+    if not isinstance(value, dict):
+        yield from ((f"{path}[{index}]", item) for index, item in enumerate(value))
+        return
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise InvalidInput(f"{path} has the key {key!r}, and a key of JSON must be a text.")
+        yield f"the key {key!r} of {path}", key
+        yield f"{path}.{key}", item

@@ -1,36 +1,49 @@
-"""The spaces that are kept in memory: the ones used last, up to a number of megabytes."""
+"""The indexes that are kept in memory: the ones used last, up to a number of megabytes for all of them together."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
 from recollect.forking import survive_forks
-from recollect.models.atom import Atom
-from recollect.recall.loading import refresh
-from recollect.recall.space_index import SpaceIndex
 from recollect.scope import Scope
-from recollect.store.database import Database
+
+Key = tuple[str, str]
+"""Whose index it is, and of what: a space or a timeline."""
+
+
+class Index(Protocol):
+    """A cache of what is in the database: it can be thrown away at any time and made again."""
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it was filled at all."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+I = TypeVar("I", bound=Index)  # noqa: E741  # like T, of an index
 
 
 @dataclass
 class _Entry:
-    index: SpaceIndex = field(default_factory=SpaceIndex)
+    index: Any
     lock: threading.Lock = field(default_factory=threading.Lock)
     nbytes: int = 0
 
 
-class SpaceCache:
-    """Gives out a space's index, current as of the call. One caller at a time works with a space."""
+class IndexCache:
+    """Gives out an index, current as of the call. One caller at a time works with it."""
 
-    def __init__(self, database: Database, megabytes: float) -> None:
-        self._database = database
+    def __init__(self, megabytes: float) -> None:
         self._limit = int(megabytes * 1024 * 1024)
         self._lock = threading.Lock()
-        self._entries: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
+        self._entries: OrderedDict[Key, _Entry] = OrderedDict()
         self._nbytes = 0
         survive_forks(self)
 
@@ -40,45 +53,59 @@ class SpaceCache:
         self._nbytes = 0
 
     @contextmanager
-    def current(self, scope: Scope, space_id: str, *, fresh: bool = True) -> Iterator[SpaceIndex]:
-        """The index of a space with everything that was committed before this call.
+    def current(
+        self, scope: Scope, name: str, make: Callable[[], I], refresh: Callable[[I], bool], *, fresh: bool = True
+    ) -> Iterator[I]:
+        """An index with everything that was committed before this call, for which it is refreshed.
 
         A caller that has had it so a moment ago may ask for it without another look at the database.
         """
-        key = (scope.id, space_id)
+        key = (scope.id, name)
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
-                entry = self._entries[key] = _Entry()
+                entry = self._entries[key] = _Entry(make())
             self._entries.move_to_end(key)
         with entry.lock:
             try:
                 # An index that nobody has filled yet, or whose entry was dropped meanwhile, needs the look.
-                look = fresh or entry.index.revision < 0
-                if look and self._database.read(scope, refresh, space_id, entry.index):
+                if (fresh or not entry.index.loaded) and refresh(entry.index):
                     self._weigh(key, entry)
             except BaseException:
                 # A refresh that was cut short may have left it half new.
-                self.drop(scope, space_id)
+                self._drop(key)
                 raise
             yield entry.index
 
-    def keep(self, scope: Scope, space_id: str, atoms: Mapping[int, Atom], revision: int) -> None:
-        """Keep atoms that were read when the index was at a revision."""
-        key = (scope.id, space_id)
+    @contextmanager
+    def if_kept(self, scope: Scope, name: str) -> Iterator[Any]:
+        """An index as it was left, or None when there is none; who has it may add to it."""
+        key = (scope.id, name)
         entry = self._entries.get(key)
-        if entry is not None:
-            with entry.lock:
-                entry.index.keep(atoms, revision)
-                self._weigh(key, entry)
+        if entry is None:
+            yield None
+            return
+        with entry.lock:
+            yield entry.index
+            self._weigh(key, entry)
 
-    def drop(self, scope: Scope, space_id: str) -> None:
+    def weigh(self, scope: Scope, name: str) -> None:
+        """Take note that who had an index has added to it."""
+        with self.if_kept(scope, name):
+            pass
+
+    def forget(self, scope: Scope) -> None:
+        """Keep nothing more of a user, whose data was erased."""
+        for key in [key for key in list(self._entries) if key[0] == scope.id]:
+            self._drop(key)
+
+    def _drop(self, key: Key) -> None:
         with self._lock:
-            dropped = self._entries.pop((scope.id, space_id), None)
+            dropped = self._entries.pop(key, None)
             self._nbytes -= dropped.nbytes if dropped is not None else 0
 
-    def _weigh(self, key: tuple[str, str], entry: _Entry) -> None:
-        """Take note of what a space takes now, and make room for it."""
+    def _weigh(self, key: Key, entry: _Entry) -> None:
+        """Take note of what an index takes now, and make room for it."""
         now = entry.index.nbytes
         with self._lock:
             if self._entries.get(key) is not entry:
@@ -94,3 +121,7 @@ class SpaceCache:
     @property
     def nbytes(self) -> int:
         return self._nbytes
+
+    @property
+    def spaces(self) -> int:
+        return len(self._entries)

@@ -9,6 +9,7 @@ from recollect.recall.space_index import SpaceIndex
 from recollect.recall.writing import SMALL
 from recollect.store import entities
 from recollect.store.database import Row, Transaction
+from recollect.store.spaces import REVISIONS_OF_AN_EPOCH
 
 
 def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
@@ -23,6 +24,9 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     revision, atoms, model, names_revision = state
     if revision == index.revision:
         return False
+    if index.revision >= 0 and revision // REVISIONS_OF_AN_EPOCH != index.revision // REVISIONS_OF_AN_EPOCH:
+        # It was erased and brought in again: what is known of it is of another time.
+        index.begin_anew()
     index.grow(atoms)
     _load_words(run, space_id, index)
     if model != index.model:

@@ -171,19 +171,19 @@ def best(index: SpaceIndex, query: Query, evidence: Evidence, matching: Mask, li
         return scores.taken(order[:limit])
     # There are equals among them, which what follows puts in order.
     if len(scores.places) > limit:
-        scores = scores.taken(_not_below(scores.final, limit))
+        scores = scores.taken(not_below(scores.final, limit))
     if len(scores.places) > limit:
         # The last of them are equal: of these, the ones valid from later on.
         above = scores.final > scores.final.min()
         latest = np.where(above, FOREVER, index.valid_from.values[scores.places])
-        scores = scores.taken(_not_below(latest, limit))
+        scores = scores.taken(not_below(latest, limit))
     places = scores.places
     # Whatever is as good as the last that fits is among these places, so that also there the id decides.
     order = np.lexsort((index.ids.values[places], -index.valid_from.values[places], -scores.final))
     return scores.taken(order[:limit])
 
 
-def _not_below(values: NDArray[Any], limit: int) -> Places:
+def not_below(values: NDArray[Any], limit: int) -> Places:
     """Where the values are at least as high as the last of the highest; equal ones are all there."""
     last = np.partition(values, len(values) - limit)[len(values) - limit]
     return np.flatnonzero(values >= last)
@@ -269,24 +269,27 @@ def _among(compared: Mask | None, known: Mask | None) -> Mask | None:
 
 def _standardised(counted: Mask | None, values: Floats, usual: tuple[float, float] | None) -> Floats:
     """How far each value is from the mean of the space, in standard deviations; what has none is at the mean."""
+    mean, deviation = usual_among(counted, values, usual)
+    values -= mean
+    values /= deviation
+    if counted is not None:
+        np.nan_to_num(values, copy=False)
+    return values
+
+
+def usual_among(counted: Mask | None, values: Floats, usual: tuple[float, float] | None) -> tuple[float, float]:
+    """The mean of some values and their deviation, which those that are usual join where the values are few."""
     own_values = values if counted is None else values[counted]
     count = len(own_values)
     mean, variance = (0.0, 1.0) if usual is None else (usual[0], usual[1] ** 2)
     if count:
         own = float(np.add.reduce(own_values)) / count
-        values -= own
-        own_values = values if counted is None else values[counted]
+        own_values = own_values - own
         share = 1.0 if usual is None else count / (count + USUAL_ATOMS)
         # Not by a product of vectors: for many atoms that would start threads, which cost more than they save.
         variance = share * float(np.add.reduce(own_values * own_values)) / count + (1 - share) * variance
-        # The mean of both, as seen from the own one.
-        mean = (1 - share) * (mean - own)
-    if mean:
-        values -= mean
-    values /= max(variance, 1e-12) ** 0.5
-    if counted is not None:
-        np.nan_to_num(values, copy=False)
-    return values
+        mean = share * own + (1 - share) * mean
+    return mean, max(variance, 1e-12) ** 0.5
 
 
 def _nearness(valid_from: NDArray[np.int64], intervals: Sequence[Interval]) -> Floats:

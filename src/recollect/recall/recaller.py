@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -11,29 +10,27 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import StoreError
 from recollect.models.atom import Atom
 from recollect.models.recall import Explanation, Hit, Recall, RecallMode, WhyNot
 from recollect.providers.embedder import Embedding
 from recollect.providers.reranker import Reranking
 from recollect.recall.asking import Question, understand
-from recollect.recall.cache import SpaceCache
+from recollect.recall.cache import IndexCache
 from recollect.recall.facts import Facts
 from recollect.recall.filters import Filters
+from recollect.recall.loading import refresh
 from recollect.recall.passing import Mask, allowed, passing
 from recollect.recall.ranking import Evidence, Query, Scores, best, related, score, unasked, weigh
 from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
 from recollect.recall.space_index import SpaceIndex
+from recollect.recall.wishing import Wishes
 from recollect.recall.writing import SMALL, Indexed
 from recollect.scope import Scope
-from recollect.store import atoms, entities, jobs
+from recollect.store import atoms, entities
 from recollect.store.atoms import CheckedAtom
 from recollect.store.database import Database
-from recollect.store.jobs import NewJob
 
-_REINDEX_ATTEMPTS = 10
-_HOUR = 3600 * 1_000_000
 RERANKED = 20
 """How many of the best hits a reranker reads."""
 WORDS_BEFORE = 30
@@ -56,9 +53,13 @@ class Recaller:
         self._embedding = embedding
         self._overlap_only = overlap_only
         self._reranking = reranking
-        self._wished: set[tuple[str, str]] = set()
-        self._wished_in = 0
-        self._cache = SpaceCache(database, cache_megabytes)
+        self._wishes = Wishes(database)
+        self.indexes = IndexCache(cache_megabytes)
+
+    @property
+    def cached(self) -> tuple[int, int]:
+        """How many spaces are kept in memory, and the bytes they take."""
+        return self.indexes.spaces, self.indexes.nbytes
 
     def index(self, checked: Sequence[CheckedAtom]) -> Indexed:
         """Prepare what the search index keeps of atoms. It may take long, so it happens outside of a transaction."""
@@ -83,9 +84,19 @@ class Recaller:
             return Query(question, None, None, None, False, self._overlap_only, {})
         return Query(question, embedding.query(question.to_embed), embedding.stamp, embedding.usual, True, False, {})
 
+    def forget(self, scope: Scope) -> None:
+        """Let go of all that is kept in memory of a user's spaces."""
+        self.indexes.forget(scope)
+
     def space(self, scope: Scope, space_id: str) -> AbstractContextManager[SpaceIndex]:
         """The index of a space with everything that was committed before this call; one caller at a time has it."""
-        return self._cache.current(scope, space_id)
+        return self._current(scope, space_id)
+
+    def _current(self, scope: Scope, space_id: str, *, fresh: bool = True) -> AbstractContextManager[SpaceIndex]:
+        def look(index: SpaceIndex) -> bool:
+            return self._database.read(scope, refresh, space_id, index)
+
+        return self.indexes.current(scope, space_id, SpaceIndex, look, fresh=fresh)
 
     def by_topic(
         self,
@@ -116,7 +127,7 @@ class Recaller:
         """What the reranker thinks of the best hits, by their position. It takes long, so nobody else waits for it."""
         if self._reranking is None or asked.overlap_only or not query.strip():
             return {}
-        with self._cache.current(scope, space_id, fresh=False) as index:
+        with self._current(scope, space_id, fresh=False) as index:
             evidence = weigh(index, asked)
             passed = allowed(index, filters)
             matching = passed if evidence.matches is None else passed & evidence.matches
@@ -150,7 +161,7 @@ class Recaller:
 
     def standing(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> dict[int, Atom]:
         """What passes the filters whatever is asked, by its position: the most important first, then the newest."""
-        with self._cache.current(scope, space_id) as index:
+        with self._current(scope, space_id) as index:
             places = np.flatnonzero(allowed(index, filters))
             order = np.lexsort(
                 (
@@ -172,7 +183,9 @@ class Recaller:
             return {}
         fetched = self._database.read(scope, atoms.at_positions, space_id, positions, filters.known_at)
         if filters.known_at is None:
-            self._cache.keep(scope, space_id, fetched, revision)
+            with self.indexes.if_kept(scope, space_id) as index:
+                if index is not None:
+                    index.keep(fetched, revision)
         return fetched
 
     def newest(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> Recall:
@@ -191,7 +204,7 @@ class Recaller:
         position = self._database.read(scope, atoms.position, atom_id)
         asked = self._ask(scope, space_id, query, filters)
         opinions = self._read_again(scope, space_id, asked, query, filters) if self._reranking is not None else {}
-        with self._cache.current(scope, space_id) as index:
+        with self._current(scope, space_id) as index:
             masks = passing(index, filters)
             reasons = [f"the filter {name} leaves it out" for name, mask in masks.items() if not mask[position]]
             evidence = weigh(index, asked, opinions)
@@ -209,7 +222,7 @@ class Recaller:
         return WhyNot(atom_id=atom_id, found=found, rank=rank, reasons=reasons, explanation=explanation)
 
     def _ask(self, scope: Scope, space_id: str, query: str, filters: Filters) -> Query:
-        with self._cache.current(scope, space_id) as index:
+        with self._current(scope, space_id) as index:
             known = index.known_at(filters.known_at)
             speakers = index.speakers(known)
             filled = index.atoms > 0 if known is None else bool(known.any())
@@ -220,34 +233,15 @@ class Recaller:
         if self._embedding is not None and filled:
             own = self._embedding.stamp
             if model != own or lacking:
-                self._have_reindexed(scope, space_id, self._embedding, filters.now)
+                # The vectors of a space that has another embedder's, or not all, are made in the background.
+                kind = reindex_kind(self._embedding.model)
+                self._wishes.make(scope, kind, {"spaceId": space_id}, f"{space_id}:{own}", filters.now)
             if model == own and query.strip():
                 vector = self._embedding.query(question.to_embed)
         mentioned = self._database.read(scope, entities.positions_of_each, space_id, named) if named else {}
         usual = self._embedding.usual if self._embedding is not None else None
         by_meaning = self._embedding is not None and filled and bool(query.strip())
         return Query(question, vector, model, usual, by_meaning, self._overlap_only, mentioned, filters.known_at)
-
-    def _have_reindexed(self, scope: Scope, space_id: str, embedding: Embedding, now: int) -> None:
-        """Queue the making of vectors for a space that has another embedder's, or not all; once an hour at the most."""
-        wish, hour = (space_id, embedding.stamp), now // _HOUR
-        if hour != self._wished_in:
-            self._wished, self._wished_in = set(), hour
-        if wish in self._wished:
-            return
-        self._wished.add(wish)
-        job = NewJob(
-            kind=reindex_kind(embedding.model),
-            payload=json.dumps({"spaceId": space_id}),
-            due_at=now,
-            max_attempts=_REINDEX_ATTEMPTS,
-            unique_key=f"{space_id}:{embedding.stamp}:{hour}",
-        )
-        try:
-            self._database.write(scope, jobs.enqueue, scope, job, now)
-        except StoreError:
-            # Recall goes on without it, and the next one tries again.
-            self._wished.discard(wish)
 
     def _answer(
         self,
@@ -261,7 +255,7 @@ class Recaller:
         looked: bool,
         explain: bool = False,
     ) -> Recall:
-        with self._cache.current(scope, space_id, fresh=not looked) as index:
+        with self._current(scope, space_id, fresh=not looked) as index:
             passed = allowed(index, filters)
             scores, matching, evidence = choose(index, passed)
             candidates = int(np.count_nonzero(matching))

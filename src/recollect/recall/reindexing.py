@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from recollect.clock import Micros
 from recollect.errors import NotFound
 from recollect.providers.embedder import Embedding
+from recollect.recall.wishing import kind_for
 from recollect.scope import Scope
 from recollect.store import spaces
 from recollect.store.database import Database, Transaction
@@ -19,12 +20,24 @@ _AT_ONCE = 256
 
 
 def reindex_kind(model: str) -> str:
-    """The kind of the job that gives a space the vectors of a model: who has another embedder leaves it to others."""
-    return f"memory.reindex.{hashlib.blake2b(model.encode(), digest_size=6).hexdigest()}"
+    """The kind of the job that gives a space the vectors of a model."""
+    return kind_for("memory.reindex", model)
 
 
-def fill_vectors(database: Database, scope: Scope, space_id: str, embedding: Embedding, now: Micros) -> int:
-    """Give every atom of a space a vector of this embedder; gives how many were made.
+def embed_kind(model: str) -> str:
+    """The kind of the job that gives the events of a timeline the vectors of a model."""
+    return kind_for("events.embed", model)
+
+
+def fill_vectors(
+    database: Database,
+    scope: Scope,
+    space_id: str,
+    embedding: Embedding,
+    now: Micros,
+    tell: Callable[[int], object] = lambda made: None,
+) -> int:
+    """Give every atom of a space a vector of this embedder; gives how many were made, and tells so again and again.
 
     Until it is done recall goes on with what it has: words, and the vectors of the embedder before if that one is used.
     """
@@ -38,6 +51,7 @@ def fill_vectors(database: Database, scope: Scope, space_id: str, embedding: Emb
                 vectors = VectorsSegment.of(embedding.texts([text for _, text in batch]))
                 positions = [position for position, _ in batch]
                 made += database.write(scope, _put, space_id, stamp, positions, vectors, now)
+                tell(made)
             elif not made and database.read(scope, spaces.vector_model, space_id) == stamp:
                 # It was whole before, and is not changed.
                 break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -68,6 +68,11 @@ def add(
 def get(run: Transaction, atom_id: str) -> Atom | None:
     row = run.one("get_atom", id=atom_id)
     return _atom(row)[1] if row else None
+
+
+def every(run: Transaction) -> Iterator[Atom]:
+    """All atoms of a user, those of spaces that were put away too. Only inside of `read_at_once`."""
+    return (_atom(row)[1] for row in run.each("every_atom"))
 
 
 def at_positions(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from recollect.clock import Micros, to_iso
 from recollect.errors import Conflict, InvalidIdentity
 from recollect.models.text import damaged, decode_json
 from recollect.models.tool import AuditEntry, Outcome
-from recollect.scope import Scope
+from recollect.scope import Scope, owner_named
 from recollect.store.database import Row, Transaction
 
 
@@ -36,6 +37,8 @@ class NewLine:
     field_paths: tuple[str, ...] = ()
     error: str | None = None
     phase: str | None = None
+    details: Mapping[str, Any] | None = None
+    """More of it, where the log is that of an app."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +226,7 @@ def _entry(line: NewLine, group: str, now: Micros) -> dict[str, Any]:
         "fieldPaths": list(line.field_paths) or None,
         "error": line.error,
         "phase": line.phase,
+        "details": None if line.details is None else dict(line.details),
     }
     return told | {name: value for name, value in known.items() if value is not None}
 
@@ -230,6 +234,6 @@ def _entry(line: NewLine, group: str, now: Micros) -> dict[str, Any]:
 def _chain(row: Row) -> Chain:
     tenant_id, app_id, user_id, group, scope_id = row
     try:
-        return Chain(scope_id, group, None if tenant_id is None else Scope(tenant_id, app_id, user_id))
+        return Chain(scope_id, group, None if tenant_id is None else owner_named(tenant_id, app_id, user_id))
     except InvalidIdentity:
         return Chain(scope_id, group, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -95,6 +96,11 @@ def list_newest_first(run: Transaction, scope: Scope, before_id: str | None, lim
     return [_binding(row) for row in rows]
 
 
+def every(run: Transaction, scope: Scope) -> Iterator[Binding]:
+    """All bindings that a user has made. Only inside of `read_at_once`."""
+    return map(_binding, run.each("every_binding", user_id=scope.user_id))
+
+
 def update(
     run: Transaction, scope: Scope, binding_id: str, policy: ExtractionPolicy, enabled: bool | None, now: Micros
 ) -> Binding:
@@ -147,6 +153,28 @@ def rest(run: Transaction, scope: Scope, space_id: str) -> None:
         if any(space.id == space_id for space in bound):
             marked = [replace(space, deleted=space.deleted or space.id == space_id) for space in bound]
             run.send("put_bound_spaces", id=row[0], spaces=_json([vars(space) for space in marked]))
+
+
+def forget_user(run: Transaction, user_id: str) -> int:
+    """Take a user out of the bindings that others have made; gives how many named them.
+
+    A binding that is for nobody else goes with them.
+    """
+    named = 0
+    for row in run.all("list_bindings", user_id=None, before_id=BEYOND_ALL_IDS, limit=_ALL):
+        binding = _binding(row)
+        left = [member for member in binding.members if member.user_id != user_id]
+        if binding.user_id == user_id or len(left) == len(binding.members):
+            continue
+        named += 1
+        if left:
+            run.send(
+                "put_conversation_scope", id=binding.id, conversation_scope=_json([each.model_dump() for each in left])
+            )
+        else:
+            run.send("delete_binding", id=binding.id)
+            run.send("drop_binding_members", binding_id=binding.id)
+    return named
 
 
 def _whose(scope: Scope) -> str | None:

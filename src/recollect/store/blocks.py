@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,6 +152,16 @@ def delete(run: Transaction, scope: Scope, place: Place, expected: Micros | None
 def revisions(run: Transaction, place: Place, limit: int) -> list[BlockRevision]:
     """What a block held before, newest first."""
     return [_revision(row) for row in run.all("list_revisions", limit=limit, **place.columns)]
+
+
+def every(run: Transaction) -> Iterator[Block]:
+    """All blocks of a user. Only inside of `read_at_once`, like the next."""
+    return (_kept(row).block for row in run.each("every_block"))
+
+
+def every_revision(run: Transaction) -> Iterator[BlockRevision]:
+    """What all blocks of a user held before."""
+    return map(_revision, run.each("every_revision"))
 
 
 def restore(run: Transaction, scope: Scope, place: Place, revision: int, expected: Micros | None, now: Micros) -> Block:

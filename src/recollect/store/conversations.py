@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -124,6 +124,16 @@ def list_newest_first(
         limit=limit,
     )
     return [_conversation(row) for row in rows]
+
+
+def every(run: Transaction) -> Iterator[Conversation]:
+    """All conversations of a user, oldest first. Only inside of `read_at_once`, like the next."""
+    return map(_conversation, run.each("every_conversation"))
+
+
+def every_message(run: Transaction) -> Iterator[Message]:
+    """All messages of a user, of every visibility, one conversation after another."""
+    return map(_message, run.each("every_message"))
 
 
 def close(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from recollect.errors import StoreError, StoreReadOnly
 from recollect.models.change import Change
 from recollect.scope import AnyScope, ReaderScope
-from recollect.store.queries import EngineName
+from recollect.store.queries import EngineName, Query
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Row = tuple[Any, ...]
 Pending = Callable[[], Row | None]
+PendingRows = Callable[[], list[Row]]
 """The row a statement gives back, to be asked for when the transaction has ended."""
 
 EVERY_SCOPE = "*"
@@ -44,8 +46,17 @@ class Transaction(Protocol):
     def send(self, query: str, **values: Any) -> Pending:
         """Run a statement whose answer is not needed before the end: it costs no round trip of its own."""
 
-    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
-        """Run a statement for each of many rows, which come as columns of equal length; values are the same for all."""
+    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> PendingRows:
+        """Run a statement for each of many rows, which come as columns of equal length; values are the same for all.
+
+        What it gives back are the answers, if the statement has any, in the order of the rows.
+        """
+
+    def each(self, query: str, **values: Any) -> Iterator[Row]:
+        """The rows one after another, however many there are. Only inside of `read_at_once`."""
+
+    def in_scope(self, scope: AnyScope | None) -> AbstractContextManager[Transaction]:
+        """The same transaction, bound to another scope until the block ends."""
 
     def emit(self, change: Callable[[], Change]) -> None:
         """Announce a change, once the transaction has been committed."""
@@ -78,6 +89,28 @@ class Database(Protocol):
     def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in a transaction of its own: when this returns, what it wrote is on disk."""
 
+    def read_at_once(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function that only reads, and sees the database as it was when it began, however long it takes."""
+
+    def write_alone(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function in a transaction that sees and changes its scope as of one instant.
+
+        Work behind a fence waits for it, and is refused when it has raised the scope's epoch. What somebody else has
+        changed meanwhile makes it begin again.
+        """
+
+    def know(self, queries: Mapping[str, Query]) -> None:
+        """Take up statements that are made while it is open, such as those on all columns of a table."""
+
+    def scrub(self, most_megabytes: float | None = None) -> Scrubbed:
+        """Leave no trace in the files of rows that were deleted; what cannot be done now is told.
+
+        Given a size, what takes long is left for later unless it is a matter of a file that is no larger.
+        """
+
+    def renumber(self) -> None:
+        """Let the next place in the ledger come after the last that is taken, once rows were put in with theirs."""
+
     def settle(self, seconds: float) -> bool:
         """Wait until every transaction that is writing now has ended; False when that took longer than given.
 
@@ -86,6 +119,16 @@ class Database(Protocol):
         """
 
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Scrubbed:
+    """What became of the traces that deleted rows leave in the files of a database."""
+
+    done: bool
+    how: str
+    left: str | None = None
+    """What is still to do, and by whom."""
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from recollect.clock import Micros, to_iso, to_micros
 from recollect.errors import Conflict, InvalidInput, NotFound
@@ -109,6 +109,11 @@ def get(run: Transaction, entity_id: str) -> Entity | None:
     """The entity of an id as it is; one that was merged says into which."""
     row = run.one("get_entity", id=entity_id)
     return _entity(run, row) if row else None
+
+
+def every(run: Transaction) -> Iterator[Entity]:
+    """All entities of a user. Only inside of `read_at_once`."""
+    return (_entity(run, row) for row in run.each("every_entity"))
 
 
 def resolve(run: Transaction, entity_id: str) -> Entity | None:

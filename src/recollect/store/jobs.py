@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,8 @@ class Claim:
     scope: Scope
     job: Job
     fencing_token: int
+    epoch: int
+    """How often the user had been erased when it was queued."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,11 @@ def of_all_scopes(
     return [(Scope(tenant, app, user), _job(tuple(rest))) for tenant, app, user, *rest in rows]
 
 
+def every(run: Transaction) -> Iterator[Job]:
+    """All jobs of a user, oldest first. Only inside of `read_at_once`."""
+    return map(_job, run.each("every_job"))
+
+
 def retry(run: Transaction, job_id: str, now: Micros) -> Job:
     row = run.one("retry_job", id=job_id, now=now)
     if row:
@@ -104,7 +112,10 @@ def retry(run: Transaction, job_id: str, now: Micros) -> Job:
 def claim(run: Transaction, kind: str, worker: str, limit: int, lease_until: Micros, now: Micros) -> list[Claim]:
     """Take due jobs of one kind, of all scopes; the oldest first."""
     rows = run.all("claim_jobs", kind=kind, worker=worker, limit=limit, lease_until=lease_until, now=now)
-    return [Claim(Scope(tenant, app, user), _job(tuple(rest)), token) for tenant, app, user, token, *rest in rows]
+    return [
+        Claim(Scope(tenant, app, user), _job(tuple(rest)), token, epoch)
+        for tenant, app, user, token, epoch, *rest in rows
+    ]
 
 
 def extend(run: Transaction, claim: Claim, lease_until: Micros, now: Micros) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -14,7 +15,7 @@ from recollect.ids import new_id
 from recollect.models.change import Change
 from recollect.models.text import decode_json
 from recollect.scope import Scope
-from recollect.store.database import Row, Transaction
+from recollect.store.database import Pending, Row, Transaction
 
 CHAT = "chat.turn"
 """The kind of every row that is a message."""
@@ -27,6 +28,22 @@ _COLUMNS = (
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _camel = cache(to_camel)
 _NOTHING: Mapping[str, None] = dict.fromkeys(_COLUMNS)
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """A row that was written. Called after the commit, it is the change that subscribers are told."""
+
+    row: Mapping[str, Any]
+    _position: Pending
+
+    @property
+    def position(self) -> int:
+        row = self._position()
+        return int(row[0]) if row else 0
+
+    def __call__(self) -> Change:
+        return _change({**_NOTHING, **self.row, "position": self.position})
 
 
 def record(run: Transaction, scope: Scope, *, event_id: str, kind: str, at: Micros, **columns: Any) -> None:
@@ -47,8 +64,12 @@ def record(run: Transaction, scope: Scope, *, event_id: str, kind: str, at: Micr
         "ts": at,
         **columns,
     }
-    position = run.send("insert_event", **row)
-    run.emit(lambda: _change({**row, "position": (position() or (0,))[0]}))
+    announce(run, row, run.send("insert_event", **row))
+
+
+def announce(run: Transaction, row: Mapping[str, Any], position: Pending) -> None:
+    """Tell of a row, once it is committed."""
+    run.emit(Announcement(row, position))
 
 
 def record_change(
@@ -78,13 +99,13 @@ def last_position(run: Transaction) -> int:
 def change_from_row(row: Row) -> Change:
     names = (
         "position", "kind", "tenant_id", "app_id", "user_id", "conversation_id", "event_id", "ts", "stage", "sequence",
-        "turn_id", "visibility", "data",
+        "turn_id", "visibility", "data", "timeline_id",
     )  # fmt: skip
     return _change(dict(zip(names, row, strict=True)))
 
 
 def _change(row: Mapping[str, Any]) -> Change:
-    if row["kind"] == CHAT:
+    if row["sequence"] is not None:
         kind: Any = "message.appended"
         data = {
             "messageId": row["event_id"],
@@ -93,6 +114,10 @@ def _change(row: Mapping[str, Any]) -> Change:
             "turnId": row["turn_id"],
             "visibility": row["visibility"],
         }
+    elif row["timeline_id"] is not None:
+        # What was recorded may be of any kind, also of one that a change has, and says nothing here of what it holds.
+        kind = "event.recorded"
+        data = {"kind": row["kind"], "stage": row["stage"], "timelineId": row["timeline_id"]}
     else:
         kind = row["kind"]
         data = decode_json(row["data"] or "{}", dict)

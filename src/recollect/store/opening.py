@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from importlib.util import find_spec
 from pathlib import Path
 
 from recollect.errors import ExtensionMissing, InvalidInput, InvalidUrl
@@ -10,37 +11,45 @@ from recollect.models.text import check_text
 from recollect.settings import Settings
 from recollect.store.database import Database, Publisher
 from recollect.store.migrate import load_migrations
+from recollect.store.queries import EngineName
 from recollect.store.sqlite import MEMORY, SqliteDatabase
 
 
 def open_database(settings: Settings, publisher: Publisher) -> Database:
     """Open the database of `settings.url` and bring its schema up to date."""
     url = settings.url
-    try:
-        check_text("The address", url)
-    except InvalidInput as error:
-        raise InvalidUrl(error.message) from None
-    if url.startswith("sqlite:"):
+    if engine_of(url) == "sqlite":
         database: SqliteDatabase | PostgresDatabase = SqliteDatabase(sqlite_path(url), settings, publisher)
-    elif url.startswith(("postgresql://", "postgres://")):
+    else:
         # The driver is an optional part, and nobody should wait for it to load who keeps memory in a file.
-        try:
-            from recollect.store.postgres import PostgresDatabase
-        except ModuleNotFoundError as error:
-            raise ExtensionMissing(
-                f"PostgreSQL needs the driver psycopg, and {error.name} is not installed.",
-                hint="Install Recollect with its extra 'postgres', or psycopg[binary,pool] itself.",
-            ) from error
+        from recollect.store.postgres import PostgresDatabase
 
         database = PostgresDatabase(url, settings, publisher)
-    else:
-        raise InvalidUrl(f"{_scheme_of(url)} is not an address Recollect knows.", hint=_hint_for(url))
     try:
         database.migrate(load_migrations(database.engine))
     except BaseException:
         database.close()
         raise
     return database
+
+
+def engine_of(url: str) -> EngineName:
+    """Which engine an address is for; refused when there is none, or its driver is not here."""
+    try:
+        check_text("The address", url)
+    except InvalidInput as error:
+        raise InvalidUrl(error.message) from None
+    if url.startswith("sqlite:"):
+        return "sqlite"
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise InvalidUrl(f"{_scheme_of(url)} is not an address Recollect knows.", hint=_hint_for(url))
+    for driver in ("psycopg", "psycopg_pool"):
+        if find_spec(driver) is None:
+            raise ExtensionMissing(
+                f"PostgreSQL needs the driver psycopg, and {driver} is not installed.",
+                hint="Install Recollect with its extra 'postgres', or psycopg[binary,pool] itself.",
+            )
+    return "postgres"
 
 
 def sqlite_path(url: str) -> str:

@@ -13,18 +13,21 @@ on another, unless its COMMIT had been sent: then nobody knows what became of it
 
 from __future__ import annotations
 
+import random
 import select
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
+from itertools import count
 from typing import Any, TypeVar
 
 import psycopg
 import psycopg_pool
 
-from recollect.errors import EngineClosed, InvalidInput, StoreUnavailable
+from recollect.errors import EngineClosed, InvalidInput, StoreBusy, StoreUnavailable
 from recollect.forking import leave_to_parent, survive_forks
 from recollect.scope import AnyScope
 from recollect.settings import Settings
@@ -33,13 +36,16 @@ from recollect.store.database import (
     Keys,
     P,
     Pending,
+    PendingRows,
     Publisher,
     Row,
+    Scrubbed,
     Work,
     keys_of,
     refuse_nesting,
     refuse_reader,
 )
+from recollect.store.fencing import guarded
 from recollect.store.migrate import Migration, check_version
 from recollect.store.postgres_arrays import in_short
 from recollect.store.postgres_errors import translate, without_password, words_of
@@ -51,6 +57,7 @@ from recollect.store.postgres_setup import (
     refuse_other_encodings,
     sees_through,
 )
+from recollect.store.postgres_vacuum import write_anew
 from recollect.store.queries import EngineName, Query, load_queries
 
 T = TypeVar("T")
@@ -58,6 +65,8 @@ T = TypeVar("T")
 # Any number will do, as long as nobody else in the database uses it: this is 'recollect' as a telephone would spell it.
 _MIGRATION_LOCK = 732_655_328
 _ROWS_AT_ONCE = 500
+_cursors = count(1)
+_ALONE_ATTEMPTS = 20
 
 
 class ScopedConnection(psycopg.Connection[Row]):
@@ -124,14 +133,35 @@ class PostgresTransaction(Announcements):
     def all(self, query: str, **values: Any) -> list[Row]:
         return self._run(query, values).fetchall()
 
+    def each(self, query: str, **values: Any) -> Iterator[Row]:
+        values["scope_id"] = self.scope_id
+        values["app_key"] = self._app_key
+        # A cursor on the server: the rows of a large user never stand in memory all at once.
+        with psycopg.ServerCursor(self._connection, f"each_{next(_cursors)}") as cursor:
+            cursor.itersize = _ROWS_AT_ONCE
+            cursor.execute(self._queries[query].text, values)
+            yield from cursor
+
+    @contextmanager
+    def in_scope(self, scope: AnyScope | None) -> Iterator[PostgresTransaction]:
+        own, keys = Keys(self.scope_id, self._app_key), keys_of(scope)
+        there = PostgresTransaction(self._connection, self._queries, keys)
+        there.changes = self.changes
+        self._connection.enter_scope(keys)
+        yield there
+        # After an error the transaction is abandoned, and the scope with it.
+        self._connection.enter_scope(own)
+
     def send(self, query: str, **values: Any) -> Pending:
         return self._run(query, values).fetchone
 
-    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
+    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> PendingRows:
         # The statement takes arrays, and unnests them. In parts, because no value of PostgreSQL may reach a gigabyte.
+        sent = []
         for start in range(0, len(next(iter(rows.values()))), _ROWS_AT_ONCE):
             part = {name: column[start : start + _ROWS_AT_ONCE] for name, column in rows.items()}
-            self._run(query, {**values, **in_short(part)})
+            sent.append(self._run(query, {**values, **in_short(part)}))
+        return cache(lambda: [row for cursor in sent for row in cursor.fetchall()])
 
 
 class _Writing(threading.local):
@@ -164,10 +194,9 @@ class PostgresDatabase:
     def migrate(self, migrations: list[Migration]) -> None:
         """Apply what is missing, in one transaction, while other processes that open the database wait."""
         # The role of the address itself makes the schema; the pool's connections step down from it.
-        patience = _whole(self._settings.connect_timeout_seconds)
         with (
             self._translated(),
-            psycopg.connect(self._url, connect_timeout=patience, client_encoding="UTF8") as connection,
+            psycopg.connect(self._url, connect_timeout=self._patience, client_encoding="UTF8") as connection,
         ):
             refuse_other_encodings(connection)
             # With a stricter default, who waits for the lock would not see what was made meanwhile.
@@ -196,10 +225,23 @@ class PostgresDatabase:
 
         return self._run(attempt)
 
+    def read_at_once(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        keys = keys_of(scope)
+
+        def attempt(connection: ScopedConnection) -> T:
+            connection.enter_scope(keys)
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            result = work(PostgresTransaction(connection, self._queries, keys), *args, **kwargs)
+            connection.execute("COMMIT")
+            return result
+
+        return self._run(attempt)
+
     def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         keys = keys_of(scope)
         refuse_nesting(self._writing.now)
         refuse_reader(scope)
+        behind = guarded(work)
 
         def attempt(connection: ScopedConnection) -> tuple[T, PostgresTransaction]:
             transaction = PostgresTransaction(connection, self._queries, keys)
@@ -209,6 +251,27 @@ class PostgresDatabase:
                     # Statements are written for this level; a database may have another as its default.
                     connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
                     connection.enter_scope(keys)
+                    result = behind(transaction, *args, **kwargs)
+                    connection.committing = True
+                    connection.execute("COMMIT")
+            finally:
+                self._writing.now = False
+            return result, transaction
+
+        return self._publish(*self._run(attempt))
+
+    def write_alone(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        keys = keys_of(scope)
+        refuse_nesting(self._writing.now)
+        refuse_reader(scope)
+
+        def attempt(connection: ScopedConnection) -> tuple[T, PostgresTransaction]:
+            transaction = PostgresTransaction(connection, self._queries, keys)
+            self._writing.now = True
+            try:
+                with _held_alone(connection, keys.scope_id):
+                    connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+                    connection.enter_scope(keys)
                     result = work(transaction, *args, **kwargs)
                     connection.committing = True
                     connection.execute("COMMIT")
@@ -216,10 +279,31 @@ class PostgresDatabase:
                 self._writing.now = False
             return result, transaction
 
-        result, transaction = self._run(attempt)
+        for _ in range(_ALONE_ATTEMPTS):
+            with suppress(_Overrun):
+                return self._publish(*self._run(lambda connection: _unless_overrun(attempt, connection)))
+            time.sleep(random.uniform(0, 0.02))
+        raise StoreBusy("The user's data was changed all the time while it had to be changed as a whole.")
+
+    def _publish(self, result: T, transaction: PostgresTransaction) -> T:
         self._publisher.add(transaction.changes)
         self._publisher.deliver()
         return result
+
+    def know(self, queries: Mapping[str, Query]) -> None:
+        self._queries.update(queries)
+
+    def scrub(self, most_megabytes: float | None = None) -> Scrubbed:
+        """Write the tables anew, without the rows that were deleted. It needs each of them alone for that time."""
+        if most_megabytes is not None:
+            # Others wait meanwhile, so that it is left to who runs the database, and to a quiet hour.
+            return Scrubbed(False, "rows deleted", "Run `recollect erase --vacuum` to write the tables anew.")
+        with (
+            self._translated(),
+            # The role of the address owns the tables; the pool's connections may have stepped down from it.
+            psycopg.connect(self._url, autocommit=True, connect_timeout=self._patience) as connection,
+        ):
+            return write_anew(connection, self._settings.busy_timeout_seconds)
 
     def _run(self, attempt: Callable[[ScopedConnection], T]) -> T:
         """Run it on a connection of the pool, and once more if that one was lost before anything was committed."""
@@ -269,6 +353,17 @@ class PostgresDatabase:
                     raise _ConnectionLost(error) from error
                 raise
 
+    def renumber(self) -> None:
+        with (
+            self._translated(),
+            psycopg.connect(self._url, autocommit=True, connect_timeout=self._patience) as connection,
+        ):
+            connection.execute("SELECT set_config('recollect.scope', '*', false)")
+            connection.execute(
+                "SELECT setval(pg_get_serial_sequence('recollect.events', 'position'), MAX(position)) "
+                "FROM recollect.events HAVING MAX(position) IS NOT NULL"
+            )
+
     def settle(self, seconds: float) -> bool:
         before = self._ledger_writers()
         deadline = time.monotonic() + seconds
@@ -281,6 +376,10 @@ class PostgresDatabase:
     def _ledger_writers(self) -> set[str]:
         """The running transactions that may have taken a place in the ledger."""
         return {row[0] for row in self.read(None, lambda run: run.all("ledger_writers"))}
+
+    @property
+    def _patience(self) -> int:
+        return _whole(self._settings.connect_timeout_seconds)
 
     def _connections(self) -> psycopg_pool.ConnectionPool[ScopedConnection]:
         if self._closed:
@@ -300,7 +399,7 @@ class PostgresDatabase:
             kwargs={
                 "autocommit": True,  # BEGIN and COMMIT are statements of ours, so that they travel in the pipeline
                 "prepare_threshold": 2,
-                "connect_timeout": _whole(self._settings.connect_timeout_seconds),
+                "connect_timeout": self._patience,
                 "client_encoding": "UTF8",  # whatever the environment says: every text has to get through
                 "application_name": "recollect",
             },
@@ -341,6 +440,32 @@ class PostgresDatabase:
             if isinstance(error, psycopg.Error):
                 raise translate(error, self._address) from error
             raise
+
+
+@contextmanager
+def _held_alone(connection: ScopedConnection, scope_id: str) -> Iterator[None]:
+    """Keep all who write behind a fence from the scope. A transaction in the block sees what they have written."""
+    # Taken before the transaction begins, whose view of the database must not be older than the lock.
+    connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (scope_id,))
+    try:
+        yield
+    finally:
+        if not connection.closed:
+            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")
+                connection.scope_id = None
+            connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (scope_id,))
+
+
+class _Overrun(Exception):
+    """Somebody has changed what a transaction had seen, and it has to be begun again."""
+
+
+def _unless_overrun(attempt: Callable[[ScopedConnection], T], connection: ScopedConnection) -> T:
+    try:
+        return attempt(connection)
+    except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected) as error:
+        raise _Overrun from error
 
 
 class _ConnectionLost(Exception):

@@ -35,6 +35,6 @@ def _array(column: Sequence[Any]) -> Any:
     if kinds == {str}:
         joined = _BETWEEN.join(column).replace("\\", r"\\").replace('"', r"\"")
         return '{"' + joined.replace(_BETWEEN, '","') + '"}'
-    if kinds == {int}:
+    if kinds in ({int}, {float}):
         return "{" + str(list(column))[1:-1] + "}"
     return list(column)

@@ -63,6 +63,11 @@ def translate(error: Exception, address: str) -> Exception:
             return StoreFull(f"{address}: {words}")
         case psycopg.errors.ReadOnlySqlTransaction():
             return StoreReadOnly(f"{address}: {words}", hint="This may be a replica: connect to the primary.")
+        case psycopg.errors.ProgramLimitExceeded():
+            return StoreError(
+                f"This is more than PostgreSQL at {address} can take ({words}).",
+                hint="Give less at a time, or shorter names; to repeat it as it is does not help.",
+            )
         case psycopg.OperationalError() | psycopg.errors.InvalidCatalogName():
             return StoreUnavailable(
                 f"PostgreSQL at {address} cannot be reached ({words}).",

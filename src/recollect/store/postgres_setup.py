@@ -6,7 +6,10 @@ from typing import Any
 
 import psycopg
 
+from recollect.clock import Micros
 from recollect.errors import ExtensionMissing, StoreError
+from recollect.settings import Settings
+from recollect.store.postgres_errors import translate, without_password
 
 APP_ROLE = "recollect_app"
 
@@ -49,7 +52,7 @@ def ensure_role(connection: psycopg.Connection[Any]) -> None:
         return
     ready = connection.execute(
         "SELECT bool_and(has_table_privilege(pg_roles.oid, pg_class.oid, 'SELECT')) FROM pg_roles, pg_class "
-        "WHERE rolname = %s AND relnamespace = 'recollect'::regnamespace AND relkind = 'r'",
+        "WHERE rolname = %s AND relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'S')",
         (APP_ROLE,),
     )
     if ready.fetchone() != (True,):
@@ -61,6 +64,7 @@ def ensure_role(connection: psycopg.Connection[Any]) -> None:
         )
         connection.execute(f"GRANT USAGE ON SCHEMA recollect TO {APP_ROLE}")
         connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA recollect TO {APP_ROLE}")
+        connection.execute(f"GRANT SELECT ON ALL SEQUENCES IN SCHEMA recollect TO {APP_ROLE}")
         connection.execute(f"REVOKE INSERT, UPDATE, DELETE ON recollect.recollect_schema FROM {APP_ROLE}")
     # Tried here, since the pool would say only after a long wait that it cannot be done.
     connection.execute(f"SET LOCAL ROLE {APP_ROLE}")
@@ -71,3 +75,21 @@ def sees_through(connection: psycopg.Connection[Any]) -> bool:
     return connection.execute(
         "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
     ).fetchone() == (True,)
+
+
+def look_at_server(settings: Settings) -> tuple[str, list[int] | None, Micros]:
+    """Its version, the migrations of our schema if there is one, and what time it is there; nothing is changed."""
+    patience = max(1, round(settings.connect_timeout_seconds))
+    address = without_password(settings.url)
+    try:
+        with psycopg.connect(settings.url, connect_timeout=patience, client_encoding="UTF8") as connection:
+            connection.read_only = True
+            refuse_other_encodings(connection)
+            version = connection.info.parameter_status("server_version") or ""
+            clock = connection.execute("SELECT extract(epoch FROM clock_timestamp()) * 1000000").fetchone()
+            known = connection.execute("SELECT to_regclass('recollect.recollect_schema')").fetchone() != (None,)
+            rows = connection.execute("SELECT version FROM recollect.recollect_schema").fetchall() if known else []
+    except psycopg.Error as error:
+        raise translate(error, address) from error
+    assert clock is not None
+    return version, [number for (number,) in rows] if known else None, int(clock[0])

@@ -16,7 +16,23 @@ EngineName = Literal["sqlite", "postgres"]
 
 SQL = files("recollect.store") / "sql"
 # What both engines understand, by noun; each engine has one file of its own for what it says differently.
-SHARED = ("common", "memory", "extraction", "blocks", "grants", "spend", "summaries", "tools", "working_context")
+SHARED = (
+    "common",
+    "memory",
+    "extraction",
+    "blocks",
+    "grants",
+    "host",
+    "spend",
+    "summaries",
+    "tools",
+    "working_context",
+    "events",
+    "distilling",
+    "event_search",
+    "mirror",
+    "admin",
+)
 _OPENING = re.compile(r"^-- (name|fragment): (\w+)\s*$")
 _PLACEHOLDER = re.compile(r"(?<!:):(\w+)")
 
@@ -41,6 +57,11 @@ def load_queries(engine: EngineName) -> dict[str, Query]:
             else:
                 queries[query.name] = query
     return {name: _finish(query, fragments, engine) for name, query in queries.items()}
+
+
+def made(name: str, text: str, engine: EngineName) -> Query:
+    """A statement that no file has, since it depends on what columns a table has."""
+    return _finish(Query(name, text, system=False), {}, engine)
 
 
 def _blocks(source: str) -> Iterator[tuple[str, Query]]:

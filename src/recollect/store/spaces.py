@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from recollect.clock import Micros, to_iso
@@ -12,6 +13,10 @@ from recollect.models.text import decode_json
 from recollect.scope import Scope
 from recollect.store.database import Row, Transaction
 from recollect.store.ledger import record_change
+
+REVISIONS_OF_AN_EPOCH = 2**40
+"""Revisions of memory that was brought in after an erasure begin far beyond those that were there before it: a cache
+that has kept those does not take it for what it knows."""
 
 
 def create(
@@ -50,6 +55,11 @@ def named(run: Transaction, name: str, kind: SpaceKind = "user") -> str | None:
 
 def list_all(run: Transaction) -> list[MemorySpace]:
     return [_space(run, row) for row in run.all("list_spaces")]
+
+
+def every(run: Transaction) -> Iterator[MemorySpace]:
+    """All spaces of a user, also those that were put away. Only inside of `read_at_once`."""
+    return (_space(run, row) for row in run.each("every_space"))
 
 
 def delete(run: Transaction, scope: Scope, space_id: str, now: Micros) -> None:

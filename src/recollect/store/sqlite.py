@@ -11,7 +11,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -30,9 +30,19 @@ from recollect.errors import (
 from recollect.forking import leave_to_parent, rest_during_forks, survive_forks
 from recollect.scope import AnyScope
 from recollect.settings import Settings
-from recollect.store.database import P, Publisher, Work, keys_of, refuse_nesting, refuse_reader
+from recollect.store.database import (
+    P,
+    Publisher,
+    Scrubbed,
+    Transaction,
+    Work,
+    keys_of,
+    refuse_nesting,
+    refuse_reader,
+)
+from recollect.store.fencing import guarded
 from recollect.store.migrate import Migration, check_version
-from recollect.store.queries import EngineName, load_queries
+from recollect.store.queries import EngineName, Query, load_queries
 from recollect.store.sqlite_writer import SqliteTransaction, SqliteWriter
 
 T = TypeVar("T")
@@ -68,7 +78,7 @@ class SqliteDatabase:
         # The writer's thread must not keep the database alive, or one that nobody closed would never go.
         path, settings = self._path, self._settings
         writer = SqliteWriter(
-            lambda: _connect(path, settings), self._queries, self._publisher, lambda error: _translate(error, path)
+            lambda: _connect(path, settings), self._queries, self._publisher, lambda error: translate(error, path)
         )
         weakref.finalize(self, writer.stop_soon)
         return writer
@@ -150,7 +160,7 @@ class SqliteDatabase:
                 connection = _connect(self._path, self._settings)
             return work(SqliteTransaction(connection, self._queries, keys_of(scope)), *args, **kwargs)
         except apsw.Error as error:
-            raise _translate(error, self._path) from error
+            raise translate(error, self._path) from error
         finally:
             if connection is not None:
                 if len(self._readers) < _IDLE_READERS and self._closed is None:
@@ -160,13 +170,36 @@ class SqliteDatabase:
             with suppress(ValueError):
                 self._reading.remove(me)
 
+    def read_at_once(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        # A database in memory has one connection, which does one thing at a time.
+        return self.read(scope, work if self._path == MEMORY else _at_once(work), *args, **kwargs)
+
     def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         self._check_usable()
         refuse_nesting(self._writer.is_this_thread)
         refuse_reader(scope)
-        result = self._do(scope, lambda run: work(run, *args, **kwargs))
+        behind = guarded(work)
+        result = self._do(scope, lambda run: behind(run, *args, **kwargs))
         self._publisher.deliver()
         return result
+
+    def write_alone(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        # There is one writer at a time: whoever writes is alone.
+        return self.write(scope, work, *args, **kwargs)
+
+    def know(self, queries: Mapping[str, Query]) -> None:
+        self._queries.update(queries)
+
+    def scrub(self, most_megabytes: float | None = None) -> Scrubbed:
+        """Empty the WAL file, which has the pages as they were before; rebuild the file where that is wanted.
+
+        Deleted content is overwritten as it goes. What was moved from page to page before that leaves copies in the
+        room between rows, and only a file that is written anew is certain to have none.
+        """
+        if self._path == MEMORY:
+            return Scrubbed(True, "in memory")
+        with self._translated():
+            return self._writer.apart(lambda connection: _scrub(connection, most_megabytes))
 
     def _do(self, scope: AnyScope | None, work: Callable[[SqliteTransaction], T]) -> T:
         if self._writer.is_this_thread:
@@ -174,6 +207,10 @@ class SqliteDatabase:
             return work(SqliteTransaction(self._writer.own_connection(), self._queries, keys_of(scope)))
         result: T = self._writer.do(keys_of(scope), work)
         return result
+
+    def renumber(self) -> None:
+        # SQLite has taken note of every place that was given.
+        return
 
     def settle(self, seconds: float) -> bool:
         # There is one writer at a time, so positions appear in their order.
@@ -197,7 +234,7 @@ class SqliteDatabase:
         try:
             yield
         except apsw.Error as error:
-            raise _translate(error, self._path) from error
+            raise translate(error, self._path) from error
 
 
 def _connect(path: str, settings: Settings) -> apsw.Connection:
@@ -213,6 +250,35 @@ def _connect(path: str, settings: Settings) -> apsw.Connection:
     # What is deleted is overwritten with zeros, so that forgetting leaves nothing in the file.
     connection.execute("PRAGMA secure_delete = ON").fetchall()
     return connection
+
+
+def _at_once(work: Work[P, T]) -> Work[P, T]:
+    def in_one_transaction(run: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        assert isinstance(run, SqliteTransaction)
+        with run.held():
+            return work(run, *args, **kwargs)
+
+    return in_one_transaction
+
+
+def _scrub(connection: apsw.Connection, most_megabytes: float | None) -> Scrubbed:
+    # Asked of the database itself: part of it may stand in the WAL file alone.
+    pages, size = (next(connection.execute(f"PRAGMA {each}"))[0] for each in ("page_count", "page_size"))
+    rebuild = most_megabytes is None or pages * size <= most_megabytes * 1024 * 1024
+    try:
+        if rebuild:
+            connection.execute("VACUUM")
+        # Whoever reads holds on to the pages as they were; the busy handler waits for them.
+        busy, _, _ = next(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+    except (apsw.BusyError, apsw.LockedError, apsw.FullError) as error:
+        # The rows are gone all the same, and their receipt must not be lost for this.
+        return Scrubbed(False, "rows deleted", f"The file was not rebuilt ({error}): run `recollect erase --vacuum`.")
+    how = "file rebuilt, WAL emptied" if rebuild else "deleted rows overwritten, WAL emptied"
+    if busy:
+        return Scrubbed(False, how, "A reader keeps the WAL file: run `recollect erase --vacuum` when it has ended.")
+    if not rebuild:
+        return Scrubbed(False, how, "Run `recollect erase --vacuum` to rebuild the file.")
+    return Scrubbed(True, how)
 
 
 class _Patience:
@@ -295,7 +361,7 @@ def _tables_in(path: str, flags: int, patience: _Patience) -> set[str]:
         connection.close()
 
 
-def _translate(error: Exception, path: str) -> Exception:
+def translate(error: Exception, path: str) -> Exception:
     """Put SQLite's words into ours; an error that is no database error stays what it is."""
     match error:
         case apsw.NotADBError() | apsw.CorruptError():

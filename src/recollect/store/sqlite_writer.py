@@ -7,18 +7,21 @@ thread: they interrupt a caller who waits, never a transaction.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import repeat
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
 from recollect.errors import EngineClosed
 from recollect.models.change import Change
-from recollect.store.database import Announcements, Keys, Pending, Publisher, Row
+from recollect.scope import AnyScope
+from recollect.store.database import Announcements, Keys, Pending, PendingRows, Publisher, Row, keys_of
 from recollect.store.queries import Query
+
+T = TypeVar("T")
 
 _AT_ONCE = 256
 
@@ -27,6 +30,7 @@ class SqliteTransaction(Announcements):
     def __init__(self, connection: apsw.Connection, queries: dict[str, Query], keys: Keys) -> None:
         super().__init__()
         self.scope_id, self._app_key = keys
+        self._connection = connection
         self._execute = connection.execute
         self._executemany = connection.executemany
         self._queries = queries
@@ -43,15 +47,35 @@ class SqliteTransaction(Announcements):
     def all(self, query: str, **values: Any) -> list[Row]:
         return list(self._run(query, values))
 
+    def each(self, query: str, **values: Any) -> Iterator[Row]:
+        return self._run(query, values)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """See the database as it is now until the block ends."""
+        self._execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._execute("COMMIT")
+
+    @contextmanager
+    def in_scope(self, scope: AnyScope | None) -> Iterator[SqliteTransaction]:
+        there = SqliteTransaction(self._connection, self._queries, keys_of(scope))
+        there.changes = self.changes
+        yield there
+
     def send(self, query: str, **values: Any) -> Pending:
         rows = list(self._run(query, values))
         return lambda: rows[0] if rows else None
 
-    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
+    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> PendingRows:
         values["scope_id"] = self.scope_id
         names = self._queries[query].names
         columns = [rows[name] if name in rows else repeat(values[name]) for name in names]
-        self._executemany(self._queries[query].text, zip(*columns, strict=False))
+        # Only what is read to the end is run to the end.
+        answers = list(self._executemany(self._queries[query].text, zip(*columns, strict=False)))
+        return lambda: answers
 
 
 class _Ticket:
@@ -127,6 +151,11 @@ class SqliteWriter:
                 self._thread.start()
             self._queue.put(ticket)
         return ticket.outcome()
+
+    def apart(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Have something done with the writer's connection between two transactions."""
+        with self.resting:
+            return work(self.own_connection())
 
     def stop(self) -> None:
         """Finish what was asked for, take no more, and close the connection."""

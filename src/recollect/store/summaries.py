@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from recollect.clock import Micros
@@ -10,7 +11,7 @@ from recollect.errors import NotFound
 from recollect.models.content import decode_content
 from recollect.models.message import Message
 from recollect.scope import Scope
-from recollect.store import conversations
+from recollect.store import conversations, turns
 from recollect.store.database import Transaction
 from recollect.store.ledger import record_change
 from recollect.store.summary_policy import waits_for_tool
@@ -61,7 +62,7 @@ def latest(run: Transaction, conversation_id: str, known_at: Micros | None = Non
     return Standing(row[0], row[1]) if row else Standing(None, 0)
 
 
-def read(run: Transaction, conversation_id: str) -> Unsummarised:
+def read(run: Transaction, conversation_id: str, now: Micros) -> Unsummarised:
     """Look at all that a refresh begins with."""
     state = run.one("summary_state", conversation_id=conversation_id)
     if state is None:
@@ -71,7 +72,7 @@ def read(run: Transaction, conversation_id: str) -> Unsummarised:
         "rows_after", conversation_id=conversation_id, after=covered, before=next_sequence, turn_id=open_turn
     )
     lines = [_Line(*row) for row in rows]
-    until = _end_of_turns(lines, covered, open_turn)
+    until = _end_of_turns(lines, covered, open_turn, turns.running(run, conversation_id, now))
     anew = covered > 0 and _answers_again([line for line in lines if line.sequence <= until])
     after = 0 if anew else covered
     found: list[Message] = []
@@ -123,22 +124,27 @@ def replace(
     return True
 
 
-def _end_of_turns(lines: Sequence[_Line], covered: int, open_turn: str | None) -> int:
+def _end_of_turns(lines: Sequence[_Line], covered: int, open_turn: str | None, running: AbstractSet[str]) -> int:
     """The place up to which every turn is finished and none is cut in half."""
-    if not lines:
-        return covered
-    own = [line for line in lines if line.turn_id == open_turn]
-    if _is_finished(own, covered):
-        return lines[-1].sequence
-    if not any(line.stage == "user" for line in own) and covered:
-        return covered
-    until = own[0].sequence - 1
-    # An earlier turn that is being answered again would be cut: wait for the open one to be finished.
-    return until if all(line.turn_id == open_turn for line in lines if line.sequence > until) else covered
+    unfinished = set(running)
+    if not _is_finished([line for line in lines if line.turn_id == open_turn], covered):
+        unfinished.add(open_turn or "")
+    # A turn that began before the summary's end, and goes on after it, leaves no place to move to.
+    first: dict[str, int] = {}
+    for line in lines:
+        began_before = covered > 0 and line.stage != "user"
+        first.setdefault(line.turn_id, covered + 1 if began_before else line.sequence)
+    until = lines[-1].sequence if lines else covered
+    while True:
+        # What is left out of a turn takes the rest of it along, and that may cut another.
+        left = [first[line.turn_id] - 1 for line in lines if line.sequence > until or line.turn_id in unfinished]
+        if min(left, default=until) >= until:
+            return until
+        until = min(left)
 
 
 def _is_finished(own: Sequence[_Line], covered: int) -> bool:
-    """Whether the newest turn has got its answer. Earlier ones are finished: another turn has begun."""
+    """Whether the newest turn has got its answer. Earlier ones are finished, unless somebody is still running them."""
     answers = [line for line in own if line.stage == "assistant"]
     if not answers:
         # A turn that began before the summary's end was finished then.

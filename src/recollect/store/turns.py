@@ -21,11 +21,26 @@ from recollect.store.database import Transaction
 from recollect.store.summary_policy import on_appended
 from recollect.store.triggers import on_answer
 
+_GIVEN_UP_AFTER: Micros = 3600 * 1_000_000
+"""A turn that has got no row for so long is no longer waited for: its process is gone, or its tool never ends."""
+
+
+def running(run: Transaction, conversation_id: str, now: Micros) -> set[str]:
+    """The turns that somebody is running, each of which may still get the rest of its answer."""
+    rows = run.all("running_since", conversation_id=conversation_id, since=now - _GIVEN_UP_AFTER)
+    return {turn_id for (turn_id,) in rows}
+
+
+def end_turn(run: Transaction, conversation_id: str, run_id: str) -> None:
+    """Nothing more comes from this run of a turn, whether it was answered or not."""
+    run.send("end_running_turn", conversation_id=conversation_id, id=run_id)
+
 
 def begin_turn(
     run: Transaction,
     scope: Scope,
     conversation_id: str,
+    run_id: str,
     user: NewMessage,
     beside: Sequence[NewMessage],
     now: Micros,
@@ -36,6 +51,22 @@ def begin_turn(
 
     What stands beside the message is appended with it, and not again when the message was there.
     """
+    rows = _asked(run, scope, conversation_id, user, beside, now, job_attempts, summary_turns)
+    run.send("end_old_running_turns", conversation_id=conversation_id, since=now - _GIVEN_UP_AFTER)
+    run.send("keep_turn_alive", conversation_id=conversation_id, id=run_id, turn_id=rows[0].turn_id, now=now)
+    return rows
+
+
+def _asked(
+    run: Transaction,
+    scope: Scope,
+    conversation_id: str,
+    user: NewMessage,
+    beside: Sequence[NewMessage],
+    now: Micros,
+    job_attempts: int,
+    summary_turns: int,
+) -> list[Message]:
     asked = message_of_key(run, conversation_id, user)
     if asked is None:
         place = take_place(run, conversation_id, 1 + len(beside), now, "user")
@@ -56,6 +87,7 @@ def begin_turn(
 def append_to_turn(
     run: Transaction,
     scope: Scope,
+    run_id: str,
     asked: Message,
     attempt: int | None,
     new: NewMessage,
@@ -74,6 +106,10 @@ def append_to_turn(
         run.one("lock_conversation", conversation_id=asked.conversation_id)
     place = take_place_for_answer(run, asked, now, role=new.role, attempt=attempt)
     message = insert(run, scope, place, new)
+    if ends:
+        end_turn(run, asked.conversation_id, run_id)
+    else:
+        run.send("keep_turn_alive", conversation_id=asked.conversation_id, id=run_id, turn_id=asked.turn_id, now=now)
     if ends and place.counted:
         on_answer(run, scope, asked.conversation_id, place.namespace, message.sequence, now, job_attempts)
     if ends and summary_turns:

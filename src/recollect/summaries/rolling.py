@@ -26,7 +26,7 @@ class RollingSummaries:
     def refresh(self, scope: Scope, conversation_id: str) -> RollingSummary:
         """Bring a summary up to the last turn that is finished. What the summariser raises is told as `failed`."""
         while True:
-            found = self._database.read(scope, summaries.read, conversation_id)
+            found = self._database.read(scope, summaries.read, conversation_id, self._clock())
             try:
                 new = self._summarised(found)
             except Exception as error:

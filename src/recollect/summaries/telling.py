@@ -56,7 +56,7 @@ def _is_courtesy(question: str) -> bool:
 
 
 def _lines(speech: Speech, said: Said, question: str) -> Iterator[Line]:
-    day = _day(speech.message.said_at)
+    day = day_of(speech.message.said_at)
     told = list(_told(speech, said, bool(question)))
     if told and question and len(told[0].split()) < _SHORT_ANSWER:
         told[0] = f'{told[0].rstrip(".!")} (asked "{question}").'
@@ -96,6 +96,6 @@ def _closed(sentence: str) -> str:
     return sentence if _END.search(sentence) else f"{sentence}."
 
 
-def _day(said_at: Micros) -> str:
+def day_of(said_at: Micros) -> str:
     day = _EPOCH + timedelta(microseconds=said_at)
     return f"{day.day} {MONTHS[day.month - 1].capitalize()} {day.year}"

@@ -14,7 +14,7 @@ from typing import Any
 
 from recollect.errors import Conflict, InvalidIdentity
 from recollect.models.text import Json
-from recollect.scope import Scope
+from recollect.scope import Scope, owner_named
 from recollect.store import audit
 from recollect.store.audit import FROM_THE_FIRST, Anchor, Head, Line
 from recollect.store.database import Database
@@ -153,7 +153,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def owner_of(told: dict[str, Any]) -> Scope:
-    return Scope(told["tenantId"], told["appId"], told["userId"])
+    return owner_named(told["tenantId"], told["appId"], told["userId"])
 
 
 def anchor_in(told: dict[str, Any]) -> Anchor:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from recollect.extraction.rules import verbs
+from recollect.extraction.rules.numerals import is_numeral
 
 _ADVERBS = (
     r"(?:(?:[a-z]{3,}ly|always|never|also|just|still|often|sometimes|already|now|even|ever|almost|only|too|first|kinda|"
@@ -111,6 +112,10 @@ class Persons:
             ):
                 pieces.append(text[done : found.end()])  # a title: "What Do You Meme"
                 done = found.end()
+                continue
+            if word == "I" and not found["clitic"] and is_numeral(text, *found.span("subject")):
+                pieces.append(text[done : found.end("subject")])
+                done = found.end("subject")
                 continue
             pieces.append(text[done : found.start()])
             done = found.end()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import sentencex  # type: ignore[import-untyped]  # it ships without types
@@ -26,6 +27,9 @@ _LATE_STOP = re.compile(r"(?<=[a-z]{2}[.!?])(?=[A-Z][a-z])")
 _TELLING = re.compile(r"[^\W_]")
 # Words that the segmenter takes for abbreviations, in places where they are none.
 _NO_ABBREVIATION = re.compile(r"(\b(?:me|art|no|ok|reps|miss|may|id|etc|arc|btw|I)\.) (?=[A-Z])")
+# Abbreviations that the segmenter does not know, with the numbers that follow them.
+_CUT_SHORT = re.compile(r"\b(?:mk|vol|approx|ver|ext|pt|op|ch)\.$", re.IGNORECASE)
+_COUNTS = re.compile(r"[$\u20ac\u00a3]?\d|[IVX]+\b")
 _LONGEST = 600
 _LONGEST_HEADING = 80
 _LONGEST_ITEM = 80
@@ -124,8 +128,23 @@ def sentences_of(paragraph: str) -> list[str]:
     if "." in paragraph and not ("/" in paragraph or "@" in paragraph):
         paragraph = _LATE_STOP.sub(" ", paragraph)
     pieces = _NO_ABBREVIATION.sub(r"\1\n", paragraph).split("\n") if ". " in paragraph else (paragraph,)
-    segments = (part.strip() for piece in pieces for part in sentencex.segment("en", piece) if _TELLING.search(part))
-    return [part for segment in segments for part in _of_length(segment)]
+    segments = [part.strip() for piece in pieces for part in sentencex.segment("en", piece) if _TELLING.search(part)]
+    return [part for segment in _rejoined(segments) for part in _of_length(segment)]
+
+
+def _rejoined(segments: list[str]) -> Iterator[str]:
+    """The segments, where one that was cut after an abbreviation goes on with the next."""
+    held = ""
+    for segment in segments:
+        if held and not _COUNTS.match(segment):
+            yield held
+            held = ""
+        held = f"{held} {segment}" if held else segment
+        if not _CUT_SHORT.search(held):
+            yield held
+            held = ""
+    if held:
+        yield held
 
 
 def _of_length(segment: str) -> list[str]:

@@ -150,7 +150,8 @@ LIMIT :limit;
 
 -- system: followers read the changes of all scopes, in the order of the ledger
 -- name: changes_after
-SELECT position, kind, tenant_id, app_id, user_id, conversation_id, event_id, ts, stage, sequence, turn_id, visibility, data
+SELECT position, kind, tenant_id, app_id, user_id, conversation_id, event_id, ts, stage, sequence, turn_id, visibility, data,
+    timeline_id
 FROM events
 WHERE position > :after
 ORDER BY position
@@ -213,7 +214,7 @@ WHERE (scope_id, id) IN (
     ORDER BY due_at
     LIMIT :limit
 )
-RETURNING tenant_id, app_id, user_id, fencing_token, {job_columns};
+RETURNING tenant_id, app_id, user_id, fencing_token, epoch, {job_columns};
 
 -- A sign of life; no row comes back when the lease was lost.
 -- name: extend_lease

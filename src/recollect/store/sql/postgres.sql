@@ -4,6 +4,21 @@
 -- name: lock_conversation
 SELECT status FROM conversations WHERE scope_id = :scope_id AND id = :conversation_id FOR UPDATE;
 
+-- Held until the end of the transaction by all who write behind a fence; an erasure takes the same lock for itself alone.
+-- name: hold_epoch
+SELECT pg_advisory_xact_lock_shared(hashtextextended(:scope_id, 0));
+
+-- Which file each table is in: it is another once the table was written anew.
+-- name: table_files
+SELECT relname::text, pg_relation_filenode(oid)::bigint FROM pg_class
+WHERE relnamespace = 'recollect'::regnamespace AND relkind = 'r'
+ORDER BY relname;
+
+-- name: table_columns
+SELECT column_name::text, data_type::text FROM information_schema.columns
+WHERE table_schema = 'recollect' AND table_name = :table
+ORDER BY ordinal_position;
+
 -- system: a worker takes jobs of all scopes, those of dead workers included
 -- The jobs are chosen apart, so that no plan can choose again, and more than the limit, for each row it looks at.
 -- name: claim_jobs
@@ -19,7 +34,7 @@ UPDATE jobs
 SET status = 'running', attempts = attempts + 1, fencing_token = fencing_token + 1, worker = :worker,
     due_at = :lease_until, updated_at = :now
 WHERE (scope_id, id) IN (SELECT scope_id, id FROM due)
-RETURNING tenant_id, app_id, user_id, fencing_token, {job_columns};
+RETURNING tenant_id, app_id, user_id, fencing_token, epoch, {job_columns};
 
 -- system: who may still fill a gap in the ledger. The lock is taken before a place is, and let go after the commit can
 -- be seen. Transaction ids would not do: a snapshot's xmax is past those that have ended, not past those that run.
@@ -101,3 +116,94 @@ WHERE scope_id = :scope_id AND space_id = :space_id
 
 -- name: message_times
 SELECT event_id, ts FROM events WHERE scope_id = :scope_id AND event_id = ANY (ARRAY(SELECT value FROM json_array_elements_text(:ids::json)));
+
+-- As atoms are: what differs comes as arrays, and what is the same for all in one object. Numbered, so that positions are
+-- given out in the order in which the rows came.
+-- name: insert_many_recorded
+INSERT INTO events ({recorded_columns})
+SELECT
+    :scope_id, own.event_id, :tenant_id, :app_id, :user_id, :agent_id, :client_id, :session_id, :run_id,
+    COALESCE(own.graph_id, same.graph_id), COALESCE(own.node_id, same.node_id), :timeline_id, COALESCE(own.ts, same.ts),
+    COALESCE(own.kind, same.kind), COALESCE(own.stage, same.stage), COALESCE(own.text, same.text),
+    COALESCE(own.tags, same.tags), COALESCE(own.data, same.data), COALESCE(own.metrics, same.metrics),
+    COALESCE(own.topic, same.topic), COALESCE(own.severity, same.severity), COALESCE(own.signal, same.signal),
+    COALESCE(own.inputs, same.inputs), COALESCE(own.outputs, same.outputs), COALESCE(own.embedding, same.embedding),
+    COALESCE(own.pii_flags, same.pii_flags), COALESCE(own.state_key, same.state_key),
+    COALESCE(own.version, same.version)
+FROM unnest(
+    :event_id::text[], :graph_id::text[], :node_id::text[], :ts::bigint[], :kind::text[], :stage::text[], :text::text[],
+    :tags::text[], :data::text[], :metrics::text[], :topic::text[], :severity::int[], :signal::float8[],
+    :inputs::text[], :outputs::text[], :embedding::text[], :pii_flags::text[], :state_key::text[], :version::int[]
+) WITH ORDINALITY AS own (
+    event_id, graph_id, node_id, ts, kind, stage, text, tags, data, metrics, topic, severity, signal, inputs, outputs,
+    embedding, pii_flags, state_key, version, number
+) CROSS JOIN json_to_record(:same::json) AS same (
+    graph_id text, node_id text, ts bigint, kind text, stage text, text text, tags text, data text, metrics text,
+    topic text, severity int, signal float8, inputs text, outputs text, embedding text, pii_flags text, state_key text,
+    version int
+)
+ORDER BY own.number
+RETURNING position;
+
+-- fragment: has_all_tags
+(:all_tags::text IS NULL OR tags::jsonb @> :all_tags::jsonb)
+
+-- fragment: has_any_tag
+(:any_tags::text IS NULL OR EXISTS (
+    SELECT 1 FROM jsonb_array_elements_text(tags::jsonb) AS given (tag)
+    WHERE given.tag IN (SELECT jsonb_array_elements_text(:any_tags::jsonb))
+))
+
+-- Each half brings no more than can be given out: the planner would sort the whole timeline if it knew nothing of it yet.
+-- name: newest_events
+SELECT * FROM (
+    SELECT {event_columns} FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND {in_window}
+    ORDER BY ts DESC, position DESC
+    LIMIT :limit::bigint + :offset::bigint
+) AS recorded
+UNION ALL
+SELECT * FROM (
+    SELECT {event_columns} FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind = 'chat.turn' AND {in_window} AND {still_said}
+    ORDER BY ts DESC, position DESC
+    LIMIT :limit::bigint + :offset::bigint
+) AS said
+ORDER BY ts DESC, position DESC
+LIMIT :limit::bigint OFFSET :offset::bigint;
+
+-- name: hot_log_floor
+SELECT * FROM (
+    SELECT ts, position FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND ts >= :since
+    ORDER BY ts DESC, position DESC
+    LIMIT :kept::bigint + 1
+) AS recorded
+UNION ALL
+SELECT * FROM (
+    SELECT ts, position FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind = 'chat.turn' AND ts >= :since AND {still_said}
+    ORDER BY ts DESC, position DESC
+    LIMIT :kept::bigint + 1
+) AS said
+ORDER BY ts DESC, position DESC
+LIMIT 1 OFFSET :kept::bigint;
+
+-- Each position is looked up apart, for the same reason as those of atoms.
+-- name: events_at
+SELECT found.* FROM json_array_elements_text(:positions::json) AS wanted (position)
+CROSS JOIN LATERAL (
+    SELECT {event_columns} FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND events.position = wanted.position::bigint
+    OFFSET 0
+) AS found;
+
+-- fragment: came_after
+scope_id = :scope_id AND timeline_id = :timeline_id AND position > :after
+
+-- fragment: came_lately
+scope_id = :scope_id AND timeline_id = :timeline_id AND position > :after
+
+-- system: the newest place in the ledger that was ever taken, so that a rebuild of the mirror knows what is before it
+-- name: newest_place
+SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM events_position_seq;

@@ -4,6 +4,17 @@
 -- name: lock_conversation
 SELECT status FROM conversations WHERE scope_id = :scope_id AND id = :conversation_id;
 
+-- The same goes for how often the scope was erased.
+-- name: hold_epoch
+SELECT epoch FROM erasures WHERE scope_id = :scope_id;
+
+-- There is one file for all of them.
+-- name: table_files
+SELECT name, 0 FROM sqlite_master WHERE name IS NULL;
+
+-- name: table_columns
+SELECT name, lower(type) FROM pragma_table_info(:table) ORDER BY cid;
+
 -- name: atoms_at
 SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND position IN (SELECT value FROM json_each(:positions));
@@ -39,3 +50,42 @@ WHERE scope_id = :scope_id AND space_id = :space_id AND hash IN (SELECT value FR
 
 -- name: message_times
 SELECT event_id, ts FROM events WHERE scope_id = :scope_id AND event_id IN (SELECT value FROM json_each(:ids));
+
+-- Run for each event.
+-- name: insert_many_recorded
+INSERT INTO events ({recorded_columns}) VALUES ({recorded_values}) RETURNING position;
+
+-- fragment: has_all_tags
+(:all_tags IS NULL OR NOT EXISTS (
+    SELECT 1 FROM json_each(:all_tags) AS wanted WHERE wanted.value NOT IN (SELECT value FROM json_each(events.tags))
+))
+
+-- fragment: has_any_tag
+(:any_tags IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(:any_tags) AS wanted WHERE wanted.value IN (SELECT value FROM json_each(events.tags))
+))
+
+-- By their positions alone; a plus keeps other indexes out of it.
+-- name: events_at
+SELECT {event_columns} FROM events
+WHERE +scope_id = :scope_id AND +timeline_id = :timeline_id
+  AND position IN (SELECT value FROM json_each(:positions));
+
+-- The positions are read from two indexes alone, which hold them all, and the few rows by their positions.
+-- fragment: came_after
+scope_id = :scope_id AND position IN (
+    SELECT position FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind = 'chat.turn' AND position > :after
+    UNION ALL
+    SELECT position FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND position > :after
+    ORDER BY position LIMIT :limit
+)
+
+-- All new rows of the ledger are looked at, one after the other.
+-- fragment: came_lately
+position > :after AND +scope_id = :scope_id AND +timeline_id = :timeline_id
+
+-- system: the newest place in the ledger that was ever taken, so that a rebuild of the mirror knows what is before it
+-- name: newest_place
+SELECT seq FROM sqlite_sequence WHERE name = 'events';

@@ -13,6 +13,24 @@ FROM events
 WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence > :after AND sequence < :before
 ORDER BY sequence;
 
+-- name: running_since
+SELECT DISTINCT turn_id FROM running_turns
+WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND alive_at > :since;
+
+-- A turn begins to be run, or another row of its answer is there.
+-- name: keep_turn_alive
+INSERT INTO running_turns (scope_id, conversation_id, id, turn_id, alive_at)
+VALUES (:scope_id, :conversation_id, :id, :turn_id, :now)
+ON CONFLICT (scope_id, conversation_id, id) DO UPDATE SET alive_at = excluded.alive_at;
+
+-- name: end_running_turn
+DELETE FROM running_turns WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND id = :id;
+
+-- What processes that are gone have left.
+-- name: end_old_running_turns
+DELETE FROM running_turns
+WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND alive_at <= :since;
+
 -- Replaces the summary that a refresh has begun with. No row comes back when another refresh was faster.
 -- name: move_rolling_summary
 UPDATE conversations

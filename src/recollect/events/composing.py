@@ -1,0 +1,241 @@
+"""From what the caller gives to the event that is recorded, and the row it is stored as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import from_json
+
+from recollect.clock import Micros, to_iso
+from recollect.errors import InvalidIdentity, InvalidInput
+from recollect.events import checks
+from recollect.ids import new_id
+from recollect.models.checks import checked_label
+from recollect.models.event import Event
+from recollect.models.text import check_text
+from recollect.scope import IDENTITY_LIMIT, Scope, bucket_of
+
+DERIVED_TEXT_LIMIT = 2_000
+"""Characters of a text that is made from data; where more was left out it ends with the mark."""
+TRUNCATION_MARK = "…"
+STATE_TAG = "state"
+
+_FIELDS = frozenset(
+    "kind stage text tags data metrics tool topic severity signal inputs outputs ts embedding pii_flags version".split()
+)
+_FIXED = ("user_id", "org_id", "app_id", "client_id", "session_id", "run_id", "scope_id", "agent_id")
+"""Whose an event is, and where it stands: that is the context's to say."""
+_OPEN = ("graph_id", "node_id")
+"""What the context need not know; if it does, nothing else can be said."""
+_KNOWN = frozenset((*_FIELDS, *_FIXED, *_OPEN))
+
+
+@dataclass(frozen=True)
+class Composed:
+    """An event, and the row it is stored as."""
+
+    event: Event
+    row: dict[str, Any]
+
+
+def compose(
+    scope: Scope,
+    timeline_id: str,
+    now: Micros,
+    base: Mapping[str, Any],
+    text: str | None = None,
+    metrics: Mapping[str, float] | None = None,
+) -> Composed:
+    """Check what was given, fill in what was not, and leave nothing to be checked in the transaction."""
+    if not isinstance(base, Mapping):
+        raise InvalidInput(f"base must be a dict of an event's fields, not {type(base).__name__}.")
+    get = base.get
+    unknown = [str(name) for name in base if name not in _KNOWN]
+    if unknown:
+        raise InvalidInput(f"base has the unknown fields {sorted(unknown)}.", hint=f"Known are {sorted(_KNOWN)}.")
+    bucket = bucket_of(timeline_id)
+    nodes = _named(scope, bucket, base) if len(base.keys() - _FIELDS) else (scope.graph_id, scope.node_id)
+    kind = checks.checked_kind("misc" if get("kind") in (None, "") else base["kind"])
+    data, data_row = payload(get("data"))
+    words = checks.checked_text(get("text") if text is None else text)
+    if words is None:
+        words = text_from(get("data"), data_row)
+    numbers, metrics_row = checks.checked_metrics(get("metrics") if metrics is None else metrics)
+    severity = checks.checked_severity(2 if get("severity") is None else base["severity"])
+    signal = get("signal")
+    signal = weigh(words, severity, numbers) if signal is None else checks.checked_signal(signal)
+    tags = checks.checked_tags(get("tags"))
+    stage = checked_label("stage", get("stage"))
+    topic = _topic(get("topic"), get("tool"))
+    inputs, inputs_row = checks.checked_values(get("inputs"), "inputs")
+    outputs, outputs_row = checks.checked_values(get("outputs"), "outputs")
+    embedding, embedding_row = checks.checked_embedding(get("embedding"))
+    flags, flags_row = checks.checked_flags(get("pii_flags"))
+    version = _version(get("version"))
+    at = checks.checked_time(get("ts"), now)
+    graph_id, node_id = nodes
+    event_id = new_id("evt", at)
+    row = {
+        "event_id": event_id,
+        "tenant_id": scope.tenant_id,
+        "app_id": scope.app_id,
+        "user_id": scope.user_id,
+        "agent_id": scope.agent_id,
+        "client_id": scope.client_id,
+        "session_id": scope.session_id,
+        "run_id": scope.run_id,
+        "graph_id": graph_id,
+        "node_id": node_id,
+        "timeline_id": timeline_id,
+        "ts": at,
+        "kind": kind,
+        "stage": stage,
+        "text": words,
+        "tags": _tags_row(tags),
+        "data": data_row,
+        "metrics": metrics_row,
+        "topic": topic,
+        "severity": severity,
+        "signal": signal,
+        "inputs": inputs_row,
+        "outputs": outputs_row,
+        "embedding": embedding_row,
+        "pii_flags": flags_row,
+        "state_key": state_key(tags),
+        "version": version,
+    }
+    event = Event.trusted(
+        {
+            "event_id": event_id,
+            "ts": to_iso(at),
+            "kind": kind,
+            "run_id": scope.run_id,
+            "scope_id": bucket,
+            "user_id": scope.user_id,
+            "org_id": scope.tenant_id,
+            "client_id": scope.client_id,
+            "session_id": scope.session_id,
+            "stage": stage,
+            "text": words,
+            "tags": list(tags),
+            "data": data,
+            "metrics": numbers,
+            "graph_id": graph_id,
+            "node_id": node_id,
+            "tool": topic,
+            "topic": topic,
+            "severity": severity,
+            "signal": signal,
+            "inputs": inputs,
+            "outputs": outputs,
+            "app_id": scope.app_id,
+            "agent_id": scope.agent_id,
+            "embedding": embedding,
+            "pii_flags": flags,
+            "version": version,
+        }
+    )
+    return Composed(event, row)
+
+
+def payload(data: Any) -> tuple[dict[str, Any] | None, str | None]:
+    """What an event carries beside its text: a dict as it is, anything else inside one. And as it is stored."""
+    if data is None or isinstance(data, str):
+        return None, None
+    encoded = checks.encoded_or_none("data", data if isinstance(data, dict) else {"value": data})
+    if encoded is None:
+        encoded = checks.encoded_or_none("data", {"repr": written(data)}) or "{}"
+    # Read back, so that the event is what it will be when it is read, and its own.
+    return from_json(encoded), encoded
+
+
+def text_from(data: Any, encoded: str | None) -> str | None:
+    """The text of an event that was given none: its data in words."""
+    if data is None:
+        return None
+    if isinstance(data, str):
+        text = check_text("data", data)
+    else:
+        text = encoded or ""
+        if not isinstance(data, dict) and text.startswith('{"value":'):
+            text = text[len('{"value":') : -1]
+    return shortened(text)
+
+
+def shortened(text: str) -> str:
+    """A text that was made from data, at a length that suits a text."""
+    if len(text) <= DERIVED_TEXT_LIMIT:
+        return text
+    return text[: DERIVED_TEXT_LIMIT - len(TRUNCATION_MARK)] + TRUNCATION_MARK
+
+
+def weigh(text: str | None, severity: int, metrics: Mapping[str, float] | None) -> float:
+    """How much an event matters, as far as can be seen from outside: how severe, how long, and whether measured."""
+    length = min(len(text) / 400, 0.4) if text else 0.0
+    return min(max(0.15 + 0.1 * severity + length + (0.2 if metrics else 0.0), 0.0), 1.0)
+
+
+def state_key(tags: tuple[str, ...]) -> str | None:
+    """The key of the state that tags name; snapshots are looked up by it."""
+    if STATE_TAG not in tags:
+        return None
+    return next((tag[len(STATE_TAG) + 1 :] for tag in tags if tag.startswith(f"{STATE_TAG}:")), None)
+
+
+def checked_state_key(key: object) -> str:
+    # A tag is made of it, and tags lose the blanks around them.
+    return check_text("key", key, limit=IDENTITY_LIMIT - len(STATE_TAG) - 1, blank=False).strip()
+
+
+def written(value: object) -> str:
+    """How a thing that is no JSON shows itself, as text that can be stored."""
+    try:
+        return repr(value).replace("\x00", "\\x00").encode(errors="backslashreplace").decode()
+    except Exception:
+        # Its own way to show itself fails, or it is or holds a number of thousands of digits.
+        if isinstance(value, int):
+            return hex(value)
+        return f"<{type(value).__name__}>"
+
+
+def _named(scope: Scope, bucket: str, base: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """The graph and the node that were given; whoever else is named must be the one who records."""
+    known = {"org_id": scope.tenant_id, "scope_id": bucket}
+    for name in _FIXED:
+        given = base.get(name)
+        own = known[name] if name in known else getattr(scope, name)
+        if given is not None and given != own:
+            raise _differs(name)
+    found: list[str | None] = []
+    for name in _OPEN:
+        own, given = getattr(scope, name), base.get(name)
+        if own is not None and given not in (None, own):
+            raise _differs(name)
+        found.append(own if given is None else checked_label(name, given))
+    return found[0], found[1]
+
+
+def _differs(name: str) -> InvalidIdentity:
+    return InvalidIdentity(
+        f"base names a {name} that is not the context's.", hint="Leave it out, or make the context with it."
+    )
+
+
+def _topic(topic: object, tool: object) -> str | None:
+    if topic is not None and tool is not None and topic != tool:
+        raise InvalidInput("tool and topic differ, and both are names of one thing.", hint="Give topic alone.")
+    return checked_label("topic", tool if topic is None else topic)
+
+
+def _version(version: object) -> int:
+    if version is None:
+        return 2
+    if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version < 2**31:
+        raise InvalidInput("version must be a whole number, 1 or more.")
+    return version
+
+
+def _tags_row(tags: tuple[str, ...]) -> str | None:
+    return checks.encoded_or_none("tags", list(tags)) if tags else None

@@ -1,0 +1,71 @@
+"""Operations that record events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from recollect.errors import InvalidInput, LimitExceeded
+from recollect.events.bound import Bound
+from recollect.events.composing import compose
+from recollect.models.event import RECORD_LIMIT, Event
+from recollect.store import events as store
+
+
+class Recording(Bound):
+    def record_raw(
+        self, *, base: dict[str, Any], text: str | None = None, metrics: dict[str, float] | None = None
+    ) -> Event:
+        """Record an event from its fields. Without a text it is given one made from `base["data"]`.
+
+        `base` may hold kind, stage, data, tags, severity, signal, topic, inputs, outputs and ts, for what happened
+        before, and more. Who records and where is the context's to say: `base` cannot name anybody else.
+        """
+        composed = compose(self._scope, self._timeline_id(), self._clock(), base, text, metrics)
+        self._database.write(self._scope, store.insert, (composed.row,))
+        return composed.event
+
+    def record(
+        self,
+        kind: str,
+        data: Any,
+        tags: Sequence[str] | None = None,
+        severity: int = 2,
+        stage: str | None = None,
+        inputs_ref: Sequence[Any] | None = None,
+        outputs_ref: Sequence[Any] | None = None,
+        metrics: dict[str, float] | None = None,
+        signal: float | None = None,
+        text: str | None = None,
+    ) -> Event:
+        """Record that something of a kind happened.
+
+        A dict is kept as it is; a text is the event's text; anything else is kept as the value of a dict, and as what
+        it shows itself as where it is no JSON. Without a signal, how much it matters is weighed.
+        """
+        return self.record_raw(
+            base={
+                "kind": kind,
+                "data": data,
+                "tags": tags,
+                "severity": severity,
+                "stage": stage,
+                "inputs": inputs_ref,
+                "outputs": outputs_ref,
+                "signal": signal,
+            },
+            text=text,
+            metrics=metrics,
+        )
+
+    def record_many(self, events: Sequence[dict[str, Any]]) -> list[Event]:
+        """Record many events at once, all or none; each is given by its fields, as the base of `record_raw` is."""
+        if isinstance(events, str | bytes | Mapping) or not isinstance(events, Sequence):
+            raise InvalidInput(f"events must be a list of dicts, not {type(events).__name__}.")
+        if len(events) > RECORD_LIMIT:
+            raise LimitExceeded("events", limit=RECORD_LIMIT, given=len(events), unit="at a time")
+        timeline_id, now = self._timeline_id(), self._clock()
+        composed = [compose(self._scope, timeline_id, now, base) for base in events]
+        if composed:
+            self._database.write(self._scope, store.insert, [each.row for each in composed])
+        return [each.event for each in composed]

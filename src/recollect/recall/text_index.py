@@ -1,0 +1,199 @@
+"""What is kept in memory of texts that can be found: their words and their vectors, by place.
+
+Atoms of a space and events of a timeline are such texts; what they are filtered and weighed by stands beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.recall.columns import Column
+from recollect.recall.kernel import dots
+from recollect.recall.postings import OWN, Piece, Postings
+from recollect.recall.segments import AMOUNTS, VectorsSegment, WordsSegment, small_integers
+
+T = TypeVar("T")
+Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+SATURATION = 0.8
+"""BM25's k1: how soon holding a word more does not count more."""
+_WORTH = np.tile(AMOUNTS / (SATURATION + AMOUNTS), 2).astype(np.float64)
+"""By code. Whether the word is the text's own does not matter here: that bit has the same amounts over again."""
+
+
+class TextIndex:
+    def __init__(self) -> None:
+        self.atoms = 0
+        """How many places there are, those of deleted texts included."""
+        self.words_until = 0
+        self.vectors_until = 0
+        self.model: str | None = None
+        self.present = Column(np.bool_, False)
+        self.statements = Column(np.uint8)
+        self._own_terms = Column(np.float32)
+        self._forgotten = False
+        self._derived: dict[str, Any] = {}
+        self._postings = Postings()
+        self._vectors: Column | None = None
+        self._scales = Column(np.float32)
+        self._embedded = Column(np.bool_, False)
+        self._column_bytes = 0
+
+    def _columns(self) -> list[Column]:
+        own = [each for each in vars(self).values() if isinstance(each, Column)]
+        return [each for each in own if each is not self._vectors]
+
+    def grow(self, atoms: int) -> None:
+        self.atoms = max(self.atoms, atoms)
+        columns = self._columns()
+        for column in columns:
+            column.grow(self.atoms)
+        self._column_bytes = sum(column.nbytes for column in columns)
+        if self._vectors is not None:
+            self._vectors.grow(self.atoms)
+
+    def add_words(self, first: int, segment: WordsSegment) -> None:
+        until = first + segment.atoms
+        self.grow(until)
+        self._postings.add(segment.run.moved(first))
+        self.statements.values[first:until] = segment.statements
+        own = segment.run.places[segment.run.codes >= OWN]
+        self._own_terms.values[first:until] = np.bincount(own, minlength=segment.atoms)
+        self.words_until = until
+
+    def add_vectors(self, first: int, segment: VectorsSegment) -> None:
+        until = first + segment.atoms
+        self.grow(until)
+        self.put_vectors(slice(first, until), segment)
+        self.vectors_until = max(self.vectors_until, until)
+
+    def put_vectors(self, to: slice | NDArray[np.intp], segment: VectorsSegment) -> None:
+        """Take in the vectors of texts that are known, neighbours or not."""
+        if self._vectors is None:
+            self._vectors = Column(np.int8, 0, segment.rows.shape[1])
+            self._vectors.grow(self.atoms)
+        self._vectors.values[to] = segment.rows
+        self._scales.values[to] = segment.scales
+        self._embedded.values[to] = True
+
+    @property
+    def embedded(self) -> Mask:
+        """Which texts were given to the embedder; also one of which it could make nothing."""
+        return self._embedded.values
+
+    def lacks_vectors_in(self, first: int, until: int) -> bool:
+        lacking = self.present.values[first:until] & ~self._embedded.values[first:until]
+        return bool(lacking.any())
+
+    def drop_vectors(self) -> None:
+        self._vectors = None
+        self._embedded = Column(np.bool_, False)
+        self._embedded.grow(self.atoms)
+        self._scales = Column(np.float32)
+        self._scales.grow(self.atoms)
+        self.vectors_until = 0
+
+    def forget(self, positions: Sequence[int]) -> None:
+        for at in positions:
+            self.present.values[at] = False
+            self._forgotten = True
+
+    def similarity(self, query: Floats) -> Floats | None:
+        """The cosine of the query with each atom; NaN where an atom has no vector. None when no atom has one."""
+        if self._vectors is None:
+            return None
+        asked, scale = small_integers(query)
+        found = dots(asked, self._vectors.values)
+        scales = self._scales.values
+        found *= scales
+        found *= scale
+        if self.derived("some have no vector", lambda: not scales.all()):
+            found[scales == 0] = np.nan
+        return found
+
+    @property
+    def compared(self) -> Mask | None:
+        """The atoms whose vectors tell what similarity is usual; None when it is all of them."""
+        return self.derived("compared", self._compared)
+
+    def _compared(self) -> Mask | None:
+        compared = self.present.values & (self._scales.values != 0)
+        return None if compared.all() else compared
+
+    def renew(self) -> None:
+        """Forget what was derived: something has changed."""
+        self._derived = {}
+
+    def derived(self, name: str, make: Callable[[], T]) -> T:
+        """What follows from the columns: made once, and again when something has changed."""
+        if name not in self._derived:
+            self._derived[name] = make()
+        made: T = self._derived[name]
+        return made
+
+    def word_scores(self, terms: Sequence[int], known: Mask | None = None) -> NDArray[np.float64]:
+        """BM25 of each atom, as a share of what holding every word of the query without end would give.
+
+        Given which atoms were known, a word is as rare as it was among them.
+        """
+        pieces = self._postings.find(np.array(terms, np.uint32))
+        if known is not None:
+            pieces = _among(pieces, known)
+        elif self._forgotten:
+            # So that a word is as rare as it is after the space was loaded anew.
+            pieces = _among(pieces, self.present.values)
+        if not pieces:
+            return np.zeros(self.atoms)
+        atoms = self.derived("there", self._there) if known is None else int(np.count_nonzero(known))
+        holders: dict[int, int] = {}
+        for number, _, _, own in pieces:
+            holders[number] = holders.get(number, 0) + own
+        rarity = {number: math.log1p((atoms - held + 0.5) / (held + 0.5)) for number, held in holders.items()}
+        # In the order of the query: which runs hold a word, and so which is met first, changes as a space grows.
+        most = math.hypot(*(rarity[number] for number in sorted(rarity)))
+        # All pieces at once: a call of numpy takes longer than to go through the places of a word that few hold.
+        numbers, places, codes, _ = zip(*pieces, strict=True)
+        worth = _WORTH.take(np.concatenate(codes))
+        worth *= np.array([rarity[number] / most for number in numbers]).repeat([len(each) for each in places])
+        scores: NDArray[np.float64] = np.bincount(np.concatenate(places), worth, self.atoms)  # type: ignore[assignment]  # numpy types it as counts, which it is without weights
+        return scores
+
+    def _there(self) -> int:
+        """How many atoms there are, without deleted ones: of those it is not known when they were there."""
+        return int(np.count_nonzero(self.present.values))
+
+    def overlap(self, terms: Sequence[int]) -> NDArray[np.float64]:
+        """The distinct words that each atom has in common with a query, against the geometric mean of their numbers."""
+        common = np.zeros(self.atoms)
+        for _, places, codes, _ in self._postings.find(np.array(terms, np.uint32)):
+            common[places[codes >= OWN]] += 1
+        return common / np.sqrt(np.maximum(len(terms) * self._own_terms.values.astype(np.float64), 1.0))
+
+    @property
+    def _text_bytes(self) -> int:
+        vectors = self._vectors.nbytes if self._vectors is not None else 0
+        derived = self.atoms * _DERIVED_BYTES
+        return _INDEX_BYTES + vectors + derived + self._postings.nbytes + self._column_bytes
+
+
+def _among(pieces: list[Piece], some: Mask) -> list[Piece]:
+    """What of the pieces is about some of the atoms."""
+    left = []
+    for number, places, codes, _ in pieces:
+        there = some[places]
+        if there.any():
+            codes = codes[there]
+            left.append((number, places[there], codes, int(np.count_nonzero(codes & OWN))))
+    return left
+
+
+_DERIVED_BYTES = 9
+"""What is derived for each text at the most."""
+_INDEX_BYTES = 8_192
+"""What an index takes that nothing is in: about thirty objects."""

@@ -1,0 +1,1 @@
+"""The server: the operations over HTTP, and who may ask for them."""

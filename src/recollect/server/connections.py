@@ -1,0 +1,71 @@
+"""HTTP as uvicorn speaks it, with limits of time and size for the head of a request, and refusals that are problems."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Any
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from recollect.errors import InvalidInput, RecollectError
+from recollect.server.problems import HeadTooLarge, problem_of
+from recollect.settings import Settings
+
+_Protocol: Any = AutoHTTPProtocol
+"""The faster of those that are installed. Neither limits how long a head may take, and only the slower its size."""
+_MOST_HEAD_BYTES = 64 * 1024
+
+
+def connections_of(settings: Settings) -> type[asyncio.Protocol]:
+    """What handles connections, and closes those on which no whole head of a request comes in time."""
+    head_seconds = settings.request_seconds
+    # A body that was refused is still on its way: who would be cut off at once might never read why.
+    most_refused_bytes = int(4 * settings.request_megabytes * 1024 * 1024)
+
+    class Connection(_Protocol):  # type: ignore[misc]  # which class it is, is known when it runs
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            self._head_timer: asyncio.TimerHandle | None = None
+            self._head_bytes = 0
+            super().connection_made(transport)
+            self._wait_for_head()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:
+                # The head has come; what is left of the request has limits of its own.
+                self._stop_waiting()
+                return
+            self._wait_for_head()
+            self._head_bytes += len(data)
+            most = most_refused_bytes if self.cycle is not None and self.cycle.more_body else _MOST_HEAD_BYTES
+            if self._head_bytes > most and not self.transport.is_closing():
+                self._refuse(HeadTooLarge(f"The head of a request may have {_MOST_HEAD_BYTES:,} bytes."))
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def send_400_response(self, msg: str) -> None:
+            self._refuse(InvalidInput("This is not HTTP.", hint="See how the request and its headers are written."))
+
+        def _refuse(self, error: RecollectError) -> None:
+            """Tell what is wrong as every other error is told, unless an answer is on its way; and hang up."""
+            if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+                status, headers, body = problem_of(error)
+                told = {**headers, "content-length": str(len(body)), "connection": "close"}
+                lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *(f"{n}: {v}" for n, v in told.items())]
+                self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
+            self.transport.close()
+
+        def _wait_for_head(self) -> None:
+            if self._head_timer is None:
+                self._head_timer = self.loop.call_later(head_seconds, self.transport.close)
+
+        def _stop_waiting(self) -> None:
+            self._head_bytes = 0
+            if self._head_timer is not None:
+                self._head_timer.cancel()
+                self._head_timer = None
+
+    return Connection

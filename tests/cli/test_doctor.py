@@ -1,0 +1,132 @@
+"""`recollect doctor`: what it finds, and that it changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+import recollect
+from recollect.cli import main
+from tests.cli.calling import Run
+
+Examined = Callable[..., tuple[int, dict[str, dict[str, Any]]]]
+
+
+@pytest.fixture
+def examined(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Examined:
+    """Gives the exit code and the findings by name, with no embedder, which takes long to load."""
+
+    def examine(url: str, **environment: str) -> tuple[int, dict[str, dict[str, Any]]]:
+        for name, value in {"RECOLLECT_EMBEDDER": "none", **environment}.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SystemExit) as ended:
+            main(["doctor", "--url", url, "--json"])
+        told = json.loads(capsys.readouterr().out)
+        assert told["healthy"] == (ended.value.code == 0)
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, {finding["name"]: finding for finding in told["findings"]}
+
+    return examine
+
+
+def test_a_database_in_order_is_healthy(database_url: str, examined: Examined) -> None:
+    with recollect.open(database_url, embedder=None) as engine:
+        engine.keys.create(tenant_id="acme", app_id="support", user_id="ada")
+
+    code, found = examined(database_url)
+
+    assert code == 0
+    for name in ("Recollect", "Python", "settings", "database", "clock", "migrations", "keys", "jobs", "web tokens"):
+        assert found[name]["state"] == "ok", found[name]
+    assert found["keys"]["says"] == "1 of 1 are valid"
+    # What is not as good as it could be says what to do, and is no trouble.
+    assert found["embedder"]["state"] == "warning"
+    assert "recollect models pull" in found["embedder"]["todo"]
+
+
+def test_a_person_reads_it_line_by_line(run: Run, sqlite_url: str) -> None:
+    done = run("doctor", "--url", sqlite_url, RECOLLECT_EMBEDDER="none")
+
+    assert done.code == 0
+    assert "✓ database: SQLite" in done.out
+    assert "! migrations: there is no memory here yet\n    It is made when it is first opened." in done.out
+    assert done.out.rstrip().splitlines()[-1].startswith("0 in trouble, ")
+
+
+def test_to_look_makes_no_database(tmp_path: Path, examined: Examined) -> None:
+    code, _ = examined(f"sqlite:///{tmp_path}/nothing.db")
+
+    assert code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_needs_attention_is_told_with_what_to_do(database_url: str, examined: Examined) -> None:
+    with recollect.open(database_url, embedder=None) as engine:
+        soon = datetime.now(UTC) + timedelta(days=2)
+        key = engine.keys.create(tenant_id="acme", app_id="support", user_id="ada", expires_at=soon)
+        ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        engine.register_job("mail", lambda run: 1 / 0)
+        ctx.jobs.enqueue("mail", max_attempts=1)
+        engine.work()
+        ctx.jobs.enqueue("mail", run_at=datetime.now(UTC) - timedelta(hours=1))
+
+    code, found = examined(database_url)
+
+    assert code == 0
+    assert key.id in found["keys"]["says"]
+    assert found["dead jobs"]["state"] == found["jobs"]["state"] == "warning"
+    assert "recollect worker" in found["jobs"]["todo"]
+    assert "recollect jobs retry" in found["dead jobs"]["todo"]
+
+
+def test_trouble_ends_with_one(sqlite_url: str, tmp_path: Path, examined: Examined) -> None:
+    recollect.open(sqlite_url, embedder=None).close()
+    path = tmp_path / "memory.db"
+    connection = apsw.Connection(str(path))
+    connection.execute("INSERT INTO recollect_schema VALUES (9999, 'future')")
+    connection.close()
+    code, found = examined(
+        sqlite_url, RECOLLECT_JWT_ALGORITHM="HS256", RECOLLECT_JWT_SECRET="short", RECOLLECT_TRACING="otlp"
+    )
+    assert code == 1
+    assert "9999" in found["migrations"]["says"]
+    assert "Upgrade" in found["migrations"]["todo"]
+    for name in ("web tokens", "tracing"):
+        assert found[name]["state"] == "trouble"
+        assert found[name]["todo"]
+
+    os.chmod(path, 0o644)
+    assert "chmod 600" in examined(sqlite_url)[1]["rights"]["todo"]
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://nobody@127.0.0.1:9/none", "cannot be reached"),
+        ("mysql://somewhere", "not an address"),
+        ("sqlite:///{}/text.db", "not a SQLite database"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_trouble(tmp_path: Path, url: str, words: str, examined: Examined) -> None:
+    (tmp_path / "text.db").write_text("This is a letter, and no database. " * 100)
+
+    code, found = examined(url.format(tmp_path))
+
+    assert code == 1
+    assert words in found["database"]["says"]
+    assert found["database"]["todo"]
+    assert "migrations" not in found
+
+
+def test_a_setting_that_cannot_be_is_trouble(sqlite_url: str, examined: Examined) -> None:
+    code, found = examined(sqlite_url, RECOLLECT_POOL_SIZE="many")
+
+    assert code == 1
+    assert "RECOLLECT_POOL_SIZE" in found["settings"]["says"]

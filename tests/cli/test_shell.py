@@ -1,0 +1,178 @@
+"""The command in a real shell: pipes, Ctrl-C, completion, colours, and the demonstration."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import recollect
+from recollect.cli.stage import Stage
+from recollect.cli.story import Story, TravellingClock
+from tests.cli.calling import caller
+from tests.cli.test_commands import COMMAND
+from tools.commands import all_commands
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+# It speaks a protocol, which is JSON already.
+WITHOUT_JSON = {"recollect mcp"}
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "RECOLLECT_EMBEDDER": "none", **more}
+
+
+@pytest.mark.parametrize("options", [["--json"], pytest.param([], marks=pytest.mark.slow)], ids=["json", "table"])
+def test_a_reader_that_goes_away_ends_the_command_without_a_word(sqlite_url: str, options: list[str]) -> None:
+    with recollect.open(sqlite_url, embedder=None) as engine:
+        memory = engine.context(tenant_id="local", app_id="ipc", user_id="default").memory
+        space = memory.create_memory_space("default")
+        memory.add_atom(space.id, {"text": "Ada has a cat.", "category": {"name": "pets", "kind": "FACT"}})
+    reading, writing = os.pipe()
+    os.close(reading)
+    listing = subprocess.run(
+        [str(COMMAND), "memory", "list", *options],
+        env=environment(RECOLLECT_URL=sqlite_url),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        timeout=60,
+    )
+    os.close(writing)
+    assert (listing.returncode, listing.stderr) == (141, b"")
+
+
+def test_ctrl_c_ends_with_130_and_no_traceback(sqlite_url: str) -> None:
+    # It reads the text from a pipe that nobody writes to.
+    waiting = subprocess.Popen(
+        [str(COMMAND), "memory", "add", "-"],
+        env=environment(RECOLLECT_URL=sqlite_url),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # What a shell runs in the background, and all that it starts, would not hear of Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    database = Path(sqlite_url.removeprefix("sqlite:///"))
+    try:
+        while not database.exists():
+            assert waiting.poll() is None, waiting.communicate()
+        # The database is made before the text is read, so by now Python is up.
+        waiting.send_signal(signal.SIGINT)
+        _, problems = waiting.communicate(timeout=30)
+    finally:
+        waiting.kill()
+    assert waiting.returncode == 130
+    assert "Traceback" not in problems
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("recollect recall topic --exp", "--explain"),
+        pytest.param("recollect mem", "memory", marks=pytest.mark.slow),
+        pytest.param("recollect memory sup", "supersede", marks=pytest.mark.slow),
+    ],
+)
+def test_the_shell_completes_commands_and_options(typed: str, offered: str) -> None:
+    words = typed.split(" ")
+    done = subprocess.run(
+        [str(COMMAND)],
+        env=environment(_RECOLLECT_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(len(words) - 1)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert offered in done.stdout.split()
+
+
+@pytest.mark.slow
+def test_colours_are_for_terminals(sqlite_url: str) -> None:
+    with recollect.open(sqlite_url, embedder=None) as engine:
+        memory = engine.context(tenant_id="local", app_id="ipc", user_id="default").memory
+        memory.create_memory_space("default")
+    told = {
+        forced: subprocess.run(
+            [str(COMMAND), "memory", "spaces"],
+            env=environment(
+                RECOLLECT_URL=sqlite_url, TERM="xterm-256color", **({"FORCE_COLOR": "1"} if forced else {})
+            ),
+            capture_output=True,
+            timeout=60,
+        ).stdout
+        for forced in (False, True)
+    }
+    assert b"default" in told[False]
+    assert b"\x1b[" not in told[False]
+    assert b"\x1b[" in told[True]
+
+
+def test_the_demonstration_tells_the_whole_story_in_under_thirty_seconds(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(COMMAND), "demo"],
+        env={**os.environ, "HOME": str(tmp_path), "OPENAI_API_KEY": "", "RECOLLECT_EXTRACTOR": "model:openai:gpt-5"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[NOT SO]" not in done.stdout
+    assert done.stdout.count("[ok]") >= 18
+    assert done.stderr == ""
+    assert not (tmp_path / ".recollect").exists()
+
+
+def test_the_demonstration_says_so_when_something_is_not_as_it_should_be() -> None:
+    stage, clock = Stage(Console(quiet=True)), TravellingClock()
+    with recollect.open("sqlite:///:memory:", clock=clock, extractor="none", embedder=None) as engine:
+        Story(stage, engine, clock, "demo").tell()
+    assert stage.failures >= 5
+    assert stage.checks[0] == ("four facts were learned", False)
+
+
+@pytest.mark.slow
+def test_what_the_demonstration_checked_can_be_had_as_json(capsys: pytest.CaptureFixture[str], sqlite_url: str) -> None:
+    checks = caller(capsys)("demo", "--json", "--url", sqlite_url).json
+    assert len(checks) >= 16
+    assert all(check["holds"] for check in checks)
+
+
+def test_every_command_is_documented_and_answers_with_json() -> None:
+    page = PAGE.read_text("utf-8")
+    commands = all_commands()
+    assert len(commands) > 30
+    assert [name for name in commands if f"\n### {name}\n" not in page] == []
+    assert [name for name, command in commands.items() if not (command.help or "").strip()] == []
+    without = {name for name, each in commands.items() if not any(param.name == "as_json" for param in each.params)}
+    assert without == WITHOUT_JSON
+    unexplained = [
+        f"{name} {param.name}"
+        for name, command in commands.items()
+        for param in command.params
+        if not getattr(param, "help", None)
+    ]
+    assert unexplained == []
+
+
+def test_plain_commands_load_neither_the_server_nor_the_protocol() -> None:
+    code = (
+        "import sys; from recollect.cli.app import app; "
+        "print([name for name in ('mcp', 'fastapi', 'uvicorn', 'jwt', 'numpy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_exit_codes_are_told_in_one_place() -> None:
+    from recollect.cli import exits
+
+    codes = [each.value for each in exits.Exit]
+    assert codes == [0, 1, 2, 130, 141]
+    assert all(f"| {code} | " in PAGE.read_text("utf-8") for code in codes)
+    assert inspect.getdoc(exits) is not None

@@ -1,0 +1,16 @@
+"""Contexts and rows that the tests of events share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import recollect
+
+
+def context_of(engine: recollect.Recollect, **more: Any) -> recollect.Context:
+    return engine.context(**{"tenant_id": "acme", "app_id": "support", "user_id": "ada", **more})
+
+
+def texts(events: Iterable[recollect.Event]) -> list[str | None]:
+    return [event.text for event in events]

@@ -1,0 +1,80 @@
+"""Reads of a timeline go by its indexes: what is older, and what is of another kind, is not touched."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect.store.database import Row, Transaction
+from recollect.store.events import Window, _roles, _values
+from recollect.store.postgres import PostgresTransaction
+from recollect.store.sqlite_writer import SqliteTransaction
+from tests.events.making import context_of
+
+TIMELINE = "org:acme|session:s1"
+# A statement, what is asked for beside the window, the indexes it has to go by, and how many rows it may look at.
+ASKED: list[tuple[str, dict[str, Any], set[str], int]] = [
+    ("newest_events", {"limit": 10, "offset": 0}, {"events_recorded", "events_said"}, 12),
+    ("newest_events_of_kind", {"kind": "rare", "limit": 10, "offset": 0}, {"events_of_kind"}, 3),
+    ("newest_chat", {**_roles(None), "limit": 10, "offset": 0}, {"events_said"}, 2),
+    ("newest_events_on_topic", {"topic": "x", "kind": "tool_result", "limit": 10, "offset": 0}, {"events_on_topic"}, 1),
+    ("newest_states", {"state_key": "k", "kind": "state.snapshot", "limit": 10, "offset": 0}, {"events_of_state"}, 1),
+    ("hot_log_floor", {"kept": 9}, {"events_recorded", "events_said"}, 12),
+]
+
+
+@pytest.fixture
+def ctx(engine: recollect.Recollect) -> recollect.Context:
+    ctx = context_of(engine, session_id="s1")
+    ctx.events.record_many([{"kind": "rare"}] * 3)
+    ctx.events.record_chat_user("Hello")
+    ctx.events.record_tool_result(tool="x")
+    ctx.events.record_state("k", 1)
+    conversation = ctx.conversations.create_conversation("daily-checkin")
+    ctx.conversations.append_user_message(conversation.id, "Hello")
+    for _ in range(3):
+        ctx.events.record_many([{"kind": "usual", "text": "x"}] * 1000)
+    return ctx
+
+
+@pytest.mark.conforms("D0.2")
+def test_reads_of_a_timeline_go_by_its_indexes(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    for query, more, indexes, most in ASKED:
+
+        def explained(run: Transaction, query: str = query, more: dict[str, Any] = more) -> tuple[set[str], int]:
+            values = {**_values(run, Window(TIMELINE), filtered=True), **more, "scope_id": run.scope_id}
+            return _sqlite_plan(run, query, values) if isinstance(run, SqliteTransaction) else _plan(run, query, values)
+
+        used, read = engine._database.read(ctx.scope, explained)
+        assert used == indexes, query
+        assert read <= most, query
+
+
+def _sqlite_plan(run: SqliteTransaction, query: str, values: dict[str, Any]) -> tuple[set[str], int]:
+    statement = run._queries[query]
+    rows = run._execute(f"EXPLAIN QUERY PLAN {statement.text}", [values[name] for name in statement.names])
+    steps = [row[3] for row in rows]
+    assert not [step for step in steps if "TEMP B-TREE" in step or "SCAN events" in step], query
+    # Rows that replaced an answer are looked up by an index that is almost empty.
+    searched = [re.findall(r"SEARCH events USING (?:COVERING )?INDEX (\w+) \(scope_id=", step) for step in steps]
+    return {name for names in searched for name in names}, 0
+
+
+def _plan(run: Transaction, query: str, values: dict[str, Any]) -> tuple[set[str], int]:
+    assert isinstance(run, PostgresTransaction)
+    text = f"EXPLAIN (ANALYZE, FORMAT JSON) {run._queries[query].text}"
+    rows: list[Row] = run._connection.execute(text.encode(), values).fetchall()
+    explained = rows[0][0] if not isinstance(rows[0][0], str) else json.loads(rows[0][0])
+    nodes = list(_nodes(explained[0]["Plan"]))
+    assert not [node for node in nodes if node["Node Type"] == "Seq Scan"], query
+    scans = [node for node in nodes if node.get("Relation Name") == "events" and node.get("Alias") != "later"]
+    read = sum(node["Actual Rows"] + node.get("Rows Removed by Filter", 0) for node in scans)
+    return {node["Index Name"] for node in scans}, int(read)
+
+
+def _nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [plan, *(node for inner in plan.get("Plans", []) for node in _nodes(inner))]

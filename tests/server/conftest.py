@@ -1,0 +1,87 @@
+"""A server on each engine; and an application with two operations of its own, equipped like it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+import recollect
+from recollect.server.identity import Authenticator
+from recollect.server.logs import set_up_logs
+from recollect.server.observing import IDENTITY, OPERATION
+from recollect.server.operating import equip
+from recollect.server.tracing import FRAMEWORK_SILENT
+from recollect.settings import load_settings
+from tests.server.running import Client, serving
+
+SAID = "My secret is that I like marzipan."
+
+
+class Tried:
+    """The application, and what is needed to ask it."""
+
+    def __init__(self, engine: recollect.Recollect) -> None:
+        self.engine = engine
+        self.authenticator = Authenticator(engine)
+        self.app: Any = FastAPI(openapi_url=None, telemetry=FRAMEWORK_SILENT)
+
+        async def greet(request: Request) -> Response:
+            request.scope[OPERATION] = "greetings.greet"
+            request.scope[IDENTITY] = await asyncio.to_thread(
+                self.authenticator.identify, request.headers.raw, "127.0.0.1"
+            )
+            return Response("Hello.", headers={"etag": '"1"'})
+
+        async def fail(request: Request) -> Response:
+            request.scope[OPERATION] = "greetings.fail"
+            raise ValueError(SAID)
+
+        self.app.router.routes += [Route("/greet", greet), Route("/fail", fail)]
+        equip(self.app, engine, self.authenticator)
+
+
+@pytest.fixture
+def tried(engine: recollect.Recollect) -> Tried:
+    return Tried(engine)
+
+
+@pytest.fixture
+def client(engine: recollect.Recollect) -> Iterator[Client]:
+    """The one user of a server in single-user mode."""
+    with serving(engine) as client:
+        yield client
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """All that is logged, as JSON, in the place of what pytest has set up."""
+    root, ours = logging.getLogger(), logging.getLogger("recollect")
+    before = root.handlers, root.level, ours.level
+    written = io.StringIO()
+    set_up_logs(load_settings({"log_format": "json"}, {}), written)
+    yield written
+    root.handlers = before[0]
+    root.setLevel(before[1])
+    ours.setLevel(before[2])
+
+
+@pytest.fixture
+def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
+    """The spans that go to a program's own provider, those that other packages make included."""
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+    return exporter
