@@ -16,7 +16,7 @@ import recollect
 
 @pytest.fixture(autouse=True)
 def _finalisers_may_be_struck(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interrupt that strikes in a finaliser is raised nowhere; the runner's own note of it must not be struck too."""
+    """An interrupt that strikes in a finaliser is raised nowhere; the runner's own note of it must not be struck."""
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
 
 
