@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import recollect
+from harness.crew import Line, started
 from recollect.changes import Changes
 from recollect.cli import main
 from recollect.settings import load_settings
@@ -17,7 +18,6 @@ from recollect.store.copying import Copied, copy
 from recollect.store.opening import open_database
 from tests.admin.conftest import bytes_of, live, of
 from tests.embedder import WordsEmbedder
-from tests.processes.crew import Line, started
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import recollect
+from harness.crew import Line, started
 from recollect.models.content import ToolUseBlock
 from recollect.providers.language import ModelRequest
 from recollect.providers.testing import ScriptedModel
@@ -22,7 +23,6 @@ from tests.admin.conftest import bytes_of, empty, live, of
 from tests.embedder import WordsEmbedder
 from tests.extraction.conftest import talk
 from tests.extraction.script import Sentences
-from tests.processes.crew import Line, started
 
 EVERYBODY = {"namespace": "chat", "userId": "*"}
 

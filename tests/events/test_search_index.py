@@ -10,13 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import recollect
+from harness.crew import Line, started
 from recollect.events import finding
 from recollect.models.event_search import SearchMode
 from recollect.store import jobs, ledger
 from recollect.store.database import Transaction
 from tests.events.making import context_of, texts
 from tests.events.meaning import MeaningEmbedder
-from tests.processes.crew import Line, started
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 import recollect
-from tests.processes.crew import Line, ada, run_together, wait_until
+from harness.crew import Line, ada, run_together, wait_until
 
 PROCESSES = 8
 TURNS = 200

@@ -8,8 +8,8 @@ import time
 import pytest
 
 import recollect
+from harness.crew import Line, ada, run_together, started, wait_until
 from tests.blocks.saying import archival, core, talk
-from tests.processes.crew import Line, ada, run_together, started, wait_until
 
 PROCESSES = 16
 EDITS = 6

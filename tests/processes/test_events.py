@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import recollect
+from harness.crew import PATIENCE, Line, results_of, started, started_together
 from recollect.events import read_jsonl
-from tests.processes.crew import PATIENCE, Line, results_of, started, started_together
 
 PROCESSES = 4
 BEFORE = 300

@@ -7,8 +7,8 @@ import time
 from collections import Counter
 
 import recollect
+from harness.crew import Line, ada, run_together, started, wait_until
 from tests.extraction.script import Sentences
-from tests.processes.crew import Line, ada, run_together, started, wait_until
 
 CONVERSATIONS = 50
 KILLS = 20

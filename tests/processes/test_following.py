@@ -9,11 +9,11 @@ import psycopg
 import pytest
 
 import recollect
+from harness.crew import Failed, Line, ada, results_of, started, started_together
 from harness.postgres import PostgresServer
 from recollect.clock import system_clock
 from recollect.store import conversations, jobs
 from recollect.store.database import Transaction
-from tests.processes.crew import Failed, Line, ada, results_of, started, started_together
 from tests.processes.effects import leave_remark, leave_remark_and_undo, leave_remark_slowly
 
 WRITERS = 4

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 import recollect
-from tests.processes.crew import Line, ada, started
+from harness.crew import Line, ada, started
 
 WRITES = 50
 FORKS = 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import recollect
+from harness.crew import Line, ada, run_together, started
 from recollect.memory import Memory
-from tests.processes.crew import Line, ada, run_together, started
 
 TOOL = {"type": "RECALL_BY_TOPIC", "name": "recallHandbook", "memorySpaceId": "$space"}
 

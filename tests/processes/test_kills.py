@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 import recollect
-from tests.processes.crew import Line, ada, started
+from harness.crew import Line, ada, started
 
 KILLS = 30
 KILLS_WHILE_OPENING = 8

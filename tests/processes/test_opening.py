@@ -9,8 +9,8 @@ import apsw
 import psycopg
 import pytest
 
+from harness.crew import Line, ada, run_together, started
 from recollect.store.migrate import load_migrations
-from tests.processes.crew import Line, ada, run_together, started
 
 DATABASES = 3
 

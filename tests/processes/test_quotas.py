@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import recollect
+from harness.crew import Line, run_together
 from recollect.tools.verifying import verify
-from tests.processes.crew import Line, run_together
 
 PROCESSES = 8
 OWNER: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import recollect
+from harness.crew import Line, ada, started
 from recollect import Tool, ToolUseBlock
 from recollect.conversations.prompt import NO_RESULT
 from recollect.providers.language import ModelRequest
 from recollect.providers.testing import ScriptedModel
-from tests.processes.crew import Line, ada, started
 
 ASKED: dict[str, Any] = {"user_text": "Pay 7 euros.", "idempotency_key": "request-1"}
 

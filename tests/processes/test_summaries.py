@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 import recollect
+from harness.crew import Line, ada, run_together, started
 from recollect.extraction.candidate import SourceMessage
-from tests.processes.crew import Line, ada, run_together, started
 
 PROCESSES = 3
 TURNS = 8

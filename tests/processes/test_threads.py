@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 import recollect
-from tests.processes.crew import Line, ada, run_together, started, wait_until
+from harness.crew import Line, ada, run_together, started, wait_until
 
 T = TypeVar("T")
 

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 import psycopg
 
 import recollect
+from harness.crew import Line, ada, run_together, started, wait_until
 from recollect.clock import system_clock, to_iso
 from recollect.store.database import Transaction
-from tests.processes.crew import Line, ada, run_together, started, wait_until
 from tests.processes.effects import leave_remark
 
 LEASE = 1.0

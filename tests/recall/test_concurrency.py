@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import recollect
+from harness.crew import Line, Returned, started, started_together
 from tests.embedder import WordsEmbedder
-from tests.processes.crew import Line, Returned, started, started_together
 from tests.recall.making import fact, memory_of, texts_of
 
 ROUNDS = 40

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import recollect
+from harness.crew import Line, started
 from recollect.clock import to_iso
 from recollect.memory import Memory
 from recollect.memory.checks import checked_atom
@@ -19,7 +20,6 @@ from recollect.store import atoms as atoms_store
 from recollect.store.database import Transaction
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
-from tests.processes.crew import Line, started
 from tests.recall.reference import DAY, Asked
 from tests.recall.world import World
 

@@ -10,6 +10,7 @@ import apsw
 import pytest
 
 import recollect
+from harness.crew import Line, started
 from recollect.memory import Memory
 from recollect.providers.embedder import Embedding, checked_vectors
 from recollect.recall import reindexing
@@ -18,7 +19,6 @@ from recollect.store import spaces
 from recollect.store.database import Transaction
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
-from tests.processes.crew import Line, started
 from tests.recall.making import fact, memory_of, texts_of
 
 OLD = WordsEmbedder("test:old", 32)

@@ -1,4 +1,4 @@
-"""Real processes for tests: each is its own, opens its own engine by address, and talks to the test through a pipe.
+"""Real processes for tests and proofs: each is its own, opens its own engine, and talks to who started it by a pipe.
 
 They are forked from a server process that has loaded Recollect and opened nothing, so that one is up in milliseconds.
 """
