@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from recollect.clock import Instant, Micros, to_iso, to_micros
 from recollect.errors import InvalidInput, LimitExceeded
@@ -35,9 +36,19 @@ def checked_tags(tags: object, where: str = "tags") -> tuple[str, ...]:
     """Without blanks around them, empty ones and repetitions, in the order in which they came."""
     if tags is None:
         return ()
-    if isinstance(tags, str | bytes) or not isinstance(tags, Iterable):
+    if isinstance(tags, (str, bytes)) or not isinstance(tags, Iterable):
         raise InvalidInput(f"{where} must be a list of texts, not {type(tags).__name__}.")
-    given = list(tags)
+    given = tuple(tags)
+    try:
+        return _checked_tags(given, where)
+    except TypeError:
+        # A thing that cannot be looked up is no text, which is said by who checks it.
+        return _checked_tags.__wrapped__(given, where)
+
+
+@lru_cache(maxsize=1024)
+def _checked_tags(given: tuple[Any, ...], where: str) -> tuple[str, ...]:
+    # The same few come again and again.
     for number, tag in enumerate(given):
         check_text(f"{where}[{number}]", tag, limit=IDENTITY_LIMIT)
     kept = tuple(dict.fromkeys(tag.strip() for tag in given if tag.strip()))
@@ -127,6 +138,25 @@ def checked_flags(flags: object) -> tuple[dict[str, bool] | None, str | None]:
     if not isinstance(flags, Mapping) or not all(isinstance(flag, bool) for flag in flags.values()):
         raise InvalidInput("pii_flags must be a dict of booleans.")
     return dict(flags), encode_json("pii_flags", dict(flags), limit=METADATA_LIMIT)
+
+
+def plain_json(value: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
+    """What a dict of nothing but JSON is when it is read back, and as it is stored. None says to look closer.
+
+    Whatever would be written as something else does not come back equal.
+    """
+    try:
+        written = to_json(value, inf_nan_mode="null")
+        back = from_json(written)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    if back != value or len(written) > EVENT_DATA_LIMIT or b"\\u0000" in written or _brackets(written) > _FEW_BRACKETS:
+        return None
+    return back, written.decode()
+
+
+def _brackets(written: bytes) -> int:
+    return written.count(b"[") + written.count(b"{")
 
 
 def encoded_or_none(where: str, value: Any) -> str | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
@@ -16,135 +16,160 @@ from recollect.models.checks import checked_label
 from recollect.models.event import Event
 from recollect.models.text import check_text
 from recollect.scope import IDENTITY_LIMIT, Scope, bucket_of
+from recollect.store.database import Row
 
 DERIVED_TEXT_LIMIT = 2_000
 """Characters of a text that is made from data; where more was left out it ends with the mark."""
 TRUNCATION_MARK = "…"
 STATE_TAG = "state"
+_VERSION = 2
 
 _FIELDS = frozenset(
     "kind stage text tags data metrics tool topic severity signal inputs outputs ts embedding pii_flags version".split()
 )
+_USUAL = frozenset("kind text tags data metrics severity signal ts".split())
+"""Of these, what is left out costs nothing to look for."""
 _FIXED = ("user_id", "org_id", "app_id", "client_id", "session_id", "run_id", "scope_id", "agent_id")
 """Whose an event is, and where it stands: that is the context's to say."""
 _OPEN = ("graph_id", "node_id")
 """What the context need not know; if it does, nothing else can be said."""
 _KNOWN = frozenset((*_FIELDS, *_FIXED, *_OPEN))
+_NO_KIND = (None, "")
+# Events that are recorded together happened together.
+_iso = lru_cache(maxsize=16)(to_iso)
 
 
-@dataclass(frozen=True)
-class Composed:
-    """An event, and the row it is stored as."""
+class Composed(NamedTuple):
+    """An event, and the row it is stored as, in the order of `store.RECORDED`."""
 
     event: Event
-    row: dict[str, Any]
+    row: Row
 
 
-def compose(
-    scope: Scope,
-    timeline_id: str,
-    now: Micros,
-    base: Mapping[str, Any],
-    text: str | None = None,
-    metrics: Mapping[str, float] | None = None,
-) -> Composed:
-    """Check what was given, fill in what was not, and leave nothing to be checked in the transaction."""
-    if not isinstance(base, Mapping):
-        raise InvalidInput(f"base must be a dict of an event's fields, not {type(base).__name__}.")
-    get = base.get
-    unknown = [str(name) for name in base if name not in _KNOWN]
-    if unknown:
-        raise InvalidInput(f"base has the unknown fields {sorted(unknown)}.", hint=f"Known are {sorted(_KNOWN)}.")
-    bucket = bucket_of(timeline_id)
-    nodes = _named(scope, bucket, base) if len(base.keys() - _FIELDS) else (scope.graph_id, scope.node_id)
-    kind = checks.checked_kind("misc" if get("kind") in (None, "") else base["kind"])
-    data, data_row = payload(get("data"))
-    words = checks.checked_text(get("text") if text is None else text)
-    if words is None:
-        words = text_from(get("data"), data_row)
-    numbers, metrics_row = checks.checked_metrics(get("metrics") if metrics is None else metrics)
-    severity = checks.checked_severity(2 if get("severity") is None else base["severity"])
-    signal = get("signal")
-    signal = weigh(words, severity, numbers) if signal is None else checks.checked_signal(signal)
-    tags = checks.checked_tags(get("tags"))
-    stage = checked_label("stage", get("stage"))
-    topic = _topic(get("topic"), get("tool"))
-    inputs, inputs_row = checks.checked_values(get("inputs"), "inputs")
-    outputs, outputs_row = checks.checked_values(get("outputs"), "outputs")
-    embedding, embedding_row = checks.checked_embedding(get("embedding"))
-    flags, flags_row = checks.checked_flags(get("pii_flags"))
-    version = _version(get("version"))
-    at = checks.checked_time(get("ts"), now)
-    graph_id, node_id = nodes
-    event_id = new_id("evt", at)
-    row = {
-        "event_id": event_id,
-        "tenant_id": scope.tenant_id,
-        "app_id": scope.app_id,
-        "user_id": scope.user_id,
-        "agent_id": scope.agent_id,
-        "client_id": scope.client_id,
-        "session_id": scope.session_id,
-        "run_id": scope.run_id,
-        "graph_id": graph_id,
-        "node_id": node_id,
-        "timeline_id": timeline_id,
-        "ts": at,
-        "kind": kind,
-        "stage": stage,
-        "text": words,
-        "tags": _tags_row(tags),
-        "data": data_row,
-        "metrics": metrics_row,
-        "topic": topic,
-        "severity": severity,
-        "signal": signal,
-        "inputs": inputs_row,
-        "outputs": outputs_row,
-        "embedding": embedding_row,
-        "pii_flags": flags_row,
-        "state_key": state_key(tags),
-        "version": version,
-    }
-    event = Event.trusted(
-        {
-            "event_id": event_id,
-            "ts": to_iso(at),
-            "kind": kind,
-            "run_id": scope.run_id,
-            "scope_id": bucket,
+class _Rest(NamedTuple):
+    """The columns of a row that most events leave empty."""
+
+    graph_id: str | None
+    node_id: str | None
+    stage: str | None = None
+    topic: str | None = None
+    inputs: str | None = None
+    outputs: str | None = None
+    embedding: str | None = None
+    pii_flags: str | None = None
+    version: int = _VERSION
+
+
+class Composer:
+    """Composes what one context records on one timeline at one time."""
+
+    def __init__(self, scope: Scope, timeline_id: str, now: Micros) -> None:
+        self._scope = scope
+        self._bucket = bucket_of(timeline_id)
+        self._now = now
+        self._rest = _Rest(scope.graph_id, scope.node_id)
+        self.same = {
+            "tenant_id": scope.tenant_id,
+            "app_id": scope.app_id,
             "user_id": scope.user_id,
-            "org_id": scope.tenant_id,
+            "agent_id": scope.agent_id,
             "client_id": scope.client_id,
             "session_id": scope.session_id,
-            "stage": stage,
-            "text": words,
-            "tags": list(tags),
-            "data": data,
-            "metrics": numbers,
-            "graph_id": graph_id,
-            "node_id": node_id,
-            "tool": topic,
-            "topic": topic,
-            "severity": severity,
-            "signal": signal,
-            "inputs": inputs,
-            "outputs": outputs,
-            "app_id": scope.app_id,
-            "agent_id": scope.agent_id,
-            "embedding": embedding,
-            "pii_flags": flags,
-            "version": version,
+            "run_id": scope.run_id,
+            "timeline_id": timeline_id,
         }
-    )
-    return Composed(event, row)
+        """The columns that all rows share."""
+        # An event has many fields: to copy them all and set a few is sooner than to set them all.
+        self._blank: dict[str, Any] = {
+            **dict.fromkeys(Event.model_fields),
+            **{
+                name: self.same[name] for name in ("app_id", "user_id", "agent_id", "client_id", "session_id", "run_id")
+            },
+            "org_id": scope.tenant_id,
+            "scope_id": self._bucket,
+            "graph_id": scope.graph_id,
+            "node_id": scope.node_id,
+            "version": _VERSION,
+        }
+
+    def compose(
+        self, base: Mapping[str, Any], text: str | None = None, metrics: Mapping[str, float] | None = None
+    ) -> Composed:
+        """Check what was given, fill in what was not, and leave nothing to be checked in the transaction."""
+        if not isinstance(base, dict) and not isinstance(base, Mapping):
+            raise InvalidInput(f"base must be a dict of an event's fields, not {type(base).__name__}.")
+        fields, get = self._blank.copy(), base.get
+        rest = self._rest if base.keys() <= _USUAL else self._add_rest(base, fields)
+        fields["kind"] = kind = checks.checked_kind("misc" if get("kind") in _NO_KIND else base["kind"])
+        fields["data"], data = payload(get("data"))
+        words = checks.checked_text(get("text") if text is None else text)
+        if words is None:
+            words = text_from(get("data"), data)
+        fields["text"] = words
+        fields["metrics"], numbers = checks.checked_metrics(get("metrics") if metrics is None else metrics)
+        severity = get("severity")
+        fields["severity"] = severity = 2 if severity is None else checks.checked_severity(severity)
+        signal = get("signal")
+        signal = weigh(words, severity, fields["metrics"]) if signal is None else checks.checked_signal(signal)
+        fields["signal"] = signal
+        tags = checks.checked_tags(get("tags"))
+        fields["tags"] = list(tags)
+        at = checks.checked_time(get("ts"), self._now)
+        fields["ts"] = _iso(at)
+        fields["event_id"] = event_id = new_id("evt", at)
+        row = (
+            event_id, rest.graph_id, rest.node_id, at, kind, rest.stage, words, _tags_row(tags), data, numbers,
+            rest.topic, severity, signal, rest.inputs, rest.outputs, rest.embedding, rest.pii_flags, state_key(tags),
+            rest.version,
+        )  # fmt: skip
+        return Composed(Event.trusted(fields), row)
+
+    def _add_rest(self, base: Mapping[str, Any], fields: dict[str, Any]) -> _Rest:
+        """Check what most events do not have, and set it."""
+        if not base.keys() <= _FIELDS:
+            fields["graph_id"], fields["node_id"] = self._nodes(base)
+        get = base.get
+        fields["stage"] = checked_label("stage", get("stage"))
+        fields["tool"] = fields["topic"] = _topic(get("topic"), get("tool"))
+        fields["inputs"], inputs = checks.checked_values(get("inputs"), "inputs")
+        fields["outputs"], outputs = checks.checked_values(get("outputs"), "outputs")
+        fields["embedding"], embedding = checks.checked_embedding(get("embedding"))
+        fields["pii_flags"], flags = checks.checked_flags(get("pii_flags"))
+        fields["version"] = _version(get("version"))
+        graph_id, node_id, stage, topic, version = map(
+            fields.__getitem__, ("graph_id", "node_id", "stage", "topic", "version")
+        )
+        return _Rest(graph_id, node_id, stage, topic, inputs, outputs, embedding, flags, version)
+
+    def _nodes(self, base: Mapping[str, Any]) -> tuple[str | None, str | None]:
+        """The graph and the node that were given; whoever else is named must be the one who records."""
+        unknown = [str(name) for name in base if name not in _KNOWN]
+        if unknown:
+            raise InvalidInput(f"base has the unknown fields {sorted(unknown)}.", hint=f"Known are {sorted(_KNOWN)}.")
+        known = {"org_id": self._scope.tenant_id, "scope_id": self._bucket}
+        for name in _FIXED:
+            given = base.get(name)
+            own = known[name] if name in known else getattr(self._scope, name)
+            if given is not None and given != own:
+                raise _differs(name)
+        found: list[str | None] = []
+        for name in _OPEN:
+            own, given = getattr(self._scope, name), base.get(name)
+            if own is not None and given not in (None, own):
+                raise _differs(name)
+            found.append(own if given is None else checked_label(name, given))
+        return found[0], found[1]
 
 
 def payload(data: Any) -> tuple[dict[str, Any] | None, str | None]:
     """What an event carries beside its text: a dict as it is, anything else inside one. And as it is stored."""
     if data is None or isinstance(data, str):
         return None, None
-    encoded = checks.encoded_or_none("data", data if isinstance(data, dict) else {"value": data})
+    value = data if isinstance(data, dict) else {"value": data}
+    plain = checks.plain_json(value)
+    if plain is not None:
+        return plain
+    encoded = checks.encoded_or_none("data", value)
     if encoded is None:
         encoded = checks.encoded_or_none("data", {"repr": written(data)}) or "{}"
     # Read back, so that the event is what it will be when it is read, and its own.
@@ -174,9 +199,10 @@ def shortened(text: str) -> str:
 def weigh(text: str | None, severity: int, metrics: Mapping[str, float] | None) -> float:
     """How much an event matters, as far as can be seen from outside: how severe, how long, and whether measured."""
     length = min(len(text) / 400, 0.4) if text else 0.0
-    return min(max(0.15 + 0.1 * severity + length + (0.2 if metrics else 0.0), 0.0), 1.0)
+    return min(0.15 + 0.1 * severity + length + (0.2 if metrics else 0.0), 1.0)
 
 
+@lru_cache(maxsize=1024)
 def state_key(tags: tuple[str, ...]) -> str | None:
     """The key of the state that tags name; snapshots are looked up by it."""
     if STATE_TAG not in tags:
@@ -200,23 +226,6 @@ def written(value: object) -> str:
         return f"<{type(value).__name__}>"
 
 
-def _named(scope: Scope, bucket: str, base: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """The graph and the node that were given; whoever else is named must be the one who records."""
-    known = {"org_id": scope.tenant_id, "scope_id": bucket}
-    for name in _FIXED:
-        given = base.get(name)
-        own = known[name] if name in known else getattr(scope, name)
-        if given is not None and given != own:
-            raise _differs(name)
-    found: list[str | None] = []
-    for name in _OPEN:
-        own, given = getattr(scope, name), base.get(name)
-        if own is not None and given not in (None, own):
-            raise _differs(name)
-        found.append(own if given is None else checked_label(name, given))
-    return found[0], found[1]
-
-
 def _differs(name: str) -> InvalidIdentity:
     return InvalidIdentity(
         f"base names a {name} that is not the context's.", hint="Leave it out, or make the context with it."
@@ -231,11 +240,12 @@ def _topic(topic: object, tool: object) -> str | None:
 
 def _version(version: object) -> int:
     if version is None:
-        return 2
+        return _VERSION
     if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version < 2**31:
         raise InvalidInput("version must be a whole number, 1 or more.")
     return version
 
 
+@lru_cache(maxsize=1024)
 def _tags_row(tags: tuple[str, ...]) -> str | None:
     return checks.encoded_or_none("tags", list(tags)) if tags else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput, LimitExceeded
 from recollect.events.bound import Bound
-from recollect.events.composing import compose
+from recollect.events.composing import Composer
 from recollect.models.event import RECORD_LIMIT, Event
 from recollect.store import events as store
 
@@ -21,9 +21,10 @@ class Recording(Bound):
         `base` may hold kind, stage, data, tags, severity, signal, topic, inputs, outputs and ts, for what happened
         before, and more. Who records and where is the context's to say: `base` cannot name anybody else.
         """
-        composed = compose(self._scope, self._timeline_id(), self._clock(), base, text, metrics)
-        self._database.write(self._scope, store.insert, (composed.row,))
-        return composed.event
+        composer = Composer(self._scope, self._timeline_id(), self._clock())
+        event, row = composer.compose(base, text, metrics)
+        self._database.write(self._scope, store.insert, composer.same, [row])
+        return event
 
     def record(
         self,
@@ -64,8 +65,8 @@ class Recording(Bound):
             raise InvalidInput(f"events must be a list of dicts, not {type(events).__name__}.")
         if len(events) > RECORD_LIMIT:
             raise LimitExceeded("events", limit=RECORD_LIMIT, given=len(events), unit="at a time")
-        timeline_id, now = self._timeline_id(), self._clock()
-        composed = [compose(self._scope, timeline_id, now, base) for base in events]
+        composer = Composer(self._scope, self._timeline_id(), self._clock())
+        composed = [composer.compose(base) for base in events]
         if composed:
-            self._database.write(self._scope, store.insert, [each.row for each in composed])
-        return [each.event for each in composed]
+            self._database.write(self._scope, store.insert, composer.same, [row for _, row in composed])
+        return [event for event, _ in composed]

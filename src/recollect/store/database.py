@@ -52,6 +52,14 @@ class Transaction(Protocol):
         What it gives back are the answers, if the statement has any, in the order of the rows.
         """
 
+    def number_each(
+        self, query: str, columns: Sequence[str], rows: Sequence[Row], **values: Any
+    ) -> Callable[[], Sequence[int]]:
+        """Insert many rows into a table that numbers them; the answer are the numbers, in the order of the rows.
+
+        The statement takes the scope first, then the values, which are the same for all, and then the columns.
+        """
+
     def each(self, query: str, **values: Any) -> Iterator[Row]:
         """The rows one after another, however many there are. Only inside of `read_at_once`."""
 

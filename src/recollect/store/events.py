@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
@@ -17,16 +17,15 @@ from recollect.models.event import CHAT_TURN, Event
 from recollect.models.text import decode_json
 from recollect.scope import Scope, bucket_of
 from recollect.store import ledger
-from recollect.store.database import PendingRows, Row, Transaction
+from recollect.store.database import Row, Transaction
 
 _BEYOND_ALL_TIMES = 2**62
 _WHEN = itemgetter(1, 0)
-_OF_THE_CONTEXT = (
-    "tenant_id", "app_id", "user_id", "agent_id", "client_id", "session_id", "run_id", "timeline_id",
+RECORDED = (
+    "event_id", "graph_id", "node_id", "ts", "kind", "stage", "text", "tags", "data", "metrics", "topic", "severity",
+    "signal", "inputs", "outputs", "embedding", "pii_flags", "state_key", "version",
 )  # fmt: skip
-_LONG = ("text", "data", "inputs", "outputs", "embedding")
-_CHARACTERS_AT_ONCE = 16 * 1024 * 1024
-"""No message to PostgreSQL may reach a gigabyte."""
+"""What a row brings itself, in this order."""
 _ROLES = ("first_role", "second_role", "third_role", "fourth_role")
 
 
@@ -50,17 +49,18 @@ class Window:
         return bool(self.session_id or self.run_id or self.all_tags or self.any_tags or self.min_signal)
 
 
-def insert(run: Transaction, rows: Iterable[dict[str, Any]]) -> None:
-    """Append rows of one context that were checked and encoded, and announce each once all are committed."""
-    for part in _parts(rows):
-        first = part[0]
-        if len(part) == 1:
-            ledger.announce(run, first, run.send("insert_recorded", **first))
-            continue
-        columns = {name: [row[name] for row in part] for name in first if name not in _OF_THE_CONTEXT}
-        positions = run.send_each("insert_many_recorded", columns, **{name: first[name] for name in _OF_THE_CONTEXT})
-        for number, row in enumerate(part):
-            ledger.announce(run, row, partial(_nth, positions, number))
+def insert(run: Transaction, same: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    """Append rows of RECORDED columns that were checked and encoded, and announce each once all are committed.
+
+    What is the same for all of them are the columns that the context knows.
+    """
+    if len(rows) == 1:
+        whole = _whole(same, rows[0])
+        ledger.announce(run, whole, run.send("insert_recorded", **whole))
+        return
+    positions = run.number_each("insert_many_recorded", RECORDED, rows, **same)
+    for number, row in enumerate(rows):
+        run.emit(ledger.Announcement(partial(_whole, same, row), partial(_nth, positions, number)))
 
 
 def newest(
@@ -166,23 +166,12 @@ def _values(run: Transaction, window: Window, *, filtered: bool) -> dict[str, An
     }
 
 
-def _parts(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Rows to be sent together: many, unless they are long."""
-    part: list[dict[str, Any]] = []
-    characters = 0
-    for row in rows:
-        more = sum(len(row[name] or "") for name in _LONG)
-        if part and characters + more > _CHARACTERS_AT_ONCE:
-            yield part
-            part, characters = [], 0
-        part.append(row)
-        characters += more
-    if part:
-        yield part
+def _whole(same: Mapping[str, Any], row: Row) -> dict[str, Any]:
+    return {**same, **dict(zip(RECORDED, row, strict=True))}
 
 
-def _nth(answers: PendingRows, number: int) -> Row:
-    return answers()[number]
+def _nth(positions: Callable[[], Sequence[int]], number: int) -> int:
+    return positions()[number]
 
 
 @lru_cache(maxsize=4096)

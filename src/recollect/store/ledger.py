@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any
 
 from pydantic.alias_generators import to_camel
@@ -30,17 +29,23 @@ _camel = cache(to_camel)
 _NOTHING: Mapping[str, None] = dict.fromkeys(_COLUMNS)
 
 
-@dataclass(frozen=True)
 class Announcement:
     """A row that was written. Called after the commit, it is the change that subscribers are told."""
 
-    row: Mapping[str, Any]
-    _position: Pending
+    __slots__ = ("_position", "_row")
+
+    def __init__(self, row: Callable[[], Mapping[str, Any]], position: Callable[[], int]) -> None:
+        # Made only when somebody asks, which is seldom.
+        self._row = row
+        self._position = position
+
+    @property
+    def row(self) -> Mapping[str, Any]:
+        return self._row()
 
     @property
     def position(self) -> int:
-        row = self._position()
-        return int(row[0]) if row else 0
+        return self._position()
 
     def __call__(self) -> Change:
         return _change({**_NOTHING, **self.row, "position": self.position})
@@ -69,7 +74,12 @@ def record(run: Transaction, scope: Scope, *, event_id: str, kind: str, at: Micr
 
 def announce(run: Transaction, row: Mapping[str, Any], position: Pending) -> None:
     """Tell of a row, once it is committed."""
-    run.emit(Announcement(row, position))
+    run.emit(Announcement(lambda: row, partial(_number, position)))
+
+
+def _number(position: Pending) -> int:
+    row = position()
+    return int(row[0]) if row else 0
 
 
 def record_change(

@@ -47,7 +47,7 @@ from recollect.store.database import (
 )
 from recollect.store.fencing import guarded
 from recollect.store.migrate import Migration, check_version
-from recollect.store.postgres_arrays import in_short
+from recollect.store.postgres_arrays import in_columns, in_short
 from recollect.store.postgres_errors import translate, without_password, words_of
 from recollect.store.postgres_setup import (
     APP_ROLE,
@@ -162,6 +162,12 @@ class PostgresTransaction(Announcements):
             part = {name: column[start : start + _ROWS_AT_ONCE] for name, column in rows.items()}
             sent.append(self._run(query, {**values, **in_short(part)}))
         return cache(lambda: [row for cursor in sent for row in cursor.fetchall()])
+
+    def number_each(
+        self, query: str, columns: Sequence[str], rows: Sequence[Row], **values: Any
+    ) -> Callable[[], Sequence[int]]:
+        sent = [self.send_each(query, part, **values) for part in in_columns(columns, rows)]
+        return cache(lambda: [number for answers in sent for (number,) in answers()])
 
 
 class _Writing(threading.local):

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic_core import to_json
 
 _BETWEEN = "\x00"
 """In no text that can be stored."""
+_CHARACTERS_AT_ONCE = 16 * 1024 * 1024
+"""No message to PostgreSQL may reach a gigabyte."""
+
+
+def in_columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[Mapping[str, Sequence[Any]]]:
+    """Rows as columns: all of them together, unless they are too long to be sent at once."""
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    if len(rows) > 1 and sum(map(_characters, columns.values())) > _CHARACTERS_AT_ONCE:
+        half = len(rows) // 2
+        yield from in_columns(names, rows[:half])
+        yield from in_columns(names, rows[half:])
+    else:
+        yield columns
+
+
+def _characters(column: Sequence[Any]) -> int:
+    return sum(len(each) for each in column if isinstance(each, str))
 
 
 def in_short(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from recollect.errors import EngineClosed
+from recollect.errors import EngineClosed, StoreError
 from recollect.models.change import Change
 from recollect.scope import AnyScope
 from recollect.store.database import Announcements, Keys, Pending, PendingRows, Publisher, Row, keys_of
@@ -24,6 +24,7 @@ from recollect.store.queries import Query
 T = TypeVar("T")
 
 _AT_ONCE = 256
+_ROWS_OF_A_STATEMENT = 50
 
 
 class SqliteTransaction(Announcements):
@@ -76,6 +77,26 @@ class SqliteTransaction(Announcements):
         # Only what is read to the end is run to the end.
         answers = list(self._executemany(self._queries[query].text, zip(*columns, strict=False)))
         return lambda: answers
+
+    def number_each(
+        self, query: str, columns: Sequence[str], rows: Sequence[Row], **values: Any
+    ) -> Callable[[], Sequence[int]]:
+        names = self._queries[query].names
+        if names != ("scope_id", *values, *columns):
+            raise StoreError(f"The statement {query} takes its values in another order: {', '.join(names)}.")
+        same = (self.scope_id, *values.values())
+        whole = len(rows) - len(rows) % _ROWS_OF_A_STATEMENT
+        if whole:
+            # What a statement costs beside its rows is paid once for many of them.
+            text = self._queries[query].text + f", ({', '.join('?' * len(names))})" * (_ROWS_OF_A_STATEMENT - 1)
+            for first in range(0, whole, _ROWS_OF_A_STATEMENT):
+                part = rows[first : first + _ROWS_OF_A_STATEMENT]
+                self._execute(text, [value for row in part for value in same + row])
+        self._executemany(self._queries[query].text, (same + row for row in rows[whole:]))
+        # Nobody else writes meanwhile, so the numbers follow one another: that is sooner than to be told each.
+        end = self._connection.last_insert_rowid() + 1
+        numbers = range(end - len(rows), end)
+        return lambda: numbers
 
 
 class _Ticket:

@@ -25,13 +25,14 @@ ts >= :since AND ts <= :until AND (ts > :since OR position >= :first) AND signal
 )
 
 -- fragment: recorded_columns
-scope_id, event_id, tenant_id, app_id, user_id, agent_id, client_id, session_id, run_id, graph_id, node_id, timeline_id,
+scope_id, tenant_id, app_id, user_id, agent_id, client_id, session_id, run_id, timeline_id, event_id, graph_id, node_id,
 ts, kind, stage, text, tags, data, metrics, topic, severity, signal, inputs, outputs, embedding, pii_flags, state_key,
 version
 
+-- What all rows of one context share comes first, and the rest in the order of RECORDED.
 -- fragment: recorded_values
-:scope_id, :event_id, :tenant_id, :app_id, :user_id, :agent_id, :client_id, :session_id, :run_id, :graph_id, :node_id,
-:timeline_id, :ts, :kind, :stage, :text, :tags, :data, :metrics, :topic, :severity, :signal, :inputs, :outputs,
+:scope_id, :tenant_id, :app_id, :user_id, :agent_id, :client_id, :session_id, :run_id, :timeline_id, :event_id,
+:graph_id, :node_id, :ts, :kind, :stage, :text, :tags, :data, :metrics, :topic, :severity, :signal, :inputs, :outputs,
 :embedding, :pii_flags, :state_key, :version
 
 -- name: insert_recorded

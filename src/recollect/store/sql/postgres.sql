@@ -122,8 +122,8 @@ SELECT event_id, ts FROM events WHERE scope_id = :scope_id AND event_id = ANY (A
 -- name: insert_many_recorded
 INSERT INTO events ({recorded_columns})
 SELECT
-    :scope_id, own.event_id, :tenant_id, :app_id, :user_id, :agent_id, :client_id, :session_id, :run_id,
-    COALESCE(own.graph_id, same.graph_id), COALESCE(own.node_id, same.node_id), :timeline_id, COALESCE(own.ts, same.ts),
+    :scope_id, :tenant_id, :app_id, :user_id, :agent_id, :client_id, :session_id, :run_id, :timeline_id, own.event_id,
+    COALESCE(own.graph_id, same.graph_id), COALESCE(own.node_id, same.node_id), COALESCE(own.ts, same.ts),
     COALESCE(own.kind, same.kind), COALESCE(own.stage, same.stage), COALESCE(own.text, same.text),
     COALESCE(own.tags, same.tags), COALESCE(own.data, same.data), COALESCE(own.metrics, same.metrics),
     COALESCE(own.topic, same.topic), COALESCE(own.severity, same.severity), COALESCE(own.signal, same.signal),

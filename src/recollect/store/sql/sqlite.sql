@@ -53,7 +53,7 @@ SELECT event_id, ts FROM events WHERE scope_id = :scope_id AND event_id IN (SELE
 
 -- Run for each event.
 -- name: insert_many_recorded
-INSERT INTO events ({recorded_columns}) VALUES ({recorded_values}) RETURNING position;
+INSERT INTO events ({recorded_columns}) VALUES ({recorded_values});
 
 -- fragment: has_all_tags
 (:all_tags IS NULL OR NOT EXISTS (
