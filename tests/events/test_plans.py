@@ -42,7 +42,7 @@ def ctx(engine: recollect.Recollect, database_url: str) -> recollect.Context:
     if database_url.startswith("postgresql"):
         # The server counts for itself now and then, and must not have done so when the table was almost empty.
         with psycopg.connect(database_url, autocommit=True) as connection:
-            connection.execute("ANALYZE events")
+            connection.execute("ANALYZE recollect.events")
     return ctx
 
 
