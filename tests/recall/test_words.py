@@ -7,6 +7,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.recall.words import MOST_STATED, STOP_WORDS, statement_words, terms_of, words_of
 
@@ -135,6 +137,21 @@ def test_threads_may_share_it() -> None:
 )
 def test_words_outside_of_questions_are_counted(text: str, stated: int) -> None:
     assert statement_words(text) == stated
+
+
+ASCII = st.text(st.characters(max_codepoint=127))
+
+
+@given(ASCII, ASCII)
+def test_the_words_of_plain_texts_do_not_depend_on_how_they_are_found(one: str, other: str) -> None:
+    # An apostrophe, or a letter that is not of ASCII, has the text read in another way.
+    assert words_of(f"{one} x' {other}") == [*words_of(one), "x", *words_of(f" {other}")]
+    assert words_of(f"{one} é {other}") == [*words_of(one), "é", *words_of(other)]
+
+
+@given(st.text("ab .!?\n", max_size=20))
+def test_the_words_of_one_sentence_are_counted_as_those_of_several(sentence: str) -> None:
+    assert statement_words(f"One two.x{sentence}") == 2 + statement_words(f"x{sentence}")
 
 
 def test_long_texts_take_no_long_time() -> None:

@@ -24,6 +24,7 @@ _CHARACTER = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U00
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _PIECES = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _SPACED_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*")
+_ASCII_GAPS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _CLINGING = frozenset(("s", "re", "ve", "ll", "d", "m"))
 """What follows an apostrophe without being part of the word."""
 _COMBINING = re.compile(
@@ -61,7 +62,8 @@ STOP_WORDS = frozenset(
 def words_of(text: str) -> list[str]:
     """The words of a text, in order, as they are indexed before stemming."""
     if text.isascii():
-        return _spaced(text.lower())
+        # What the pattern finds, sooner: only an apostrophe may or may not be part of a word.
+        return _spaced(text.lower()) if "'" in text else text.lower().translate(_ASCII_GAPS).split()
     text = unicodedata.normalize("NFKC", text).lower()
     if not _UNSPACED_RUN.search(text):
         return _spaced(text)
@@ -144,11 +146,15 @@ def terms_among(words: list[str]) -> list[int]:
 
 
 _SENTENCE = re.compile("[^.!?\u3002\uff01\uff1f\n]+[.!?\u3002\uff01\uff1f\n]*")
+_SENTENCE_END = re.compile("[.!?\u3002\uff01\uff1f\n]")
 MOST_STATED = 40
 
 
 def statement_words(text: str) -> int:
     """Words outside of questions, up to a limit: a question or a short reply rarely is what one looks for."""
+    if len(text) > 1 and not _SENTENCE_END.search(text, 0, len(text) - 1):
+        # A single sentence, as most memories are.
+        return 0 if text.endswith(("?", "\uff1f")) else min(len(text.split()), MOST_STATED)
     stated = 0
     for sentence in _SENTENCE.findall(text):
         if not sentence.rstrip().endswith(("?", "\uff1f")):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Literal
 
@@ -62,6 +63,18 @@ def load_queries(engine: EngineName) -> dict[str, Query]:
 def made(name: str, text: str, engine: EngineName) -> Query:
     """A statement that no file has, since it depends on what columns a table has."""
     return _finish(Query(name, text, system=False), {}, engine)
+
+
+@cache
+def for_many(query: Query, rows: int) -> str:
+    """An insert that ends with the values of one row as an insert of several, for SQLite, with numbers for names."""
+    head, verb, values = query.text.rpartition(" VALUES ")
+    width = len(query.names)
+    numbered = [
+        _PLACEHOLDER.sub(lambda found: f"?{first + query.names.index(found[1])}", values)  # noqa: B023  # called at once
+        for first in range(1, rows * width + 1, width)
+    ]
+    return f"{head}{verb}{', '.join(numbered)}"
 
 
 def _blocks(source: str) -> Iterator[tuple[str, Query]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import repeat
+from itertools import chain, repeat
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ from recollect.errors import EngineClosed, StoreError
 from recollect.models.change import Change
 from recollect.scope import AnyScope
 from recollect.store.database import Announcements, Keys, Pending, PendingRows, Publisher, Row, keys_of
-from recollect.store.queries import Query
+from recollect.store.queries import Query, for_many
 
 T = TypeVar("T")
 
@@ -72,11 +72,9 @@ class SqliteTransaction(Announcements):
 
     def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> PendingRows:
         values["scope_id"] = self.scope_id
-        names = self._queries[query].names
-        columns = [rows[name] if name in rows else repeat(values[name]) for name in names]
-        # Only what is read to the end is run to the end.
-        answers = list(self._executemany(self._queries[query].text, zip(*columns, strict=False)))
-        return lambda: answers
+        columns = [rows[name] if name in rows else repeat(values[name]) for name in self._queries[query].names]
+        self._insert(query, list(zip(*columns, strict=False)))
+        return list
 
     def number_each(
         self, query: str, columns: Sequence[str], rows: Sequence[Row], **values: Any
@@ -85,18 +83,19 @@ class SqliteTransaction(Announcements):
         if names != ("scope_id", *values, *columns):
             raise StoreError(f"The statement {query} takes its values in another order: {', '.join(names)}.")
         same = (self.scope_id, *values.values())
-        whole = len(rows) - len(rows) % _ROWS_OF_A_STATEMENT
-        if whole:
-            # What a statement costs beside its rows is paid once for many of them.
-            text = self._queries[query].text + f", ({', '.join('?' * len(names))})" * (_ROWS_OF_A_STATEMENT - 1)
-            for first in range(0, whole, _ROWS_OF_A_STATEMENT):
-                part = rows[first : first + _ROWS_OF_A_STATEMENT]
-                self._execute(text, [value for row in part for value in same + row])
-        self._executemany(self._queries[query].text, (same + row for row in rows[whole:]))
+        self._insert(query, [same + row for row in rows])
         # Nobody else writes meanwhile, so the numbers follow one another: that is sooner than to be told each.
         end = self._connection.last_insert_rowid() + 1
         numbers = range(end - len(rows), end)
         return lambda: numbers
+
+    def _insert(self, query: str, rows: Sequence[Row]) -> None:
+        # What a statement costs beside its rows is paid once for many of them.
+        many = len(rows) - len(rows) % _ROWS_OF_A_STATEMENT
+        text = for_many(self._queries[query], _ROWS_OF_A_STATEMENT) if many else ""
+        for first in range(0, many, _ROWS_OF_A_STATEMENT):
+            self._execute(text, list(chain.from_iterable(rows[first : first + _ROWS_OF_A_STATEMENT])))
+        self._executemany(self._queries[query].text, rows[many:])
 
 
 class _Ticket:
