@@ -27,6 +27,9 @@ _AT_ONCE = 256
 
 
 class SqliteTransaction(Announcements):
+    # What a file was told to keep it keeps: who has it open has all there ever was.
+    history: object = None
+
     def __init__(self, connection: apsw.Connection, queries: dict[str, Query], keys: Keys) -> None:
         super().__init__()
         self.scope_id, self._app_key = keys
