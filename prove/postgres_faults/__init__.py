@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from prove.postgres_faults.checking import Operation, counts, effects, followed, orders
@@ -83,7 +84,7 @@ def _told(crew: Crew, node: Node, how: str) -> Iterator[Check]:
         *orders(there),
         *counts(report.operations, "count", counter),
     ]
-    told = Counter(each.outcome for each in report.operations)
+    told: Counter[str] = Counter(each.outcome for each in report.operations)
     repeated = sum(each.attempts > 1 for each in operations)
     yield _check(
         f"Every operation is there once, or was refused and is not there, or was said to be unknown ({how})",
@@ -130,8 +131,10 @@ def _recovery(struck: Struck, report: Report) -> Check:
     return _check(f"After {struck.fault.name}, everybody goes on by themselves", against, figures)
 
 
-def _check(claim: str, against: list[str], figures: dict[str, object]) -> Check:
-    return Check(claim, not against, figures, f"{len(against)}: " + "; ".join(against[:5]) if against else "")
+def _check(claim: str, against: list[str], figures: Mapping[str, object]) -> Check:
+    # The first of each kind: they differ in the marks alone.
+    kinds = {re.sub(r"[0-9]+|#.*?#", "", each): each for each in reversed(against)}
+    return Check(claim, not against, dict(figures), "; ".join([f"{len(against)} in all", *kinds.values()][:6]))
 
 
 SECTION = Section(

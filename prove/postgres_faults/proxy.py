@@ -171,10 +171,11 @@ class _Reader:
         self._rest = b""
         self._greeted = False
         self._commits: set[bytes] = set()
+        self._bound = b""
 
     def read(self, data: bytes) -> list[tuple[bytes, str]]:
         self._rest += data
-        found = []
+        found: list[tuple[bytes, str]] = []
         while True:
             head = 1 if self._greeted else 0
             if len(self._rest) < head + 4:
@@ -199,8 +200,8 @@ class _Reader:
             return "commit" if body.strip(b"\x00 ;") == b"COMMIT" else "statement"
         elif letter == b"B":
             _, name, *_ = body.split(b"\x00", 2)
-            # Executed by the message after it: where that comes too late, nothing is committed.
+            # Executed by the message that comes after it.
             self._bound = name
         elif letter == b"E":
-            return "commit" if getattr(self, "_bound", None) in self._commits else "statement"
+            return "commit" if self._bound in self._commits else "statement"
         return "other"

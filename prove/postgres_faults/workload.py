@@ -136,7 +136,9 @@ class Writer:
 
     def _remember(self, mark: str) -> None:
         """What was remembered is found at once, by who remembered it."""
-        self._ctx.memory.add_atoms(self._space, [{"text": f"{self._name} noted {mark}", "category": "notes"}])
+        self._ctx.memory.add_atoms(
+            self._space, [{"text": f"{self._name} noted {mark}", "category": {"name": "notes", "kind": "FACT"}}]
+        )
         try:
             found = self._ctx.memory.recall_by_topic(self._space, mark, limit=5)
         except recollect.StoreError:

@@ -67,8 +67,9 @@ _MIGRATION_LOCK = 732_655_328
 _ROWS_AT_ONCE = 500
 _cursors = count(1)
 _ALONE_ATTEMPTS = 20
-_RECONNECT_SECONDS = 2.0
-"""After how long of failing the pool begins anew: the pauses between its attempts double, and would grow to minutes."""
+_RECONNECT_SECONDS = 0.5
+"""After how long of failing the pool gives up, and begins anew with the next request: the pauses between its attempts
+would grow to minutes, and a request would wait for their end."""
 
 
 class PostgresTransaction(Announcements):

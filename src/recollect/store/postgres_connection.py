@@ -49,14 +49,13 @@ class ScopedConnection(psycopg.Connection[Row]):
     @classmethod
     def connect(cls, conninfo: str = "", *, noting: Noting, **options: Any) -> ScopedConnection:  # type: ignore[override]
         """Connect, and note what came of it: the pool keeps its failures to itself."""
+        noting(psycopg.errors.ConnectionTimeout("the server has not answered yet"))
         try:
-            # As of this moment: what is noticed of older connections says nothing about this one.
-            made_at = time.monotonic()
             connection = super().connect(conninfo, **options)
         except psycopg.Error as error:
             noting(error)
             raise
-        connection.made_at = made_at
+        connection.made_at = time.monotonic()
         return connection
 
     def prepare(self, settings: dict[str, str], patience: float) -> None:
