@@ -155,6 +155,37 @@ def test_a_connection_lost_in_the_commit_leaves_the_outcome_open_and_says_so(
     assert [each.text for each in chat.get_messages(conversation.id)] == ["Hello?"]
 
 
+def test_sessions_ended_at_any_moment_make_nothing_there_that_was_refused_nor_anything_twice(
+    postgres: recollect.Recollect, postgres_url: str
+) -> None:
+    chat = context(postgres).conversations
+    conversation = chat.create_conversation("daily-checkin")
+    ended: list[bool] = []
+
+    def append_some(writer: int) -> dict[str, range]:
+        may_be: dict[str, range] = {}
+        while not ended:
+            text = f"{writer}.{len(may_be)}"
+            try:
+                chat.append_user_message(conversation.id, text)
+                may_be[text] = range(1, 2)
+            except recollect.OutcomeUnknown:
+                may_be[text] = range(2)
+            except recollect.StoreUnavailable:
+                may_be[text] = range(1)
+        return may_be
+
+    with ThreadPoolExecutor(4) as threads:
+        writers = [threads.submit(append_some, number) for number in range(4)]
+        for _ in range(30):
+            end_connections(postgres_url)
+        ended.append(True)
+    there = [message.text for message in chat.get_messages(conversation.id, limit=10_000)]
+    told = {text: counts for writer in writers for text, counts in writer.result().items()}
+    assert {text: there.count(text) for text in told if there.count(text) not in told[text]} == {}
+    assert any(counts == range(2) for counts in told.values())
+
+
 def test_a_connection_that_has_become_read_only_is_left_for_one_that_can_write(
     postgres: recollect.Recollect, postgres_url: str
 ) -> None:

@@ -112,8 +112,13 @@ class ScopedConnection(psycopg.Connection[Row]):
         """Undo a transaction that failed with this error; whether the connection turned out to be lost."""
         # The server undoes a change of scope with the transaction, so nothing is known of that.
         self.scope_id = None
-        # A fatal error ends the session, even if the driver has not read the end of it yet.
-        lost = isinstance(error, psycopg.Error) and (self.closed or error.diag.severity_nonlocalized == "FATAL")
+        # A fatal error ends the session, even if the driver has not read the end of it yet. What is no answer of the
+        # server's is the driver's, which has lost its way: what it stumbles over may hide that the session has ended.
+        lost = isinstance(error, psycopg.Error) and (
+            self.closed
+            or error.diag.severity_nonlocalized == "FATAL"
+            or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None)
+        )
         # A server that was made read-only, such as by a failover, has written nothing. The address may lead elsewhere.
         lost = lost or isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
         try:
