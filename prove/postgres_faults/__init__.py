@@ -18,7 +18,7 @@ from prove.postgres_faults.workload import LIMITS
 from prove.section import Check, Plan, Section, skipped
 
 _ROUNDS_IN_FULL = 5
-_SECONDS_OF_A_FAULT = 12.0
+_SECONDS_LEFT_FOR_FAILOVERS = 30.0
 _SESSIONS = ENGINES * LIMITS["pool_size"]
 _LONGEST_CALL = LIMITS["busy_timeout_seconds"] + LIMITS["answer_timeout_seconds"] + LIMITS["connect_timeout_seconds"]
 
@@ -52,7 +52,7 @@ def _one_address(plan: Plan, world: World) -> Iterator[Check]:
     left_out: list[Fault] = []
     with crew.at_work(world):
         for fault in faults * rounds:
-            if plan.left() < 4 * _SECONDS_OF_A_FAULT:
+            if plan.left() < _SECONDS_LEFT_FOR_FAILOVERS:
                 left_out.append(fault)
             else:
                 crew.strike(world, fault)

@@ -416,7 +416,9 @@ class PostgresDatabase:
         )
 
     def _note_trouble(self, error: psycopg.Error | None) -> None:
-        self._trouble = error
+        # That there is no answer yet says less than why there was none before.
+        if self._trouble is None or not isinstance(error, psycopg.errors.ConnectionTimeout):
+            self._trouble = error
 
     def _prepare_connection(self, connection: ScopedConnection) -> None:
         settings = self._settings
