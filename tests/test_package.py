@@ -87,6 +87,7 @@ PUBLIC_NAMES = [
     "NewAtom",
     "NotADatabase",
     "NotFound",
+    "OutcomeUnknown",
     "Page",
     "RateLimited",
     "Recall",

@@ -27,6 +27,7 @@
     ├── EngineClosed            503  the engine was closed, or cannot be used in this process
     └── StoreError              500  the database, not the request
         ├── StoreUnavailable    503  cannot be reached or opened
+        │   └── OutcomeUnknown  504  it was lost in the middle of a commit, and may have done what it was asked
         ├── StoreBusy           503  other writers held it for too long
         ├── StoreFull           507  no room left on the disk
         ├── StoreReadOnly       500  cannot be written
@@ -342,6 +343,14 @@ class StoreUnavailable(StoreError):
     """The database cannot be reached or opened."""
 
     status = 503
+
+
+class OutcomeUnknown(StoreUnavailable):
+    """The database was lost in the middle of a commit: nobody knows whether the write was done."""
+
+    # Not 503, which says that the same may be sent again.
+    status = 504
+    default_hint = "Look whether it is there before you repeat it. An idempotency key makes a retry safe."
 
 
 class StoreBusy(StoreError):

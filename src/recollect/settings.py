@@ -56,6 +56,8 @@ class Settings:
     """How long a write waits for other processes' writes before it fails with StoreBusy."""
     connect_timeout_seconds: float = 10.0
     """How long to wait for a PostgreSQL server, and for a free connection to it."""
+    answer_timeout_seconds: float = 60.0
+    """How long a PostgreSQL server may say nothing, besides waits for other writes, before it is given up."""
     pool_size: int = 16
     """How many PostgreSQL connections one engine may hold: 1 to 1,000."""
     embedder: str = "auto"

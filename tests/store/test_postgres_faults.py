@@ -146,13 +146,94 @@ def test_a_connection_lost_in_the_commit_leaves_the_outcome_open_and_says_so(
     told: list[recollect.Change] = []
     postgres.subscribe(told.append)
     on_each_message(postgres_url, "PERFORM pg_terminate_backend(pg_backend_pid())", when="at the commit")
-    with pytest.raises(recollect.StoreUnavailable, match="not known") as caught:
+    with pytest.raises(recollect.OutcomeUnknown, match="not known") as caught:
         chat.append_user_message(conversation.id, "Hello?", idempotency_key="once")
     assert "idempotency key makes a retry safe" in caught.value.hint
     assert told == []
     execute(postgres_url, "DROP TRIGGER trouble ON recollect.events")
     chat.append_user_message(conversation.id, "Hello?", idempotency_key="once")
     assert [each.text for each in chat.get_messages(conversation.id)] == ["Hello?"]
+
+
+def test_sessions_ended_at_any_moment_make_nothing_there_that_was_refused_nor_anything_twice(
+    postgres: recollect.Recollect, postgres_url: str
+) -> None:
+    chat = context(postgres).conversations
+    conversation = chat.create_conversation("daily-checkin")
+    ended: list[bool] = []
+
+    def append_some(writer: int) -> dict[str, range]:
+        may_be: dict[str, range] = {}
+        while not ended:
+            text = f"{writer}.{len(may_be)}"
+            try:
+                chat.append_user_message(conversation.id, text)
+                may_be[text] = range(1, 2)
+            except recollect.OutcomeUnknown:
+                may_be[text] = range(2)
+            except recollect.StoreUnavailable:
+                may_be[text] = range(1)
+        return may_be
+
+    with ThreadPoolExecutor(4) as threads:
+        writers = [threads.submit(append_some, number) for number in range(4)]
+        for _ in range(30):
+            end_connections(postgres_url)
+        ended.append(True)
+    there = [message.text for message in chat.get_messages(conversation.id, limit=10_000)]
+    told = {text: counts for writer in writers for text, counts in writer.result().items()}
+    assert {text: there.count(text) for text in told if there.count(text) not in told[text]} == {}
+    assert any(counts == range(2) for counts in told.values())
+
+
+def test_a_connection_that_has_become_read_only_is_left_for_one_that_can_write(
+    postgres: recollect.Recollect, postgres_url: str
+) -> None:
+    chat = context(postgres).conversations
+    name = postgres_url.partition("@/")[2].partition("?")[0]
+    execute(postgres_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    end_connections(postgres_url)
+    assert chat.list_conversations() == []
+    with pytest.raises(recollect.StoreReadOnly):
+        chat.create_conversation("daily-checkin")
+    # What the pool holds was made while the server could not be written, as after a failover.
+    with psycopg.connect(postgres_url, autocommit=True) as administrator:
+        administrator.execute("SET default_transaction_read_only = off")
+        administrator.execute(sql.SQL("ALTER DATABASE {} RESET ALL").format(sql.Identifier(name)))
+    conversation = chat.create_conversation("daily-checkin")
+    assert chat.list_conversations() == [conversation]
+
+
+def test_what_is_kept_in_memory_of_a_past_that_was_lost_is_not_found_any_more(
+    postgres: recollect.Recollect, postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    name = postgres_url.partition("@/")[2].partition("?")[0]
+    memory, events = context(postgres).memory, context(postgres).events
+    space = memory.create_memory_space("home").id
+    memory.add_atoms(space, [{"text": "Ada has a garden.", "category": {"name": "home", "kind": "FACT"}}])
+    events.record("note", "Ada planted roses.")
+
+    def found(engine: recollect.Recollect) -> tuple[list[str], list[str]]:
+        ada = context(engine)
+        recalled = ada.memory.recall_by_topic(space, "Ada cat dog garden")
+        searched = ada.events.search("Ada roses fed", mode="lexical")
+        return sorted(hit.atom.text for hit in recalled.hits), sorted(event.text or "" for event in searched)
+
+    end_connections(postgres_url)
+    execute(postgres_server.url(), f"CREATE DATABASE {name}_backup TEMPLATE {name}")
+    memory.add_atoms(space, [{"text": "Ada has a dog.", "category": {"name": "home", "kind": "FACT"}}])
+    events.record("note", "Ada fed the dog.")
+    assert found(postgres) == (["Ada has a dog.", "Ada has a garden."], ["Ada fed the dog.", "Ada planted roses."])
+    # The backup is brought back, and what was written since is lost; its numbers are used for something else.
+    end_connections(postgres_url)
+    execute(postgres_server.url(), f"DROP DATABASE {name} WITH (FORCE)")
+    execute(postgres_server.url(), f"ALTER DATABASE {name}_backup RENAME TO {name}")
+    with recollect.open(postgres_url) as another:
+        context(another).memory.add_atoms(
+            space, [{"text": "Ada has a cat.", "category": {"name": "home", "kind": "FACT"}}]
+        )
+        context(another).events.record("note", "Ada fed the cat.")
+    assert found(postgres) == (["Ada has a cat.", "Ada has a garden."], ["Ada fed the cat.", "Ada planted roses."])
 
 
 # --- defaults of the database ----------------------------------------------------------------

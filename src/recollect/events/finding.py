@@ -98,11 +98,12 @@ class EventFinder:
 
     def _current(self, scope: Scope, timeline_id: str, *, fresh: bool = True) -> AbstractContextManager[TimelineIndex]:
         def look(index: TimelineIndex) -> bool:
-            last = self._database.read(None, ledger.last_position)
+            last, history = self._database.read(None, ledger.last_position), index.history
             # What is there now is complete once every transaction has ended that is writing now.
             sure = last == index.settled or self._database.settle(_SETTLING_SECONDS)
             changed = self._database.read(scope, refresh, timeline_id, index, last)
-            if sure:
+            # Of another history it is not known what was settled there.
+            if sure and index.history == history:
                 index.settle(last)
             return changed
 

@@ -22,11 +22,13 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     if state is None:
         raise NotFound("memory space", space_id)
     revision, atoms, model, names_revision = state
-    if revision == index.revision:
+    same = index.history == run.history
+    if same and revision == index.revision:
         return False
-    if index.revision >= 0 and revision // REVISIONS_OF_AN_EPOCH != index.revision // REVISIONS_OF_AN_EPOCH:
-        # It was erased and brought in again: what is known of it is of another time.
+    if index.revision >= 0 and not (same and _of_one_epoch(revision, index.revision)):
+        # It was erased and brought in again, or its database has lost some of it: what is known is of another time.
         index.begin_anew()
+    index.history = run.history
     index.grow(atoms)
     _load_words(run, space_id, index)
     if model != index.model:
@@ -43,6 +45,10 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     index.lacks_vectors = model is not None and index.lacks_vectors_in(0, atoms)
     index.reach(revision)
     return True
+
+
+def _of_one_epoch(revision: int, other: int) -> bool:
+    return revision // REVISIONS_OF_AN_EPOCH == other // REVISIONS_OF_AN_EPOCH
 
 
 def _load_words(run: Transaction, space_id: str, index: SpaceIndex) -> None:

@@ -28,6 +28,7 @@ class SpaceIndex(TextIndex):
         """Know nothing."""
         super().__init__()
         self.revision = -1
+        self.history: object = None
         self.facts_until = 0
         self.lacks_vectors = False
         """Whether an atom has come without a vector of the space's model, from an engine with another embedder."""

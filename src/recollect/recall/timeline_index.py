@@ -41,6 +41,7 @@ class TimelineIndex(TextIndex):
     def __init__(self) -> None:
         super().__init__()
         self.epoch = -1
+        self.history: object = None
         self.settled = 0
         """The position in the ledger up to which all is here, and nothing can come any more. On PostgreSQL a
         transaction may commit after another one whose positions are higher."""
@@ -147,9 +148,10 @@ def refresh(run: Transaction, timeline_id: str, index: TimelineIndex, last: int)
     The last position of the ledger, as of now, tells whether anything can have come at all.
     """
     now = epoch_of(run)
-    if index.loaded and index.epoch != now:
-        # All of it was erased, by whichever process: what came afterwards is read from the beginning.
+    if index.loaded and (index.epoch, index.history) != (now, run.history):
+        # All of it was erased, by whichever process, or the database has lost some of it: all is read anew.
         index.clear()
+    index.history = run.history
     changed, index.epoch, after = not index.loaded, now, index.settled
     query = "timeline_rows_lately" if last - after <= _LITTLE else "timeline_rows_after"
     while after < last:

@@ -30,6 +30,8 @@ from recollect.settings import Settings
 
 _SENT = ("authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "x-api-key", "x-request-id")
 _SEEN = ("etag", "retry-after", "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "x-request-id")
+_PROBE_SECONDS = 5.0
+"""How long to wait for the database to say that it is there; who asks has less patience than an operation."""
 _log = logging.getLogger("recollect.server")
 
 Answering = Callable[[Message], Awaitable[Response]]
@@ -41,15 +43,27 @@ class Readiness:
     def __init__(self, engine: Recollect) -> None:
         self._engine = engine
         self._stopping = False
+        self._looking: asyncio.Task[str | None] | None = None
 
     def stop(self) -> None:
         """Say that the server is about to end, so that requests are sent elsewhere."""
         self._stopping = True
 
-    def trouble(self) -> str | None:
-        """What speaks against it. It reads the database, so an event loop calls it in a thread."""
+    async def trouble(self) -> str | None:
+        """What speaks against it."""
         if self._stopping:
             return "stopping"
+        # Who comes while one look is under way gets its answer: a database that hangs must not take all threads.
+        looking = self._looking
+        if looking is None or looking.done():
+            looking = self._looking = asyncio.create_task(asyncio.to_thread(self._look))
+        try:
+            return await asyncio.wait_for(asyncio.shield(looking), _PROBE_SECONDS)
+        except TimeoutError:
+            _log.warning("not ready: the database has not answered for %g seconds", _PROBE_SECONDS)
+            return "StoreUnavailable"
+
+    def _look(self) -> str | None:
         try:
             self._engine.check_database()
         except RecollectError as error:
@@ -68,7 +82,7 @@ def equip(app: FastAPI, engine: Recollect, authenticator: Authenticator) -> None
         return _json(200, {"status": "alive"})
 
     async def readyz(_: Message) -> Response:
-        trouble = await asyncio.to_thread(readiness.trouble)
+        trouble = await readiness.trouble()
         return (
             _json(200, {"status": "ready"}) if trouble is None else _json(503, {"status": "not ready", "why": trouble})
         )

@@ -37,6 +37,14 @@ class Transaction(Protocol):
     @property
     def scope_id(self) -> str: ...
 
+    @property
+    def history(self) -> object:
+        """Equal for as long as the database only goes on: another one when it may have lost what it had committed.
+
+        A crash of a server that does not wait for its disk, a replica that takes over, a backup that is brought back:
+        what is kept in memory is then of a past that was not, and the numbers that it is compared by come again.
+        """
+
     def one(self, query: str, **values: Any) -> Row | None:
         """The first row."""
 

@@ -14,12 +14,11 @@ on another, unless its COMMIT had been sent: then nobody knows what became of it
 from __future__ import annotations
 
 import random
-import select
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import count
 from typing import Any, TypeVar
@@ -27,7 +26,7 @@ from typing import Any, TypeVar
 import psycopg
 import psycopg_pool
 
-from recollect.errors import EngineClosed, InvalidInput, StoreBusy, StoreUnavailable
+from recollect.errors import EngineClosed, InvalidInput, OutcomeUnknown, StoreBusy
 from recollect.forking import leave_to_parent, survive_forks
 from recollect.scope import AnyScope
 from recollect.settings import Settings
@@ -48,6 +47,7 @@ from recollect.store.database import (
 from recollect.store.fencing import guarded
 from recollect.store.migrate import Migration, check_version
 from recollect.store.postgres_arrays import in_columns, in_short
+from recollect.store.postgres_connection import ScopedConnection, Silent, keepalive_of
 from recollect.store.postgres_errors import translate, without_password, words_of
 from recollect.store.postgres_setup import (
     APP_ROLE,
@@ -67,45 +67,9 @@ _MIGRATION_LOCK = 732_655_328
 _ROWS_AT_ONCE = 500
 _cursors = count(1)
 _ALONE_ATTEMPTS = 20
-
-
-class ScopedConnection(psycopg.Connection[Row]):
-    """A connection that knows which scope the server has been told to let it see, and whether a COMMIT is under way."""
-
-    scope_id: str | None = None
-    committing = False
-
-    def meet(self) -> None:
-        """Fail now if the server has left, while nothing has been sent that would have to be known the outcome of."""
-        poll = select.poll()
-        poll.register(self.fileno(), select.POLLIN)
-        # An idle server has nothing to say but goodbye, or a notice: an answer tells which.
-        if poll.poll(0):
-            self.execute("SELECT 1")
-
-    def enter_scope(self, keys: Keys) -> None:
-        if self.scope_id != keys.scope_id:
-            self.scope_id = None
-            self.execute(
-                "SELECT set_config('recollect.scope', %s, false), set_config('recollect.app', %s, false)", keys
-            )
-            self.scope_id = keys.scope_id
-
-    def abandon(self, error: BaseException) -> bool:
-        """Undo a transaction that failed with this error; whether the connection turned out to be lost."""
-        # The server undoes a change of scope with the transaction, so nothing is known of that.
-        self.scope_id = None
-        # A fatal error ends the session, even if the driver has not read the end of it yet.
-        lost = isinstance(error, psycopg.Error) and (self.closed or error.diag.severity_nonlocalized == "FATAL")
-        try:
-            if lost or not isinstance(error, Exception):
-                self.close()
-            elif self.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                self.execute("ROLLBACK")
-        except psycopg.Error:
-            # The pool throws a broken connection away; the server rolls back by itself.
-            self.close()
-        return lost
+_RECONNECT_SECONDS = 0.5
+"""After how long of failing the pool gives up, and begins anew with the next request: the pauses between its attempts
+would grow to minutes, and a request would wait for their end."""
 
 
 class PostgresTransaction(Announcements):
@@ -114,6 +78,10 @@ class PostgresTransaction(Announcements):
         self.scope_id, self._app_key = keys
         self._connection = connection
         self._queries = queries
+
+    @property
+    def history(self) -> object:
+        return self._connection.history
 
     def _run(self, query: str, values: dict[str, Any]) -> psycopg.Cursor[Row]:
         values["scope_id"] = self.scope_id
@@ -189,6 +157,10 @@ class PostgresDatabase:
         self._writing = _Writing()
         self._pool_lock = threading.Lock()
         self._pool: psycopg_pool.ConnectionPool[ScopedConnection] | None = None
+        self._renewals = 0
+        self._renewed_at = 0.0
+        self._trouble: psycopg.Error | None = None
+        """Why the pool could not connect the last time that it tried; None when it could."""
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
@@ -237,6 +209,7 @@ class PostgresDatabase:
         def attempt(connection: ScopedConnection) -> T:
             connection.enter_scope(keys)
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            connection.take_time(also_idle=True)
             result = work(PostgresTransaction(connection, self._queries, keys), *args, **kwargs)
             connection.execute("COMMIT")
             return result
@@ -277,6 +250,7 @@ class PostgresDatabase:
             try:
                 with _held_alone(connection, keys.scope_id):
                     connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+                    connection.take_time()
                     connection.enter_scope(keys)
                     result = work(transaction, *args, **kwargs)
                     connection.committing = True
@@ -316,14 +290,26 @@ class PostgresDatabase:
         with self._translated():
             try:
                 return self._run_once(attempt)
-            except _ConnectionLost:
-                # Where one connection is lost, so are often all that were idle.
-                with suppress(psycopg_pool.PoolClosed):
-                    self._connections().check()
+            except _ConnectionLost as lost:
+                self._renew_connections(lost.made_at)
+                if isinstance(lost.error, Silent):
+                    # It has been waited for long enough.
+                    raise lost.error from None
             try:
                 return self._run_once(attempt)
             except _ConnectionLost as lost:
+                self._renew_connections(lost.made_at)
                 raise lost.error from None
+
+    def _renew_connections(self, made_at: float) -> None:
+        """Let go of all connections as old as the one that was lost: where one is, so are often all of them."""
+        with self._pool_lock:
+            pool = self._pool
+            if pool is None or made_at < self._renewed_at:
+                return
+            self._renewed_at = time.monotonic()
+            self._renewals += 1
+        pool.drain()
 
     def _leave_pool(self) -> None:
         """Let the next use open a new one: the pool itself may have lost a connection when it was interrupted."""
@@ -341,23 +327,38 @@ class PostgresDatabase:
     def _run_on(
         self, pool: psycopg_pool.ConnectionPool[ScopedConnection], attempt: Callable[[ScopedConnection], T]
     ) -> T:
-        with pool.connection() as connection:
+        with self._borrowed(pool) as connection:
             connection.committing = False
+            connection.history = (connection.server_started, self._renewals)
             outer = sys.exception()
             try:
                 connection.meet()
                 return attempt(connection)
             except BaseException as error:
                 lost = connection.abandon(_interrupt_behind(error, outer) or error)
-                if lost and connection.committing:
-                    raise StoreUnavailable(
+                # What a server refuses as read-only, it has not committed.
+                told = connection.committing and not isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
+                if lost and told:
+                    self._renew_connections(connection.made_at)
+                    raise OutcomeUnknown(
                         f"The connection to {self._address} was lost while the write was committed: whether it was is "
-                        f"not known ({words_of(error)}).",
-                        hint="Look whether it is there before you repeat it. An idempotency key makes a retry safe.",
+                        f"not known ({words_of(error)})."
                     ) from error
                 if lost:
-                    raise _ConnectionLost(error) from error
+                    raise _ConnectionLost(error, connection.made_at) from error
                 raise
+
+    @contextmanager
+    def _borrowed(self, pool: psycopg_pool.ConnectionPool[ScopedConnection]) -> Iterator[ScopedConnection]:
+        with ExitStack() as stack:
+            try:
+                connection = stack.enter_context(pool.connection())
+            except psycopg_pool.PoolTimeout as timeout:
+                if self._trouble is None:
+                    raise
+                # That none came is less of an answer than why none could be made.
+                raise translate(self._trouble, self._address) from timeout
+            yield connection
 
     def renumber(self) -> None:
         with (
@@ -408,23 +409,43 @@ class PostgresDatabase:
                 "connect_timeout": self._patience,
                 "client_encoding": "UTF8",  # whatever the environment says: every text has to get through
                 "application_name": "recollect",
+                "noting": self._note_trouble,
+                **keepalive_of(self._url),
             },
             min_size=1,
             max_size=self._settings.pool_size,
             timeout=self._settings.connect_timeout_seconds,
             configure=self._prepare_connection,
+            reconnect_timeout=_RECONNECT_SECONDS,
+            reconnect_failed=_try_again_for_who_waits,
             open=True,
         )
 
+    def _note_trouble(self, error: psycopg.Error | None) -> None:
+        # That there is no answer yet says less than why there was none before.
+        if self._trouble is None or not isinstance(error, psycopg.errors.ConnectionTimeout):
+            self._trouble = error
+
     def _prepare_connection(self, connection: ScopedConnection) -> None:
-        connection.execute("SET search_path TO recollect, public")
-        # Every statement goes by keys, so one plan fits all values. To plan anew would take longer than to execute.
-        connection.execute("SET plan_cache_mode TO force_generic_plan")
-        lock_timeout = _whole(self._settings.busy_timeout_seconds * 1000)
-        connection.execute(f"SET lock_timeout TO {lock_timeout}")
-        connection.execute(f"SET synchronous_commit TO {'on' if self._settings.durability == 'full' else 'off'}")
-        if sees_through(connection):
-            connection.execute(f"SET ROLE {APP_ROLE}")
+        settings = self._settings
+        # A server may be silent while a statement waits for a lock; it gives up by itself when that takes too long.
+        patience = settings.busy_timeout_seconds + settings.answer_timeout_seconds
+        connection.patience = settings.connect_timeout_seconds
+        try:
+            connection.prepare(
+                {
+                    "lock_timeout": str(_whole(settings.busy_timeout_seconds * 1000)),
+                    "synchronous_commit": "on" if settings.durability == "full" else "off",
+                },
+                patience,
+            )
+            if sees_through(connection):
+                connection.execute(f"SET ROLE {APP_ROLE}")
+        except psycopg.Error as error:
+            self._note_trouble(error)
+            connection.close()
+            raise
+        self._note_trouble(None)
 
     def close(self) -> None:
         with self._pool_lock:
@@ -477,8 +498,16 @@ def _unless_overrun(attempt: Callable[[ScopedConnection], T], connection: Scoped
 class _ConnectionLost(Exception):
     """The server has left, and nothing was committed."""
 
-    def __init__(self, error: BaseException) -> None:
+    def __init__(self, error: BaseException, made_at: float) -> None:
         self.error = error
+        self.made_at = made_at
+
+
+def _try_again_for_who_waits(pool: psycopg_pool.ConnectionPool[Any]) -> None:
+    """Called when the pool has given up to connect. It begins again with the next request; some may wait already."""
+    if pool.get_stats().get("requests_waiting"):
+        # With nothing in it to be checked, it grows.
+        pool.check()
 
 
 def _interrupt_behind(error: BaseException, outer: BaseException | None) -> BaseException | None:

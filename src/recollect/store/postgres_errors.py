@@ -19,6 +19,7 @@ from recollect.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from recollect.store.postgres_connection import Silent
 
 
 def without_password(url: str) -> str:
@@ -54,10 +55,15 @@ def translate(error: Exception, address: str) -> Exception:
             )
         case psycopg_pool.PoolClosed():
             return EngineClosed()
+        case Silent():
+            return StoreUnavailable(
+                f"PostgreSQL at {address} does not answer ({words}).",
+                hint="Nothing was written: try again when it does. answer_timeout_seconds says how long to wait.",
+            )
         case psycopg_pool.PoolTimeout() | psycopg_pool.TooManyRequests():
             return StoreUnavailable(
-                f"No connection to {address} became free in time.",
-                hint="Check that the server answers; raise pool_size if many callers share one engine.",
+                f"No connection to {address} became free in time: all of them were in use.",
+                hint="Nothing was done: try again, and raise pool_size if many callers share one engine.",
             )
         case psycopg.errors.DiskFull():
             return StoreFull(f"{address}: {words}")

@@ -28,6 +28,9 @@ _ROWS_OF_A_STATEMENT = 50
 
 
 class SqliteTransaction(Announcements):
+    # What a file was told to keep it keeps: who has it open has all there ever was.
+    history: object = None
+
     def __init__(self, connection: apsw.Connection, queries: dict[str, Query], keys: Keys) -> None:
         super().__init__()
         self.scope_id, self._app_key = keys

@@ -15,6 +15,7 @@ from recollect.errors import (
     EngineClosed,
     ModelMissing,
     NotFound,
+    OutcomeUnknown,
     RecollectError,
     RerankerFailed,
     StoreBusy,
@@ -146,6 +147,8 @@ def _normalised(error: Exception) -> ToolError:
         case Conflict():
             told = redacted(told_of_entries(f"{error.message} {error.hint}"))
             return ToolError("HANDLER_ERROR", told, stage=HANDLED_AT)
+        case OutcomeUnknown():
+            return ToolError("PLUGIN_TIMEOUT", _NOT_KNOWN, stage=HANDLED_AT)
         case StoreBusy() | StoreUnavailable() | EmbedderFailed() | RerankerFailed() | ModelMissing():
             return ToolError("PLUGIN_UNAVAILABLE", _UNAVAILABLE, retriable=True, stage=HANDLED_AT, retry_after=1)
         case EngineClosed():
@@ -156,3 +159,4 @@ def _normalised(error: Exception) -> ToolError:
 
 
 _UNAVAILABLE = "Memory cannot be reached at the moment."
+_NOT_KNOWN = "Memory was lost in the middle of the call: look whether it was done before you repeat it."

@@ -1,0 +1,145 @@
+"""PostgreSQL attacked under load: whatever happens to it, callers are told the truth, and work goes on by itself."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from prove.postgres_faults.checking import Operation, counts, effects, followed, orders
+from prove.postgres_faults.crews import ENGINES, Crew, Report, Struck, what_is_there
+from prove.postgres_faults.faults import FAULTS, Fault, World, await_replica, fail_over
+from prove.postgres_faults.nodes import Node, first_node
+from prove.postgres_faults.pools import exhausted_pool, stopped_client
+from prove.postgres_faults.proxy import Proxy
+from prove.postgres_faults.workload import LIMITS
+from prove.section import Check, Plan, Section, skipped
+
+_ROUNDS_IN_FULL = 5
+_SECONDS_LEFT_FOR_FAILOVERS = 30.0
+_SESSIONS = ENGINES * LIMITS["pool_size"]
+_LONGEST_CALL = LIMITS["busy_timeout_seconds"] + LIMITS["answer_timeout_seconds"] + LIMITS["connect_timeout_seconds"]
+
+
+def run(plan: Plan) -> Iterator[Check]:
+    if "postgresql" not in plan.engines:
+        yield skipped("PostgreSQL's faults harm nobody", "PostgreSQL was not among the engines asked for.")
+        return
+    with first_node() as primary:
+        yield exhausted_pool(primary)
+        yield stopped_client(primary)
+        replica = primary.replica("second")
+        try:
+            world = World(primary, replica, Proxy(("127.0.0.1", primary.port)), plan.dice("faults"))
+            yield from _one_address(plan, world)
+            # What was the primary is made anew, as a copy of who has taken over.
+            world.replica.remove()
+            world.replica = world.node.replica("third")
+            yield from _several_addresses(plan, world)
+        finally:
+            world.proxy.close()
+            for node in {world.node, world.replica, replica} - {primary}:
+                node.remove()
+
+
+def _one_address(plan: Plan, world: World) -> Iterator[Check]:
+    """Everything, over a way that can be cut and led elsewhere."""
+    crew = Crew(1, world.node.url(str(world.proxy.port)), plan.folder, plan.seed)
+    *faults, last = FAULTS
+    rounds = _ROUNDS_IN_FULL if plan.full else 1
+    left_out: list[Fault] = []
+    with crew.at_work(world):
+        for fault in faults * rounds:
+            if plan.left() < _SECONDS_LEFT_FOR_FAILOVERS:
+                left_out.append(fault)
+            else:
+                crew.strike(world, fault)
+        crew.strike(world, last)
+    yield from _told(crew, world.node, "over one address")
+    yield from (skipped(f"After {fault.name}, everybody goes on by themselves", "no time") for fault in left_out)
+
+
+def _several_addresses(plan: Plan, world: World) -> Iterator[Check]:
+    """A list of servers in the address, of which the driver takes the one that can be written."""
+    ports = f"{world.node.port},{world.replica.port}"
+    crew = Crew(2, world.node.url(ports, target_session_attrs="read-write"), plan.folder, plan.seed)
+    await_replica(world)
+    with crew.at_work(world):
+        crew.strike(world, Fault("a failover along a list of addresses", fail_over))
+    yield from _told(crew, world.node, "over a list of addresses")
+
+
+def _told(crew: Crew, node: Node, how: str) -> Iterator[Check]:
+    """The claims, and what speaks against them."""
+    report = crew.report
+    for struck in report.struck:
+        yield _recovery(struck, report)
+    there, ledger, counter, jobs = what_is_there(node, crew.name)
+    operations = [each for each in report.operations if each.kind != "count"]
+    done = [Operation("effect", f"#effect:{mark.strip('#')}#", "done") for mark in jobs]
+    against = [
+        *effects(chain(operations, done), there),
+        *orders(there),
+        *counts(report.operations, "count", counter),
+    ]
+    told: Counter[str] = Counter(each.outcome for each in report.operations)
+    repeated = sum(each.attempts > 1 for each in operations)
+    yield _check(
+        f"Every operation is there once, or was refused and is not there, or was said to be unknown ({how})",
+        against,
+        {"operations": len(report.operations), **told, "repeated with their key": repeated, "jobs": len(jobs)},
+    )
+    longest = sorted(each.seconds for each in report.operations)
+    yield _check(
+        f"No call takes longer than the limits allow ({how})",
+        [f"{each.mark} took {each.seconds:.1f} s" for each in report.operations if each.seconds > 2 * _LONGEST_CALL],
+        {"longest seconds": longest[-1], "median ms": 1000 * statistics.median(longest), "limit": 2 * _LONGEST_CALL},
+    )
+    yield _check(
+        f"A follower misses nothing, and is told nothing twice or out of order ({how})",
+        list(followed(report.seen, ledger)),
+        {"changes": len(report.seen)},
+    )
+    yield _check(
+        f"No sessions are left behind ({how})",
+        [
+            *([f"{report.most} sessions of {_SESSIONS} that may be"] if report.most > _SESSIONS else []),
+            *([f"{report.left} sessions when all engines were closed"] if report.left else []),
+        ],
+        {"after the faults": report.most, "may be": _SESSIONS, "after the end": report.left},
+    )
+
+
+def _recovery(struck: Struck, report: Report) -> Check:
+    """Everybody has written again, and /readyz has told of the fault where it had to, and of its end."""
+    during = [status for at, status in report.readiness if struck.began <= at <= struck.healed + (struck.seconds or 0)]
+    back = [at for at, status in report.readiness if at > struck.healed and status == 200]
+    against = []
+    if struck.seconds is None:
+        against.append("somebody did not come back")
+    if struck.fault.unready and 503 not in during:
+        against.append("/readyz did not tell of it")
+    if not back:
+        against.append("/readyz did not come back")
+    figures = {"fault seconds": round(struck.healed - struck.began, 1)}
+    if struck.seconds is not None:
+        figures["all at work again after seconds"] = round(struck.seconds, 2)
+    if back:
+        figures["ready again after seconds"] = round(back[0] - struck.healed, 2)
+    return _check(f"After {struck.fault.name}, everybody goes on by themselves", against, figures)
+
+
+def _check(claim: str, against: list[str], figures: Mapping[str, object]) -> Check:
+    # The first of each kind: they differ in the marks alone.
+    kinds = {re.sub(r"[0-9]+|#.*?#", "", each): each for each in reversed(against)}
+    return Check(claim, not against, dict(figures), "; ".join([f"{len(against)} in all", *kinds.values()][:6]))
+
+
+SECTION = Section(
+    name="postgres_faults",
+    title="PostgreSQL: restarts, cut connections, failovers, and a server that does not answer",
+    seconds=180,
+    run=run,
+)

@@ -1,0 +1,161 @@
+"""The processes of the workload, from their start to what they report, and the faults that strike them in between."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import recollect
+from harness.crew import Child, started
+from prove.postgres_faults.checking import Ledger, Operation
+from prove.postgres_faults.faults import Fault, World
+from prove.postgres_faults.nodes import OWNER, Node
+from prove.postgres_faults.workload import LIMITS, THREADS, ada, follow_on, serve_on, work_on, write_on
+
+WRITERS = 2
+RECOVERY_SECONDS = 20.0
+_MARK = re.compile(r"#\w+:[\w.:]+#")
+ENGINES = WRITERS + 3
+
+
+@dataclass
+class Struck:
+    """One fault as it went: when it began and was healed, and how long it took until everybody was at work again."""
+
+    fault: Fault
+    began: float
+    healed: float
+    seconds: float | None
+    """None when somebody did not come back."""
+
+
+@dataclass
+class Report:
+    """What the processes of a crew said in the end."""
+
+    operations: list[Operation] = field(default_factory=list)
+    seen: list[tuple[int, str]] = field(default_factory=list)
+    readiness: list[tuple[float, int]] = field(default_factory=list)
+    struck: list[Struck] = field(default_factory=list)
+    most: int = 0
+    left: int = 0
+    """Sessions of the engines at the end of the faults, and when all engines were closed."""
+
+
+class Crew:
+    def __init__(self, number: int, url: str, folder: Path, seed: int) -> None:
+        self.name = f"c{number}"
+        self._stop = folder / f"stop-{number}"
+        self._end = folder / f"end-{number}"
+        self._url = url
+        self._seed = seed
+        with recollect.open(url, **LIMITS) as engine:
+            self._for_jobs = ada(engine).conversations.create_conversation("effects").id
+        self.report = Report()
+
+    @contextmanager
+    def at_work(self, world: World) -> Iterator[None]:
+        """Everybody is at work in the block; afterwards all is finished and reported."""
+        stop, end, name = str(self._stop), str(self._end), self.name
+        with ExitStack() as stack:
+            writers = [
+                stack.enter_context(started(write_on, self._url, stop, f"{name}w{number}", self._seed + 10 * number))
+                for number in range(WRITERS)
+            ]
+            worker = stack.enter_context(started(work_on, self._url, end, self._for_jobs))
+            follower = stack.enter_context(started(follow_on, self._url, end))
+            server = stack.enter_context(started(serve_on, self._url, stop, name))
+            for child in (*writers, worker, follower, server):
+                assert child.hear() == "ready"
+            wait_until_all_write(world.node, time.time_ns() // 1000)
+            yield
+            self.report.most = sessions(world.node)
+            self._finish(world, writers, follower, server, worker)
+        self.report.left = _after_a_while(world.node)
+
+    def strike(self, world: World, fault: Fault) -> None:
+        began = time.monotonic()
+        fault.strike(world)
+        healed, at = time.monotonic(), time.time_ns() // 1000
+        self.report.struck.append(Struck(fault, began, healed, wait_until_all_write(world.node, at)))
+
+    def _finish(self, world: World, writers: list[Child], follower: Child, server: Child, worker: Child) -> None:
+        self._stop.touch()
+        for child in writers:
+            self.report.operations += child.result()
+        served, self.report.readiness = server.result()
+        self.report.operations += served
+        # The worker has to end what was queued by itself, and the follower to see it.
+        deadline = time.monotonic() + RECOVERY_SECONDS
+        while _jobs_left(world.node) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self._end.touch()
+        self.report.seen = follower.result()
+        worker.result()
+
+
+def _jobs_left(node: Node) -> int:
+    [(left,)] = node.administer(
+        "SELECT count(*) FROM recollect.jobs WHERE kind = 'attacked' AND status NOT IN ('succeeded', 'dead')"
+    )
+    return int(left)
+
+
+def wait_until_all_write(node: Node, since: int) -> float | None:
+    """Wait until every writer, the worker and the server have written something; the seconds, or None in vain."""
+    began = time.monotonic()
+    wanted = WRITERS * THREADS + 2
+    while time.monotonic() - began < RECOVERY_SECONDS:
+        [(found,)] = node.administer(
+            f"SELECT count(DISTINCT conversation_id) FROM recollect.events WHERE ts > {since} AND sequence IS NOT NULL"
+        )
+        if found >= wanted:
+            return time.monotonic() - began
+        time.sleep(0.05)
+    return None
+
+
+def sessions(node: Node) -> int:
+    [(found,)] = node.administer(f"SELECT count(*) FROM pg_stat_activity WHERE usename = '{OWNER}'")
+    return int(found)
+
+
+def _after_a_while(node: Node) -> int:
+    """How many sessions there are once those that were left behind had time to go."""
+    deadline = time.monotonic() + 10
+    while (found := sessions(node)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return found
+
+
+def what_is_there(node: Node, crew: str) -> tuple[Ledger, list[tuple[int, str]], int, list[str]]:
+    """All that a crew has left, as the superuser sees it: marks, the ledger, the counter, and jobs' marks."""
+    marks: Counter[str] = Counter()
+    sequences = defaultdict(list)
+    ledger = []
+    rows = node.administer(
+        "SELECT position, event_id, conversation_id, sequence, kind, concat(content, text) FROM recollect.events "
+        "ORDER BY position"
+    )
+    for position, event_id, conversation_id, sequence, kind, text in rows:
+        ledger.append((position, event_id))
+        if sequence is not None:
+            sequences[conversation_id].append(sequence)
+        # What is told of an atom may quote it; it is no second one.
+        if sequence is not None or kind == "attacked":
+            marks.update(set(_MARK.findall(text)))
+    for (text,) in node.administer("SELECT text FROM recollect.atoms"):
+        marks.update(_MARK.findall(text))
+    payloads = node.administer("SELECT payload FROM recollect.jobs WHERE kind = 'attacked'")
+    jobs = [json.loads(payload)["mark"] for (payload,) in payloads]
+    marks.update(jobs)
+    counter = node.administer(f"SELECT content FROM recollect.blocks WHERE agent_id = 'counter-{crew}'")
+    own = {mark: found for mark, found in marks.items() if f":{crew}w" in mark or f":{crew}served" in mark}
+    count = int(counter[0][0]) if counter else 0
+    return Ledger(own, sequences), ledger, count, [mark for mark in jobs if mark in own]

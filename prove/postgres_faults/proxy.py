@@ -1,0 +1,207 @@
+"""A way to PostgreSQL that can be attacked: cut, delayed, silenced, or led elsewhere, at messages that are chosen.
+
+It reads the client's messages one by one, and knows which of them lets a COMMIT be executed.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import struct
+import threading
+import time
+from contextlib import suppress
+from typing import Literal
+
+Attack = Literal[
+    "before the commit arrives", "after the commit, before its answer", "in the middle of a transaction", "half-closed"
+]
+_CHUNK = 65536
+
+
+class Proxy:
+    """Listens on a port of the loopback and leads each connection to the target of that moment."""
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self.target = target
+        self.delay = 0.0
+        self.attacks: list[Attack] = []
+        """What is done to the next connections that come to such a point, in this order; each is used once."""
+        self.done: list[Attack] = []
+        self._lock = threading.Lock()
+        self._open = threading.Event()
+        self._open.set()
+        self._pairs: set[_Pair] = set()
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, name="proxy", daemon=True).start()
+
+    def silence(self) -> None:
+        """Keep every connection open, also new ones, and let nothing through."""
+        self._open.clear()
+
+    def resume(self) -> None:
+        self._open.set()
+
+    def cut_all(self) -> None:
+        for pair in list(self._pairs):
+            pair.cut()
+
+    def close(self) -> None:
+        self._listener.close()
+        self.resume()
+        self.cut_all()
+
+    def wait_for_way(self) -> None:
+        self._open.wait()
+        if self.delay:
+            time.sleep(self.delay)
+
+    def take(self, *points: Attack) -> Attack | None:
+        """The attack that is due, if it is one of these."""
+        with self._lock:
+            if self.attacks and self.attacks[0] in points:
+                attack = self.attacks.pop(0)
+                self.done.append(attack)
+                return attack
+        return None
+
+    def forget(self, pair: _Pair) -> None:
+        self._pairs.discard(pair)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            pair = _Pair(self, client)
+            self._pairs.add(pair)
+            threading.Thread(target=pair.run, name="proxied", daemon=True).start()
+
+
+class _Pair:
+    """One client and its server."""
+
+    def __init__(self, proxy: Proxy, client: socket.socket) -> None:
+        self._proxy = proxy
+        self._client = client
+        self._server: socket.socket | None = None
+        self._reader = _Reader()
+
+    def run(self) -> None:
+        self._proxy.wait_for_way()
+        try:
+            self._server = socket.create_connection(self._proxy.target, 5)
+            for each in (self._client, self._server):
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._pump(self._client, self._server)
+        except (OSError, ValueError):
+            # Either end is gone; the other is to know it.
+            pass
+        finally:
+            self.cut()
+            self._proxy.forget(self)
+
+    def cut(self) -> None:
+        for each in (self._client, self._server):
+            if each is not None:
+                with suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+                each.close()
+
+    def _pump(self, client: socket.socket, server: socket.socket) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(client, selectors.EVENT_READ)
+            selector.register(server, selectors.EVENT_READ)
+            while True:
+                for key, _ in selector.select():
+                    data = key.fileobj.recv(_CHUNK)  # type: ignore[union-attr]
+                    self._proxy.wait_for_way()
+                    if not data:
+                        return
+                    if key.fileobj is server:
+                        client.sendall(data)
+                    elif not self._forward(data, client, server):
+                        return
+
+    def _forward(self, data: bytes, client: socket.socket, server: socket.socket) -> bool:
+        """Pass on what the client sends, unless an attack is due; False when the connection is to end."""
+        for message, point in self._reader.read(data):
+            if point == "commit":
+                attack = self._proxy.take("before the commit arrives", "after the commit, before its answer")
+            elif point == "statement":
+                attack = self._proxy.take("in the middle of a transaction", "half-closed")
+            else:
+                attack = None
+            match attack:
+                case "before the commit arrives" | "in the middle of a transaction":
+                    return False
+                case "half-closed":
+                    # The client still may send, and never hears anything again.
+                    client.shutdown(socket.SHUT_WR)
+                case "after the commit, before its answer":
+                    # The rest of the batch has to arrive as well, or nothing of it is executed.
+                    server.sendall(message + _SYNC)
+                    _wait_for_answer(server)
+                    return False
+            server.sendall(message)
+        return True
+
+
+_SYNC = b"S\x00\x00\x00\x04"
+
+
+def _wait_for_answer(server: socket.socket) -> None:
+    """Read until the server is ready for more, and tell nobody."""
+    server.settimeout(2)
+    heard = b""
+    with suppress(TimeoutError):
+        while not (heard[-6:-1] == b"Z\x00\x00\x00\x05" and heard[-1:] == b"I"):
+            data = server.recv(_CHUNK)
+            if not data:
+                return
+            heard += data
+
+
+class _Reader:
+    """Takes what a client sends apart: its messages, and what each of them is to the server."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._greeted = False
+        self._commits: set[bytes] = set()
+        self._bound = b""
+
+    def read(self, data: bytes) -> list[tuple[bytes, str]]:
+        self._rest += data
+        found: list[tuple[bytes, str]] = []
+        while True:
+            head = 1 if self._greeted else 0
+            if len(self._rest) < head + 4:
+                return found
+            size = head + int(struct.unpack("!I", self._rest[head : head + 4])[0])
+            if len(self._rest) < size:
+                return found
+            message, self._rest = self._rest[:size], self._rest[size:]
+            if self._greeted:
+                found.append((message, self._point(message)))
+            else:
+                # The first message has no letter; those that ask for encryption come before it.
+                self._greeted = struct.unpack("!I", message[4:8])[0] >> 16 == 3
+                found.append((message, "greeting"))
+
+    def _point(self, message: bytes) -> str:
+        letter, body = message[:1], message[5:]
+        if letter == b"P":
+            name, text, *_ = body.split(b"\x00", 2)
+            (self._commits.add if text.strip() == b"COMMIT" else self._commits.discard)(name)
+        elif letter == b"Q":
+            return "commit" if body.strip(b"\x00 ;") == b"COMMIT" else "statement"
+        elif letter == b"B":
+            _, name, *_ = body.split(b"\x00", 2)
+            # Executed by the message that comes after it.
+            self._bound = name
+        elif letter == b"E":
+            return "commit" if self._bound in self._commits else "statement"
+        return "other"

@@ -1,0 +1,262 @@
+"""What goes on while PostgreSQL is attacked: everything the engine does, in processes of their own.
+
+Each says in the end what its callers were told. What is repeated after an error is repeated with its key; what has no
+key is never repeated.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import recollect
+from harness.crew import Line
+from prove.postgres_faults.checking import Operation, Outcome
+from recollect.models.content import encode_content
+from recollect.server.app import make_app
+from recollect.server.serving import Serving, listening_socket
+from recollect.store import conversations
+from recollect.store.conversations import NewMessage
+
+LIMITS: dict[str, Any] = {
+    "embedder": None,
+    "pool_size": 4,
+    "busy_timeout_seconds": 3.0,
+    "answer_timeout_seconds": 3.0,
+    "connect_timeout_seconds": 3.0,
+    "job_lease_seconds": 4.0,
+    "job_attempts": 100,
+    "job_retry_seconds": 0.2,
+    "job_retry_cap_seconds": 1.0,
+    "worker_poll_seconds": 0.2,
+}
+THREADS = 2
+_PAUSE = 0.02
+
+
+def ada(engine: recollect.Recollect) -> recollect.Context:
+    return engine.context(tenant_id="acme", app_id="support", user_id="ada")
+
+
+def quiet() -> None:
+    """What goes wrong is reported by who did it; the driver need not tell it once more."""
+    for name in ("psycopg", "recollect"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def write_on(line: Line, url: str, stop: str, name: str, seed: int) -> list[Operation]:
+    """Append, answer, count, remember, record and queue, until the file `stop` is there."""
+    quiet()
+    with recollect.open(url, **LIMITS) as engine:
+        journal: list[Operation] = []
+        writers = [Writer(engine, Path(stop), f"{name}t{number}", seed + number) for number in range(THREADS)]
+        line.say("ready")
+        threads = [threading.Thread(target=writer.run, args=(journal,)) for writer in writers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return journal
+
+
+class Writer:
+    """One caller, with a conversation of its own."""
+
+    def __init__(self, engine: recollect.Recollect, stop: Path, name: str, seed: int) -> None:
+        self._engine = engine
+        self._ctx = ada(engine)
+        self._stop = stop
+        self._name = name
+        self._counter = f"counter-{name[:2]}"
+        self._chance = random.Random(seed)
+        self._conversation = self._ctx.conversations.create_conversation("attacked", title=name).id
+        self._space = self._ctx.memory.create_memory_space(name).id
+        self._ways: dict[str, Callable[[str], object]] = {
+            "append": self._append,
+            "turn": self._turn,
+            "bare": lambda mark: self._ctx.conversations.append_user_message(self._conversation, mark),
+            "count": self._count,
+            "tool": self._store,
+            "event": lambda mark: self._ctx.events.record("attacked", mark),
+            "atom": self._remember,
+            "job": lambda mark: self._ctx.jobs.enqueue("attacked", {"mark": mark}, unique_key=mark),
+        }
+
+    def run(self, journal: list[Operation]) -> None:
+        number = 0
+        while not self._stop.exists():
+            number += 1
+            kind = self._chance.choice(list(self._ways))
+            mark = f"#{kind}:{self._name}.{number}#"
+            journal.append(self._do(kind, mark, repeats=kind in ("append", "turn", "job")))
+            time.sleep(_PAUSE)
+
+    def _do(self, kind: str, mark: str, *, repeats: bool) -> Operation:
+        attempts, longest = 0, 0.0
+        while True:
+            attempts += 1
+            began = time.monotonic()
+            outcome, error = outcome_of(lambda: self._ways[kind](mark))
+            longest = max(longest, time.monotonic() - began)
+            if outcome in ("done", "improper") or not repeats or self._stop.exists():
+                return Operation(kind, mark, outcome, attempts, longest, error)
+            time.sleep(_PAUSE)
+
+    def _append(self, mark: str) -> None:
+        self._ctx.conversations.append_user_message(self._conversation, mark, idempotency_key=mark)
+
+    def _turn(self, mark: str) -> None:
+        self._ctx.conversations.append_turn(
+            self._conversation, user_content=mark, assistant={"content": "An answer."}, idempotency_key=mark
+        )
+
+    def _store(self, mark: str) -> None:
+        # A session each, since one may store only so much.
+        session = self._engine.context(tenant_id="acme", app_id="support", user_id="ada", session_id=mark)
+        session.tools.memory_store("fact", mark)
+
+    def _count(self, mark: str) -> None:
+        """Raise the number in a block that all share, by compare-and-set."""
+        while True:
+            block = self._ctx.blocks.get("core", agent_id=self._counter)
+            number = int(block.content) if block else 0
+            try:
+                seen = block.updated_at if block else None
+                self._ctx.blocks.update("core", str(number + 1), seen, agent_id=self._counter)
+            except recollect.BlockConflict:
+                continue
+            return
+
+    def _remember(self, mark: str) -> None:
+        """What was remembered is found at once, by who remembered it."""
+        self._ctx.memory.add_atoms(
+            self._space, [{"text": f"{self._name} noted {mark}", "category": {"name": "notes", "kind": "FACT"}}]
+        )
+        try:
+            found = self._ctx.memory.recall_by_topic(self._space, mark, limit=5)
+        except recollect.StoreError:
+            return
+        if not any(mark in hit.atom.text for hit in found.hits):
+            raise AssertionError("what was remembered is not found")
+
+
+def outcome_of(attempt: Callable[[], object]) -> tuple[Outcome, str]:
+    """What a caller may conclude from how a call ended."""
+    try:
+        attempt()
+    except recollect.OutcomeUnknown as error:
+        return "unknown", type(error).__name__
+    except recollect.StoreError as error:
+        return ("refused" if error.hint else "improper"), type(error).__name__
+    except recollect.ToolError as error:
+        # What must not be repeated as it is may have been done.
+        return ("refused" if error.retriable or error.code == "PLUGIN_ERROR" else "unknown"), error.code
+    except Exception as error:
+        return "improper", repr(error)
+    return "done", ""
+
+
+def work_on(line: Line, url: str, stop: str, conversation_id: str) -> int:
+    """Work jobs off: each leaves a message, in the transaction that ends the job."""
+    quiet()
+    with recollect.open(url, **LIMITS) as engine:
+        engine.register_job("attacked", lambda run: recollect.Effect(leave_message, (run.scope, conversation_id, run)))
+        engine.start_workers(THREADS)
+        line.say("ready")
+        while not Path(stop).exists():
+            time.sleep(0.05)
+    return 0
+
+
+def leave_message(run: Any, scope: recollect.Scope, conversation_id: str, job: Any) -> None:
+    append_in(run, scope, conversation_id, f"#effect:{job.job.payload['mark'].strip('#')}#")
+
+
+def append_in(run: Any, scope: recollect.Scope, conversation_id: str, text: str) -> None:
+    """Append a message as part of a larger transaction."""
+    at = time.time_ns() // 1000
+    conversations.append(run, scope, conversation_id, NewMessage("user", encode_content(text), "user", at), at)
+
+
+def follow_on(line: Line, url: str, stop: str) -> list[tuple[int, str]]:
+    """Follow all changes from the beginning; after an error go on from the last that was seen."""
+    quiet()
+    seen: list[tuple[int, str]] = []
+    with recollect.open(url, **LIMITS) as engine:
+        line.say("ready")
+        at_end = False
+        # One more time after the end, since what was written last is wanted too.
+        while not at_end:
+            at_end = Path(stop).exists()
+            try:
+                for change in engine.follow(seen[-1][0] if seen else None, wait=0.5):
+                    seen.append((change.cursor, change.event_id))
+            except recollect.StoreError:
+                at_end = False
+                time.sleep(_PAUSE)
+    return seen
+
+
+def serve_on(line: Line, url: str, stop: str, name: str) -> tuple[list[Operation], list[tuple[float, int]]]:
+    """A server, a client that appends through it, and somebody who asks it all the time whether it is ready."""
+    quiet()
+    with recollect.open(url, **LIMITS) as engine:
+        listener = listening_socket("127.0.0.1", 0)
+        port = listener.getsockname()[1]
+        server = Serving(make_app(engine), engine, listener)
+        threads = [threading.Thread(target=server.serve_until_stopped)]
+        threads[0].start()
+        readiness: list[tuple[float, int]] = []
+        journal: list[Operation] = []
+        _, made = _ask(port, "POST", "/ai-conversations", {"namespace": "attacked", "title": "rest"})
+        threads += [
+            threading.Thread(target=_probe, args=(port, Path(stop), readiness)),
+            threading.Thread(target=_post, args=(port, Path(stop), json.loads(made)["id"], name, journal)),
+        ]
+        for thread in threads[1:]:
+            thread.start()
+        line.say("ready")
+        for thread in threads[1:]:
+            thread.join()
+        server.stop()
+        threads[0].join()
+    return journal, readiness
+
+
+def _probe(port: int, stop: Path, readiness: list[tuple[float, int]]) -> None:
+    while not stop.exists():
+        status, _ = _ask(port, "GET", "/readyz")
+        readiness.append((time.monotonic(), status))
+        time.sleep(0.1)
+
+
+def _post(port: int, stop: Path, conversation_id: str, name: str, journal: list[Operation]) -> None:
+    number = 0
+    while not stop.exists():
+        number += 1
+        mark = f"#rest:{name}served.{number}#"
+        began = time.monotonic()
+        status, body = _ask(port, "POST", f"/ai-conversations/{conversation_id}/messages/user", {"content": mark})
+        outcome: Outcome = {201: "done", 503: "refused", 504: "unknown"}.get(status, "improper")  # type: ignore[assignment]
+        if status == 500 and b"store-read-only" in body:
+            outcome = "refused"
+        journal.append(Operation("rest", mark, outcome, 1, time.monotonic() - began, f"{status}"))
+        time.sleep(_PAUSE)
+
+
+def _ask(port: int, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        sent = None if body is None else json.dumps(body)
+        connection.request(method, path, sent, {"content-type": "application/json"})
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()

@@ -1,0 +1,155 @@
+"""A connection to PostgreSQL that knows what it may see, and does not wait for ever for a server that is silent."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from recollect.store.database import Keys, Row
+
+RV = TypeVar("RV")
+
+Noting = Callable[[psycopg.Error | None], None]
+
+# A host that is gone without a word is noticed after half a minute, where the system would take hours.
+_KEEPALIVE = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+# The same from the server's side: the locks of a client that is gone are not held for long.
+_SESSION = {
+    "search_path": "recollect, public",
+    # Every statement goes by keys, so one plan fits all values. To plan anew would take longer than to execute.
+    "plan_cache_mode": "force_generic_plan",
+    "tcp_keepalives_idle": "15",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
+
+
+class Silent(psycopg.OperationalError):
+    """The server gave no sign for so long that it is not waited for any more."""
+
+
+class ScopedConnection(psycopg.Connection[Row]):
+    """A connection that knows which scope the server has been told to let it see, and whether a COMMIT is under way."""
+
+    scope_id: str | None = None
+    committing = False
+    patience = float("inf")
+    """For how many seconds the server may be silent in the middle of a statement."""
+    made_at = 0.0
+    server_started = ""
+    history: object = None
+    """What the server's data has been through, as far as that is known: see `Transaction.history`."""
+
+    @classmethod
+    def connect(cls, conninfo: str = "", *, noting: Noting, **options: Any) -> ScopedConnection:  # type: ignore[override]
+        """Connect, and note what came of it: the pool keeps its failures to itself."""
+        noting(psycopg.errors.ConnectionTimeout("the server has not answered yet"))
+        try:
+            connection = super().connect(conninfo, **options)
+        except psycopg.Error as error:
+            noting(error)
+            raise
+        connection.made_at = time.monotonic()
+        return connection
+
+    def prepare(self, settings: dict[str, str], patience: float) -> None:
+        """Set what holds for the whole session."""
+        limit = str(max(1, round(min(patience * 1000, 2**31 - 1))))
+        # A process that was stopped in the middle of a transaction holds its locks no longer than this.
+        names = {**_SESSION, **settings, "idle_in_transaction_session_timeout": limit}
+        if self._times_transactions:
+            # In the middle of a pipeline a server does not take a client for idle.
+            names["transaction_timeout"] = limit
+        calls = ", ".join(["set_config(%s, %s, false)"] * len(names))
+        values = [text for setting in names.items() for text in setting]
+        row = self.execute(f"SELECT pg_postmaster_start_time()::text, {calls}".encode(), values).fetchone()
+        assert row is not None
+        self.server_started = row[0]
+        self.patience = patience
+
+    def take_time(self, *, also_idle: bool = False) -> None:
+        """Let this transaction take as long as it needs; what only reads may also pause, and keeps nobody waiting."""
+        if self._times_transactions:
+            self.execute("SET LOCAL transaction_timeout TO 0")
+        if also_idle:
+            self.execute("SET LOCAL idle_in_transaction_session_timeout TO 0")
+
+    @property
+    def _times_transactions(self) -> bool:
+        return self.info.server_version >= 170000
+
+    def wait(self, gen: Generator[Any, Any, RV], *args: Any, **options: Any) -> RV:
+        try:
+            return super().wait(_heard(gen, self.patience), *args, **options)
+        except Silent:
+            # At once: what is still to be done on the way out would wait for the same server.
+            self.close()
+            raise
+
+    def meet(self) -> None:
+        """Fail now if the server has left, while nothing has been sent that would have to be known the outcome of."""
+        poll = select.poll()
+        poll.register(self.fileno(), select.POLLIN)
+        # An idle server has nothing to say but goodbye, or a notice: an answer tells which.
+        if poll.poll(0):
+            self.execute("SELECT 1")
+
+    def enter_scope(self, keys: Keys) -> None:
+        if self.scope_id != keys.scope_id:
+            self.scope_id = None
+            self.execute(
+                "SELECT set_config('recollect.scope', %s, false), set_config('recollect.app', %s, false)", keys
+            )
+            self.scope_id = keys.scope_id
+
+    def abandon(self, error: BaseException) -> bool:
+        """Undo a transaction that failed with this error; whether the connection turned out to be lost."""
+        # The server undoes a change of scope with the transaction, so nothing is known of that.
+        self.scope_id = None
+        # A fatal error ends the session, even if the driver has not read the end of it yet. What is no answer of the
+        # server's is the driver's, which has lost its way: what it stumbles over may hide that the session has ended.
+        lost = isinstance(error, psycopg.Error) and (
+            self.closed
+            or error.diag.severity_nonlocalized == "FATAL"
+            or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None)
+        )
+        # A server that was made read-only, such as by a failover, has written nothing. The address may lead elsewhere.
+        lost = lost or isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
+        try:
+            if lost or not isinstance(error, Exception):
+                self.close()
+            elif self.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                self.execute("ROLLBACK")
+        except psycopg.Error:
+            # The pool throws a broken connection away; the server rolls back by itself.
+            self.close()
+        return lost
+
+
+def keepalive_of(url: str) -> dict[str, int]:
+    """How a host that is gone is noticed, as far as the address does not say it."""
+    named = conninfo_to_dict(url)
+    return {name: value for name, value in _KEEPALIVE.items() if name not in named}
+
+
+def _heard(gen: Generator[Any, Any, RV], seconds: float) -> Generator[Any, Any, RV]:
+    """The steps of the driver, broken off when the server has been silent for so long in between."""
+    try:
+        wanted = next(gen)
+        heard_at = time.monotonic()
+        while True:
+            # The driver looks up several times a second, also when nothing is there.
+            if ready := (yield wanted):
+                heard_at = time.monotonic()
+            elif time.monotonic() - heard_at > seconds:
+                raise Silent(f"no answer for {seconds:g} seconds")
+            wanted = gen.send(ready)
+    except StopIteration as end:
+        answer: RV = end.value
+        return answer

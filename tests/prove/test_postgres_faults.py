@@ -1,0 +1,140 @@
+"""What comes between an engine and its PostgreSQL: cut, silenced and moved connections, by a proxy that can do it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import psycopg
+import pytest
+from psycopg import sql
+
+import recollect
+from harness.crew import wait_until
+from harness.postgres import PostgresServer
+from prove.postgres_faults.proxy import Attack, Proxy
+from tests.server.running import serving
+
+LIMITS: dict[str, Any] = {
+    "embedder": None,
+    "busy_timeout_seconds": 0.5,
+    "answer_timeout_seconds": 0.5,
+    "connect_timeout_seconds": 1.0,
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with PostgresServer(tcp=True) as server:
+        recollect.open(server.create_database("memory")).close()
+        yield server
+
+
+@pytest.fixture
+def proxy(server: PostgresServer) -> Iterator[Proxy]:
+    proxy = Proxy(("127.0.0.1", port_of(server.url())))
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def attacked(server: PostgresServer, proxy: Proxy) -> Iterator[recollect.Recollect]:
+    with recollect.open(way_through(proxy, server), **LIMITS) as engine:
+        yield engine
+
+
+def way_through(proxy: Proxy, server: PostgresServer) -> str:
+    url = server.url("memory").replace(f":{port_of(server.url())}/", f":{proxy.port}/")
+    return f"{url}?sslmode=disable&gssencmode=disable"
+
+
+def port_of(url: str) -> int:
+    return int(url.rpartition(":")[2].partition("/")[0])
+
+
+def ada(engine: recollect.Recollect) -> recollect.Context:
+    return engine.context(tenant_id="acme", app_id="support", user_id="ada")
+
+
+@pytest.mark.parametrize("attack", get_args(Attack))
+def test_a_connection_cut_at_any_point_is_made_good_or_told_of(
+    attack: Attack, proxy: Proxy, attacked: recollect.Recollect
+) -> None:
+    chat = ada(attacked).conversations
+    conversation = chat.create_conversation("attacked").id
+    for number in range(4):
+        proxy.attacks = [attack]
+        try:
+            chat.append_user_message(conversation, f"{number}", idempotency_key=f"{number}")
+        except recollect.OutcomeUnknown:
+            assert "commit" in attack
+            chat.append_user_message(conversation, f"{number}", idempotency_key=f"{number}")
+        else:
+            assert "commit" not in attack
+    assert proxy.done == [attack] * 4
+    assert [message.text for message in chat.get_messages(conversation)] == ["0", "1", "2", "3"]
+
+
+def test_a_server_that_says_nothing_more_is_given_up_in_time_and_found_again(
+    proxy: Proxy, attacked: recollect.Recollect
+) -> None:
+    chat = ada(attacked).conversations
+    conversation = chat.create_conversation("attacked").id
+    proxy.silence()
+    began = time.monotonic()
+    with pytest.raises(recollect.StoreUnavailable, match="does not answer"):
+        chat.get_messages(conversation)
+    # There is no connection left, and none can be made.
+    with pytest.raises(recollect.StoreUnavailable, match=r"has not answered yet|timeout expired"):
+        chat.append_user_message(conversation, "Anybody there?")
+    assert time.monotonic() - began < 5
+    proxy.cut_all()
+    proxy.resume()
+    chat.append_user_message(conversation, "Good to have you back.")
+    assert [message.text for message in chat.get_messages(conversation)] == ["Good to have you back."]
+
+
+def test_a_write_that_lost_its_server_is_no_call_of_a_tool_to_be_repeated(
+    proxy: Proxy, attacked: recollect.Recollect
+) -> None:
+    tools = ada(attacked).tools
+    tools.memory_store("fact", "Uses macOS.")
+    proxy.attacks = ["after the commit, before its answer"]
+    with pytest.raises(recollect.ToolError) as caught:
+        tools.memory_store("fact", "Likes tea.")
+    assert (caught.value.code, caught.value.retriable) == ("PLUGIN_TIMEOUT", False)
+    assert [entry.content for entry in tools.memory_search("tea").results][:1] == ["Likes tea."]
+
+
+def test_a_password_that_was_changed_is_named_by_who_waited_for_a_connection(
+    server: PostgresServer, attacked: recollect.Recollect
+) -> None:
+    chat = ada(attacked).conversations
+    before = chat.list_conversations()
+    with psycopg.connect(server.url("memory"), autocommit=True) as administrator:
+        try:
+            administrator.execute("ALTER ROLE postgres PASSWORD 'another'")
+            administrator.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'recollect'"
+            )
+            with pytest.raises(recollect.StoreUnavailable, match="password authentication failed"):
+                chat.list_conversations()
+        finally:
+            password = server.url().partition("postgres:")[2].partition("@")[0]
+            administrator.execute(sql.SQL("ALTER ROLE postgres PASSWORD {}").format(password))
+    assert chat.list_conversations() == before
+
+
+@pytest.mark.slow  # it waits as long as the probe of a load balancer does
+def test_a_server_is_not_ready_while_its_database_hangs_and_says_so_in_time(
+    proxy: Proxy, server: PostgresServer
+) -> None:
+    with recollect.open(way_through(proxy, server), embedder=None) as engine, serving(engine) as client:
+        assert client.get("/readyz").status == 200
+        proxy.silence()
+        began = time.monotonic()
+        assert [client.get("/readyz").status for _ in range(2)] == [503, 503]
+        assert time.monotonic() - began < 15
+        proxy.resume()
+        wait_until(lambda: client.get("/readyz").status == 200)
