@@ -103,7 +103,7 @@ def _problems(
 def attacked_versions(places: Places, plan: Plan, to_leave: float) -> Iterator[Check]:
     """The moment of upgrading, attacked on copies of the recorded databases; the newest is always among them."""
     found: dict[str, list[str]] = {claim: [] for claim in ATTACKS}
-    attacked = []
+    attacked: list[str] = []
     for version in reversed(VERSIONS):
         if attacked and plan.left() < to_leave:
             break
@@ -121,7 +121,9 @@ def versions_at_work(places: Places, plan: Plan, to_leave: float) -> Check:
     claim = f"{places.engine}: a database made this moment by the code of an earlier version opens and works"
     if not (ROOT / ".git").exists():
         return skipped(claim, "the history is not here")
-    fresh, found, made = places.new(), [], []
+    fresh = places.new()
+    found: list[str] = []
+    made: list[str] = []
     recollect.open(fresh).close()
     for version in reversed(VERSIONS):
         if made and plan.left() < to_leave:

@@ -80,7 +80,7 @@ def written_by(code: Path, url: str) -> dict[str, Any]:
 
 def dump(url: str) -> bytes:
     """A PostgreSQL database as statements that any client can run."""
-    command = [programs() / "pg_dump", "--inserts", "--no-owner", "--schema=recollect", "--extension=vector", url]
+    command = [str(programs() / "pg_dump"), "--inserts", "--no-owner", "--schema=recollect", "--extension=vector", url]
     dumped = subprocess.run(command, check=True, capture_output=True, timeout=60).stdout
     # These lines are for psql alone, and other with each run.
     return re.sub(rb"^\\(un)?restrict .*\n", b"", dumped, flags=re.MULTILINE)
