@@ -16,9 +16,10 @@ from prove.upgrades.checking import open_now
 from prove.upgrades.recorded import applied, path_of
 
 _MIDDLE = "in the middle"
-_WAITS = (
-    "SELECT count(*) FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = %s)"
-)
+_WAITS = """
+SELECT count(*) FROM pg_locks
+WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
 
 
 def open_and_stop(line: Line, url: str) -> int:
@@ -128,8 +129,7 @@ def _content(url: str) -> object:
         path = Path(path_of(url))
         return path.read_bytes(), sorted(each.name for each in path.parent.glob(f"{path.name}*"))
     with psycopg.connect(url) as postgres:
-        tables = postgres.execute(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'recollect' ORDER BY 1"
-        ).fetchall()
+        found = postgres.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect' ORDER BY 1")
+        tables = [str(name) for (name,) in found]
         rows = [sorted(map(repr, postgres.execute(f"SELECT * FROM recollect.{name}".encode()))) for name in tables]
         return tables, rows
