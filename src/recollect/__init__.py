@@ -74,7 +74,7 @@ from recollect.summaries import Summariser
 if typing.TYPE_CHECKING:
     from recollect.asynchronous import AsyncContext, AsyncRecollect, open_async
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AccessKey",

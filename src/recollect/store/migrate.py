@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from recollect.errors import SchemaTooNew
+from recollect.errors import SchemaTooNew, StoreReadOnly
 from recollect.store.queries import SQL, EngineName
 
 
@@ -13,13 +14,20 @@ class Migration:
     version: int
     name: str
     text: str
+    when: str | None = None
+    """A question whose answer is 1 where the text is to be run: SQLite has no IF NOT EXISTS for a column."""
+
+
+_WHEN = re.compile(r"^-- when: (.+)$", re.MULTILINE)
 
 
 def load_migrations(engine: EngineName) -> list[Migration]:
     found = []
     for file in (SQL / "migrations" / engine).iterdir():
         number, _, name = file.name.removesuffix(".sql").partition("_")
-        found.append(Migration(int(number), name, file.read_text("utf-8")))
+        text = file.read_text("utf-8")
+        when = _WHEN.search(text)
+        found.append(Migration(int(number), name, text, when[1] if when else None))
     return sorted(found, key=lambda migration: migration.version)
 
 
@@ -30,3 +38,12 @@ def check_version(applied: list[int], known: list[Migration]) -> None:
         raise SchemaTooNew(
             f"The database has schema version {max(applied)}, and this Recollect knows versions up to {newest}."
         )
+
+
+def missing_and_unwritable(applied: list[int], known: list[Migration]) -> StoreReadOnly:
+    """What to say of an older database in a place where it cannot be brought up to date."""
+    return StoreReadOnly(
+        f"The database has schema version {max(applied, default=0)}, this Recollect needs {known[-1].version}, "
+        "and the database cannot be written from here.",
+        hint="Run `recollect migrate apply` once from where it can be written, or read it with the older version.",
+    )

@@ -45,7 +45,7 @@ from recollect.store.database import (
     refuse_reader,
 )
 from recollect.store.fencing import guarded
-from recollect.store.migrate import Migration, check_version
+from recollect.store.migrate import Migration, check_version, missing_and_unwritable
 from recollect.store.postgres_arrays import in_columns, in_short
 from recollect.store.postgres_connection import ScopedConnection, Silent, keepalive_of
 from recollect.store.postgres_errors import translate, without_password, words_of
@@ -184,6 +184,8 @@ class PostgresDatabase:
             applied = [row[0] for row in connection.execute("SELECT version FROM recollect.recollect_schema")]
             check_version(applied, migrations)
             missing = [migration for migration in migrations if migration.version not in applied]
+            if missing and applied and connection.execute("SHOW transaction_read_only").fetchone() == ("on",):
+                raise missing_and_unwritable(applied, migrations)
             if missing:
                 ensure_vector(connection)
                 connection.execute("SET LOCAL search_path TO recollect, public")

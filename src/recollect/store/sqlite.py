@@ -41,7 +41,7 @@ from recollect.store.database import (
     refuse_reader,
 )
 from recollect.store.fencing import guarded
-from recollect.store.migrate import Migration, check_version
+from recollect.store.migrate import Migration, check_version, missing_and_unwritable
 from recollect.store.queries import EngineName, Query, load_queries
 from recollect.store.sqlite_writer import SqliteTransaction, SqliteWriter
 
@@ -133,15 +133,18 @@ class SqliteDatabase:
                 check_version(applied, migrations)
                 for migration in migrations:
                     if migration.version not in applied:
-                        connection.execute(migration.text)
+                        if migration.when is None or connection.execute(migration.when).fetchone() == (1,):
+                            connection.execute(migration.text)
                         connection.execute(
                             "INSERT INTO recollect_schema VALUES (?, ?)", (migration.version, migration.name)
                         )
                 connection.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 with suppress(apsw.Error):
                     if not connection.get_autocommit():
                         connection.execute("ROLLBACK")
+                if isinstance(error, apsw.ReadOnlyError):
+                    _refuse_missing(connection, migrations)
                 raise
 
     def read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -359,6 +362,15 @@ def _tables_in(path: str, flags: int, patience: _Patience) -> set[str]:
         return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     finally:
         connection.close()
+
+
+def _refuse_missing(connection: apsw.Connection, migrations: list[Migration]) -> None:
+    """Say what a file lacks that can be read and not written."""
+    applied: list[int] = []
+    with suppress(apsw.Error):
+        applied = [row[0] for row in connection.execute("SELECT version FROM recollect_schema")]
+    if applied and max(applied) < migrations[-1].version:
+        raise missing_and_unwritable(applied, migrations)
 
 
 def translate(error: Exception, path: str) -> Exception:

@@ -136,7 +136,7 @@ def _draft(speech: Speech, place: int, lines: Sequence[Line], question: str) -> 
 
 def _lowered(sort: Sort, speech: Speech, text: str) -> Sort:
     """What something is that the user did not say. What an assistant says of itself is no trait of anybody's."""
-    of_itself = not speech.named and re.match(rf"{speech.speaker} (?!says: )", text)
+    of_itself = not speech.named and re.match(rf"{re.escape(speech.speaker)} (?!says: )", text)
     category = kinds.REMARK.category if of_itself else sort.category
     return Sort(category, _LOWER.get(sort.kind, sort.kind), min(sort.importance, 3))
 

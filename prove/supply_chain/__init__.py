@@ -1,0 +1,114 @@
+"""The supply chain: what Recollect is made of, what is made of it, and that both are what they say."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import recollect
+from prove.section import Check, Plan, Section, skipped
+from prove.supply_chain import auditing, installing, licences, package
+from prove.supply_chain.lock import LOCK, PROJECT, ROOT, pins, problems
+from tools import security
+
+
+def run(plan: Plan) -> Iterator[Check]:
+    yield from locked_packages(plan.folder)
+    yield from own_code()
+    yield from audits(plan.folder)
+    yield from built(plan.folder)
+
+
+def locked_packages(folder: Path) -> Iterator[Check]:
+    lock = LOCK.read_text("utf-8")
+    packages = pins(lock)
+    wrong = problems(lock, PROJECT.read_text("utf-8"))
+    figures = {"packages": len(packages), "checksums": sum(pin.hashes for pin in packages)}
+    yield _check(
+        "every package is pinned with checksums, from no named place, for all that is asked for", wrong, figures
+    )
+    claim = "pip takes the whole lock by its checksums"
+    said = installing.resolved(folder)
+    yield (
+        skipped(claim, f"the index does not answer: {said}")
+        if _offline(said)
+        else _check(claim, [said] if said else [])
+    )
+    found, counts = licences.counted(packages)
+    yield _check("every licence may be used together with Apache-2.0", licences.problems(found), counts)
+
+
+def own_code() -> Iterator[Check]:
+    found = [str(each) for each in security.of_package()]
+    figures = {"files": len(list(security.PACKAGE.rglob("*.py"))), "rules": len(security.RULES)}
+    yield _check("the package has nothing that its own rules forbid", found, figures)
+
+
+def audits(folder: Path) -> Iterator[Check]:
+    claims = (
+        "no locked package has a known weakness that is not explained",
+        "the bill of materials names every locked package with its checksums",
+        "bandit finds nothing that is not explained",
+    )
+    try:
+        tools = auditing.audit_tools(folder / "audit")
+    except auditing.NoTools as error:
+        for claim in claims:
+            yield skipped(claim, f"the programs cannot be installed here: {error}")
+        return
+    weak, looked_up, why = auditing.vulnerabilities(tools)
+    if looked_up:
+        yield _check(claims[0], weak, {"packages looked up": looked_up})
+    else:
+        yield skipped(claims[0], f"no service of advisories answers here: {why}")
+    wrong, listed = auditing.bill_of_materials(tools, folder / "sbom.json")
+    yield _check(claims[1], wrong, {"packages": listed})
+    found, count = auditing.bandit(tools)
+    yield _check(claims[2], found, {"explained": count})
+
+
+def built(folder: Path) -> Iterator[Check]:
+    files = package.tracked()
+    wheel = package.build(ROOT, "wheel", folder / "wheel")
+    sdist = package.build(ROOT, "sdist", folder / "sdist")
+    figures = {"bytes": wheel.stat().st_size}
+    yield _check("the wheel holds the package and nothing else", package.wheel_problems(wheel, files), figures)
+    figures = {"bytes": sdist.stat().st_size}
+    yield _check("the source archive holds the package and nothing else", package.sdist_problems(sdist, files), figures)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    wrong = package.metadata_problems(package.metadata_of(wheel), recollect.__version__, readme)
+    yield _check("the wheel says what it is", wrong)
+    same = reproduced(wheel, sdist, folder)
+    yield _check("what is built from the source archive, and built again, is the same byte for byte", same)
+    for extra in ("", *installing.USED):
+        claim = f"the wheel works in an empty environment {f'with the extra {extra}' if extra else 'by itself'}"
+        try:
+            yield _check(claim, installing.tried(wheel, folder, extra))
+        except auditing.NoTools as error:
+            yield skipped(claim, f"its packages cannot be installed here: {error}")
+
+
+def reproduced(wheel: Path, sdist: Path, folder: Path) -> list[str]:
+    """What differs when the wheel and the source archive are built once more, the wheel from the archive."""
+    unpacked = folder / "unpacked"
+    unpacked.mkdir()
+    subprocess.run(["tar", "-xzf", str(sdist), "-C", str(unpacked)], check=True, timeout=60)
+    (source,) = unpacked.iterdir()
+    again = {
+        "the wheel": (wheel, package.build(ROOT, "wheel", folder / "again")),
+        "the source archive": (sdist, package.build(ROOT, "sdist", folder / "again-sdist")),
+        "the wheel of the source archive": (wheel, package.build(source, "wheel", folder / "from-sdist")),
+    }
+    return [f"{name} differs" for name, (one, other) in again.items() if one.read_bytes() != other.read_bytes()]
+
+
+def _check(claim: str, found: list[str], figures: Mapping[str, object] | None = None) -> Check:
+    return Check(claim, not found, dict(figures or {}), "; ".join(found[:10]))
+
+
+def _offline(said: str) -> bool:
+    return any(words in said for words in ("No matching distribution", "NewConnectionError", "name resolution"))
+
+
+SECTION = Section(name="supply_chain", title="Supply chain: what it is made of", seconds=180, run=run)

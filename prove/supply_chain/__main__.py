@@ -1,0 +1,21 @@
+"""Write the bill of materials: `./dev sbom [FILE]`. It is the same for the same lock, so it is made and not kept."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from prove.supply_chain.auditing import audit_tools, bill_of_materials
+
+
+def main(arguments: list[str]) -> int:
+    target = Path(arguments[0] if arguments else "sbom.json").absolute()
+    with tempfile.TemporaryDirectory() as folder:
+        wrong, listed = bill_of_materials(audit_tools(Path(folder) / "audit"), target)
+    print("\n".join(wrong) or f"{target} names {listed} packages")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

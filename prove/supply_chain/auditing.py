@@ -1,0 +1,142 @@
+"""Programs of others that look at the packages and the code, in an environment of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prove.supply_chain.lock import LOCK, PROJECT, ROOT, pins
+
+EXPLAINED = Path(__file__).with_name("explained.toml")
+PATIENCE = 300.0
+
+
+class NoTools(RuntimeError):
+    """The programs could not be installed."""
+
+
+@dataclass(frozen=True)
+class Tools:
+    """An environment with the packages of the extra `audit`."""
+
+    folder: Path
+
+    def run(self, program: str, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(self.folder / "bin" / program), *arguments],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+
+
+def environment(folder: Path, packages: list[str]) -> Tools:
+    """A new environment with some packages; `NoTools` when there is no way to get them."""
+    if shutil.which("uv"):
+        steps = [["uv", "venv", "--quiet", "--no-project", "--python", sys.executable, str(folder)]]
+        install = ["uv", "pip", "install", "--quiet", "--python", str(folder / "bin" / "python")]
+    else:
+        steps = [[sys.executable, "-m", "venv", str(folder)]]
+        install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+    if packages:
+        steps.append([*install, *packages])
+    # What this process runs with must not be found there.
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    for step in steps:
+        done = subprocess.run(step, cwd=folder.parent, env=clean, capture_output=True, text=True, timeout=PATIENCE)
+        if done.returncode:
+            raise NoTools(done.stderr.strip()[-500:])
+    return Tools(folder)
+
+
+def audit_tools(folder: Path) -> Tools:
+    extras = tomllib.loads(PROJECT.read_text("utf-8"))["project"]["optional-dependencies"]
+    return environment(folder, extras["audit"])
+
+
+def vulnerabilities(tools: Tools) -> tuple[list[str], int, str]:
+    """Known weaknesses of locked packages that nobody has explained, how many were looked up, and why not more."""
+    report: dict[str, Any] = {"dependencies": []}
+    why = ""
+    for service in ("osv", "pypi"):
+        done = tools.run(
+            "pip-audit", "-r", str(LOCK), "--disable-pip", "--require-hashes", "-f", "json", "--vulnerability-service",
+            service, "--timeout", "10", "--progress-spinner", "off",
+        )  # fmt: skip
+        try:
+            report = json.loads(done.stdout)
+        except ValueError:
+            why = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            continue
+        looked = [each for each in report["dependencies"] if "vulns" in each]
+        if looked:
+            return unexplained(looked, _explained("vulnerability")), len(looked), ""
+        why = f"{service} knows none of the packages"
+    return [], 0, why
+
+
+def unexplained(looked_up: list[dict[str, Any]], explained: dict[str, str]) -> list[str]:
+    return [
+        f"{each['name']} {each['version']}: {weakness['id']}"
+        for each in looked_up
+        for weakness in each["vulns"]
+        if not {weakness["id"], *weakness.get("aliases", ())} & explained.keys()
+    ]
+
+
+def bill_of_materials(tools: Tools, target: Path) -> tuple[list[str], int]:
+    """Write the SBOM of the lock as CycloneDX; the answer is what is wrong with it, and how many packages it names."""
+    done = tools.run(
+        "cyclonedx-py", "requirements", str(LOCK), "--pyproject", str(PROJECT), "--of", "JSON", "--output-reproducible",
+        "--validate", "-o", str(target),
+    )  # fmt: skip
+    if done.returncode:
+        return [done.stderr.strip()[-500:]], 0
+    return sbom_problems(json.loads(target.read_text("utf-8")), LOCK.read_text("utf-8"))
+
+
+def sbom_problems(bill: dict[str, Any], lock: str) -> tuple[list[str], int]:
+    """Whether each locked package is in the bill with its version and its checksums, and nothing else is."""
+    locked = {(pin.name, pin.version) for pin in pins(lock)}
+    listed = {
+        (each["name"].lower().replace("_", "-").replace(".", "-"), each["version"]) for each in bill["components"]
+    }
+    problems = [f"{name} {version} is missing" for name, version in sorted(locked - listed)]
+    problems += [f"{name} {version} is not locked" for name, version in sorted(listed - locked)]
+    problems += [f"{each['name']} has no checksum" for each in bill["components"] if not _checksums(each)]
+    return problems, len(listed)
+
+
+def _checksums(component: dict[str, Any]) -> list[Any]:
+    return [each for reference in component.get("externalReferences", ()) for each in reference.get("hashes", ())]
+
+
+def bandit(tools: Tools) -> tuple[list[str], int]:
+    """What bandit finds in the package and nobody has explained, or what was explained and is gone."""
+    done = tools.run("bandit", "-q", "-r", "src/recollect", "-f", "json")
+    results = json.loads(done.stdout)["results"]
+    return weighed([(each["filename"], each["test_id"]) for each in results], _explained("bandit")), len(results)
+
+
+def weighed(found: list[tuple[str, str]], explained: dict[str, str]) -> list[str]:
+    """Findings by file and rule against what was explained as `rule file`, or as `rule` for all files."""
+    counts = Counter(f"{rule} {path.removeprefix('./')}" for path, rule in found)
+    rules = {rule for _, rule in found}
+    problems = [
+        f"{place} ({times})" for place, times in counts.items() if not {place, place.split()[0]} & explained.keys()
+    ]
+    return problems + [f"explained and gone: {each}" for each in explained if each not in counts and each not in rules]
+
+
+def _explained(kind: str) -> dict[str, str]:
+    table: dict[str, str] = tomllib.loads(EXPLAINED.read_text("utf-8")).get(kind, {})
+    return table

@@ -1,0 +1,109 @@
+"""What is built: the wheel and the source archive hold what they should and nothing else, always the same bytes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+
+from prove.supply_chain.lock import ROOT
+
+EPOCH = "1767225600"
+"""A time that all files in a built archive are given."""
+SHIPPED = ("src/recollect/", "LICENSE", "README.md", "pyproject.toml")
+"""What of the repository goes into the source archive, beside what the builder adds."""
+ADDED = {"PKG-INFO", ".gitignore"}
+# Paths of somebody's machine; such a text in a package says where it was built.
+_MACHINE = re.compile(rb"/(?:home|root|Users|work)/[\w.-]+/|/tmp/[\w.-]+/")
+
+
+def build(source: Path, kind: str, target: Path) -> Path:
+    """Build a `wheel` or an `sdist` of a folder; the answer is the file."""
+    target.mkdir(parents=True, exist_ok=True)
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(target)],
+        cwd=source,
+        env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH},
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    (built,) = (each for each in target.iterdir() if each.suffix == (".whl" if kind == "wheel" else ".gz"))
+    return built
+
+
+def tracked() -> list[str]:
+    """The files of the repository, as git has them."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+
+
+def wheel_problems(wheel: Path, files: list[str]) -> list[str]:
+    """What a wheel has too much and too little, for a repository of these files."""
+    expected = {name.removeprefix("src/") for name in files if name.startswith("src/recollect/")}
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        texts = {name: archive.read(name) for name in names}
+    packed = {name for name in names if ".dist-info/" not in name}
+    about = sorted(name.partition(".dist-info/")[2] for name in names if ".dist-info/" in name)
+    found = _compared(packed, expected)
+    if about != ["METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"]:
+        found.append(f"beside the package it has {about}")
+    return found + _told(texts)
+
+
+def sdist_problems(sdist: Path, files: list[str]) -> list[str]:
+    """The same of a source archive."""
+    expected = {name for name in files if name.startswith(SHIPPED)} | ADDED
+    with tarfile.open(sdist) as archive:
+        members = [member for member in archive.getmembers() if member.isfile()]
+        texts = {member.name.partition("/")[2]: _read(archive, member) for member in members}
+    return _compared(set(texts), expected) + _told(texts)
+
+
+def metadata_of(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return Parser().parsestr(archive.read(name).decode())
+
+
+def metadata_problems(metadata: Message, version: str, readme: str) -> list[str]:
+    """What the package does not say of itself."""
+    expected = {
+        "Name": "recollect",
+        "Version": version,
+        "License-Expression": "Apache-2.0",
+        "Description-Content-Type": "text/markdown",
+        "Requires-Python": ">=3.11",
+    }
+    found = [f"{name} is {metadata[name]!r}" for name, value in expected.items() if metadata[name] != value]
+    if str(metadata.get_payload()).strip() != readme.strip():
+        found.append("its description is not the README")
+    if not {"postgres", "local", "models", "server", "telemetry"} <= set(metadata.get_all("Provides-Extra") or []):
+        found.append("an extra is missing")
+    if "Typing :: Typed" not in (metadata.get_all("Classifier") or []):
+        found.append("it does not say that it is typed")
+    return found
+
+
+def _read(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = archive.extractfile(member)
+    assert file is not None
+    return file.read()
+
+
+def _compared(packed: set[str], expected: set[str]) -> list[str]:
+    return [f"{name} is missing" for name in sorted(expected - packed)] + [
+        f"{name} does not belong there" for name in sorted(packed - expected)
+    ]
+
+
+def _told(texts: dict[str, bytes]) -> list[str]:
+    told = {name: _MACHINE.search(text) for name, text in texts.items()}
+    return [f"{name} tells of a machine: {found[0]!r}" for name, found in told.items() if found]

@@ -1,0 +1,139 @@
+"""Upgrades: a database of every earlier version opens, has everything in it, and works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import recollect
+from harness.postgres import PostgresServer
+from prove.section import Check, Plan, Section, skipped
+from prove.upgrades import attacks, checking
+from prove.upgrades.recorded import Recording, applied
+from prove.upgrades.recording import ROOT, VERSIONS, taken_out, written_by
+from prove.upgrades.schema import unlike
+
+# In the order in which they are tried on one and the same database; the last leaves little of it.
+CLAIMS: dict[str, Callable[[recollect.Recollect, checking.Manifest], checking.Problems]] = {
+    "everything an earlier version kept is found by this one, and its audit is whole": checking.lost,
+    "conversations, memory, blocks, quotas and keys go on where it left them": checking.unwritable,
+    "jobs that it queued are done": checking.undone,
+    "its data can be exported, and brought in elsewhere": checking.unmoved,
+    "its data can be erased, with a receipt, and nobody else's is touched": checking.unerased,
+}
+ATTACKS: dict[str, Callable[[str], list[str]]] = {
+    "a kill in the middle of upgrading leaves a database that opens": attacks.killed_in_the_middle,
+    "who opens it while it is being upgraded waits, and finds it done": attacks.others_wait,
+    "a database of a later version is refused, and not a byte of it is changed": attacks.refused_when_newer,
+}
+GROWN = "its schema becomes that of a database that is made today"
+
+
+@dataclass
+class Places:
+    """New databases of one engine."""
+
+    engine: str
+    folder: Path
+    _stack: ExitStack
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    _server: PostgresServer | None = None
+
+    def new(self) -> str:
+        name = f"{self.engine}_{next(self._numbers)}"
+        if self.engine == "sqlite":
+            return f"sqlite:///{self.folder}/{name}.db"
+        if self._server is None:
+            self._server = self._stack.enter_context(PostgresServer())
+        return self._server.create_database(name)
+
+
+def run(plan: Plan) -> Iterator[Check]:
+    for nth, engine in enumerate(plan.engines, 1):
+        # Each engine has its share of the time, so that a slow one leaves something to the next.
+        left_at_its_end = plan.seconds * (1 - nth / len(plan.engines))
+        with ExitStack() as stack:
+            places = Places(engine, plan.folder, stack)
+            yield from recorded_versions(places)
+            yield from attacked_versions(places, plan, left_at_its_end)
+            yield versions_at_work(places, plan, left_at_its_end)
+
+
+def recorded_versions(places: Places) -> Iterator[Check]:
+    """Each recorded database, opened and used."""
+    problems: dict[str, list[str]] = {claim: [] for claim in (GROWN, *CLAIMS)}
+    fresh = places.new()
+    recollect.open(fresh).close()
+    oldest = set()
+    for version in VERSIONS:
+        recording, url = Recording(version, places.engine), places.new()
+        recording.put_into(url)
+        oldest.add(len(applied(url)))
+        for claim, found in tried(url, recording.manifest, fresh).items():
+            problems[claim] += [f"{version}: {each}" for each in found]
+    for claim, found in problems.items():
+        figures = {"databases": len(VERSIONS), "schemas": sorted(oldest)}
+        yield Check(f"{places.engine}: {claim}", not found, figures, "; ".join(found[:5]))
+
+
+def tried(url: str, manifest: checking.Manifest, fresh: str) -> dict[str, list[str]]:
+    """What is wrong with one old database, for each claim."""
+    problems = {}
+    with checking.open_now(url) as engine:
+        problems[GROWN] = unlike(url, fresh)
+        for claim, check in CLAIMS.items():
+            problems[claim] = _problems(check, engine, manifest)
+    return problems
+
+
+def _problems(
+    check: Callable[[recollect.Recollect, checking.Manifest], checking.Problems],
+    engine: recollect.Recollect,
+    manifest: checking.Manifest,
+) -> list[str]:
+    try:
+        return check(engine, manifest)
+    except recollect.RecollectError as error:
+        return [f"{type(error).__name__}: {error}"]
+
+
+def attacked_versions(places: Places, plan: Plan, to_leave: float) -> Iterator[Check]:
+    """The moment of upgrading, attacked on copies of the recorded databases; the newest is always among them."""
+    found: dict[str, list[str]] = {claim: [] for claim in ATTACKS}
+    attacked: list[str] = []
+    for version in reversed(VERSIONS):
+        if attacked and plan.left() < to_leave:
+            break
+        attacked.append(version)
+        for claim, attack in ATTACKS.items():
+            url = places.new()
+            Recording(version, places.engine).put_into(url)
+            found[claim] += [f"{version}: {each}" for each in attack(url)]
+    for claim, problems in found.items():
+        yield Check(f"{places.engine}: {claim}", not problems, {"databases": len(attacked)}, "; ".join(problems[:5]))
+
+
+def versions_at_work(places: Places, plan: Plan, to_leave: float) -> Check:
+    """Databases that are not recorded but made now, by the code of the versions themselves."""
+    claim = f"{places.engine}: a database made this moment by the code of an earlier version opens and works"
+    if not (ROOT / ".git").exists():
+        return skipped(claim, "the history is not here")
+    fresh = places.new()
+    found: list[str] = []
+    made: list[str] = []
+    recollect.open(fresh).close()
+    for version in reversed(VERSIONS):
+        if made and plan.left() < to_leave:
+            break
+        url = places.new()
+        manifest = written_by(taken_out(VERSIONS[version], places.folder / f"{places.engine}-{version}"), url)
+        for claims in tried(url, manifest, fresh).values():
+            found += [f"{version}: {each}" for each in claims]
+        made.append(version)
+    return Check(claim, not found, {"versions": made}, "; ".join(found[:5]))
+
+
+SECTION = Section(name="upgrades", title="Upgrades: databases of earlier versions", seconds=120, run=run)

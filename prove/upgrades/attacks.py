@@ -1,0 +1,135 @@
+"""Attacks on the moment of upgrading: a kill in its middle, others who open meanwhile, and versions that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import psycopg
+
+import recollect
+from harness.crew import Child, Line, started, wait_until
+from prove.upgrades.checking import open_now
+from prove.upgrades.recorded import applied, path_of
+
+_MIDDLE = "in the middle"
+_WAITS = """
+SELECT count(*) FROM pg_locks
+WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+
+
+def open_and_stop(line: Line, url: str) -> int:
+    """Open an old database. On SQLite it stops when the first of the missing migrations has been applied."""
+
+    def watch(connection: apsw.Connection) -> None:
+        def at(cursor: apsw.Cursor, statement: str, bindings: Any) -> bool:
+            if statement.startswith("INSERT INTO recollect_schema"):
+                connection.exec_trace = None
+                line.say(_MIDDLE)
+                line.hear()
+            return True
+
+        connection.exec_trace = at
+
+    if url.startswith("sqlite:"):
+        apsw.connection_hooks.append(watch)
+    return _open(url)
+
+
+def open_plainly(line: Line, url: str) -> int:
+    line.say("begins")
+    return _open(url)
+
+
+def _open(url: str) -> int:
+    with open_now(url) as engine:
+        engine.check_database()
+        return len(applied(url))
+
+
+@contextmanager
+def in_the_middle(url: str) -> Iterator[tuple[Child, Callable[[], None]]]:
+    """A process that has applied some of the missing migrations and committed none, and what lets it go on."""
+    if url.startswith("sqlite:"):
+        with started(open_and_stop, url) as child:
+            heard = child.hear()
+            assert heard == _MIDDLE, heard
+            yield child, lambda: child.say("go on")
+        return
+    with psycopg.connect(url) as holder, started(open_and_stop, url) as child:
+        # It can be read, and nobody can note there that a migration is done.
+        holder.execute("LOCK TABLE recollect.recollect_schema IN SHARE MODE")
+        wait_until(lambda: _waiting(url) == 1)
+        yield child, holder.rollback
+
+
+def _waiting(url: str) -> int:
+    with psycopg.connect(url, autocommit=True) as connection:
+        row = connection.execute(_WAITS).fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+def killed_in_the_middle(url: str) -> list[str]:
+    """Kill who upgrades, and open it again: nothing half done may be seen, and it must come to its end."""
+    before = applied(url)
+    with in_the_middle(url) as (child, _):
+        child.kill()
+        if applied(url) != before:
+            return [f"a part of the migrations was seen before they were whole: {applied(url)}"]
+    with started(open_plainly, url) as second:
+        count = second.result()
+    return [] if count > len(before) else [f"{count} migrations are applied, as before"]
+
+
+def others_wait(url: str) -> list[str]:
+    """Open it a second time while it is being upgraded: that waits, and then finds it done."""
+    with in_the_middle(url) as (first, let_go_on), started(open_plainly, url) as second:
+        assert second.hear() == "begins"
+        if not url.startswith("sqlite:"):
+            # SQLite tells nobody who waits for a file; who did not wait there ends with an error.
+            wait_until(lambda: _waiting(url) == 2)
+        let_go_on()
+        counts = {first.result(), second.result()}
+    return [] if len(counts) == 1 else [f"they ended with {counts} migrations"]
+
+
+def refused_when_newer(url: str) -> list[str]:
+    """A database of a later version is refused in words that say what to do, and not a byte of it is changed."""
+    _execute(url, "INSERT INTO {}recollect_schema VALUES (9999, 'of the future')")
+    before = _content(url)
+    problems = []
+    try:
+        open_now(url).close()
+        problems.append("it was opened")
+    except recollect.SchemaTooNew as error:
+        if "9999" not in str(error) or "Upgrade" not in error.hint:
+            problems.append(f"it says only: {error}")
+    if _content(url) != before:
+        problems.append("it was changed")
+    return problems
+
+
+def _execute(url: str, statement: str) -> None:
+    if url.startswith("sqlite:"):
+        connection = apsw.Connection(path_of(url))
+        connection.execute(statement.format(""))
+        connection.close()
+        return
+    with psycopg.connect(url) as postgres:
+        postgres.execute(statement.format("recollect.").encode())
+
+
+def _content(url: str) -> object:
+    if url.startswith("sqlite:"):
+        path = Path(path_of(url))
+        return path.read_bytes(), sorted(each.name for each in path.parent.glob(f"{path.name}*"))
+    with psycopg.connect(url) as postgres:
+        found = postgres.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect' ORDER BY 1")
+        tables = [str(name) for (name,) in found]
+        rows = [sorted(map(repr, postgres.execute(f"SELECT * FROM recollect.{name}".encode()))) for name in tables]
+        return tables, rows

@@ -1,0 +1,177 @@
+"""The frame of the proof: what a section's end means for the others, for the exit code and for the page."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from prove import __main__ as proof
+from prove import report
+from prove.section import ENGINES, Check, Plan, Section, skipped
+
+Run = Callable[[Plan], Iterator[Check]]
+Add = Callable[[str, Run], None]
+
+
+@pytest.fixture
+def add(monkeypatch: pytest.MonkeyPatch) -> Add:
+    """Adds a section that the frame finds as it finds the others."""
+    monkeypatch.setattr(proof, "MODULES", ())
+
+    def add(name: str, run: Run) -> None:
+        module = ModuleType(f"prove.{name}")
+        module.SECTION = Section(name=name, title=f"Title of {name}", seconds=5, run=run)  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setattr(proof, "MODULES", (*proof.MODULES, name))
+
+    return add
+
+
+def holds(plan: Plan) -> Iterator[Check]:
+    yield Check("it holds", passed=True, figures={"writes": 1234, "share": 0.25})
+
+
+def fails(plan: Plan) -> Iterator[Check]:
+    yield Check("it holds", passed=True)
+    yield Check("a write is kept", passed=False, detail="write 7 | is gone\nfor good")
+
+
+def breaks(plan: Plan) -> Iterator[Check]:
+    yield Check("seen before", passed=True)
+    raise ZeroDivisionError("the attacker broke")
+
+
+def is_skipped(plan: Plan) -> Iterator[Check]:
+    yield skipped("needs a network", "there is none")
+
+
+def prove(folder: Path, *arguments: str) -> int:
+    return proof.main([*arguments, "--json", str(folder / "proof.json")])
+
+
+def kept(folder: Path) -> dict[str, report.Result]:
+    return report.read(folder / "proof.json")
+
+
+def test_checks_that_hold_or_could_not_be_tried_end_with_0(add: Add, tmp_path: Path) -> None:
+    add("one", holds)
+    add("two", is_skipped)
+    assert prove(tmp_path) == 0
+    assert [check["skipped"] for result in kept(tmp_path).values() for check in result["checks"]] == [False, True]
+
+
+def test_one_check_that_fails_ends_with_1_and_is_named(
+    add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add("one", holds)
+    add("two", fails)
+    assert prove(tmp_path) == 1
+    printed = capsys.readouterr().out
+    assert "FAILED  a write is kept" in printed
+    assert "write 7 | is gone" in printed
+    assert printed.endswith("failed: two\n")
+
+
+def test_a_section_that_raises_fails_and_the_next_one_is_run(add: Add, tmp_path: Path) -> None:
+    add("one", breaks)
+    add("two", holds)
+    assert prove(tmp_path) == 1
+    first, second = kept(tmp_path)["one"]["checks"], kept(tmp_path)["two"]["checks"]
+    assert [check["passed"] for check in first] == [True, False]
+    assert "ZeroDivisionError: the attacker broke" in first[1]["detail"]
+    assert [check["passed"] for check in second] == [True]
+
+
+def test_results_of_other_sections_stay(add: Add, tmp_path: Path) -> None:
+    add("one", fails)
+    add("two", holds)
+    prove(tmp_path, "one")
+    assert prove(tmp_path, "two") == 0
+    assert list(kept(tmp_path)) == ["one", "two"]
+    assert not report.passed(kept(tmp_path)["one"])
+
+
+def test_a_new_run_of_a_section_takes_the_place_of_the_old_one(add: Add, tmp_path: Path) -> None:
+    add("one", fails)
+    prove(tmp_path)
+    add("one", holds)
+    assert prove(tmp_path, "one") == 0
+    assert [check["claim"] for check in kept(tmp_path)["one"]["checks"]] == ["it holds"]
+
+
+def test_what_was_shown_stays_when_a_later_section_is_interrupted(add: Add, tmp_path: Path) -> None:
+    def interrupted(plan: Plan) -> Iterator[Check]:
+        yield from holds(plan)
+        raise KeyboardInterrupt
+
+    add("one", holds)
+    add("two", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        prove(tmp_path)
+    assert list(kept(tmp_path)) == ["one"]
+
+
+def test_the_page_is_written_from_the_results_that_are_kept(add: Add, tmp_path: Path) -> None:
+    add("one", fails)
+    prove(tmp_path)
+    add("two", holds)
+    page = tmp_path / "proof.md"
+    prove(tmp_path, "two", "--report", str(page), "--full", "--seed", "9")
+    text = page.read_text("utf-8")
+    assert "## Title of one\n\n`./dev prove one`, seed 1, " in text
+    assert "## Title of two\n\n`./dev prove two --full`, seed 9, " in text
+    # A cell stays one cell on one line, whatever is in it.
+    assert "| FAILED | a write is kept | write 7 \\| is gone for good |" in text
+    assert "| held | it holds | writes 1,234; share 0.25 |" in text
+    assert text == report.page(json.loads((tmp_path / "proof.json").read_text("utf-8")))
+
+
+def test_an_unknown_section_is_named_and_nothing_is_run(
+    add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add("one", holds)
+    with pytest.raises(SystemExit) as ended:
+        prove(tmp_path, "one", "nonsense")
+    assert ended.value.code == 2
+    assert "there is no section called nonsense; there are: one" in capsys.readouterr().err
+    assert not (tmp_path / "proof.json").exists()
+
+
+def test_a_plan_has_an_empty_folder_that_is_gone_afterwards_and_its_options(add: Add, tmp_path: Path) -> None:
+    seen: list[Plan] = []
+
+    def looks(plan: Plan) -> Iterator[Check]:
+        seen.append(plan)
+        (plan.folder / "left").write_text("something")
+        yield Check("the folder was empty", passed=[each.name for each in plan.folder.iterdir()] == ["left"])
+
+    add("one", looks)
+    assert prove(tmp_path) == 0
+    assert prove(tmp_path, "--engine", "sqlite", "--seconds", "3", "--full") == 0
+    plain, full = seen
+    assert (plain.seconds, plain.engines, plain.full) == (5, ENGINES, False)
+    assert (full.seconds, full.engines, full.left()) == (3, ("sqlite",), float("inf"))
+    assert plain.left() <= 5
+    assert not plain.folder.exists()
+
+
+def test_the_same_seed_draws_the_same_and_each_part_draws_its_own(tmp_path: Path) -> None:
+    def draws(seed: int, name: str) -> float:
+        return Plan(seconds=1, seed=seed, engines=ENGINES, folder=tmp_path).dice(name).random()
+
+    assert draws(1, "kills") == draws(1, "kills")
+    assert len({draws(1, "kills"), draws(2, "kills"), draws(1, "disk")}) == 3
+
+
+@pytest.mark.parametrize("name", proof.MODULES)
+def test_every_section_that_is_listed_is_there(name: str) -> None:
+    assert find_spec(f"prove.{name}") is not None
+    section = proof._section(name)
+    assert section.title
+    assert 0 < section.seconds <= 600
