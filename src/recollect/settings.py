@@ -56,6 +56,8 @@ class Settings:
     """How long a write waits for other processes' writes before it fails with StoreBusy."""
     connect_timeout_seconds: float = 10.0
     """How long to wait for a PostgreSQL server, and for a free connection to it."""
+    silence_seconds: float = 15.0
+    """How long the other end of a connection to PostgreSQL may be cut off before the connection counts as lost."""
     pool_size: int = 16
     """How many PostgreSQL connections one engine may hold: 1 to 1,000."""
     embedder: str = "auto"

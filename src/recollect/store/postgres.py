@@ -49,6 +49,7 @@ from recollect.store.fencing import guarded
 from recollect.store.migrate import Migration, check_version
 from recollect.store.postgres_arrays import in_short
 from recollect.store.postgres_errors import translate, without_password, words_of
+from recollect.store.postgres_line import clock_error, line_options, watch_line
 from recollect.store.postgres_setup import (
     APP_ROLE,
     ensure_role,
@@ -67,6 +68,7 @@ _MIGRATION_LOCK = 732_655_328
 _ROWS_AT_ONCE = 500
 _cursors = count(1)
 _ALONE_ATTEMPTS = 20
+_LIFETIME_SECONDS = 600.0
 
 
 class ScopedConnection(psycopg.Connection[Row]):
@@ -179,6 +181,7 @@ class PostgresDatabase:
         self._settings = settings
         self._publisher = publisher
         self._queries = load_queries("postgres")
+        self.clock_error = 0
         self._closed = False
         self._writing = _Writing()
         self._pool_lock = threading.Lock()
@@ -196,11 +199,14 @@ class PostgresDatabase:
         # The role of the address itself makes the schema; the pool's connections step down from it.
         with (
             self._translated(),
-            psycopg.connect(self._url, connect_timeout=self._patience, client_encoding="UTF8") as connection,
+            psycopg.connect(
+                self._url, connect_timeout=self._patience, client_encoding="UTF8", **line_options(self._settings)
+            ) as connection,
         ):
             refuse_other_encodings(connection)
             # With a stricter default, who waits for the lock would not see what was made meanwhile.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            self.clock_error = clock_error(connection, self.clock_error)
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
             ensure_schema(connection)
             applied = [row[0] for row in connection.execute("SELECT version FROM recollect.recollect_schema")]
@@ -230,7 +236,11 @@ class PostgresDatabase:
 
         def attempt(connection: ScopedConnection) -> T:
             connection.enter_scope(keys)
-            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            # It holds up nobody, and who reads what it gives may take long.
+            connection.execute(
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout TO 0",
+                prepare=False,
+            )
             result = work(PostgresTransaction(connection, self._queries, keys), *args, **kwargs)
             connection.execute("COMMIT")
             return result
@@ -402,10 +412,13 @@ class PostgresDatabase:
                 "connect_timeout": self._patience,
                 "client_encoding": "UTF8",  # whatever the environment says: every text has to get through
                 "application_name": "recollect",
+                **line_options(self._settings),
             },
             min_size=1,
             max_size=self._settings.pool_size,
             timeout=self._settings.connect_timeout_seconds,
+            # Each new connection is also a look at the server's clock, which this machine's may drift away from.
+            max_lifetime=_LIFETIME_SECONDS,
             configure=self._prepare_connection,
             open=True,
         )
@@ -417,6 +430,8 @@ class PostgresDatabase:
         lock_timeout = _whole(self._settings.busy_timeout_seconds * 1000)
         connection.execute(f"SET lock_timeout TO {lock_timeout}")
         connection.execute(f"SET synchronous_commit TO {'on' if self._settings.durability == 'full' else 'off'}")
+        watch_line(connection, self._settings)
+        self.clock_error = clock_error(connection, self.clock_error)
         if sees_through(connection):
             connection.execute(f"SET ROLE {APP_ROLE}")
 

@@ -1,0 +1,74 @@
+"""How each end of a connection notices that the other is gone without a word: its machine, or the network between.
+
+Left to themselves, systems wait for hours. An engine would wait as long for an answer that does not come; and the
+server would keep what a vanished engine has locked, so that nobody else could go on with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from recollect.clock import Micros, system_clock
+from recollect.settings import Settings
+
+_PROBES = 2
+_CLOCKS_AGREE: Micros = 1_000_000
+_LONGEST_TRANSACTION_PAUSE_SECONDS = 60
+
+
+def line_options(settings: Settings) -> dict[str, Any]:
+    """What a connection is opened with, for our end. What the address itself says goes first."""
+    seconds = _between_probes(settings)
+    options = {
+        "keepalives": 1,
+        "keepalives_idle": seconds,
+        "keepalives_interval": seconds,
+        "keepalives_count": _PROBES,
+        "tcp_user_timeout": _milliseconds(settings.silence_seconds),
+    }
+    given = conninfo_to_dict(settings.url)
+    return {name: value for name, value in options.items() if name not in given}
+
+
+def watch_line(connection: psycopg.Connection[Any], settings: Settings) -> None:
+    """Have the server end the session of an engine that is gone, or that has stopped in the middle of a transaction."""
+    connection.execute(
+        "SELECT set_config('tcp_keepalives_idle', %(seconds)s, false),"
+        " set_config('tcp_keepalives_interval', %(seconds)s, false),"
+        " set_config('tcp_keepalives_count', %(probes)s, false),"
+        " set_config('tcp_user_timeout', %(silence)s, false),"
+        " set_config('idle_in_transaction_session_timeout', %(pause)s, false)",
+        {
+            "seconds": str(_between_probes(settings)),
+            "probes": str(_PROBES),
+            "silence": str(_milliseconds(settings.silence_seconds)),
+            "pause": str(_milliseconds(max(_LONGEST_TRANSACTION_PAUSE_SECONDS, settings.busy_timeout_seconds))),
+        },
+    )
+
+
+def clock_error(connection: psycopg.Connection[Any], known: Micros) -> Micros:
+    """By how much this machine's clock is behind the server's; 0 when it is right, and what is known when it is unsure.
+
+    Clocks that are kept right by the network agree within milliseconds, and then each machine's own is the better one.
+    """
+    before = system_clock()
+    row = connection.execute("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)").fetchone()
+    after = system_clock()
+    assert row is not None
+    error = int(row[0]) - (before + after) // 2
+    if after - before > _CLOCKS_AGREE:
+        return known
+    return error if abs(error) > _CLOCKS_AGREE else 0
+
+
+def _between_probes(settings: Settings) -> int:
+    # The system counts in whole seconds, and knows no longer times than fit into 15 bits.
+    return max(1, min(round(settings.silence_seconds / (_PROBES + 1)), 2**15 - 1))
+
+
+def _milliseconds(seconds: float) -> int:
+    return min(round(seconds * 1000), 2**31 - 1)
