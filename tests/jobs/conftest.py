@@ -24,7 +24,7 @@ def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recoll
 
 @pytest.fixture
 def end_leases(database_url: str, clock: SettableClock) -> Callable[[], None]:
-    """Lets the leases of all jobs run out: by the test's clock on SQLite; PostgreSQL's own, which counts there, cannot be moved."""
+    """Lets the leases of all jobs run out. On PostgreSQL the server's own clock counts, which no test can move."""
 
     def end() -> None:
         clock.advance(31)

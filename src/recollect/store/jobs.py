@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -107,6 +108,11 @@ def retry(run: Transaction, job_id: str, now: Micros) -> Job:
     if job is None:
         raise NotFound("job", job_id)
     raise Conflict(f"Job {job_id!r} is {job.status}.", hint="Only a failed or dead job can be retried.")
+
+
+def due_kinds(run: Transaction, kinds: list[str], now: Micros) -> list[str]:
+    """Those of the kinds of which there are due jobs, in the given order."""
+    return [kind for (kind,) in run.all("due_kinds", kinds=json.dumps(kinds), now=now)]
 
 
 def claim(run: Transaction, kind: str, worker: str, limit: int, lease: Micros, now: Micros) -> list[Claim]:

@@ -202,6 +202,16 @@ SET status = 'queued', attempts = 0, error = NULL, due_at = :now, finished_at = 
 WHERE scope_id = :scope_id AND id = :id AND status IN ('failed', 'dead')
 RETURNING {job_columns};
 
+-- system: which of its kinds a worker can take jobs of, so that it need not try to take one of each
+-- name: due_kinds
+SELECT wanted.value FROM json_each(:kinds) AS wanted
+WHERE EXISTS (
+    SELECT 1 FROM jobs
+    WHERE jobs.kind = wanted.value AND due_at <= :now
+      AND epoch = COALESCE((SELECT epoch FROM erasures WHERE erasures.scope_id = jobs.scope_id), 0)
+)
+ORDER BY wanted.key;
+
 -- system: a worker takes jobs of all scopes, those of dead workers included
 -- name: claim_jobs
 UPDATE jobs

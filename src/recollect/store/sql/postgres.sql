@@ -28,6 +28,17 @@ CASE WHEN CAST(:due_at AS BIGINT) <= :now THEN LEAST(:due_at, {lease_clock}) ELS
 -- fragment: lease_clock
 CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)
 
+-- system: which of its kinds a worker can take jobs of, so that it need not try to take one of each
+-- name: due_kinds
+SELECT wanted.kind FROM json_array_elements_text(:kinds::json) WITH ORDINALITY AS wanted (kind, turn)
+WHERE EXISTS (
+    SELECT 1 FROM jobs
+    WHERE jobs.kind = wanted.kind AND due_at <= GREATEST(:now, {lease_clock})
+      AND due_at <= CASE status WHEN 'running' THEN {lease_clock} ELSE :now END
+      AND epoch = COALESCE((SELECT epoch FROM erasures WHERE erasures.scope_id = jobs.scope_id), 0)
+)
+ORDER BY wanted.turn;
+
 -- system: a worker takes jobs of all scopes, those of dead workers included
 -- The jobs are chosen apart, so that no plan can choose again, and more than the limit, for each row it looks at.
 -- name: claim_jobs
