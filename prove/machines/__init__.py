@@ -31,6 +31,6 @@ def run(plan: Plan) -> Iterator[Check]:
 SECTION = Section(
     name="machines",
     title="Several machines: two API nodes and three workers on one PostgreSQL, in network namespaces",
-    seconds=180,
+    seconds=240,
     run=run,
 )

@@ -43,7 +43,10 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
             stack.enter_context(api_node(world.lines[name], url, QUICK))
         asking = stack.enter_context(client(world.lines[CLIENT], token))
         backlog.queue_conversations(10)
-        path = f"/ai-conversations/{backlog.remarks.id}/messages/user"
+        talk = backlog.ctx.conversations.create_conversation("talk")
+        # It becomes so long that it is summarised by the way.
+        backlog.accounts.ask(f"summary {talk.id}")
+        path = f"/ai-conversations/{talk.id}/messages/user"
         until = time.monotonic() + (FULL_SECONDS if plan.full else SECONDS)
         number = 0
         with _flaky(world, plan.dice("flaky lines")) as bursts:
@@ -82,7 +85,7 @@ def _flaky(world: World, dice: random.Random) -> Iterator[list[str]]:
             breaking(name, DATABASE)
             bursts.append(name)
             over.wait(dice.uniform(*_BURST))
-            world.lines.heal(name)
+            world.lines.mend(name, DATABASE)
 
     threads = [
         threading.Thread(target=flap, args=(name, random.Random(dice.random()))) for name in (*WORKERS[:3], *API)

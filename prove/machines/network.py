@@ -95,13 +95,17 @@ class Network:
         self.lose(name, other)
         self.lose(other, name)
 
+    def mend(self, name: str, other: str) -> None:
+        """Let two machines hear each other again."""
+        one, two = self.machines[name], self.machines[other]
+        self._know(one, two, two.hardware)
+        self._know(two, one, one.hardware)
+
     def heal(self, name: str) -> None:
         """Let a machine hear and be heard by all others again."""
-        mine = self.machines[name]
-        for other in self.machines.values():
-            if other is not mine:
-                self._know(mine, other, other.hardware)
-                self._know(other, mine, mine.hardware)
+        for other in self.machines:
+            if other != name:
+                self.mend(name, other)
 
     def _know(self, who: Machine, whom: Machine, hardware: str) -> None:
         _ip(

@@ -71,7 +71,7 @@ def _nodes_cut(
 ) -> Check:
     dice = plan.dice("node cuts")
     tally, cuts = Tally(), Counter[str]()
-    until = time.monotonic() + plan.left() * 0.4
+    until = time.monotonic() + plan.left() * 0.2
     while not all(cuts[manner] for manner in MANNERS) or (
         min(cuts.values()) < FULL_ROUNDS if plan.full else time.monotonic() < until
     ):

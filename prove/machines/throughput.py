@@ -24,9 +24,9 @@ from prove.machines.world import API, CLIENT, QUICK, WORKERS, World, connect
 from prove.section import Check, Plan
 
 COUNTS = (1, 2, 4)
-EXTRACTIONS = 150
+EXTRACTIONS = 60
 FULL_EXTRACTIONS = 1_000
-WAITING_JOBS = 160
+WAITING_JOBS = 100
 FULL_WAITING_JOBS = 1_000
 MODEL_SECONDS = 0.05
 USERS = 20
@@ -39,7 +39,7 @@ _MORE_COST = 1.5
 def run(plan: Plan, world: World) -> Iterator[Check]:
     yield _waiting(world, FULL_WAITING_JOBS if plan.full else WAITING_JOBS)
     yield _extracting(world, FULL_EXTRACTIONS if plan.full else EXTRACTIONS)
-    yield _requests(world, 30.0 if plan.full else 5.0)
+    yield _requests(world, 30.0 if plan.full else 4.0)
 
 
 def _waiting(world: World, jobs: int) -> Check:

@@ -44,7 +44,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
         world.workers(url, WORKERS[:3]) as workers,
     ):
         backlog = Backlog(engine)
-        until = time.monotonic() + plan.left() * 0.3
+        until = time.monotonic() + plan.left() * 0.2
         while not all(cuts[manner] for manner in MANNERS) or (
             min(cuts.values()) < FULL_ROUNDS if plan.full else time.monotonic() < until
         ):
