@@ -25,6 +25,7 @@ from prove.section import Check, Plan
 SECONDS = 8.0
 FULL_SECONDS = 120.0
 _BURST = (0.05, 0.6)
+_AT_ONCE = 6
 
 
 def run(plan: Plan, world: World) -> Iterator[Check]:
@@ -52,13 +53,17 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
         with _flaky(world, plan.dice("flaky lines")) as bursts:
             while time.monotonic() < until:
                 backlog.queue_remarks(3)
-                key, name = f"flaky {number}", API[number % 2]
-                number += 1
-                backlog.accounts.ask(f"message {key}")
-                answer = asking.ask(world.lines[name], "POST", path, {"content": key}, key=key, seconds=20)
-                statuses[str(answer.status) if answer.status else answer.error] += 1
-                if answer.good:
-                    backlog.accounts.acknowledge(f"message {key}", answer.body["id"])
+                sent = {}
+                for _ in range(_AT_ONCE):
+                    key, name = f"flaky {number}", API[number % 2]
+                    number += 1
+                    backlog.accounts.ask(f"message {key}")
+                    sent[key] = asking.send(world.lines[name], "POST", path, {"content": key}, key=key, seconds=20)
+                for key, future in sent.items():
+                    answer = future.result(60)
+                    statuses[str(answer.status) if answer.status else answer.error] += 1
+                    if answer.good:
+                        backlog.accounts.acknowledge(f"message {key}", answer.body["id"])
         left = work_off(database, seconds=60)
         stands = database.execute(
             "SELECT idempotency_key, event_id FROM recollect.events WHERE idempotency_key LIKE 'flaky %'"
