@@ -39,7 +39,7 @@ _MORE_COST = 1.5
 def run(plan: Plan, world: World) -> Iterator[Check]:
     yield _waiting(world, FULL_WAITING_JOBS if plan.full else WAITING_JOBS)
     yield _extracting(world, FULL_EXTRACTIONS if plan.full else EXTRACTIONS)
-    yield _requests(world, 30.0 if plan.full else 4.0)
+    yield _requests(world, 30.0 if plan.full else 8.0)
 
 
 def _waiting(world: World, jobs: int) -> Check:
