@@ -33,6 +33,7 @@ class Order(TypedDict):
     package: str
     settings: dict[str, str]
     password: str | None
+    network: str | None
 
 
 class Cluster:
@@ -79,6 +80,9 @@ class Cluster:
             self._give_to_account(password_file)
             arguments += ["--pwfile", str(password_file)]
         self._run("initdb", *arguments)
+        if network := self.order["network"]:
+            with (self.data / "pg_hba.conf").open("a") as file:
+                print("host", "all", "all", network, "scram-sha-256", file=file)
 
     def _pg_ctl(self, action: str, *arguments: str) -> None:
         self._run("pg_ctl", action, "--pgdata", str(self.data), "--wait", "--timeout", START_SECONDS, *arguments)

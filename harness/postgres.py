@@ -17,7 +17,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import Literal, Protocol
 from urllib.parse import quote
 
 import psycopg
@@ -42,17 +42,34 @@ class PostgresFailed(RuntimeError):
     """PostgreSQL could not be started or restarted."""
 
 
+class Machine(Protocol):
+    """Where a server is to run, when that is not the network of the process that starts it."""
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """What a command begins with that is to run there."""
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def subnet(self) -> str:
+        """From where it may be used, with the password."""
+
+
 class PostgresServer:
     """One PostgreSQL server in a temporary folder of its own, running from construction until `stop`."""
 
-    def __init__(self, *, tcp: bool = False) -> None:
+    def __init__(self, *, tcp: bool = False, machine: Machine | None = None) -> None:
         self.folder = _short_temporary_folder()
+        self._machine = machine
+        tcp = tcp or machine is not None
         self._port = _free_port() if tcp else DEFAULT_PORT
         # Other users of the machine can reach a port, but not a socket in a private folder.
         self._password = secrets.token_urlsafe() if tcp else None
         # A session of its own keeps Ctrl-C, and a kill of the whole process group, from the keeper.
         self._keeper = subprocess.Popen(
-            [sys.executable, "-I", str(Path(__file__).with_name("keeper.py"))],
+            [*(machine.inside if machine else ()), sys.executable, "-I", str(Path(__file__).with_name("keeper.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -81,7 +98,12 @@ class PostgresServer:
         """The address of one database, over the unix socket unless the server was started with `tcp`."""
         name = quote(database, safe="")
         if self._password is not None:
-            return f"postgresql://postgres:{self._password}@127.0.0.1:{self._port}/{name}"
+            return f"postgresql://postgres:{self._password}@{self._address}:{self._port}/{name}"
+        return self.local_url(database)
+
+    def local_url(self, database: str = "postgres") -> str:
+        """The address over the unix socket, which needs no network: files know nothing of network namespaces."""
+        name = quote(database, safe="")
         # The port is named because the caller's PGPORT would be used otherwise.
         return f"postgresql://postgres@/{name}?host={quote(str(self.folder), safe='')}&port={self._port}"
 
@@ -108,15 +130,20 @@ class PostgresServer:
             self._tell("stop")
         self._keeper.communicate()
 
+    @property
+    def _address(self) -> str:
+        return self._machine.address if self._machine else "127.0.0.1"
+
     def _order(self) -> str:
         settings = dict(SETTINGS, port=str(self._port), unix_socket_directories=str(self.folder))
-        settings["listen_addresses"] = "127.0.0.1" if self._password else ""
+        settings["listen_addresses"] = self._address if self._password else ""
         return json.dumps(
             {
                 "folder": str(self.folder),
                 "package": str(_package()),
                 "settings": settings,
                 "password": self._password,
+                "network": self._machine.subnet if self._machine else None,
             }
         )
 
@@ -137,7 +164,7 @@ class PostgresServer:
         print(order, file=self._keeper.stdin, flush=True)
 
     def _execute(self, statement: sql.Composed) -> None:
-        with psycopg.connect(self.url(), autocommit=True) as connection:
+        with psycopg.connect(self.local_url(), autocommit=True) as connection:
             connection.execute(statement)
 
 

@@ -145,7 +145,10 @@ class Recollect:
         self._models = NamedModels(self._loop, settings)
         self._embedding = choose_embedder(embedder, Path(settings.models_folder), self._loop)
         self._reranking = choose_reranker(reranker, Path(settings.models_folder))
-        self._database = open_database(settings, self._changes)
+        self._database = database = open_database(settings, self._changes)
+        if clock is system_clock:
+            # Machines that share a database have to agree on the time, also when the clock of one of them is wrong.
+            self._clock = clock = lambda: system_clock() + database.clock_error
         if self._mirror is not None:
             self._mirror.place_at_opening = self._or_close(self._database.read, None, newest_place)
         self.keys = AccessKeys(self._database, clock)

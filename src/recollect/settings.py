@@ -58,6 +58,8 @@ class Settings:
     """How long to wait for a PostgreSQL server, and for a free connection to it."""
     answer_timeout_seconds: float = 60.0
     """How long a PostgreSQL server may say nothing, besides waits for other writes, before it is given up."""
+    silence_seconds: float = 15.0
+    """How long the other end of a connection to PostgreSQL may be cut off before the connection counts as lost."""
     pool_size: int = 16
     """How many PostgreSQL connections one engine may hold: 1 to 1,000."""
     embedder: str = "auto"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -119,13 +120,17 @@ def test_a_job_from_before_an_erasure_writes_nothing_after_it(
 
 
 def test_the_late_result_of_a_job_that_another_worker_has_done_is_refused(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock, database_url: str
+    engine: recollect.Recollect,
+    ctx: recollect.Context,
+    clock: SettableClock,
+    database_url: str,
+    end_leases: Callable[[], None],
 ) -> None:
     with recollect.open(database_url, clock=clock) as other:
         other.register_job("begin", lambda run: Effect(begin, (run.scope, "in-time")))
 
         def oversleep(run: JobRun) -> Effect:
-            clock.advance(31)
+            end_leases()
             assert other.work() == WorkReport(succeeded=1)
             assert not run.still_ours()
             return Effect(begin, (run.scope, "late"))

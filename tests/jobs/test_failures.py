@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -203,7 +204,7 @@ def test_a_lost_lease_that_an_effect_speaks_of_is_a_failed_attempt(
 
 
 def test_an_interrupt_ends_the_work_and_leaves_the_job_to_its_lease(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: recollect.Recollect, ctx: recollect.Context, end_leases: Callable[[], None]
 ) -> None:
     def interrupt_once(run: JobRun) -> str:
         if run.job.attempts == 1:
@@ -215,7 +216,7 @@ def test_an_interrupt_ends_the_work_and_leaves_the_job_to_its_lease(
     with pytest.raises(KeyboardInterrupt):
         engine.work()
     assert looked_up(ctx, job).status == "running"
-    clock.advance(engine.settings.job_lease_seconds + 1)
+    end_leases()
     assert engine.work() == WorkReport(succeeded=1)
 
 

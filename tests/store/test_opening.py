@@ -786,6 +786,7 @@ def test_a_wrong_setting_of_the_caller_is_named(settings: dict[str, Any], here: 
             for name in (
                 "busy_timeout_seconds",
                 "connect_timeout_seconds",
+                "silence_seconds",
                 "job_lease_seconds",
                 "job_retry_seconds",
                 "job_retry_cap_seconds",

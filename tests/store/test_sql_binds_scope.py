@@ -42,6 +42,7 @@ SYSTEM_STATEMENTS = {
     "claim_jobs",
     "count_access_keys",
     "dead_by_kind",
+    "due_kinds",
     "copy_begun",
     "entries_to_purge",
     "find_access_key",

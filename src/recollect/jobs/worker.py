@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from recollect.clock import Clock
+from recollect.clock import Clock, Micros
 from recollect.errors import LeaseLost, RecollectError, UserErased
 from recollect.jobs.bell import Bell
 from recollect.jobs.handlers import Effect, Handlers, JobRun
@@ -75,8 +75,7 @@ class Worker:
 
     def is_ours(self, claim: Claim) -> bool:
         """Give a sign of life; False when another worker has taken the job over."""
-        now = self._clock()
-        return self._database.write(claim.scope, store.extend, claim, self._lease_end(now), now)
+        return self._database.write(claim.scope, store.extend, claim, self._lease, self._clock())
 
     @property
     def seconds_between_beats(self) -> float:
@@ -100,16 +99,18 @@ class Worker:
                 bell.wait(heard, self._settings.worker_poll_seconds)
 
     def _claim_next(self) -> Claim | None:
-        for kind in self._handlers.kinds_in_turn():
-            now = self._clock()
-            found = self._database.write(None, store.claim, kind, self._name, 1, self._lease_end(now), now)
+        # One look for all kinds: to try to take one of each would be a transaction for each, and most find nothing.
+        kinds = self._handlers.kinds_in_turn()
+        for kind in self._database.read(None, store.due_kinds, kinds, self._clock()):
+            found = self._database.write(None, store.claim, kind, self._name, 1, self._lease, self._clock())
             if found:
                 self._handlers.found(kind)
                 return found[0]
         return None
 
-    def _lease_end(self, now: int) -> int:
-        return now + int(self._settings.job_lease_seconds * 1_000_000)
+    @property
+    def _lease(self) -> Micros:
+        return int(self._settings.job_lease_seconds * 1_000_000)
 
     def _attempt(self, claim: Claim) -> WorkReport:
         job = claim.job

@@ -95,6 +95,8 @@ class Database(Protocol):
     """One of the two engines."""
 
     engine: EngineName
+    clock_error: int
+    """By how many microseconds this machine's clock is behind the database's; 0 when they agree within a second."""
 
     def read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function that only reads; each of its statements sees what is committed by then.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -109,18 +110,23 @@ def retry(run: Transaction, job_id: str, now: Micros) -> Job:
     raise Conflict(f"Job {job_id!r} is {job.status}.", hint="Only a failed or dead job can be retried.")
 
 
-def claim(run: Transaction, kind: str, worker: str, limit: int, lease_until: Micros, now: Micros) -> list[Claim]:
+def due_kinds(run: Transaction, kinds: list[str], now: Micros) -> list[str]:
+    """Those of the kinds of which there are due jobs, in the given order."""
+    return [kind for (kind,) in run.all("due_kinds", kinds=json.dumps(kinds), now=now)]
+
+
+def claim(run: Transaction, kind: str, worker: str, limit: int, lease: Micros, now: Micros) -> list[Claim]:
     """Take due jobs of one kind, of all scopes; the oldest first."""
-    rows = run.all("claim_jobs", kind=kind, worker=worker, limit=limit, lease_until=lease_until, now=now)
+    rows = run.all("claim_jobs", kind=kind, worker=worker, limit=limit, lease=lease, now=now)
     return [
         Claim(Scope(tenant, app, user), _job(tuple(rest)), token, epoch)
         for tenant, app, user, token, epoch, *rest in rows
     ]
 
 
-def extend(run: Transaction, claim: Claim, lease_until: Micros, now: Micros) -> bool:
+def extend(run: Transaction, claim: Claim, lease: Micros, now: Micros) -> bool:
     """Give a sign of life; False when the job is no longer this worker's."""
-    row = run.one("extend_lease", id=claim.job.id, fencing_token=claim.fencing_token, lease_until=lease_until, now=now)
+    row = run.one("extend_lease", id=claim.job.id, fencing_token=claim.fencing_token, lease=lease, now=now)
     return row is not None
 
 

@@ -47,8 +47,9 @@ from recollect.store.database import (
 from recollect.store.fencing import guarded
 from recollect.store.migrate import Migration, check_version, missing_and_unwritable
 from recollect.store.postgres_arrays import in_columns, in_short
-from recollect.store.postgres_connection import ScopedConnection, Silent, keepalive_of
+from recollect.store.postgres_connection import ScopedConnection, Silent
 from recollect.store.postgres_errors import translate, without_password, words_of
+from recollect.store.postgres_line import clock_error, line_options, line_settings
 from recollect.store.postgres_setup import (
     APP_ROLE,
     ensure_role,
@@ -67,6 +68,7 @@ _MIGRATION_LOCK = 732_655_328
 _ROWS_AT_ONCE = 500
 _cursors = count(1)
 _ALONE_ATTEMPTS = 20
+_LIFETIME_SECONDS = 600.0
 _RECONNECT_SECONDS = 0.5
 """After how long of failing the pool gives up, and begins anew with the next request: the pauses between its attempts
 would grow to minutes, and a request would wait for their end."""
@@ -153,6 +155,7 @@ class PostgresDatabase:
         self._settings = settings
         self._publisher = publisher
         self._queries = load_queries("postgres")
+        self.clock_error = 0
         self._closed = False
         self._writing = _Writing()
         self._pool_lock = threading.Lock()
@@ -174,11 +177,14 @@ class PostgresDatabase:
         # The role of the address itself makes the schema; the pool's connections step down from it.
         with (
             self._translated(),
-            psycopg.connect(self._url, connect_timeout=self._patience, client_encoding="UTF8") as connection,
+            psycopg.connect(
+                self._url, connect_timeout=self._patience, client_encoding="UTF8", **line_options(self._settings)
+            ) as connection,
         ):
             refuse_other_encodings(connection)
             # With a stricter default, who waits for the lock would not see what was made meanwhile.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            self.clock_error = clock_error(connection, self.clock_error)
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
             ensure_schema(connection)
             applied = [row[0] for row in connection.execute("SELECT version FROM recollect.recollect_schema")]
@@ -412,11 +418,13 @@ class PostgresDatabase:
                 "client_encoding": "UTF8",  # whatever the environment says: every text has to get through
                 "application_name": "recollect",
                 "noting": self._note_trouble,
-                **keepalive_of(self._url),
+                **line_options(self._settings),
             },
             min_size=1,
             max_size=self._settings.pool_size,
             timeout=self._settings.connect_timeout_seconds,
+            # Each new connection is also a look at the server's clock, which this machine's may drift away from.
+            max_lifetime=_LIFETIME_SECONDS,
             configure=self._prepare_connection,
             reconnect_timeout=_RECONNECT_SECONDS,
             reconnect_failed=_try_again_for_who_waits,
@@ -436,11 +444,13 @@ class PostgresDatabase:
         try:
             connection.prepare(
                 {
+                    **line_settings(settings),
                     "lock_timeout": str(_whole(settings.busy_timeout_seconds * 1000)),
                     "synchronous_commit": "on" if settings.durability == "full" else "off",
                 },
                 patience,
             )
+            self.clock_error = clock_error(connection, self.clock_error)
             if sees_through(connection):
                 connection.execute(f"SET ROLE {APP_ROLE}")
         except psycopg.Error as error:

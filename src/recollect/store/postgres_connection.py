@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 
 from recollect.store.database import Keys, Row
 
@@ -16,17 +15,10 @@ RV = TypeVar("RV")
 
 Noting = Callable[[psycopg.Error | None], None]
 
-# A host that is gone without a word is noticed after half a minute, where the system would take hours.
-_KEEPALIVE = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
-# The same from the server's side: the locks of a client that is gone are not held for long.
 _SESSION = {
     "search_path": "recollect, public",
     # Every statement goes by keys, so one plan fits all values. To plan anew would take longer than to execute.
     "plan_cache_mode": "force_generic_plan",
-    "tcp_keepalives_idle": "15",
-    "tcp_keepalives_interval": "5",
-    "tcp_keepalives_count": "3",
-    "tcp_user_timeout": "30000",
 }
 
 
@@ -130,12 +122,6 @@ class ScopedConnection(psycopg.Connection[Row]):
             # The pool throws a broken connection away; the server rolls back by itself.
             self.close()
         return lost
-
-
-def keepalive_of(url: str) -> dict[str, int]:
-    """How a host that is gone is noticed, as far as the address does not say it."""
-    named = conninfo_to_dict(url)
-    return {name: value for name, value in _KEEPALIVE.items() if name not in named}
 
 
 def _heard(gen: Generator[Any, Any, RV], seconds: float) -> Generator[Any, Any, RV]:

@@ -55,6 +55,7 @@ _SMALLEST_DATABASE = 512
 
 class SqliteDatabase:
     engine: EngineName = "sqlite"
+    clock_error = 0
 
     def __init__(self, path: str, settings: Settings, publisher: Publisher) -> None:
         self._path = path

@@ -167,7 +167,7 @@ INSERT INTO jobs (
     fencing_token, epoch, due_at, created_at, updated_at
 ) VALUES (
     :scope_id, :id, :tenant_id, :app_id, :user_id, :kind, 'queued', :payload, 0, :max_attempts, :unique_key,
-    0, COALESCE((SELECT epoch FROM erasures WHERE scope_id = :scope_id), 0), :due_at, :now, :now
+    0, COALESCE((SELECT epoch FROM erasures WHERE scope_id = :scope_id), 0), {due}, :now, :now
 )
 ON CONFLICT (scope_id, kind, unique_key) WHERE unique_key IS NOT NULL DO NOTHING
 RETURNING {job_columns};
@@ -202,11 +202,21 @@ SET status = 'queued', attempts = 0, error = NULL, due_at = :now, finished_at = 
 WHERE scope_id = :scope_id AND id = :id AND status IN ('failed', 'dead')
 RETURNING {job_columns};
 
+-- system: which of its kinds a worker can take jobs of, so that it need not try to take one of each
+-- name: due_kinds
+SELECT wanted.value FROM json_each(:kinds) AS wanted
+WHERE EXISTS (
+    SELECT 1 FROM jobs
+    WHERE jobs.kind = wanted.value AND due_at <= :now
+      AND epoch = COALESCE((SELECT epoch FROM erasures WHERE erasures.scope_id = jobs.scope_id), 0)
+)
+ORDER BY wanted.key;
+
 -- system: a worker takes jobs of all scopes, those of dead workers included
 -- name: claim_jobs
 UPDATE jobs
 SET status = 'running', attempts = attempts + 1, fencing_token = fencing_token + 1, worker = :worker,
-    due_at = :lease_until, updated_at = :now
+    due_at = {lease_clock} + :lease, updated_at = :now
 WHERE (scope_id, id) IN (
     SELECT scope_id, id FROM jobs
     WHERE kind = :kind AND due_at <= :now
@@ -218,7 +228,7 @@ RETURNING tenant_id, app_id, user_id, fencing_token, epoch, {job_columns};
 
 -- A sign of life; no row comes back when the lease was lost.
 -- name: extend_lease
-UPDATE jobs SET due_at = :lease_until, updated_at = :now
+UPDATE jobs SET due_at = {lease_clock} + :lease, updated_at = :now
 WHERE scope_id = :scope_id AND id = :id AND fencing_token = :fencing_token AND status = 'running'
 RETURNING id;
 

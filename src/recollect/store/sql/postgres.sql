@@ -19,12 +19,33 @@ SELECT column_name::text, data_type::text FROM information_schema.columns
 WHERE table_schema = 'recollect' AND table_name = :table
 ORDER BY ordinal_position;
 
+-- What is due at once by the clock of who queues it is due at once for everybody.
+-- fragment: due
+CASE WHEN CAST(:due_at AS BIGINT) <= :now THEN LEAST(:due_at, {lease_clock}) ELSE :due_at END
+
+-- Leases go by the server's clock alone: one machine's may be minutes off from another's, which would then take every
+-- job away from the others, or never keep one.
+-- fragment: lease_clock
+CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)
+
+-- system: which of its kinds a worker can take jobs of, so that it need not try to take one of each
+-- name: due_kinds
+SELECT wanted.kind FROM json_array_elements_text(:kinds::json) WITH ORDINALITY AS wanted (kind, turn)
+WHERE EXISTS (
+    SELECT 1 FROM jobs
+    WHERE jobs.kind = wanted.kind AND due_at <= GREATEST(:now, {lease_clock})
+      AND due_at <= CASE status WHEN 'running' THEN {lease_clock} ELSE :now END
+      AND epoch = COALESCE((SELECT epoch FROM erasures WHERE erasures.scope_id = jobs.scope_id), 0)
+)
+ORDER BY wanted.turn;
+
 -- system: a worker takes jobs of all scopes, those of dead workers included
 -- The jobs are chosen apart, so that no plan can choose again, and more than the limit, for each row it looks at.
 -- name: claim_jobs
 WITH due AS MATERIALIZED (
     SELECT scope_id, id FROM jobs
-    WHERE kind = :kind AND due_at <= :now
+    WHERE kind = :kind AND due_at <= GREATEST(:now, {lease_clock})
+      AND due_at <= CASE status WHEN 'running' THEN {lease_clock} ELSE :now END
       AND epoch = COALESCE((SELECT epoch FROM erasures WHERE erasures.scope_id = jobs.scope_id), 0)
     ORDER BY due_at
     LIMIT :limit
@@ -32,7 +53,7 @@ WITH due AS MATERIALIZED (
 )
 UPDATE jobs
 SET status = 'running', attempts = attempts + 1, fencing_token = fencing_token + 1, worker = :worker,
-    due_at = :lease_until, updated_at = :now
+    due_at = {lease_clock} + :lease, updated_at = :now
 WHERE (scope_id, id) IN (SELECT scope_id, id FROM due)
 RETURNING tenant_id, app_id, user_id, fencing_token, epoch, {job_columns};
 

@@ -8,6 +8,13 @@ SELECT status FROM conversations WHERE scope_id = :scope_id AND id = :conversati
 -- name: hold_epoch
 SELECT epoch FROM erasures WHERE scope_id = :scope_id;
 
+-- All who share a file are on one machine, and go by its clock.
+-- fragment: lease_clock
+:now
+
+-- fragment: due
+:due_at
+
 -- There is one file for all of them.
 -- name: table_files
 SELECT name, 0 FROM sqlite_master WHERE name IS NULL;

@@ -1,0 +1,50 @@
+"""What must be there after an attack, and what is there: the checker, which knows nothing of Recollect.
+
+Everything that can happen has a name. What was acknowledged must have happened once. What was asked for and never
+acknowledged may have happened, but once at the most. Nothing else may have happened at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+
+
+@dataclass
+class Accounts:
+    """What was asked for, and what of that was acknowledged, with what the answer said. Threads may share it."""
+
+    asked: set[str] = field(default_factory=set)
+    acknowledged: dict[str, str] = field(default_factory=dict)
+    contradictions: list[str] = field(default_factory=list)
+    """Answers to a repetition that differ from the first one."""
+    _lock: Lock = field(default_factory=Lock)
+
+    def ask(self, name: str) -> None:
+        with self._lock:
+            self.asked.add(name)
+
+    def acknowledge(self, name: str, answer: str = "") -> None:
+        with self._lock:
+            self.asked.add(name)
+            if self.acknowledged.setdefault(name, answer) != answer:
+                self.contradictions.append(f"{name}: {self.acknowledged[name]!r}, then {answer!r}")
+
+
+def faults(accounts: Accounts, happened: Iterable[str], answers: Mapping[str, str] | None = None) -> list[str]:
+    """Everything that is wrong, in words; nothing when all is as it must be.
+
+    `happened` names each effect as often as it is there; `answers` is what stands for those that have an answer.
+    """
+    counted = Counter(happened)
+    wrong = [f"contradicted: {each}" for each in accounts.contradictions]
+    wrong += [f"lost: {name}" for name in accounts.acknowledged if not counted[name]]
+    wrong += [f"{count} times: {name}" for name, count in counted.items() if count > 1]
+    wrong += [f"invented: {name}" for name in counted if name not in accounts.asked]
+    for name, stands in (answers or {}).items():
+        told = accounts.acknowledged.get(name)
+        if told is not None and told != stands:
+            wrong.append(f"misreported: {name}: {told!r} was told, {stands!r} stands")
+    return wrong

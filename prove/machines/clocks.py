@@ -1,0 +1,75 @@
+"""Machines whose clocks are five minutes apart: leases, the queue and the order of things must not notice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from typing import Any
+
+import recollect
+from prove.machines.accounts import faults
+from prove.machines.asking import client
+from prove.machines.backlog import Backlog, happened, summaries
+from prove.machines.nodes import api_node, thinking_worker
+from prove.machines.waiting import work_off
+from prove.machines.world import API, CLIENT, QUICK, WORKERS, World, connect
+from prove.section import Check, Plan
+
+OFF = (300.0, -300.0, 0.0)
+JOBS = 30
+FULL_JOBS = 300
+
+
+def run(plan: Plan, world: World) -> Iterator[Check]:
+    yield _workers(world, FULL_JOBS if plan.full else JOBS)
+    yield _nodes(world)
+
+
+def _workers(world: World, jobs: int) -> Check:
+    """Three workers, one ahead, one behind, one right. Nobody dies: no job may be taken twice."""
+    url, door = world.new_database()
+    with recollect.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
+        for name, off in zip(WORKERS, OFF, strict=False):
+            options = ("--clock", str(off), "--think", "0.1")
+            stack.enter_context(thinking_worker(world.lines[name], url, QUICK, *options))
+        backlog = Backlog(engine)
+        backlog.queue_remarks(jobs)
+        backlog.queue_conversations(3)
+        began = time.monotonic()
+        left = work_off(database, seconds=60 + jobs)
+        took = time.monotonic() - began
+        wrong = faults(backlog.accounts, happened(database), summaries(database))
+        [(stolen,)] = database.execute("SELECT count(*) FROM recollect.jobs WHERE fencing_token > 1")
+    return Check(
+        "workers whose clocks are five minutes ahead and behind take no job away from one another",
+        passed=not left and not wrong and stolen == 0,
+        figures={"jobs": backlog.jobs, "taken twice": stolen, "seconds": round(took, 1)},
+        detail="; ".join([*left, *wrong[:5]]) or f"{stolen} jobs were taken from a worker that was at them",
+    )
+
+
+def _nodes(world: World) -> Check:
+    """Two nodes, the systems of which are ten minutes apart, write in turns."""
+    url, door = world.new_database()
+    whose: dict[str, Any] = {"tenant_id": "acme", "app_id": "prove", "user_id": "ada"}
+    with recollect.open(door, embedder=None) as engine, ExitStack() as stack:
+        token = engine.keys.create(**whose).token
+        for name, off in zip(API, OFF, strict=False):
+            stack.enter_context(api_node(world.lines[name], url, QUICK, off))
+        asking = stack.enter_context(client(world.lines[CLIENT], token))
+        made = [
+            asking.ask(world.lines[API[number % 2]], "POST", "/ai-conversations", {"namespace": "chat"}).body
+            for number in range(10)
+        ]
+        listed = asking.ask(world.lines[API[0]], "GET", "/ai-conversations?limit=100").body["items"]
+    order = [each["id"] for each in reversed(listed)] == [each["id"] for each in made]
+    now = datetime.now(UTC)
+    off = max(abs((datetime.fromisoformat(each["createdAt"]) - now).total_seconds()) for each in made)
+    return Check(
+        "what nodes write whose clocks are ten minutes apart has the time of the database, and its order",
+        passed=order and off < 60,
+        figures={"writes": len(made), "in order": order, "furthest from the right time": f"{off:.0f} s"},
+        detail="they are in another order than they were written in, or have another time",
+    )

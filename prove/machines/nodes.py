@@ -1,0 +1,137 @@
+"""Programs of ours on the machines of the network: API nodes, workers, and what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import psutil
+
+from prove.machines.network import Machine
+
+ROOT = Path(__file__).parents[2]
+PORT = 8000
+PATIENCE = 60.0
+
+# A namespace cannot have a wall clock of its own, so the process is told another time before it loads Recollect.
+_WRONG_TIME = """
+import runpy, sys, time
+right, right_ns = time.time, time.time_ns
+time.time, time.time_ns = lambda: right() + {0} / 1e9, lambda: right_ns() + {0}
+sys.argv[0] = "recollect"
+runpy.run_module("recollect.cli", run_name="__main__")
+"""
+
+
+class Node:
+    """A process on a machine: what it logs, and the lines of JSON that it says."""
+
+    def __init__(self, machine: Machine, arguments: tuple[str, ...], settings: dict[str, str]) -> None:
+        self.machine = machine
+        self.log: list[str] = []
+        self._said: SimpleQueue[Any] = SimpleQueue()
+        surroundings = {**os.environ, "PYTHONUNBUFFERED": "1", "RECOLLECT_EMBEDDER": "none", **settings}
+        # Words of their own would go to the terminal in colours and boxes.
+        surroundings |= {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "400"}
+        self.process = subprocess.Popen(
+            [*machine.inside, sys.executable, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=surroundings,
+            cwd=ROOT,
+        )
+        self._ready = threading.Event()
+        for read in (self._read_log, self._read_said):
+            threading.Thread(target=read, daemon=True).start()
+
+    def _read_log(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.log.append(line.rstrip())
+            if re.search(r"^Recollect listens on|at work", line):
+                self._ready.set()
+        self._ready.set()
+
+    def _read_said(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._said.put(json.loads(line))
+
+    def wait_until_ready(self) -> None:
+        if not self._ready.wait(PATIENCE) or self.process.poll() is not None:
+            raise RuntimeError(f"{self.machine.name} did not come up:\n" + "\n".join(self.log[-20:]))
+
+    def tell(self, what: Any) -> None:
+        assert self.process.stdin is not None
+        print(json.dumps(what), file=self.process.stdin, flush=True)
+
+    def hear(self, seconds: float = PATIENCE) -> Any:
+        """The next thing it says; None when it says nothing for so long."""
+        try:
+            return self._said.get(timeout=seconds)
+        except Empty:
+            return None
+
+    def forget_said(self) -> None:
+        while not self._said.empty():
+            self._said.get()
+
+    def count_logged(self, words: str) -> int:
+        return sum(words in line for line in list(self.log))
+
+    @property
+    def processor_seconds(self) -> float:
+        used = psutil.Process(self.process.pid).cpu_times()
+        return float(used.user + used.system)
+
+    def end(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@contextmanager
+def api_node(machine: Machine, url: str, settings: dict[str, str], clock_off: float = 0.0) -> Iterator[Node]:
+    """`recollect serve` on a machine, reachable by the others, on which the time may be wrong by so many seconds."""
+    program = ("-c", _WRONG_TIME.format(int(clock_off * 10**9))) if clock_off else ("-m", "recollect.cli")
+    arguments = (*program, "serve", "--host", machine.address, "--port", str(PORT), "--workers", "0")
+    with running(Node(machine, arguments, {"RECOLLECT_URL": url, **settings})) as node:
+        yield node
+
+
+@contextmanager
+def worker_node(machine: Machine, url: str, settings: dict[str, str]) -> Iterator[Node]:
+    """`recollect worker` on a machine."""
+    with running(Node(machine, ("-m", "recollect.cli", "worker"), {"RECOLLECT_URL": url, **settings})) as node:
+        yield node
+
+
+@contextmanager
+def thinking_worker(machine: Machine, url: str, settings: dict[str, str], *options: str) -> Iterator[Node]:
+    """A worker that thinks for a while over each job, and says when it begins with one."""
+    arguments = ("-m", "prove.machines.worker", *options)
+    with running(Node(machine, arguments, {"RECOLLECT_URL": url, **settings})) as node:
+        yield node
+
+
+@contextmanager
+def running(node: Node) -> Iterator[Node]:
+    try:
+        node.wait_until_ready()
+        yield node
+    finally:
+        node.end()

@@ -1,0 +1,230 @@
+"""How much more several machines do than one: jobs with 1, 2 and 4 workers, requests with 1 and 2 nodes.
+
+All of these machines share the processors of one. So beside the ratios stand the processor seconds that each job or
+request took, of the workers or nodes and of PostgreSQL: as long as these stay the same, what limits is the processors,
+not a lock; and jobs that only wait, as for a model, show what the queue itself allows.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from typing import Any
+
+import psutil
+import psycopg
+
+import recollect
+from prove.machines.nodes import PORT, Node, api_node, running, thinking_worker, worker_node
+from prove.machines.waiting import work_off
+from prove.machines.world import API, CLIENT, QUICK, WORKERS, World, connect
+from prove.section import Check, Plan
+
+COUNTS = (1, 2, 4)
+EXTRACTIONS = 60
+FULL_EXTRACTIONS = 1_000
+WAITING_JOBS = 100
+FULL_WAITING_JOBS = 1_000
+MODEL_SECONDS = 0.05
+USERS = 20
+CLIENTS = 16
+WORDS = "Graz Wien coffee tea meeting Tuesday morning project budget garden boat piano doctor invoice train".split()
+_FAR = 10**15
+_MORE_COST = 1.5
+
+
+def run(plan: Plan, world: World) -> Iterator[Check]:
+    yield _waiting(world, FULL_WAITING_JOBS if plan.full else WAITING_JOBS)
+    yield _extracting(world, FULL_EXTRACTIONS if plan.full else EXTRACTIONS)
+    yield _requests(world, 30.0 if plan.full else 8.0)
+
+
+def _waiting(world: World, jobs: int) -> Check:
+    """Jobs that wait 50 ms each, as for a model: twice the workers must do nearly twice as many."""
+    measured = {}
+    for count in COUNTS:
+        url, door = world.new_database()
+        with recollect.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
+            _queue_remarks(engine, jobs)
+            _hold_back(database)
+            think = ("--think", str(MODEL_SECONDS))
+            workers = [
+                stack.enter_context(thinking_worker(world.lines[name], url, QUICK, *think)) for name in WORKERS[:count]
+            ]
+            measured[count] = _let_go(world, database, workers, jobs)
+    ratios = _ratios(measured)
+    return Check(
+        "jobs that wait for a model: each further worker adds nearly what one does",
+        passed=ratios["2"] >= 1.6 and ratios["4"] >= 2.6,
+        figures={"jobs": jobs, "cores": os.cpu_count(), "ratio to 1 worker": ratios, **_told(measured)},
+        detail="more workers did not do as much more",
+    )
+
+
+def _extracting(world: World, jobs: int) -> Check:
+    """Extraction by rules with `recollect worker`: all processor, so that the cores are the limit."""
+    measured = {}
+    for count in COUNTS:
+        url, door = world.new_database()
+        with recollect.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
+            _queue_extractions(engine, jobs)
+            _hold_back(database)
+            workers = [stack.enter_context(worker_node(world.lines[name], url, QUICK)) for name in WORKERS[:count]]
+            measured[count] = _let_go(world, database, workers, jobs)
+    costs = [each["processor ms"] for each in measured.values()]
+    return Check(
+        "extraction: a job costs no more processor time with more workers, so that only the cores limit them",
+        passed=max(costs) <= _MORE_COST * costs[0],
+        figures={
+            "jobs": jobs,
+            "cores": os.cpu_count(),
+            "ratio to 1 worker": _ratios(measured),
+            **_told(measured),
+        },
+        detail="a job costs more where more workers do them",
+    )
+
+
+def _requests(world: World, seconds: float) -> Check:
+    """Appends and recalls from many clients at once, on one node and on two."""
+    measured = {}
+    for count in (1, 2):
+        url, door = world.new_database()
+        with recollect.open(door, embedder=None) as engine:
+            clients = [_client(engine, number) for number in range(CLIENTS)]
+        with ExitStack() as stack:
+            nodes = [stack.enter_context(api_node(world.lines[name], url, QUICK)) for name in API[:count]]
+            order = {"nodes": [f"{node.machine.address}:{PORT}" for node in nodes], "clients": clients}
+            generator = stack.enter_context(running(Node(world.lines[CLIENT], ("-m", "prove.machines.load"), QUICK)))
+            with connect(door) as database:
+                before = _processor_seconds(world, nodes)
+                watch = _Watch(database)
+                generator.tell({**order, "seconds": seconds})
+                told = _watched(generator, watch, seconds)
+            used = _processor_seconds(world, nodes) - before
+            measured[count] = {
+                "per second": told["requests"] / told["elapsed"],
+                "processor ms": used / max(1, told["requests"]) * 1000,
+                "lock waits": watch.share,
+                "refused": told["refused"],
+            }
+    refused = sum(each.pop("refused") for each in measured.values())
+    costs = [each["processor ms"] for each in measured.values()]
+    return Check(
+        "requests: one costs no more processor time with two nodes, so that only the cores limit them",
+        passed=costs[1] <= _MORE_COST * costs[0] and not refused,
+        figures={"clients": CLIENTS, "cores": os.cpu_count(), "ratio to 1 node": _ratios(measured), **_told(measured)},
+        detail=f"a request costs more where there are two nodes, or some were refused ({refused})",
+    )
+
+
+class _Watch:
+    """Looks again and again whether somebody waits for a lock in the database."""
+
+    def __init__(self, database: psycopg.Connection[tuple[Any, ...]]) -> None:
+        self._database = database
+        self._looks = self._waits = 0
+
+    def look(self) -> None:
+        [(waiting,)] = self._database.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+        self._looks += 1
+        self._waits += waiting
+
+    @property
+    def share(self) -> float:
+        """How many waited, on average."""
+        return round(self._waits / max(1, self._looks), 2)
+
+
+def _let_go(
+    world: World, database: psycopg.Connection[tuple[Any, ...]], workers: list[Node], jobs: int
+) -> dict[str, float]:
+    """Let the jobs that were held back be due, and measure until the last is done."""
+    before, watch, began = _processor_seconds(world, workers), _Watch(database), time.monotonic()
+    database.execute("UPDATE recollect.jobs SET due_at = due_at - %s WHERE status = 'queued'", (_FAR,))
+    left = work_off(database, seconds=300, meanwhile=watch.look)
+    took = time.monotonic() - began
+    if left:
+        raise RuntimeError("; ".join(left))
+    used = _processor_seconds(world, workers) - before
+    return {"per second": jobs / took, "processor ms": used / jobs * 1000, "lock waits": watch.share}
+
+
+def _hold_back(database: psycopg.Connection[tuple[Any, ...]]) -> None:
+    database.execute("UPDATE recollect.jobs SET due_at = due_at + %s WHERE status = 'queued'", (_FAR,))
+
+
+def _watched(generator: Node, watch: _Watch, seconds: float) -> Any:
+    deadline = time.monotonic() + seconds + 60
+    while time.monotonic() < deadline:
+        watch.look()
+        if (told := generator.hear(0.1)) is not None:
+            return told
+    raise RuntimeError("the clients did not come to an end")
+
+
+def _processor_seconds(world: World, nodes: list[Node]) -> float:
+    """Of the nodes, and of PostgreSQL with all that it has started, also what has ended."""
+    server = psutil.Process(world.server.pid)
+    used = sum(server.cpu_times()[:4])
+    for child in server.children(recursive=True):
+        # One that ends this moment is in the server's own sum by the next look.
+        with suppress(psutil.NoSuchProcess):
+            used += sum(child.cpu_times()[:2])
+    return float(used) + sum(node.processor_seconds for node in nodes)
+
+
+def _ratios(measured: dict[int, dict[str, float]]) -> dict[str, float]:
+    one = measured[1]["per second"]
+    return {str(count): round(each["per second"] / one, 2) for count, each in measured.items()}
+
+
+def _told(measured: dict[int, dict[str, float]]) -> dict[str, dict[str, float]]:
+    names = measured[1]
+    return {name: {str(count): round(each[name], 2) for count, each in measured.items()} for name in names}
+
+
+def _user(engine: recollect.Recollect, number: int) -> recollect.Context:
+    return engine.context(tenant_id="acme", app_id="prove", user_id=f"user-{number}")
+
+
+def _queue_remarks(engine: recollect.Recollect, jobs: int) -> None:
+    contexts = [_user(engine, number) for number in range(USERS)]
+    rooms = [ctx.conversations.create_conversation("remarks").id for ctx in contexts]
+    for number in range(jobs):
+        contexts[number % USERS].jobs.enqueue("remark", {"conversation": rooms[number % USERS]})
+
+
+def _queue_extractions(engine: recollect.Recollect, jobs: int) -> None:
+    contexts = [_user(engine, number) for number in range(USERS)]
+    for number, ctx in enumerate(contexts):
+        space = ctx.memory.create_memory_space("daily")
+        ctx.memory.create_binding({"namespace": "chat", "userId": f"user-{number}"}, [space.id])
+    chance = random.Random(3)
+    for number in range(jobs):
+        ctx = contexts[number % USERS]
+        conversation = ctx.conversations.create_conversation("chat")
+        for _ in range(4):
+            said = f"I like the {_words(chance)} in {chance.choice(WORDS)}. My sister works as a {_words(chance)}."
+            ctx.conversations.append_turn(conversation.id, user_content=said, assistant={"content": "Noted."})
+        ctx.conversations.close_conversation(conversation.id)
+
+
+def _words(chance: random.Random) -> str:
+    return " ".join(chance.choices(WORDS, k=3))
+
+
+def _client(engine: recollect.Recollect, number: int) -> dict[str, str]:
+    ctx = _user(engine, number)
+    space = ctx.memory.create_memory_space("personal")
+    fact = {"category": {"name": "notes", "kind": "FACT"}}
+    chance = random.Random(number)
+    ctx.memory.add_atoms(space.id, [{"text": f"{_words(chance)} {each}.", **fact} for each in range(200)])
+    key = engine.keys.create(tenant_id="acme", app_id="prove", user_id=f"user-{number}")
+    conversation = ctx.conversations.create_conversation("chat")
+    return {"token": key.token, "space": space.id, "conversation": conversation.id}

@@ -1,0 +1,108 @@
+"""A worker whose jobs take a while, so that it can be cut off in the middle of one: it says when it begins.
+
+It does the engine's own kinds of jobs and two of the proof's: `remark`, which appends a message in the transaction that
+ends the job, and `slow-remark`, whose transaction stays open for a while.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+import recollect
+from prove.machines.words import Words
+from recollect.clock import system_clock
+from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
+from recollect.models.content import encode_content
+from recollect.server.logs import set_up_logs
+from recollect.store import conversations as store
+from recollect.store.conversations import NewMessage
+from recollect.store.database import Transaction
+
+
+class Thoughts:
+    """Takes a while over everything, as a model does."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def think(self, about: str) -> None:
+        print(json.dumps({"began": about, "at": time.time()}), flush=True)
+        time.sleep(self._seconds)
+
+
+class EachMessage(Thoughts):
+    """An extractor to whom each thing that the user says is a fact."""
+
+    name = "each-message"
+
+    def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
+        self.think("extraction")
+        return Extracted(
+            [
+                Candidate(message.text, "notes", "FACT", "user", (message.id,))
+                for message in messages
+                if message.role == "user" and not message.read_only
+            ]
+        )
+
+
+class Verbatim(Thoughts):
+    """A summariser that leaves nothing out, so that anything told twice, or not at all, shows."""
+
+    name = "verbatim@1"
+
+    def summarise(self, earlier: str | None, messages: Sequence[SourceMessage], limit: int) -> str:
+        self.think("summary")
+        return "|".join([*filter(None, [earlier]), *(message.text for message in messages)])
+
+
+def leave_remark(run: Transaction, attempt: recollect.JobRun, open_seconds: float) -> str:
+    now = system_clock()
+    new = NewMessage(role="system", content=encode_content(attempt.job.id), visibility="user", at=now)
+    message = store.append(run, attempt.scope, attempt.job.payload["conversation"], new, now)
+    if open_seconds:
+        print(json.dumps({"began": "transaction", "at": time.time()}), flush=True)
+        time.sleep(open_seconds)
+    return message.id
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--think", type=float, default=0.3)
+    parser.add_argument("--open", type=float, default=0.5, help="how long the transaction of a slow remark is open")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--clock", type=float, default=0.0, help="by how many seconds its clock is wrong")
+    options = parser.parse_args()
+    thoughts = Thoughts(options.think)
+
+    def remark(attempt: recollect.JobRun) -> recollect.Effect:
+        thoughts.think(attempt.job.kind)
+        return recollect.Effect(leave_remark, (attempt, options.open if attempt.job.kind == "slow-remark" else 0.0))
+
+    wrong = int(options.clock * 1_000_000)
+    stop = threading.Event()
+    with recollect.open(
+        extractor=EachMessage(options.think),
+        summariser=Verbatim(options.think),
+        embedder=Words(),
+        clock=(lambda: system_clock() + wrong) if wrong else system_clock,
+    ) as engine:
+        set_up_logs(engine.settings)
+        for kind in ("remark", "slow-remark"):
+            engine.register_job(kind, remark)
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, lambda *_: stop.set())
+        engine.start_workers(options.threads)
+        print("at work", file=sys.stderr, flush=True)
+        stop.wait()
+        engine.stop_workers(5)
+
+
+if __name__ == "__main__":
+    main()

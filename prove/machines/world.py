@@ -1,0 +1,65 @@
+"""The set-up of this section: PostgreSQL on a machine of its own, API nodes, workers and a client on others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import psycopg
+
+import recollect
+from harness.postgres import PostgresServer
+from prove.machines.network import Network, network
+from prove.machines.nodes import Node, thinking_worker
+
+DATABASE = "db"
+CLIENT = "client"
+API = ("api1", "api2")
+WORKERS = ("worker1", "worker2", "worker3", "worker4")
+LEASE = 2.0
+SILENCE = 3.0
+
+# A proof that waited for half a minute at each cut would show the same, and less often.
+QUICK = {
+    "RECOLLECT_JOB_LEASE_SECONDS": str(LEASE),
+    "RECOLLECT_WORKER_POLL_SECONDS": "0.1",
+    "RECOLLECT_JOB_ATTEMPTS": "100",
+    "RECOLLECT_JOB_RETRY_SECONDS": "0.1",
+    "RECOLLECT_CONNECT_TIMEOUT_SECONDS": "3",
+    "RECOLLECT_SILENCE_SECONDS": str(SILENCE),
+    "RECOLLECT_LOG_LEVEL": "warning",
+}
+
+
+class World:
+    """All of it, and a door to the database that no cut closes: its unix socket."""
+
+    def __init__(self, lines: Network, server: PostgresServer) -> None:
+        self.lines = lines
+        self.server = server
+        self._databases = 0
+
+    def new_database(self) -> tuple[str, str]:
+        """The address of an empty database as the machines see it, and as the attacker does."""
+        self._databases += 1
+        name = f"proof_{self._databases}"
+        self.server.create_database(name)
+        with recollect.open(self.server.local_url(name), embedder=None):
+            pass
+        return self.server.url(name), self.server.local_url(name)
+
+    @contextmanager
+    def workers(self, url: str, names: tuple[str, ...], *options: str) -> Iterator[dict[str, Node]]:
+        with ExitStack() as stack:
+            yield {name: stack.enter_context(thinking_worker(self.lines[name], url, QUICK, *options)) for name in names}
+
+
+@contextmanager
+def world() -> Iterator[World]:
+    with network(DATABASE, CLIENT, *API, *WORKERS) as lines, PostgresServer(machine=lines[DATABASE]) as server:
+        yield World(lines, server)
+
+
+def connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:
+    return psycopg.connect(url, autocommit=True)

@@ -1,0 +1,122 @@
+"""The proof of several machines: its checker sees what it must, and its network can be cut as it says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+import recollect
+from prove.machines import worker_cuts
+from prove.machines.accounts import Accounts, faults
+from prove.machines.asking import Answer
+from prove.machines.network import Network, cannot, network
+from prove.machines.world import QUICK, world
+
+needs_machines = pytest.mark.skipif(cannot() is not None, reason=f"no network namespaces here: {cannot()}")
+
+_CALL = """
+import socket
+line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+line.settimeout(0.5)
+line.connect(("{address}", 9))
+try:
+    line.send(b"?")
+    line.recv(1)
+except ConnectionRefusedError:
+    print("heard and answered")
+except TimeoutError:
+    print("lost")
+"""
+
+
+def kept_accounts() -> Accounts:
+    accounts = Accounts()
+    accounts.acknowledge("message a", "id-1")
+    accounts.acknowledge("message b", "id-2")
+    accounts.ask("message c")
+    return accounts
+
+
+def test_the_checker_is_content_with_what_was_acknowledged_once_and_the_rest_at_most_once() -> None:
+    answers = {"message a": "id-1", "message b": "id-2"}
+    assert faults(kept_accounts(), ["message a", "message b"], answers) == []
+    assert faults(kept_accounts(), ["message a", "message b", "message c"], answers) == []
+
+
+@pytest.mark.parametrize(
+    ("happened", "answers", "told"),
+    [
+        (["message a"], {}, "lost: message b"),
+        (["message a", "message a", "message b"], {}, "2 times: message a"),
+        (["message a", "message b", "message c", "message c"], {}, "2 times: message c"),
+        (["message a", "message b", "message d"], {}, "invented: message d"),
+        (
+            ["message a", "message b"],
+            {"message a": "id-9"},
+            "misreported: message a: 'id-1' was told, 'id-9' stands",
+        ),
+    ],
+    ids=["a lost write", "a doubled effect", "a doubled effect that nobody acknowledged", "an invention", "another id"],
+)
+def test_the_checker_sees_a_planted_bug(happened: list[str], answers: dict[str, str], told: str) -> None:
+    assert faults(kept_accounts(), happened, answers) == [told]
+
+
+def test_the_checker_sees_a_repetition_that_was_answered_otherwise() -> None:
+    accounts = kept_accounts()
+    accounts.acknowledge("message a", "id-3")
+    assert faults(accounts, ["message a", "message b"]) == ["contradicted: message a: 'id-1', then 'id-3'"]
+
+
+def test_an_error_without_its_kind_and_words_is_no_clean_answer() -> None:
+    problem = {"type": "store-unavailable", "detail": "PostgreSQL cannot be reached.", "status": 503}
+    assert Answer(503, 1.0, problem).clean
+    assert Answer(0, 1.0, error="TimeoutError").clean
+    assert not Answer(500, 1.0, None).clean
+    assert not Answer(503, 1.0, {"error": "?"}).clean
+
+
+def calls(lines: Network, caller: str, callee: str) -> str:
+    program = _CALL.format(address=lines[callee].address)
+    ended = subprocess.run([*lines[caller].inside, sys.executable, "-c", program], capture_output=True, text=True)
+    return ended.stdout.strip()
+
+
+@needs_machines
+@pytest.mark.parametrize(
+    ("fail", "mend"),
+    [
+        (lambda lines: lines.unplug("a"), lambda lines: lines.plug_in("a")),
+        (lambda lines: lines.cut("a", "b"), lambda lines: lines.heal("a")),
+        (lambda lines: lines.lose("a", "b"), lambda lines: lines.heal("a")),
+        (lambda lines: lines.lose("b", "a"), lambda lines: lines.heal("b")),
+    ],
+    ids=["unplugged", "cut", "one way", "the other way"],
+)
+def test_a_line_that_fails_loses_what_is_sent_over_it_until_it_is_mended(
+    fail: Callable[[Network], None], mend: Callable[[Network], None]
+) -> None:
+    with network("a", "b", "c") as lines:
+        assert calls(lines, "a", "b") == "heard and answered"
+        fail(lines)
+        assert calls(lines, "a", "b") == "lost"
+        assert calls(lines, "c", "b") == "heard and answered"
+        mend(lines)
+        assert calls(lines, "a", "b") == "heard and answered"
+
+
+@needs_machines
+@pytest.mark.slow
+def test_what_a_vanished_worker_has_locked_is_free_again_after_the_silence_and_not_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with world() as machines:
+        [held] = worker_cuts.a_vanished_transaction(machines)
+        assert held.passed, held.detail
+        # As it was before both ends of a line were told to look after it.
+        monkeypatch.setitem(QUICK, "RECOLLECT_SILENCE_SECONDS", str(recollect.Settings().busy_timeout_seconds * 1000))
+        [broken] = worker_cuts.a_vanished_transaction(machines)
+        assert not broken.passed

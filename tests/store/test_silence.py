@@ -1,0 +1,45 @@
+"""Each end of a connection to PostgreSQL notices when the other is gone without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import recollect
+from harness.postgres import PostgresServer
+from recollect.store.postgres_line import line_options
+
+
+@pytest.fixture(scope="module")
+def tcp_url() -> Iterator[str]:
+    with PostgresServer(tcp=True) as server:
+        yield server.create_database("silence")
+
+
+def test_the_server_is_told_to_look_after_an_engine_that_may_have_vanished(tcp_url: str) -> None:
+    def shown(run: Any) -> list[str]:
+        names = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
+        return [run._connection.execute(f"SHOW {name}").fetchone()[0] for name in names]
+
+    with recollect.open(tcp_url, embedder=None, silence_seconds=9) as engine:
+        assert engine._database.read(None, shown) == ["3", "3", "2", "9000"]
+
+
+def test_an_export_may_pause_longer_than_a_write(tcp_url: str) -> None:
+    def shown(run: Any) -> str:
+        return str(run._connection.execute("SHOW idle_in_transaction_session_timeout").fetchone()[0])
+
+    with recollect.open(tcp_url, embedder=None) as engine:
+        assert engine._database.write(None, shown) == "1min"
+        assert engine._database.read_at_once(None, shown) == "0"
+        assert engine._database.write(None, shown) == "1min"
+
+
+def test_what_the_address_says_of_the_line_goes_first() -> None:
+    settings = recollect.Settings(url="postgresql://db.example/memory?keepalives_idle=99&tcp_user_timeout=1")
+    options = line_options(settings)
+    assert "keepalives_idle" not in options
+    assert "tcp_user_timeout" not in options
+    assert options["keepalives_interval"] == 5
