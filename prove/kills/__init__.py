@@ -1,0 +1,72 @@
+"""Kills at random: writers, workers and servers die over a mixed workload, and what was answered is there, once."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import islice
+
+from harness.crew import wait_until
+from harness.postgres import PostgresServer
+from prove.kills import checker, journal, processes, rounds
+from prove.section import Check, Plan, Section
+from recollect.models.job import JobStatus
+
+GOAL = 500
+"""Kills on each engine."""
+CHECK_EVERY = 30
+"""Rounds after which everything is compared."""
+_SHOWN = 12
+_UNFINISHED: tuple[JobStatus, ...] = ("queued", "running", "failed")
+
+
+def run(plan: Plan) -> Iterator[Check]:
+    for place, engine in enumerate(plan.engines):
+        with ExitStack() as stack:
+            if engine == "sqlite":
+                url = f"sqlite:///{plan.folder}/kills.db"
+            else:
+                url = stack.enter_context(PostgresServer()).create_database("kills")
+            attack = rounds.prepare(url, plan.folder / engine, plan.dice(engine))
+            # A quarter of the time is for comparing.
+            share = 0.75 * plan.left() / (len(plan.engines) - place)
+            yield from _attack(engine, attack, time.monotonic() + share)
+
+
+def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]:
+    found: list[str] = []
+    while not found and attack.tally.killed < GOAL and time.monotonic() < until:
+        attack.round()
+        if attack.tally.rounds % CHECK_EVERY == 0:
+            found = compared(attack)
+    found = found or compared(attack)
+    tally = attack.tally
+    states = Counter(entry.state for user in attack.users for entry in journal.read(attack.folder, user).entries)
+    yield Check(
+        f"what was answered is there once, and the rest wholly or not at all ({engine})",
+        passed=not found,
+        figures={"kills": tally.killed, **dict(sorted(tally.kills.items())), "operations": dict(states)},
+        detail="\n".join(found),
+    )
+    yield Check(
+        f"operations of many kinds were cut off in their middle ({engine})",
+        passed=sum(tally.cut.values()) > 0,
+        figures={"cut off": sum(tally.cut.values()), "kinds": len(tally.cut), **dict(tally.cut.most_common())},
+        detail="No kill has hit an operation: nothing was shown.",
+    )
+
+
+def compared(attack: rounds.Attack) -> list[str]:
+    """Let a fresh engine do the jobs that were left, and say what is wrong then; the first of it is enough."""
+    with processes.opened(attack.url) as engine:
+        engine.start_workers(2)
+        wait_until(
+            lambda: not any(engine.find_jobs(status=status, limit=1) for status in ("queued", "running", "failed"))
+        )
+        engine.stop_workers()
+        return list(islice(checker.problems(engine, attack.folder, attack.users), _SHOWN))
+
+
+SECTION = Section(name="kills", title="Kills of writers, workers and servers", seconds=120, run=run)

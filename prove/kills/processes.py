@@ -1,0 +1,130 @@
+"""The processes of the attack: writers, workers, servers, and the clients of servers. All but the last are killed."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import recollect
+from harness.crew import Line, load_beforehand
+from prove.kills.journal import TOKEN
+from prove.kills.reaching import Requests, in_process, over_http
+from prove.kills.steps.events import REMARK
+from prove.kills.workload import Client, Lost
+from recollect.clock import system_clock
+from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
+from recollect.store.database import Transaction
+from recollect.store.ledger import record_change
+
+LEFT = "remark.left"
+"""The kind of the change by which a job tells that it was done."""
+LEASE = 0.5
+
+load_beforehand(
+    "recollect.admin.erasing",
+    "recollect.events.finding",
+    "recollect.extraction.pipeline",
+    "recollect.recall.recaller",
+    "recollect.recall.writing",
+    "recollect.server.app",
+    "recollect.server.serving",
+    "prove.kills.processes",
+)
+
+
+class Facts:
+    """An extractor whose outcome is known beforehand: what the user said is one fact, word for word."""
+
+    name = "facts"
+
+    def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
+        said = [each for each in messages if each.role == "user" and not each.read_only and TOKEN.match(each.text)]
+        return Extracted([Candidate(each.text, "said", "FACT", "user", (each.id,)) for each in said])
+
+
+class Words:
+    """An embedder without a model: texts that share words are near each other."""
+
+    model = "prove:words"
+    dimension = 32
+
+    def embed_texts(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, query: str) -> list[float]:
+        vector = [0.0] * self.dimension
+        for word in re.findall(r"\w+", query.casefold()) or [query]:
+            digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
+            vector[int.from_bytes(digest) % self.dimension] += 1.0 if digest[0] % 2 else -1.0
+        return vector
+
+
+@contextmanager
+def opened(url: str) -> Iterator[recollect.Recollect]:
+    """An engine as all processes of the attack have it."""
+    with recollect.open(
+        url,
+        embedder=Words(),
+        extractor=Facts(),
+        job_attempts=100,
+        job_lease_seconds=LEASE,
+        job_retry_seconds=0.05,
+        worker_poll_seconds=0.02,
+        rolling_summary_turns=4,
+    ) as engine:
+        engine.register_job(REMARK, _remark)
+        yield engine
+
+
+def _remark(run: recollect.JobRun) -> recollect.Effect:
+    return recollect.Effect(_leave_remark, (run,))
+
+
+def _leave_remark(transaction: Transaction, run: recollect.JobRun) -> None:
+    record_change(transaction, run.scope, LEFT, system_clock(), token=run.job.payload["token"])
+
+
+def write(line: Line, url: str, folder: Path, user: str, seed: int) -> None:
+    """Act for a user with an engine of its own, until it is killed."""
+    with opened(url) as engine:
+        client = Client(in_process(engine, user), folder, user, random.Random(seed))
+        line.say("ready")
+        for _ in client.act():
+            pass
+
+
+def work(line: Line, url: str) -> None:
+    """Do jobs, until it is killed."""
+    with opened(url) as engine:
+        engine.start_workers(2)
+        line.say("ready")
+        threading.Event().wait()
+
+
+def serve(line: Line, url: str, port: int) -> None:
+    """Answer requests, and do jobs beside, until it is killed."""
+    from recollect.server.app import make_app
+    from recollect.server.serving import Serving, listening_socket
+
+    with opened(url) as engine:
+        serving = Serving(make_app(engine), engine, listening_socket("127.0.0.1", port), workers=1)
+        serving.serve_until_stopped(lambda: line.say("ready"))
+
+
+def ask(line: Line, port: int, token: str, folder: Path, user: str, seed: int) -> int:
+    """Act for a user through a server, until that does not answer any more; gives how much was answered."""
+    requests = Requests(port, {"authorization": f"Bearer {token}", "x-recollect-user": user})
+    client = Client(over_http(requests), folder, user, random.Random(seed), remote=True)
+    done = 0
+    line.say("ready")
+    try:
+        for _ in client.act():
+            done += 1
+    except Lost:
+        pass
+    return done
