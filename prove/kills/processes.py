@@ -7,7 +7,8 @@ import random
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
 import recollect
@@ -89,13 +90,19 @@ def _leave_remark(transaction: Transaction, run: recollect.JobRun) -> None:
     record_change(transaction, run.scope, LEFT, system_clock(), token=run.job.payload["token"])
 
 
-def write(line: Line, url: str, folder: Path, user: str, seed: int) -> None:
-    """Act for a user with an engine of its own, until it is killed."""
+def write(line: Line, url: str, folder: Path, user: str, seed: int, warm_up: int) -> None:
+    """Act for a user with an engine of its own, until it is killed; so many operations come before it is ready."""
     with opened(url) as engine:
-        client = Client(in_process(engine, user), folder, user, random.Random(seed))
-        line.say("ready")
-        for _ in client.act():
-            pass
+        _act(line, Client(in_process(engine, user), folder, user, random.Random(seed)), warm_up)
+
+
+def _act(line: Line, client: Client, warm_up: int) -> None:
+    acting = client.act()
+    for _ in islice(acting, warm_up):
+        pass
+    line.say("ready")
+    for _ in acting:
+        pass
 
 
 def work(line: Line, url: str) -> None:
@@ -116,15 +123,8 @@ def serve(line: Line, url: str, port: int) -> None:
         serving.serve_until_stopped(lambda: line.say("ready"))
 
 
-def ask(line: Line, port: int, token: str, folder: Path, user: str, seed: int) -> int:
-    """Act for a user through a server, until that does not answer any more; gives how much was answered."""
+def ask(line: Line, port: int, token: str, folder: Path, user: str, seed: int, warm_up: int) -> None:
+    """Act for a user through a server, until that does not answer any more."""
     requests = Requests(port, {"authorization": f"Bearer {token}", "x-recollect-user": user})
-    client = Client(over_http(requests), folder, user, random.Random(seed), remote=True)
-    done = 0
-    line.say("ready")
-    try:
-        for _ in client.act():
-            done += 1
-    except Lost:
-        pass
-    return done
+    with suppress(Lost):
+        _act(line, Client(over_http(requests), folder, user, random.Random(seed), remote=True), warm_up)

@@ -21,7 +21,9 @@ USERS = 16
 WRITERS = 3
 SERVER_EVERY = 2
 """A server takes longer to come up than all of the rest, so not every round has one."""
-SHORTEST, LONGEST = 0.0002, 0.3
+WARM_UP = 12
+"""Operations that a client may do before its end is near; less than this."""
+SHORTEST, LONGEST = 0.0002, 0.2
 """Seconds between the moment when all are ready and a kill; short ones are as likely as long ones."""
 
 
@@ -70,10 +72,10 @@ class Attack:
                 _hear_ready(server)
                 victims.append(("servers", asking, server))
                 client = stack.enter_context(
-                    started(processes.ask, port, self.token, self.folder, asking, self._seed())
+                    started(processes.ask, port, self.token, self.folder, asking, self._seed(), self._warm_up())
                 )
             for user in writing:
-                writer = started(processes.write, self.url, self.folder, user, self._seed())
+                writer = started(processes.write, self.url, self.folder, user, self._seed(), self._warm_up())
                 victims.append(("writers", user, stack.enter_context(writer)))
             victims.append(("workers", None, stack.enter_context(started(processes.work, self.url))))
             for _, _, child in victims[client is not None :]:
@@ -104,6 +106,9 @@ class Attack:
         cut = journal.read(self.folder, user).unanswered
         if cut is not None:
             self.tally.cut[cut.operation] += 1
+
+    def _warm_up(self) -> int:
+        return self.dice.randrange(WARM_UP)
 
     def _seed(self) -> int:
         return self.dice.randrange(2**32)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,18 +59,21 @@ class Client:
         weights = [step.weight for step in self._steps]
         while True:
             step = self._dice.choices(self._steps, weights)[0]
-            number = self._number
-            try:
-                given = step.plan(self._asking(number), self.known, self._planning(number))
-            except Impossible:
-                continue
-            self._number += 1
-            yield self._do(step, number, given)
+            with suppress(Impossible):
+                yield self.take(step)
+
+    def take(self, step: Step) -> Step:
+        """Do one operation, if there is something to do it with."""
+        number = self._number
+        given = step.plan(self._asking(number), self.known, self._planning(number))
+        self._number += 1
+        return self._do(step, number, given)
 
     def _is_repeated(self, entry: Entry) -> bool:
+        step = STEPS[entry.operation]
         # Half of an erasure is what its user wants least: that is always done again.
-        again = STEPS[entry.operation].again(entry.given)
-        return again and (entry.operation == "erase" or self._dice.random() < 0.8)
+        willing = step.name == "erase" or self._dice.random() < 0.8
+        return willing and step in self._steps and step.again(entry.given)
 
     def _do(self, step: Step, number: int, given: dict[str, Any]) -> Step:
         self._journal.intend(number, step.name, given)

@@ -38,10 +38,11 @@ def problems(engine: recollect.Recollect, folder: Path, users: Sequence[str]) ->
     url = engine.settings.url
     histories = {user: journal.read(folder, user) for user in users}
     possible = {user: eras(each, late_commits=not url.startswith("sqlite")) for user, each in histories.items()}
-    seen = {user: Seen(engine, user) for user in users}
-    for user in users:
-        for problem in _of_user(histories[user], possible[user], seen[user]):
-            yield f"{user}: {problem}"
+    with recollect.open(url, embedder="none") as words_alone:
+        seen = {user: Seen(engine, words_alone, user) for user in users}
+        for user in users:
+            for problem in _of_user(histories[user], possible[user], seen[user]):
+                yield f"{user}: {problem}"
     yield from _wrong_changes(engine, list(seen.values()))
     yield from wrong_tables(url, possible)
 

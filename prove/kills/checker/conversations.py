@@ -11,10 +11,10 @@ from prove.kills.journal import Entry
 from prove.kills.steps.conversations import BOUND
 from recollect import Message
 
-_SAYS = {"message": ("said",), "answer": ("answered",), "turn": ("said", "answered")}
-"""The parts of what each operation appends, in their order."""
-_RUN = [("assistant", "call"), ("tool", "found"), ("assistant", "answered")]
-"""The rows of an answer that was run."""
+_SAYS = {"message": "said", "answer": "answered"}
+"""What a row of each operation begins with, after the token."""
+_RUN = ["assistant", "tool", "assistant"]
+"""Whose the rows of an answer are that was run with a tool."""
 
 
 def wrong_conversations(era: Era, seen: Seen) -> Iterator[str]:
@@ -52,10 +52,11 @@ def wrong_messages(era: Era, seen: Seen) -> Iterator[str]:
                 yield f"message {row.id} is of nobody: {row.text!r}"
             else:
                 rows[number].append(row)
-    for entry in era.of(*_SAYS):
-        yield from _wrong_rows(entry, rows[entry.number])
-    for entry in era.of("run"):
-        yield from _wrong_run(entry, rows[entry.number])
+    for entry in era.of(*_WRONG):
+        found = rows[entry.number]
+        yield from _WRONG[entry.operation](entry, found)
+        if any(row.conversation_id != entry.given["conversation_id"] for row in found):
+            yield f"rows of {entry.operation} {entry.number} are in another conversation"
 
 
 def _number(era: Era, row: Message) -> int | None:
@@ -66,20 +67,27 @@ def _number(era: Era, row: Message) -> int | None:
     return mark.number if mark is not None and era.may_be_there(mark.number) else None
 
 
-def _wrong_rows(entry: Entry, rows: list[Message]) -> Iterator[str]:
-    parts = _SAYS[entry.operation]
-    yield from times_wrong(entry, "the rows", len(rows), len(parts))
-    if not rows:
-        return
-    said = tuple(mark.part for row in rows if (mark := mark_of(row.text)))
-    if len(rows) == len(parts) and said != parts:
-        yield f"the rows of {entry.operation} {entry.number} are {said}"
-    if {row.conversation_id for row in rows} != {entry.given["conversation_id"]}:
-        yield f"the rows of {entry.operation} {entry.number} are in another conversation"
-    if entry.answer and sorted(entry.answer["ids"]) != sorted(row.id for row in rows):
-        yield f"the rows of {entry.operation} {entry.number} have other ids than were told"
-    if len(rows) == 2 and (len({row.turn_id for row in rows}) != 1 or rows[1].sequence != rows[0].sequence + 1):
-        yield f"turn {entry.number} is torn apart"
+def _wrong_message(entry: Entry, rows: list[Message]) -> Iterator[str]:
+    yield from times_wrong(entry, "the row", len(rows))
+    if [mark.part for row in rows if (mark := mark_of(row.text))] != [_SAYS[entry.operation]] * len(rows):
+        yield f"what {entry.operation} {entry.number} wrote says something else"
+    if entry.answer and entry.answer["ids"] != [row.id for row in rows]:
+        yield f"the row of {entry.operation} {entry.number} has another id than was told"
+
+
+def _wrong_turn(entry: Entry, rows: list[Message]) -> Iterator[str]:
+    """The question is there once and its answer beside it; each try again adds an answer, in the place of the last."""
+    asked = [row for row in rows if row.role == "user"]
+    answers = [row for row in rows if row.role == "assistant"]
+    yield from times_wrong(entry, "the question", len(asked))
+    if len(asked) + len(answers) != len(rows) or bool(asked) != bool(answers):
+        yield f"turn {entry.number} is torn apart: {[row.role for row in rows]}"
+    elif asked and (answers[0].sequence, answers[0].turn_id) != (asked[0].sequence + 1, asked[0].turn_id):
+        yield f"the answer of turn {entry.number} is not beside its question"
+    if [row.attempt for row in answers] != list(range(1, len(answers) + 1)) or len(answers) > entry.tries:
+        yield f"turn {entry.number} has the answers {[row.attempt for row in answers]}, of {entry.tries} tries"
+    if entry.answer and answers and entry.answer["ids"] != [asked[0].id, answers[-1].id]:
+        yield f"the rows of turn {entry.number} have other ids than were told"
 
 
 def _wrong_run(entry: Entry, rows: list[Message]) -> Iterator[str]:
@@ -91,16 +99,18 @@ def _wrong_run(entry: Entry, rows: list[Message]) -> Iterator[str]:
         if row.role != "user":
             attempts[row.attempt].append(row)
     answers = [[row.role for row in sorted(each, key=lambda row: row.sequence)] for each in attempts.values()]
-    roles = [role for role, _ in _RUN]
-    if any(answer != roles[: len(answer)] for answer in answers):
+    if any(answer != _RUN[: len(answer)] for answer in answers):
         yield f"an answer to run {entry.number} is not the beginning of one: {answers}"
     if len(answers) > entry.tries:
         yield f"run {entry.number} was tried {entry.tries} times and answered {len(answers)} times"
-    if entry.answer and roles not in answers:
+    if entry.answer and _RUN not in answers:
         yield f"the answer to run {entry.number} is not whole: {answers}"
     there = {row.id for row in rows}
     if entry.answer and not set(entry.answer["ids"]) <= there:
         yield f"rows of run {entry.number} that were told are not there"
+
+
+_WRONG = {"message": _wrong_message, "answer": _wrong_message, "turn": _wrong_turn, "run": _wrong_run}
 
 
 def wrong_summaries(era: Era, seen: Seen) -> Iterator[str]:

@@ -54,6 +54,12 @@ _ORPHANS = {
         SELECT id FROM spaces s WHERE next_position <> (SELECT COUNT(*) FROM (
             SELECT position FROM atoms a WHERE a.scope_id = s.scope_id AND a.space_id = s.id
             UNION SELECT position FROM atom_removals r WHERE r.scope_id = s.scope_id AND r.space_id = s.id) p)""",
+    "spaces whose words are not all in the index": """
+        SELECT id FROM spaces s WHERE next_position <> (SELECT COALESCE(SUM(atoms), 0) FROM term_segments t
+            WHERE t.scope_id = s.scope_id AND t.space_id = s.id)""",
+    "spaces whose vectors are not all in the index": """
+        SELECT id FROM spaces s WHERE vector_model IS NOT NULL AND next_position <> (SELECT COALESCE(SUM(atoms), 0)
+            FROM vector_segments v WHERE v.scope_id = s.scope_id AND v.space_id = s.id AND v.model = s.vector_model)""",
     "events at one place of the ledger": "SELECT position FROM events GROUP BY position HAVING COUNT(*) > 1",
     "messages of one number": """
         SELECT conversation_id FROM events WHERE sequence IS NOT NULL

@@ -126,9 +126,10 @@ def wrong_recall(era: Era, seen: Seen) -> Iterator[str]:
                 holding[mark.number].add(atom.id)
         added = {entry.number for entry in era.of(*_ADDING, "message", "turn", "run")}
         for number in sorted(added | set(holding)):
-            found = seen.recalled(space.id, number)
-            if found != holding[number]:
-                yield f"recall in {space.name} gives {sorted(found)} for {number}, and {sorted(holding[number])} hold"
+            for way, found in seen.recalled(space.id, number).items():
+                if found != holding[number]:
+                    holds = sorted(holding[number])
+                    yield f"{way} in {space.name} gives {sorted(found)} for {number}, and {holds} hold"
 
 
 def wrong_entities(era: Era, seen: Seen) -> Iterator[str]:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import recollect
-from prove.kills.journal import TOKEN
+from prove.kills.journal import TOKEN, token_of
 from prove.kills.reaching import APP, TENANT
 from prove.kills.steps.step import DAILY
-from prove.kills.workload import session_of
 
 EVERYTHING = 10_000
 
@@ -29,16 +28,12 @@ def mark_of(text: str | None) -> Mark | None:
     return None if found is None else Mark(int(found[2]), words[1] if len(words) > 1 else "")
 
 
-def numbers_in(user: str, told: str) -> set[int]:
-    """The numbers of all operations of a user that a text tells of."""
-    return {int(number) for whose, number in TOKEN.findall(told) if whose == user}
-
-
 class Seen:
     """One user. What is not part of the export is asked for when it is needed."""
 
-    def __init__(self, engine: recollect.Recollect, user: str) -> None:
+    def __init__(self, engine: recollect.Recollect, words_alone: recollect.Recollect, user: str) -> None:
         self.engine = engine
+        self._words_alone = words_alone
         self.user = user
         self.context = self.in_session("checker")
         self.export: dict[str, Any] = self.context.admin.export_user_data()
@@ -54,18 +49,27 @@ class Seen:
         }
 
     def in_session(self, session: str) -> recollect.Context:
-        return self.engine.context(
+        return self.context_of(self.engine, session)
+
+    def context_of(self, engine: recollect.Recollect, session: str = "checker") -> recollect.Context:
+        return engine.context(
             tenant_id=TENANT, app_id=APP, user_id=self.user, session_id=session, capabilities={"admin"}
         )
 
-    def in_session_of(self, number: int) -> recollect.Context:
-        return self.in_session(session_of(number))
+    def token(self, number: int) -> str:
+        return token_of(self.user, number)
 
     @property
     def daily(self) -> str | None:
         return next((each.id for each in self.spaces if each.name == DAILY), None)
 
-    def recalled(self, space_id: str, number: int) -> set[str]:
-        """The ids of what recall gives for the token of an operation, and that begins with it."""
-        hits = self.context.memory.recall_by_topic(space_id, f"{self.user}n{number}", limit=50).hits
-        return {hit.atom.id for hit in hits if (mark := mark_of(hit.atom.text)) and mark.number == number}
+    def recalled(self, space_id: str, number: int) -> dict[str, set[str]]:
+        """The ids of what recall gives for the token of an operation, and that begins with it, in both ways."""
+        return {
+            way: {
+                hit.atom.id
+                for hit in self.context_of(engine).memory.recall_by_topic(space_id, self.token(number), limit=50).hits
+                if (mark := mark_of(hit.atom.text)) and mark.number == number
+            }
+            for way, engine in (("recall", self.engine), ("recall by words alone", self._words_alone))
+        }
