@@ -6,9 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import islice
 
-from harness.crew import wait_until
+from harness.crew import load_beforehand, wait_until
 from harness.postgres import PostgresServer
 from prove.kills import checker, journal, processes, rounds
 from prove.section import Check, Plan, Section
@@ -22,7 +21,21 @@ _SHOWN = 12
 _UNFINISHED: tuple[JobStatus, ...] = ("queued", "running", "failed")
 
 
+# What the processes of the attack load, so that one is up in a moment.
+_LOADED = (
+    "recollect.admin.erasing",
+    "recollect.events.finding",
+    "recollect.extraction.pipeline",
+    "recollect.recall.recaller",
+    "recollect.recall.writing",
+    "recollect.server.app",
+    "recollect.server.serving",
+    "prove.kills.processes",
+)
+
+
 def run(plan: Plan) -> Iterator[Check]:
+    load_beforehand(*_LOADED)
     for place, engine in enumerate(plan.engines):
         with ExitStack() as stack:
             if engine == "sqlite":
@@ -48,7 +61,7 @@ def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]
         f"what was answered is there once, and the rest wholly or not at all ({engine})",
         passed=not found,
         figures={"kills": tally.killed, **dict(sorted(tally.kills.items())), "operations": dict(states)},
-        detail="\n".join(found),
+        detail="\n".join([f"{len(found)} problems:", *found[:_SHOWN]]),
     )
     yield Check(
         f"operations of many kinds were cut off in their middle ({engine})",
@@ -59,14 +72,14 @@ def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]
 
 
 def compared(attack: rounds.Attack) -> list[str]:
-    """Let a fresh engine do the jobs that were left, and say what is wrong then; the first of it is enough."""
-    with processes.opened(attack.url) as engine:
+    """Let a fresh engine do the jobs that were left, and say what is wrong then."""
+    with processes.opened(attack.url, attack.folder) as engine:
         engine.start_workers(2)
         wait_until(
             lambda: not any(engine.find_jobs(status=status, limit=1) for status in ("queued", "running", "failed"))
         )
         engine.stop_workers()
-        return list(islice(checker.problems(engine, attack.folder, attack.users), _SHOWN))
+        return list(checker.problems(engine, attack.folder, attack.users))
 
 
 SECTION = Section(name="kills", title="Kills of writers, workers and servers", seconds=120, run=run)

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 import recollect
-from harness.crew import Line, load_beforehand
+from harness.crew import Line
 from prove.kills.journal import TOKEN
 from prove.kills.reaching import Requests, in_process, over_http
 from prove.kills.steps.events import REMARK
@@ -25,17 +25,6 @@ from recollect.store.ledger import record_change
 LEFT = "remark.left"
 """The kind of the change by which a job tells that it was done."""
 LEASE = 0.5
-
-load_beforehand(
-    "recollect.admin.erasing",
-    "recollect.events.finding",
-    "recollect.extraction.pipeline",
-    "recollect.recall.recaller",
-    "recollect.recall.writing",
-    "recollect.server.app",
-    "recollect.server.serving",
-    "prove.kills.processes",
-)
 
 
 class Facts:
@@ -65,8 +54,13 @@ class Words:
         return vector
 
 
+def mirror_of(folder: Path) -> Path:
+    """Where the events are mirrored to files, beside the journals."""
+    return folder / "mirror"
+
+
 @contextmanager
-def opened(url: str) -> Iterator[recollect.Recollect]:
+def opened(url: str, folder: Path) -> Iterator[recollect.Recollect]:
     """An engine as all processes of the attack have it."""
     with recollect.open(
         url,
@@ -77,6 +71,8 @@ def opened(url: str) -> Iterator[recollect.Recollect]:
         job_retry_seconds=0.05,
         worker_poll_seconds=0.02,
         rolling_summary_turns=4,
+        events_jsonl_dir=str(mirror_of(folder)),
+        events_jsonl_fsync="never",
     ) as engine:
         engine.register_job(REMARK, _remark)
         yield engine
@@ -92,7 +88,7 @@ def _leave_remark(transaction: Transaction, run: recollect.JobRun) -> None:
 
 def write(line: Line, url: str, folder: Path, user: str, seed: int, warm_up: int) -> None:
     """Act for a user with an engine of its own, until it is killed; so many operations come before it is ready."""
-    with opened(url) as engine:
+    with opened(url, folder) as engine:
         _act(line, Client(in_process(engine, user), folder, user, random.Random(seed)), warm_up)
 
 
@@ -105,20 +101,20 @@ def _act(line: Line, client: Client, warm_up: int) -> None:
         pass
 
 
-def work(line: Line, url: str) -> None:
+def work(line: Line, url: str, folder: Path) -> None:
     """Do jobs, until it is killed."""
-    with opened(url) as engine:
+    with opened(url, folder) as engine:
         engine.start_workers(2)
         line.say("ready")
         threading.Event().wait()
 
 
-def serve(line: Line, url: str, port: int) -> None:
+def serve(line: Line, url: str, folder: Path, port: int) -> None:
     """Answer requests, and do jobs beside, until it is killed."""
     from recollect.server.app import make_app
     from recollect.server.serving import Serving, listening_socket
 
-    with opened(url) as engine:
+    with opened(url, folder) as engine:
         serving = Serving(make_app(engine), engine, listening_socket("127.0.0.1", port), workers=1)
         serving.serve_until_stopped(lambda: line.say("ready"))
 

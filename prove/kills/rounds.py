@@ -65,10 +65,10 @@ class Attack:
         with ExitStack() as stack:
             # Every second time somebody else has the database open, so that it need not be recovered by the next.
             if self.tally.rounds % 2:
-                stack.enter_context(processes.opened(self.url))
+                stack.enter_context(processes.opened(self.url, self.folder))
             if self.tally.rounds % SERVER_EVERY == 0:
                 port = _free_port()
-                server = stack.enter_context(started(processes.serve, self.url, port))
+                server = stack.enter_context(started(processes.serve, self.url, self.folder, port))
                 _hear_ready(server)
                 victims.append(("servers", asking, server))
                 client = stack.enter_context(
@@ -77,7 +77,7 @@ class Attack:
             for user in writing:
                 writer = started(processes.write, self.url, self.folder, user, self._seed(), self._warm_up())
                 victims.append(("writers", user, stack.enter_context(writer)))
-            victims.append(("workers", None, stack.enter_context(started(processes.work, self.url))))
+            victims.append(("workers", None, stack.enter_context(started(processes.work, self.url, self.folder))))
             for _, _, child in victims[client is not None :]:
                 _hear_ready(child)
             if client is not None:
@@ -117,7 +117,7 @@ class Attack:
 def prepare(url: str, folder: Path, dice: random.Random) -> Attack:
     """Make the database, the key of its servers, and the rule by which conversations become memory."""
     folder.mkdir(parents=True, exist_ok=True)
-    with processes.opened(url) as engine:
+    with processes.opened(url, folder) as engine:
         host = engine.context(tenant_id=TENANT, app_id=APP, user_id="host", capabilities={"admin"})
         space = host.memory.create_memory_space(DAILY)
         policy = {"windowed": True, "windowTurns": 3}

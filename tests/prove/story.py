@@ -35,7 +35,7 @@ class Story:
 
 def told(url: str, folder: Path) -> Story:
     attack = rounds.prepare(url, folder, random.Random(5))
-    with processes.opened(url) as engine:
+    with processes.opened(url, folder) as engine:
         for user, operations in ((ADA, LIFE), (BEN, ERASED)):
             client = Client(in_process(engine, user), folder, user, random.Random(7))
             for operation in operations:

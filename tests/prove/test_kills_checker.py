@@ -97,6 +97,14 @@ def _change_index(copy: Copy) -> int:
     return changed
 
 
+def in_the_files(copy: Copy, change: Callable[[list[str]], list[str]]) -> int:
+    """Change the lines of a file of the mirror."""
+    file = next(copy.story.attack.folder.joinpath("mirror").rglob("*.jsonl"))
+    lines = file.read_text().splitlines()
+    file.write_text("".join(f"{line}\n" for line in change(lines)))
+    return len(lines)
+
+
 PLANTS: dict[str, tuple[Callable[[Copy], int], str]] = {
     "a message is lost": (lambda copy: without_row(copy, copy.story.token("message"), "user"), "0 there, 1 expected"),
     "half of a turn is lost": (lambda copy: without_row(copy, copy.story.token("turn", -1), "assistant"), "torn apart"),
@@ -226,6 +234,22 @@ PLANTS: dict[str, tuple[Callable[[Copy], int], str]] = {
     "a message without a conversation": (
         lambda copy: copy.sql("DELETE FROM conversations WHERE status = 'closed'"),
         "messages without their conversation",
+    ),
+    "a line of the mirror is lost": (
+        lambda copy: in_the_files(copy, lambda lines: lines[:-2]),
+        "is not in the files",
+    ),
+    "a line of the mirror is there twice": (
+        lambda copy: in_the_files(copy, lambda lines: [*lines, lines[0]]),
+        "twice in the files",
+    ),
+    "a line of the mirror is of an erased user": (
+        lambda copy: in_the_files(copy, lambda lines: [*lines, lines[0].replace("evt_", "evt_gone").replace("msg_", "msg_gone")]),
+        "not in the ledger",
+    ),
+    "a page of the file has words of an erased user": (
+        lambda copy: copy.path.open("ab").write(f"{copy.story.token('turn', 0, BEN)} said it".encode()),
+        "were said to be gone",
     ),
     "an index says something else than its table": (_change_index, "events_said"),
 }  # fmt: skip

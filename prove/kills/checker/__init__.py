@@ -15,6 +15,7 @@ from prove.kills import journal
 from prove.kills.checker import blocks, conversations, events, memory
 from prove.kills.checker.database import wrong_tables
 from prove.kills.checker.era import Era, eras
+from prove.kills.checker.files import wrong_bytes, wrong_mirror
 from prove.kills.checker.seeing import Seen
 from prove.kills.journal import History
 
@@ -44,7 +45,9 @@ def problems(engine: recollect.Recollect, folder: Path, users: Sequence[str]) ->
             for problem in _of_user(histories[user], possible[user], seen[user]):
                 yield f"{user}: {problem}"
     yield from _wrong_changes(engine, list(seen.values()))
+    yield from wrong_mirror(engine, folder, seen, possible)
     yield from wrong_tables(url, possible)
+    yield from wrong_bytes(url, histories)
 
 
 def _of_user(history: History, possible: Sequence[Era], seen: Seen) -> Iterator[str]:

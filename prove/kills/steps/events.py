@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from prove.kills.steps.memory import PARTS
 from prove.kills.steps.step import Ask, Given, Known, Planning, Step, always
 
 REMARK = "remark"
 """The kind of the jobs that leave their token in the ledger."""
 MOOD = "mood"
+
+
+def _plain(told: Any) -> dict[str, Any]:
+    """An answer that is a dict; over HTTP it comes as an object with attributes."""
+    return told if isinstance(told, dict) else vars(told)
 
 
 def _plan_nothing(ask: Ask, known: Known, by: Planning) -> Given:
@@ -40,9 +47,7 @@ def _tool_result(ask: Ask, given: Given, token: str) -> Given:
 
 def _distill(ask: Ask, given: Given, token: str) -> Given:
     summary = ask("events.distill_long_term", summary_tag=token)
-    # Over HTTP the summary comes as an object with attributes.
-    told = summary if isinstance(summary, dict) else vars(summary)
-    return {"ids": [told["event_id"]] if told.get("event_id") else []}
+    return {"ids": [event_id] if (event_id := _plain(summary).get("event_id")) else []}
 
 
 def _job(ask: Ask, given: Given, token: str) -> Given:
@@ -50,9 +55,7 @@ def _job(ask: Ask, given: Given, token: str) -> Given:
 
 
 def _export(ask: Ask, given: Given, token: str) -> Given:
-    exported = ask("admin.export_user_data")
-    told = exported if isinstance(exported, dict) else vars(exported)
-    return {"conversations": len(told["conversations"])}
+    return {"conversations": len(_plain(ask("admin.export_user_data"))["conversations"])}
 
 
 def _plan_archive(ask: Ask, known: Known, by: Planning) -> Given:
@@ -65,9 +68,9 @@ def _archive(ask: Ask, given: Given, token: str) -> Given:
 
 def _erase(ask: Ask, given: Given, token: str) -> Given:
     erased = ask("admin.delete_user_data", confirm=True)
-    told = erased if isinstance(erased, dict) else vars(erased)
-    receipt = told["receipt"] if isinstance(told["receipt"], dict) else vars(told["receipt"])
-    return {"receipt": {name: receipt[name] for name in ("id", "hash", "seq")}}
+    told = _plain(erased)
+    receipt, physical = _plain(told["receipt"]), _plain(told["physical"])
+    return {"receipt": {name: receipt[name] for name in ("id", "hash", "seq")}, "gone": physical["done"]}
 
 
 STEPS = (
