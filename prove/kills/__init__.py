@@ -15,8 +15,11 @@ from recollect.models.job import JobStatus
 
 GOAL = 500
 """Kills on each engine."""
-CHECK_EVERY = 30
+CHECK_EVERY = 20
 """Rounds after which everything is compared."""
+SERVER_EVERY = 3
+COMMANDS_EVERY = 25
+"""Servers take longer to come up than all of the rest, and real commands longer still, so not every round has them."""
 _SHOWN = 12
 _UNFINISHED: tuple[JobStatus, ...] = ("queued", "running", "failed")
 
@@ -51,7 +54,9 @@ def run(plan: Plan) -> Iterator[Check]:
 def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]:
     found: list[str] = []
     while not found and attack.tally.killed < GOAL and time.monotonic() < until:
-        attack.round()
+        rounds_done = attack.tally.rounds
+        by_command = rounds_done % COMMANDS_EVERY == 1
+        attack.round(served=by_command or rounds_done % SERVER_EVERY == 0, by_command=by_command)
         if attack.tally.rounds % CHECK_EVERY == 0:
             found = compared(attack)
     found = found or compared(attack)
@@ -74,6 +79,8 @@ def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]
 def compared(attack: rounds.Attack) -> list[str]:
     """Let a fresh engine do the jobs that were left, and say what is wrong then."""
     with processes.opened(attack.url, attack.folder) as engine:
+        # Commands have no embedder, and what came through them has no vectors yet.
+        engine.reindex()
         engine.start_workers(2)
         wait_until(
             lambda: not any(engine.find_jobs(status=status, limit=1) for status in ("queued", "running", "failed"))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 import re
+import signal
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -86,17 +89,43 @@ def _leave_remark(transaction: Transaction, run: recollect.JobRun) -> None:
     record_change(transaction, run.scope, LEFT, system_clock(), token=run.job.payload["token"])
 
 
-def write(line: Line, url: str, folder: Path, user: str, seed: int, warm_up: int) -> None:
-    """Act for a user with an engine of its own, until it is killed; so many operations come before it is ready."""
+def write(line: Line, url: str, folder: Path, user: str, seed: int, warm_up: int, fuse: int | None) -> None:
+    """Act for a user with an engine of its own, until it is killed; so many operations come before it is ready.
+
+    With a fuse it kills itself after so many calls of functions, wherever that is: between two statements of a
+    transaction, or between its commit and the answer, where time alone would seldom hit.
+    """
+    burning = _Fuse(fuse)
     with opened(url, folder) as engine:
-        _act(line, Client(in_process(engine, user), folder, user, random.Random(seed)), warm_up)
+        _act(line, Client(in_process(engine, user), folder, user, random.Random(seed)), warm_up, burning)
 
 
-def _act(line: Line, client: Client, warm_up: int) -> None:
+class _Fuse:
+    """Counts the calls of functions in all threads from when it is lit, and ends the process after so many."""
+
+    def __init__(self, calls: int | None) -> None:
+        self._left: Iterator[int] | None = None
+        self._calls = calls
+        if calls is not None:
+            # Threads take it along only if it is there before them.
+            threading.setprofile(self._burn)
+            sys.setprofile(self._burn)
+
+    def light(self) -> None:
+        self._left = None if self._calls is None else iter(range(self._calls))
+
+    def _burn(self, *_: object) -> None:
+        if self._left is not None and next(self._left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _act(line: Line, client: Client, warm_up: int, fuse: _Fuse | None = None) -> None:
     acting = client.act()
     for _ in islice(acting, warm_up):
         pass
     line.say("ready")
+    if fuse is not None:
+        fuse.light()
     for _ in acting:
         pass
 

@@ -14,7 +14,7 @@ from prove.kills.workload import Ask, AskIn, Lost, Refused
 from recollect.errors import RecollectError, StoreError, ToolError
 
 TENANT, APP = "acme", "kills"
-_PATIENCE = 30.0
+_PATIENCE = 60.0
 _SAID = ("expected_updated_at",)
 """What has to be said even where it is nothing."""
 

@@ -7,24 +7,37 @@ import signal
 import socket
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.crew import Child, Failed, started
 from prove.kills import journal, processes
+from prove.kills.commands import Command, command
 from prove.kills.reaching import APP, TENANT
 from prove.kills.steps.conversations import BOUND
 from prove.kills.steps.step import DAILY
 
 USERS = 16
-WRITERS = 3
-SERVER_EVERY = 2
-"""A server takes longer to come up than all of the rest, so not every round has one."""
+WRITERS = 5
+SHORT_FUSE, LONG_FUSE = 10, 30_000
+"""Calls of functions until a writer dies; an operation takes from hundreds to thousands of them."""
 WARM_UP = 12
 """Operations that a client may do before its end is near; less than this."""
 SHORTEST, LONGEST = 0.0002, 0.2
 """Seconds between the moment when all are ready and a kill; short ones are as likely as long ones."""
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A process that is to be killed."""
+
+    kind: str
+    process: Child | Command
+    user: str | None = None
+    """For whom it acts."""
+    by_itself: bool = False
+    """Whether it sees to its end itself."""
 
 
 @dataclass
@@ -57,50 +70,60 @@ class Attack:
     def users(self) -> list[str]:
         return [f"u{number}" for number in range(1, USERS + 1)]
 
-    def round(self) -> None:
-        """Start writers, a worker and now and then a server with its client; kill all but the client, one by one."""
-        *writing, asking = self.dice.sample(self.users, WRITERS + 1)
+    def round(self, *, writers: int = WRITERS, served: bool = False, by_command: bool = False) -> None:
+        """Start writers, a worker and perhaps a server with its client; kill all but the client, one by one.
+
+        By command, the worker and the server are the commands that operators start.
+        """
+        *writing, asking = self.dice.sample(self.users, writers + 1)
         client: Child | None = None
-        victims: list[tuple[str, str | None, Child]] = []
+        victims: list[Victim] = []
         with ExitStack() as stack:
             # Every second time somebody else has the database open, so that it need not be recovered by the next.
             if self.tally.rounds % 2:
                 stack.enter_context(processes.opened(self.url, self.folder))
-            if self.tally.rounds % SERVER_EVERY == 0:
+            if served:
                 port = _free_port()
-                server = stack.enter_context(started(processes.serve, self.url, self.folder, port))
-                _hear_ready(server)
-                victims.append(("servers", asking, server))
+                victims.append(Victim("servers", stack.enter_context(self._server(port, by_command))))
                 client = stack.enter_context(
                     started(processes.ask, port, self.token, self.folder, asking, self._seed(), self._warm_up())
                 )
+            victims.append(Victim("workers", stack.enter_context(self._worker(by_command))))
+            _hear_ready(*(victim.process for victim in victims))
             for user in writing:
-                writer = started(processes.write, self.url, self.folder, user, self._seed(), self._warm_up())
-                victims.append(("writers", user, stack.enter_context(writer)))
-            victims.append(("workers", None, stack.enter_context(started(processes.work, self.url, self.folder))))
-            for _, _, child in victims[client is not None :]:
-                _hear_ready(child)
-            if client is not None:
-                _hear_ready(client)
+                given = (self.url, self.folder, user, self._seed(), self._warm_up(), self._fuse())
+                writer = started(processes.write, *given)
+                victims.append(Victim("writers", stack.enter_context(writer), user, by_itself=given[-1] is not None))
+            _hear_ready(*(victim.process for victim in victims if victim.user), *([client] if client else []))
             self._kill(victims)
             if client is not None:
                 client.result()
                 self._note_cut(asking)
         self.tally.rounds += 1
 
-    def _kill(self, victims: list[tuple[str, str | None, Child]]) -> None:
+    def _server(self, port: int, by_command: bool) -> AbstractContextManager[Child | Command]:
+        if by_command:
+            return command(self.url, self.folder, "serve", "--port", str(port))
+        return started(processes.serve, self.url, self.folder, port)
+
+    def _worker(self, by_command: bool) -> AbstractContextManager[Child | Command]:
+        if by_command:
+            return command(self.url, self.folder, "worker")
+        return started(processes.work, self.url, self.folder)
+
+    def _kill(self, victims: list[Victim]) -> None:
         instants = sorted(SHORTEST * (LONGEST / SHORTEST) ** self.dice.random() for _ in victims)
         self.dice.shuffle(victims)
         began = time.monotonic()
-        for instant, (kind, user, child) in zip(instants, victims, strict=True):
+        for instant, victim in zip(instants, victims, strict=True):
             time.sleep(max(0.0, began + instant - time.monotonic()))
-            child.kill()
-            if child.wait_until_dead() != -signal.SIGKILL:
-                child.result()
-                raise Failed(f"One of the {kind} ended before it was killed.")
-            self.tally.kills[kind] += 1
-            if kind == "writers" and user is not None:
-                self._note_cut(user)
+            if not victim.by_itself:
+                victim.process.kill()
+            if victim.process.wait_until_dead() != -signal.SIGKILL:
+                raise Failed(f"One of the {victim.kind} ended before it was killed.")
+            self.tally.kills[victim.kind] += 1
+            if victim.user is not None:
+                self._note_cut(victim.user)
 
     def _note_cut(self, user: str) -> None:
         cut = journal.read(self.folder, user).unanswered
@@ -109,6 +132,10 @@ class Attack:
 
     def _warm_up(self) -> int:
         return self.dice.randrange(WARM_UP)
+
+    def _fuse(self) -> int | None:
+        """Half of the writers die after so many calls, the others when their time has come."""
+        return round(SHORT_FUSE * (LONG_FUSE / SHORT_FUSE) ** self.dice.random()) if self.dice.random() < 0.5 else None
 
     def _seed(self) -> int:
         return self.dice.randrange(2**32)
@@ -126,10 +153,11 @@ def prepare(url: str, folder: Path, dice: random.Random) -> Attack:
     return Attack(url, folder, made.token, dice)
 
 
-def _hear_ready(child: Child) -> None:
-    heard = child.hear()
-    if heard != "ready":
-        raise Failed(f"A process said {heard!r} before it was ready.")
+def _hear_ready(*processes: Child | Command) -> None:
+    for process in processes:
+        heard = process.hear()
+        if heard != "ready":
+            raise Failed(f"A process said {heard!r} before it was ready.")
 
 
 def _free_port() -> int:

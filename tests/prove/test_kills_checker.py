@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -244,7 +245,7 @@ PLANTS: dict[str, tuple[Callable[[Copy], int], str]] = {
         "twice in the files",
     ),
     "a line of the mirror is of an erased user": (
-        lambda copy: in_the_files(copy, lambda lines: [*lines, lines[0].replace("evt_", "evt_gone").replace("msg_", "msg_gone")]),
+        lambda copy: in_the_files(copy, lambda lines: [*lines, re.sub("(evt|msg)_", "evt_gone", lines[0])]),
         "not in the ledger",
     ),
     "a page of the file has words of an erased user": (
