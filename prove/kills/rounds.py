@@ -85,11 +85,11 @@ class Attack:
             if served:
                 port = _free_port()
                 victims.append(Victim("servers", stack.enter_context(self._server(port, by_command))))
-                client = stack.enter_context(
-                    started(processes.ask, port, self.token, self.folder, asking, self._seed(), self._warm_up())
-                )
             victims.append(Victim("workers", stack.enter_context(self._worker(by_command))))
             _hear_ready(*(victim.process for victim in victims))
+            if served:
+                asked = (port, self.token, self.folder, asking, self._seed(), self._warm_up())
+                client = stack.enter_context(started(processes.ask, *asked))
             for user in writing:
                 given = (self.url, self.folder, user, self._seed(), self._warm_up(), self._fuse())
                 writer = started(processes.write, *given)

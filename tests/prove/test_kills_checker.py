@@ -12,7 +12,6 @@ import apsw
 import pytest
 
 from prove.kills import compared
-from prove.kills.journal import path_of
 from prove.kills.rounds import Attack
 from tests.prove.story import ADA, BEN, Story, told
 
@@ -38,9 +37,9 @@ class Copy:
         finally:
             connection.close()
 
-    def rewrite(self, user: str, change: Callable[[str], str]) -> None:
-        journal = path_of(self.story.attack.folder, user)
-        journal.write_text(change(journal.read_text()))
+    @property
+    def archive(self) -> Path:
+        return Path(self.story.entries(ADA, "archive_file")[0].given["file"])
 
 
 @pytest.fixture
@@ -48,8 +47,11 @@ def copy(finished: Story, tmp_path: Path) -> Copy:
     source = Path(finished.attack.url.removeprefix("sqlite:///"))
     shutil.copytree(source.parent, tmp_path / "copy")
     path = tmp_path / "copy" / source.name
-    attack = Attack(f"sqlite:///{path}", tmp_path / "copy" / "journals", "", finished.attack.dice)
-    return Copy(Story(attack), path)
+    journals = tmp_path / "copy" / "journals"
+    for journal in journals.glob("*.jsonl"):
+        # It names files by their whole paths.
+        journal.write_text(journal.read_text().replace(str(source.parent), str(path.parent)))
+    return Copy(Story(Attack(f"sqlite:///{path}", journals, "", finished.attack.dice)), path)
 
 
 def wrongs(copy: Copy) -> str:
@@ -251,6 +253,14 @@ PLANTS: dict[str, tuple[Callable[[Copy], int], str]] = {
     "a page of the file has words of an erased user": (
         lambda copy: copy.path.open("ab").write(f"{copy.story.token('turn', 0, BEN)} said it".encode()),
         "were said to be gone",
+    ),
+    "an archive breaks off": (
+        lambda copy: copy.archive.write_bytes(copy.archive.read_bytes()[:1000]),
+        "is there and not whole",
+    ),
+    "an archive is lost": (
+        lambda copy: len(str(copy.archive.rename(f"{copy.archive}.elsewhere"))),
+        "was answered and is not there",
     ),
     "an index says something else than its table": (_change_index, "events_said"),
 }  # fmt: skip

@@ -55,7 +55,7 @@ def _of_user(history: History, possible: Sequence[Era], seen: Seen) -> Iterator[
     found = ([*chain.from_iterable(wrong(era, seen) for wrong in _OF_AN_ERA)] for era in possible)
     yield from min(found, key=len)
     yield from events.wrong_receipts(history, seen)
-    yield from events.wrong_archives(history, seen)
+    yield from events.wrong_archives(history)
 
 
 def _wrong_changes(engine: recollect.Recollect, seen: Sequence[Seen]) -> Iterator[str]:

@@ -13,7 +13,6 @@ from prove.kills.journal import History
 from prove.kills.processes import LEFT
 from prove.kills.steps.events import MOOD, REMARK
 from prove.kills.workload import session_of
-from recollect.errors import InvalidInput
 
 _RECORDED = {"event": 1, "events": 3, "chat": 1, "state": 1, "tool_result": 1}
 """How many rows each operation leaves, all of them or none."""
@@ -75,21 +74,15 @@ def wrong_receipts(history: History, seen: Seen) -> Iterator[str]:
             yield f"the receipt of erase {entry.number} does not stand in the log"
 
 
-def wrong_archives(history: History, seen: Seen) -> Iterator[str]:
-    """An archive that was answered is whole; of one that was cut off, nothing can be brought in."""
-    somebody = seen.engine.context(tenant_id="acme", app_id="elsewhere", user_id="nobody", capabilities={"admin"})
+def wrong_archives(history: History) -> Iterator[str]:
+    """An archive is there when it was answered, and whole whenever it is there."""
     for entry in history.entries:
-        file = Path(entry.given.get("file", "/nowhere"))
-        if entry.operation != "archive_file" or not file.exists():
-            continue
-        if entry.state == "done" and not _is_whole(file):
-            yield f"archive {entry.number} was answered and is not whole"
-        if entry.state == "lost" and not _is_whole(file):
-            try:
-                somebody.admin.import_user_data(file)
-            except InvalidInput:
-                continue
-            yield f"archive {entry.number} was cut off and was brought in"
+        if entry.operation == "archive_file":
+            file = Path(entry.given["file"])
+            if entry.state == "done" and not file.exists():
+                yield f"archive {entry.number} was answered and is not there"
+            if file.exists() and not _is_whole(file):
+                yield f"archive {entry.number} is there and not whole"
 
 
 def _is_whole(file: Path) -> bool:
