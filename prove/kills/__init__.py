@@ -23,7 +23,6 @@ COMMANDS_EVERY = 25
 _SHOWN = 12
 _UNFINISHED: tuple[JobStatus, ...] = ("queued", "running", "failed")
 
-
 # What the processes of the attack load, so that one is up in a moment.
 _LOADED = (
     "recollect.admin.erasing",
@@ -66,13 +65,14 @@ def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]
         f"what was answered is there once, and the rest wholly or not at all ({engine})",
         passed=not found,
         figures={"kills": tally.killed, **dict(sorted(tally.kills.items())), "operations": dict(states)},
-        detail="\n".join([f"{len(found)} problems:", *found[:_SHOWN]]),
+        detail="\n".join([f"{len(found)} problems:", *found[:_SHOWN]] if found else []),
     )
+    cut = tally.cut.total()
     yield Check(
         f"operations of many kinds were cut off in their middle ({engine})",
-        passed=sum(tally.cut.values()) > 0,
-        figures={"cut off": sum(tally.cut.values()), "kinds": len(tally.cut), **dict(tally.cut.most_common())},
-        detail="No kill has hit an operation: nothing was shown.",
+        passed=cut > 0,
+        figures={"cut off": cut, "kinds": len(tally.cut), **dict(tally.cut.most_common())},
+        detail="" if cut else "No kill has hit an operation: nothing was shown.",
     )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import random
-import re
 import signal
 import sys
 import threading
@@ -16,6 +14,7 @@ from pathlib import Path
 
 import recollect
 from harness.crew import Line
+from harness.embedder import WordsEmbedder
 from prove.kills.journal import TOKEN
 from prove.kills.reaching import Requests, in_process, over_http
 from prove.kills.steps.events import REMARK
@@ -40,23 +39,6 @@ class Facts:
         return Extracted([Candidate(each.text, "said", "FACT", "user", (each.id,)) for each in said])
 
 
-class Words:
-    """An embedder without a model: texts that share words are near each other."""
-
-    model = "prove:words"
-    dimension = 32
-
-    def embed_texts(self, texts: Sequence[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, query: str) -> list[float]:
-        vector = [0.0] * self.dimension
-        for word in re.findall(r"\w+", query.casefold()) or [query]:
-            digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
-            vector[int.from_bytes(digest) % self.dimension] += 1.0 if digest[0] % 2 else -1.0
-        return vector
-
-
 def mirror_of(folder: Path) -> Path:
     """Where the events are mirrored to files, beside the journals."""
     return folder / "mirror"
@@ -67,7 +49,7 @@ def opened(url: str, folder: Path) -> Iterator[recollect.Recollect]:
     """An engine as all processes of the attack have it."""
     with recollect.open(
         url,
-        embedder=Words(),
+        embedder=WordsEmbedder(),
         extractor=Facts(),
         job_attempts=100,
         job_lease_seconds=LEASE,
