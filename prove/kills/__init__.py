@@ -79,8 +79,6 @@ def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]
 def compared(attack: rounds.Attack) -> list[str]:
     """Let a fresh engine do the jobs that were left, and say what is wrong then."""
     with processes.opened(attack.url, attack.folder) as engine:
-        # Commands have no embedder, and what came through them has no vectors yet.
-        engine.reindex()
         engine.start_workers(2)
         wait_until(
             lambda: not any(engine.find_jobs(status=status, limit=1) for status in ("queued", "running", "failed"))

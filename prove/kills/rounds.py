@@ -99,6 +99,10 @@ class Attack:
             if client is not None:
                 client.result()
                 self._note_cut(asking)
+        if by_command:
+            # Commands have no embedder, and what came through them has no vectors yet.
+            with processes.opened(self.url, self.folder) as engine:
+                engine.reindex()
         self.tally.rounds += 1
 
     def _server(self, port: int, by_command: bool) -> AbstractContextManager[Child | Command]:

@@ -155,6 +155,10 @@ PLANTS: dict[str, tuple[Callable[[Copy], int], str]] = {
         "was deleted and is there",
     ),
     "the search index is lost": (lambda copy: copy.sql("DELETE FROM term_segments"), "recall by words alone in"),
+    "vectors are lost": (
+        lambda copy: copy.sql("DELETE FROM vector_segments WHERE first > 0"),
+        "atoms whose vectors are not in the index",
+    ),
     "a merge is undone": (lambda copy: copy.sql("UPDATE entities SET merged_into = NULL"), "was merged and is not"),
     "an entity has lost its names": (lambda copy: copy.sql("DELETE FROM entity_names"), "not found by its name"),
     "a block holds what it held before": (

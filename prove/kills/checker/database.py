@@ -57,9 +57,11 @@ _ORPHANS = {
     "spaces whose words are not all in the index": """
         SELECT id FROM spaces s WHERE next_position <> (SELECT COALESCE(SUM(atoms), 0) FROM term_segments t
             WHERE t.scope_id = s.scope_id AND t.space_id = s.id)""",
-    "spaces whose vectors are not all in the index": """
-        SELECT id FROM spaces s WHERE vector_model IS NOT NULL AND next_position <> (SELECT COALESCE(SUM(atoms), 0)
-            FROM vector_segments v WHERE v.scope_id = s.scope_id AND v.space_id = s.id AND v.model = s.vector_model)""",
+    "atoms whose vectors are not in the index": """
+        SELECT a.id FROM atoms a JOIN spaces s ON s.scope_id = a.scope_id AND s.id = a.space_id
+        WHERE s.vector_model IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vector_segments v
+            WHERE v.scope_id = a.scope_id AND v.space_id = a.space_id AND v.model = s.vector_model
+            AND a.position >= v.first AND a.position < v.first + v.atoms)""",
     "events at one place of the ledger": "SELECT position FROM events GROUP BY position HAVING COUNT(*) > 1",
     "messages of one number": """
         SELECT conversation_id FROM events WHERE sequence IS NOT NULL
