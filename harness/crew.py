@@ -22,7 +22,14 @@ PATIENCE = 60.0
 """Seconds after which a process that says nothing is taken for stuck."""
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["pytest", "recollect", "recollect.store.postgres"])
+_loaded = ["pytest", "recollect", "recollect.store.postgres"]
+_context.set_forkserver_preload(_loaded)
+
+
+def load_beforehand(*modules: str) -> None:
+    """Have more modules loaded in the process that the others are forked from; it counts before the first of them."""
+    _loaded.extend(module for module in modules if module not in _loaded)
+    _context.set_forkserver_preload(_loaded)
 
 
 class Failed(AssertionError):

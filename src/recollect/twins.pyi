@@ -429,7 +429,7 @@ class AsyncAdmin:
     async def export_user_archive(self, target: str | Path | IO[bytes], user_id: str | None=None) -> dict[str, int]:
         """Write the same as a ZIP archive, row by row: for users of any size. Gives how many lines each file has.
     
-            A path must not be there yet, and is made for its owner alone.
+            A path must not be there yet, and is made for its owner alone, with all of the archive or not at all.
             """
     async def import_user_data(self, source: Source, user_id: str | None=None) -> dict[str, Any]:
         """Bring an export in, a document or an archive, all of it or nothing; ids stay what they are.

@@ -5,24 +5,15 @@ from __future__ import annotations
 import random
 import re
 import string
-from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
-from urllib.parse import quote, urlencode
 
 import pytest
-from pydantic.alias_generators import to_snake
-from pydantic_core import to_jsonable_python
 
 import recollect
+from harness.calling import BY_PATH, Call, Refused
 from recollect.models.content import TextBlock, ToolUseBlock
-from recollect.operations import OPERATIONS, Operation
 from recollect.providers.testing import ScriptedModel
-from recollect.server.routes import make_routes
-from tests.server.running import Client
 
-BY_PATH = {operation.path: operation for operation in OPERATIONS}
-ROUTES = {route.operation.path: route for route in make_routes()}
 WORD = re.compile(r"\b[Qq][a-z]{15}\b")
 
 
@@ -40,10 +31,6 @@ class Words:
 
     def sentence(self) -> str:
         return f"I met {self()} and {self()} at {self()}."
-
-
-Call = Callable[[Operation, dict[str, Any]], Any]
-"""Has an operation done with some arguments, in whichever way, and gives its answer."""
 
 
 class Service:
@@ -64,53 +51,6 @@ class Service:
             return self._call(operation, given)
 
         return call
-
-
-def directly(context: recollect.Context) -> Call:
-    """Operations as a program in the same process calls them."""
-
-    def call(operation: Operation, given: dict[str, Any]) -> Any:
-        return getattr(getattr(context, operation.service), operation.name)(**given)
-
-    return call
-
-
-class Refused(Exception):
-    """A request was."""
-
-
-def over_http(client: Client) -> Call:
-    """The same as requests, each put together from its route."""
-
-    def call(operation: Operation, given: dict[str, Any]) -> Any:
-        route = ROUTES[operation.path]
-        named = to_jsonable_python(given, by_alias=True)
-        path = re.sub(r"{(\w+)}", lambda found: quote(named.pop(route.in_path[found[1]]), safe=""), route.place.path)
-        query = {}
-        if route.place.of_block and named.get("agent_id") is not None:
-            query = {"scope": "agent", "agent_id": named.pop("agent_id")}
-        if route.place.whole_body is not None:
-            named = named[route.place.whole_body]
-        elif not route.snake:
-            named = {route.outer_name(name): value for name, value in named.items()}
-        if not route.has_body:
-            query, named = query | {name: str(value) for name, value in named.items()}, None
-        answer = client.ask(route.place.method, f"{path}?{urlencode(query)}" if query else path, named)
-        if answer.status >= 300 and (answer.status, operation.access) != (404, "read"):
-            raise Refused(route, answer)
-        return _read(answer.json) if answer.body and answer.status < 300 else None
-
-    return call
-
-
-def _read(answer: Any) -> Any:
-    if isinstance(answer, list):
-        return [_read(each) for each in answer]
-    if not isinstance(answer, dict):
-        return answer
-    if isinstance(answer.get("items"), list):
-        return _read(answer["items"])
-    return SimpleNamespace(**{to_snake(name): _read(value) for name, value in answer.items()})
 
 
 def user_of(engine: recollect.Recollect, word: Words, user_id: str) -> recollect.Context:

@@ -7,8 +7,9 @@ import json
 import anyio
 
 import recollect
+from harness.calling import over_http
 from tests.admin.conftest import run_here
-from tests.admin.planting import Words, over_http, plant
+from tests.admin.planting import Words, plant
 from tests.mcp import serving as mcp
 from tests.server.running import serving
 

@@ -12,11 +12,12 @@ import apsw
 import pytest
 
 import recollect
+from harness.calling import directly
 from recollect.operations import OPERATIONS
 from recollect.store.opening import sqlite_path
 from recollect.store.scanning import Needles, Scan
 from tests.admin.conftest import KEY, Cli, bytes_of, listed, live, of
-from tests.admin.planting import WORD, Words, directly, plant, user_of
+from tests.admin.planting import WORD, Words, plant, user_of
 from tests.admin.surfaces import plant_from_outside
 from tests.embedder import WordsEmbedder
 from tests.extraction.conftest import talk

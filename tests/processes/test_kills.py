@@ -12,11 +12,11 @@ from itertools import zip_longest
 from pathlib import Path
 
 import apsw
-import psycopg
 import pytest
 
 import recollect
 from harness.crew import Line, ada, started
+from harness.integrity import damage
 
 KILLS = 30
 KILLS_WHILE_OPENING = 8
@@ -81,7 +81,7 @@ def test_thirty_writers_killed_at_random_moments_lose_nothing_and_leave_nothing_
     with ada(database_url) as (engine, ctx):
         _check_what_is_there(engine, ctx, told)
         ctx.conversations.append_user_message(shared.id, "and on it goes")
-    _check_integrity(database_url)
+    assert list(damage(database_url)) == []
     assert {kind for kind, _ in told} == {"create", "close", "append", "enqueue"}
 
 
@@ -145,7 +145,7 @@ def test_a_database_whose_maker_was_killed_is_made_by_the_next_who_opens_it(new_
             assert len(ctx.conversations.list_conversations()) >= written
             conversation = ctx.conversations.create_conversation("second")
             assert ctx.conversations.append_user_message(conversation.id, "Hello").sequence == 1
-        _check_integrity(url)
+        assert list(damage(url)) == []
 
 
 def die_with_a_journal(line: Line, path: str) -> None:
@@ -172,7 +172,7 @@ def test_a_database_whose_writer_left_a_journal_is_opened_and_put_in_order(sqlit
     with ada(sqlite_url) as (_, ctx):
         assert ctx.conversations.list_conversations() == [conversation]
         ctx.conversations.append_user_message(conversation.id, "Hello")
-    _check_integrity(sqlite_url)
+    assert list(damage(sqlite_url)) == []
 
 
 def _seeded() -> random.Random:
@@ -184,25 +184,3 @@ def _seeded() -> random.Random:
 
 def _repeated(texts: Iterable[str]) -> list[str]:
     return [text for text, times in Counter(texts).items() if times > 1]
-
-
-def _check_integrity(url: str) -> None:
-    """Ask the database itself whether its tables and indexes agree."""
-    if url.startswith("sqlite:///"):
-        connection = apsw.Connection(url.removeprefix("sqlite:///"))
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
-        connection.close()
-        return
-    with psycopg.connect(url) as postgres:
-        postgres.execute("CREATE EXTENSION IF NOT EXISTS amcheck")
-        relations = postgres.execute(
-            "SELECT oid, relkind FROM pg_class WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('i', 'r')"
-        ).fetchall()
-        assert {kind for _, kind in relations} == {"i", "r"}
-        for relation, kind in relations:
-            if kind == "i":
-                # It raises an error on what it finds, a row that the index lacks included.
-                postgres.execute("SELECT bt_index_check(%s::regclass, heapallindexed => true)", (relation,))
-            else:
-                assert postgres.execute("SELECT * FROM verify_heapam(%s::regclass)", (relation,)).fetchall() == []

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from recollect.admin import exporting, importing, log, sources
 from recollect.admin.sources import Source
+from recollect.admin.whole_file import whole_file
 from recollect.clock import Clock
 from recollect.errors import Forbidden, InvalidInput
 from recollect.ids import new_id
@@ -56,23 +57,13 @@ class Admin:
     def export_user_archive(self, target: str | Path | IO[bytes], user_id: str | None = None) -> dict[str, int]:
         """Write the same as a ZIP archive, row by row: for users of any size. Gives how many lines each file has.
 
-        A path must not be there yet, and is made for its owner alone.
+        A path must not be there yet, and is made for its owner alone, with all of the archive or not at all.
         """
         scope = self._subject(user_id, "export_user_archive")
         if not isinstance(target, str | Path):
             return exporting.archive(self._database, self._tables, scope, target)
-        path = Path(target)
-        try:
-            path.touch(0o600, exist_ok=False)
-        except OSError as error:
-            raise InvalidInput(f"{str(path)!r} cannot be made: {error.strerror}.") from error
-        try:
-            with path.open("wb") as file:
-                return exporting.archive(self._database, self._tables, scope, file)
-        except BaseException:
-            # Half an archive is none.
-            path.unlink(missing_ok=True)
-            raise
+        with whole_file(Path(target)) as file:
+            return exporting.archive(self._database, self._tables, scope, file)
 
     def import_user_data(self, source: Source, user_id: str | None = None) -> dict[str, Any]:
         """Bring an export in, a document or an archive, all of it or nothing; ids stay what they are.

@@ -1,0 +1,86 @@
+"""Operations called in one of several ways: as methods of a context, or as requests to a server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Protocol
+from urllib.parse import quote, urlencode
+
+from pydantic.alias_generators import to_snake
+from pydantic_core import to_jsonable_python
+
+import recollect
+from recollect.operations import OPERATIONS, Operation
+from recollect.server.routes import make_routes
+
+BY_PATH = {operation.path: operation for operation in OPERATIONS}
+ROUTES = {route.operation.path: route for route in make_routes()}
+
+Call = Callable[[Operation, dict[str, Any]], Any]
+"""Has an operation done with some arguments, in whichever way, and gives its answer."""
+
+
+class Answered(Protocol):
+    """What came back for a request."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def body(self) -> bytes: ...
+    @property
+    def json(self) -> Any: ...
+
+
+class Asks(Protocol):
+    """Somebody who sends requests."""
+
+    def ask(self, method: str, path: str, body: Any = None) -> Answered: ...
+
+
+class Refused(Exception):
+    """A request was."""
+
+
+def directly(context: recollect.Context) -> Call:
+    """Operations as a program in the same process calls them."""
+
+    def call(operation: Operation, given: dict[str, Any]) -> Any:
+        return getattr(getattr(context, operation.service), operation.name)(**given)
+
+    return call
+
+
+def over_http(client: Asks) -> Call:
+    """The same as requests, each put together from its route."""
+
+    def call(operation: Operation, given: dict[str, Any]) -> Any:
+        route = ROUTES[operation.path]
+        named = to_jsonable_python(given, by_alias=True)
+        path = re.sub(r"{(\w+)}", lambda found: quote(named.pop(route.in_path[found[1]]), safe=""), route.place.path)
+        query = {}
+        if route.place.of_block and named.get("agent_id") is not None:
+            query = {"scope": "agent", "agent_id": named.pop("agent_id")}
+        if route.place.whole_body is not None:
+            named = named[route.place.whole_body]
+        elif not route.snake:
+            named = {route.outer_name(name): value for name, value in named.items()}
+        if not route.has_body:
+            query, named = query | {name: str(value) for name, value in named.items()}, None
+        answer = client.ask(route.place.method, f"{path}?{urlencode(query)}" if query else path, named)
+        if answer.status >= 300 and (answer.status, operation.access) != (404, "read"):
+            raise Refused(route, answer)
+        return _read(answer.json) if answer.body and answer.status < 300 else None
+
+    return call
+
+
+def _read(answer: Any) -> Any:
+    if isinstance(answer, list):
+        return [_read(each) for each in answer]
+    if not isinstance(answer, dict):
+        return answer
+    if isinstance(answer.get("items"), list):
+        return _read(answer["items"])
+    return SimpleNamespace(**{to_snake(name): _read(value) for name, value in answer.items()})

@@ -1,0 +1,90 @@
+"""Kills at random: writers, workers and servers die over a mixed workload, and what was answered is there, once."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+from harness.crew import load_beforehand, wait_until
+from harness.postgres import PostgresServer
+from prove.kills import checker, journal, processes, rounds
+from prove.section import Check, Plan, Section
+from recollect.models.job import JobStatus
+
+GOAL = 500
+"""Kills on each engine."""
+CHECK_EVERY = 20
+"""Rounds after which everything is compared."""
+SERVER_EVERY = 3
+COMMANDS_EVERY = 25
+"""Servers take longer to come up than all of the rest, and real commands longer still, so not every round has them."""
+_SHOWN = 12
+_UNFINISHED: tuple[JobStatus, ...] = ("queued", "running", "failed")
+
+# What the processes of the attack load, so that one is up in a moment.
+_LOADED = (
+    "recollect.admin.erasing",
+    "recollect.events.finding",
+    "recollect.extraction.pipeline",
+    "recollect.recall.recaller",
+    "recollect.recall.writing",
+    "recollect.server.app",
+    "recollect.server.serving",
+    "prove.kills.processes",
+)
+
+
+def run(plan: Plan) -> Iterator[Check]:
+    load_beforehand(*_LOADED)
+    for place, engine in enumerate(plan.engines):
+        with ExitStack() as stack:
+            if engine == "sqlite":
+                url = f"sqlite:///{plan.folder}/kills.db"
+            else:
+                url = stack.enter_context(PostgresServer()).create_database("kills")
+            attack = rounds.prepare(url, plan.folder / engine, plan.dice(engine))
+            # A quarter of the time is for comparing.
+            share = 0.75 * plan.left() / (len(plan.engines) - place)
+            yield from _attack(engine, attack, time.monotonic() + share)
+
+
+def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]:
+    found: list[str] = []
+    while not found and attack.tally.killed < GOAL and time.monotonic() < until:
+        rounds_done = attack.tally.rounds
+        by_command = rounds_done % COMMANDS_EVERY == 1
+        attack.round(served=by_command or rounds_done % SERVER_EVERY == 0, by_command=by_command)
+        if attack.tally.rounds % CHECK_EVERY == 0:
+            found = compared(attack)
+    found = found or compared(attack)
+    tally = attack.tally
+    states = Counter(entry.state for user in attack.users for entry in journal.read(attack.folder, user).entries)
+    yield Check(
+        f"what was answered is there once, and the rest wholly or not at all ({engine})",
+        passed=not found,
+        figures={"kills": tally.killed, **dict(sorted(tally.kills.items())), "operations": dict(states)},
+        detail="\n".join([f"{len(found)} problems:", *found[:_SHOWN]] if found else []),
+    )
+    cut = tally.cut.total()
+    yield Check(
+        f"operations of many kinds were cut off in their middle ({engine})",
+        passed=cut > 0,
+        figures={"cut off": cut, "kinds": len(tally.cut), **dict(tally.cut.most_common())},
+        detail="" if cut else "No kill has hit an operation: nothing was shown.",
+    )
+
+
+def compared(attack: rounds.Attack) -> list[str]:
+    """Let a fresh engine do the jobs that were left, and say what is wrong then."""
+    with processes.opened(attack.url, attack.folder) as engine:
+        engine.start_workers(2)
+        wait_until(
+            lambda: not any(engine.find_jobs(status=status, limit=1) for status in ("queued", "running", "failed"))
+        )
+        engine.stop_workers()
+        return list(checker.problems(engine, attack.folder, attack.users))
+
+
+SECTION = Section(name="kills", title="Kills of writers, workers and servers", seconds=120, run=run)

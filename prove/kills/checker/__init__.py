@@ -1,0 +1,73 @@
+"""Says what is wrong with a database, given the journals of those who have used it.
+
+It knows nothing of how Recollect stores things: it replays what was answered in a small model of its own, and compares
+it with what the public API of a fresh engine gives and with what stands in the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import recollect
+from prove.kills import journal
+from prove.kills.checker import blocks, conversations, events, memory
+from prove.kills.checker.database import wrong_tables
+from prove.kills.checker.era import Era, eras
+from prove.kills.checker.files import wrong_bytes, wrong_mirror
+from prove.kills.checker.seeing import Seen
+from prove.kills.journal import History
+
+_OF_AN_ERA = (
+    conversations.wrong_conversations,
+    conversations.wrong_messages,
+    conversations.wrong_summaries,
+    conversations.wrong_extraction,
+    memory.wrong_atoms,
+    memory.wrong_recall,
+    memory.wrong_entities,
+    blocks.wrong_blocks,
+    blocks.wrong_quotas,
+    events.wrong_events,
+    events.wrong_jobs,
+)
+
+
+def problems(engine: recollect.Recollect, folder: Path, users: Sequence[str]) -> Iterator[str]:
+    """All that is wrong. The engine is a fresh one, and its jobs are done."""
+    url = engine.settings.url
+    histories = {user: journal.read(folder, user) for user in users}
+    possible = {user: eras(each, late_commits=not url.startswith("sqlite")) for user, each in histories.items()}
+    with recollect.open(url, embedder="none") as words_alone:
+        seen = {user: Seen(engine, words_alone, user) for user in users}
+        for user in users:
+            for problem in _of_user(histories[user], possible[user], seen[user]):
+                yield f"{user}: {problem}"
+    yield from _wrong_changes(engine, list(seen.values()))
+    yield from wrong_mirror(engine, folder, seen, possible)
+    yield from wrong_tables(url, possible)
+    yield from wrong_bytes(url, histories)
+
+
+def _of_user(history: History, possible: Sequence[Era], seen: Seen) -> Iterator[str]:
+    """What is wrong in the era that fits best: when an erasure was not answered, it may have happened or not."""
+    found = ([*chain.from_iterable(wrong(era, seen) for wrong in _OF_AN_ERA)] for era in possible)
+    yield from min(found, key=len)
+    yield from events.wrong_receipts(history, seen)
+    yield from events.wrong_archives(history)
+
+
+def _wrong_changes(engine: recollect.Recollect, seen: Sequence[Seen]) -> Iterator[str]:
+    """Whoever follows the changes is told of each message once, and of nothing that is not there."""
+    told: list[str] = []
+    cursors = []
+    for change in engine.follow():
+        cursors.append(change.cursor)
+        if change.kind == "message.appended":
+            told.append(change.event_id)
+    there = [row.id for each in seen for rows in each.messages.values() for row in rows]
+    if sorted(told) != sorted(there):
+        yield f"{len(told)} messages were told of and {len(there)} are there"
+    if cursors != sorted(set(cursors)):
+        yield "changes are told twice, or not in their order"

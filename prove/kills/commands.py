@@ -1,0 +1,58 @@
+"""`recollect serve` and `recollect worker` as real commands, to be killed like the other processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from prove.kills.processes import LEASE, mirror_of
+
+
+class Command:
+    """A command that runs; it is killed as a process of the crew is."""
+
+    def __init__(self, url: str, folder: Path, *words: str) -> None:
+        # Without an extractor its workers leave conversations to those that have the one of the attack.
+        settings = {
+            "URL": url,
+            "EMBEDDER": "none",
+            "EXTRACTOR": "none",
+            "JOB_ATTEMPTS": "100",
+            "JOB_LEASE_SECONDS": str(LEASE),
+            "ROLLING_SUMMARY_TURNS": "4",
+            "EVENTS_JSONL_DIR": str(mirror_of(folder)),
+            "EVENTS_JSONL_FSYNC": "never",
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "recollect.cli", *words, "--json"],
+            env={**os.environ, **{f"RECOLLECT_{name}": value for name, value in settings.items()}},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def hear(self) -> str:
+        """Wait until it says that it is there."""
+        assert self._process.stdout is not None
+        return "ready" if self._process.stdout.readline() else f"ended with {self._process.wait()}"
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def wait_until_dead(self) -> int | None:
+        return self._process.wait()
+
+
+@contextmanager
+def command(url: str, folder: Path, *words: str) -> Iterator[Command]:
+    """A command, gone at the end of the block."""
+    running = Command(url, folder, *words)
+    try:
+        yield running
+    finally:
+        running.kill()

@@ -1,0 +1,116 @@
+"""What clients have done, kept outside of the database: each intention before its call, each answer after it.
+
+One file for each user, appended to by one system call for each line, so that a line is whole or not there when its
+writer is killed. What stands there as answered was promised; what is not answered may have happened or not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+State = Literal["done", "refused", "lost"]
+TOKEN = re.compile(r"\b([a-z]+\d+)n(\d+)\b")
+"""What every operation leaves in what it writes: whose it was, and its number."""
+
+
+def token_of(user: str, number: int) -> str:
+    return f"{user}n{number}"
+
+
+@dataclass
+class Entry:
+    """One operation of a user, with all that was tried of it."""
+
+    number: int
+    operation: str
+    given: dict[str, Any]
+    tries: int = 1
+    answer: dict[str, Any] | None = None
+    refusal: str | None = None
+
+    @property
+    def state(self) -> State:
+        if self.answer is not None:
+            return "done"
+        # A refusal of a second try says nothing about the first.
+        return "refused" if self.refusal is not None and self.tries == 1 else "lost"
+
+
+@dataclass
+class History:
+    """The operations of a user in the order of their first tries."""
+
+    user: str
+    entries: list[Entry] = field(default_factory=list)
+
+    def token(self, entry: Entry) -> str:
+        return token_of(self.user, entry.number)
+
+    @property
+    def unanswered(self) -> Entry | None:
+        """The operation that its client was killed in, if there is one."""
+        last = self.entries[-1] if self.entries else None
+        return last if last is not None and last.answer is None and last.refusal is None else None
+
+    @property
+    def next_number(self) -> int:
+        return self.entries[-1].number + 1 if self.entries else 1
+
+
+class Journal:
+    """The file of one user, open for who acts for them."""
+
+    def __init__(self, folder: Path, user: str) -> None:
+        self.user = user
+        self._file = os.open(path_of(folder, user), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def intend(self, number: int, operation: str, given: Mapping[str, Any]) -> None:
+        self._put({"n": number, "op": operation, "with": given})
+
+    def answered(self, number: int, answer: Mapping[str, Any]) -> None:
+        self._put({"n": number, "ok": answer})
+
+    def refused(self, number: int, why: str) -> None:
+        self._put({"n": number, "no": why})
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def _put(self, line: dict[str, Any]) -> None:
+        os.write(self._file, json.dumps(line).encode() + b"\n")
+
+
+def path_of(folder: Path, user: str) -> Path:
+    return folder / f"{user}.jsonl"
+
+
+def read(folder: Path, user: str) -> History:
+    """What is known of a user's operations. A try again is a second intention of the same number."""
+    history = History(user)
+    by_number: dict[int, Entry] = {}
+    for line in _lines(path_of(folder, user)):
+        number = line["n"]
+        if "op" in line:
+            if number in by_number:
+                by_number[number].tries += 1
+                by_number[number].refusal = None
+            else:
+                by_number[number] = Entry(number, line["op"], line["with"])
+                history.entries.append(by_number[number])
+        elif "ok" in line:
+            by_number[number].answer = line["ok"]
+        else:
+            by_number[number].refusal = line["no"]
+    return history
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    if path.exists():
+        with path.open("rb") as file:
+            yield from map(json.loads, file)

@@ -1,0 +1,137 @@
+"""The processes of the attack: writers, workers, servers, and the clients of servers. All but the last are killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+
+import recollect
+from harness.crew import Line
+from harness.embedder import WordsEmbedder
+from prove.kills.journal import TOKEN
+from prove.kills.reaching import Requests, in_process, over_http
+from prove.kills.steps.events import REMARK
+from prove.kills.workload import Client, Lost
+from recollect.clock import system_clock
+from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
+from recollect.store.database import Transaction
+from recollect.store.ledger import record_change
+
+LEFT = "remark.left"
+"""The kind of the change by which a job tells that it was done."""
+LEASE = 0.5
+
+
+class Facts:
+    """An extractor whose outcome is known beforehand: what the user said is one fact, word for word."""
+
+    name = "facts"
+
+    def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
+        said = [each for each in messages if each.role == "user" and not each.read_only and TOKEN.match(each.text)]
+        return Extracted([Candidate(each.text, "said", "FACT", "user", (each.id,)) for each in said])
+
+
+def mirror_of(folder: Path) -> Path:
+    """Where the events are mirrored to files, beside the journals."""
+    return folder / "mirror"
+
+
+@contextmanager
+def opened(url: str, folder: Path) -> Iterator[recollect.Recollect]:
+    """An engine as all processes of the attack have it."""
+    with recollect.open(
+        url,
+        embedder=WordsEmbedder(),
+        extractor=Facts(),
+        job_attempts=100,
+        job_lease_seconds=LEASE,
+        job_retry_seconds=0.05,
+        worker_poll_seconds=0.02,
+        rolling_summary_turns=4,
+        events_jsonl_dir=str(mirror_of(folder)),
+        events_jsonl_fsync="never",
+    ) as engine:
+        engine.register_job(REMARK, _remark)
+        yield engine
+
+
+def _remark(run: recollect.JobRun) -> recollect.Effect:
+    return recollect.Effect(_leave_remark, (run,))
+
+
+def _leave_remark(transaction: Transaction, run: recollect.JobRun) -> None:
+    record_change(transaction, run.scope, LEFT, system_clock(), token=run.job.payload["token"])
+
+
+def write(line: Line, url: str, folder: Path, user: str, seed: int, warm_up: int, fuse: int | None) -> None:
+    """Act for a user with an engine of its own, until it is killed; so many operations come before it is ready.
+
+    With a fuse it kills itself after so many calls of functions, wherever that is: between two statements of a
+    transaction, or between its commit and the answer, where time alone would seldom hit.
+    """
+    burning = _Fuse(fuse)
+    with opened(url, folder) as engine:
+        _act(line, Client(in_process(engine, user), folder, user, random.Random(seed)), warm_up, burning)
+
+
+class _Fuse:
+    """Counts the calls of functions in all threads from when it is lit, and ends the process after so many."""
+
+    def __init__(self, calls: int | None) -> None:
+        self._left: Iterator[int] | None = None
+        self._calls = calls
+        if calls is not None:
+            # Threads take it along only if it is there before them.
+            threading.setprofile(self._burn)
+            sys.setprofile(self._burn)
+
+    def light(self) -> None:
+        self._left = None if self._calls is None else iter(range(self._calls))
+
+    def _burn(self, *_: object) -> None:
+        if self._left is not None and next(self._left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _act(line: Line, client: Client, warm_up: int, fuse: _Fuse | None = None) -> None:
+    acting = client.act()
+    for _ in islice(acting, warm_up):
+        pass
+    line.say("ready")
+    if fuse is not None:
+        fuse.light()
+    for _ in acting:
+        pass
+
+
+def work(line: Line, url: str, folder: Path) -> None:
+    """Do jobs, until it is killed."""
+    with opened(url, folder) as engine:
+        engine.start_workers(2)
+        line.say("ready")
+        threading.Event().wait()
+
+
+def serve(line: Line, url: str, folder: Path, port: int) -> None:
+    """Answer requests, and do jobs beside, until it is killed."""
+    from recollect.server.app import make_app
+    from recollect.server.serving import Serving, listening_socket
+
+    with opened(url, folder) as engine:
+        serving = Serving(make_app(engine), engine, listening_socket("127.0.0.1", port), workers=1)
+        serving.serve_until_stopped(lambda: line.say("ready"))
+
+
+def ask(line: Line, port: int, token: str, folder: Path, user: str, seed: int, warm_up: int) -> None:
+    """Act for a user through a server, until that does not answer any more."""
+    requests = Requests(port, {"authorization": f"Bearer {token}", "x-recollect-user": user})
+    with suppress(Lost):
+        _act(line, Client(over_http(requests), folder, user, random.Random(seed), remote=True), warm_up)

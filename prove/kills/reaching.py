@@ -1,0 +1,105 @@
+"""How the clients of the attack reach Recollect: in their own process, or over HTTP. Both answer alike."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import recollect
+from harness import calling
+from prove.kills.workload import Ask, AskIn, Lost, Refused
+from recollect.errors import RecollectError, StoreError, ToolError
+
+TENANT, APP = "acme", "kills"
+_PATIENCE = 60.0
+_SAID = ("expected_updated_at",)
+"""What has to be said even where it is nothing."""
+
+
+def in_process(engine: recollect.Recollect, user: str) -> AskIn:
+    """Ask an engine of this process."""
+
+    def ask_in(session: str) -> Ask:
+        context = engine.context(tenant_id=TENANT, app_id=APP, user_id=user, session_id=session)
+        call = calling.directly(context)
+
+        def ask(path: str, **given: Any) -> Any:
+            try:
+                return call(calling.BY_PATH[path], given)
+            except StoreError as error:
+                raise Lost(str(error)) from error
+            except ToolError as error:
+                raise (Lost if error.retriable else Refused)(str(error)) from error
+            except RecollectError as error:
+                raise Refused(f"{type(error).__name__}: {error.message}") from error
+
+        return ask
+
+    return ask_in
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Requests:
+    """Requests to a server on this machine, over one connection; when that breaks, so does this."""
+
+    def __init__(self, port: int, headers: dict[str, str]) -> None:
+        self._headers = headers
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._connection.connect()
+                return
+            except OSError:
+                # It is still on its way up.
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.002)
+
+    def in_session(self, session: str) -> Requests:
+        self._headers["x-recollect-session"] = session
+        return self
+
+    def ask(self, method: str, path: str, body: Any = None) -> Answer:
+        sent = {**self._headers, **({} if body is None else {"content-type": "application/json"})}
+        try:
+            self._connection.request(method, path, None if body is None else json.dumps(body).encode(), sent)
+            response = self._connection.getresponse()
+            answer = Answer(response.status, response.read())
+        except (OSError, http.client.HTTPException) as error:
+            raise Lost(f"{type(error).__name__}: {error}") from error
+        if answer.status >= 500:
+            raise Lost(answer.body.decode())
+        return answer
+
+
+def over_http(requests: Requests) -> AskIn:
+    """Ask a server."""
+
+    def ask_in(session: str) -> Ask:
+        call = calling.over_http(requests.in_session(session))
+
+        def ask(path: str, **given: Any) -> Any:
+            try:
+                return call(
+                    calling.BY_PATH[path],
+                    {name: value for name, value in given.items() if value is not None or name in _SAID},
+                )
+            except calling.Refused as refusal:
+                raise Refused(str(refusal.args[1].body.decode())) from refusal
+
+        return ask
+
+    return ask_in

@@ -1,0 +1,171 @@
+"""Rounds of the attack: several processes at once, each killed at a random instant while the others go on."""
+
+from __future__ import annotations
+
+import random
+import signal
+import socket
+import time
+from collections import Counter
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.crew import Child, Failed, started
+from prove.kills import journal, processes
+from prove.kills.commands import Command, command
+from prove.kills.reaching import APP, TENANT
+from prove.kills.steps.conversations import BOUND
+from prove.kills.steps.step import DAILY
+
+USERS = 16
+WRITERS = 5
+SHORT_FUSE, LONG_FUSE = 10, 30_000
+"""Calls of functions until a writer dies; an operation takes from hundreds to thousands of them."""
+WARM_UP = 12
+"""Operations that a client may do before its end is near; less than this."""
+SHORTEST, LONGEST = 0.0002, 0.2
+"""Seconds between the moment when all are ready and a kill; short ones are as likely as long ones."""
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A process that is to be killed."""
+
+    kind: str
+    process: Child | Command
+    user: str | None = None
+    """For whom it acts."""
+    by_itself: bool = False
+    """Whether it sees to its end itself."""
+
+
+@dataclass
+class Tally:
+    """What was done so far."""
+
+    rounds: int = 0
+    kills: Counter[str] = field(default_factory=Counter)
+    """By what was killed."""
+    cut: Counter[str] = field(default_factory=Counter)
+    """Operations that were never answered since who did them was killed, by kind."""
+
+    @property
+    def killed(self) -> int:
+        return self.kills.total()
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A database under attack, and the journals of who uses it."""
+
+    url: str
+    folder: Path
+    token: str
+    """The key of the clients of its servers."""
+    dice: random.Random
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def users(self) -> list[str]:
+        return [f"u{number}" for number in range(1, USERS + 1)]
+
+    def round(self, *, writers: int = WRITERS, served: bool = False, by_command: bool = False) -> None:
+        """Start writers, a worker and perhaps a server with its client; kill all but the client, one by one.
+
+        By command, the worker and the server are the commands that operators start.
+        """
+        *writing, asking = self.dice.sample(self.users, writers + 1)
+        client: Child | None = None
+        victims: list[Victim] = []
+        with ExitStack() as stack:
+            # Every second time somebody else has the database open, so that it need not be recovered by the next.
+            if self.tally.rounds % 2:
+                stack.enter_context(processes.opened(self.url, self.folder))
+            if served:
+                port = _free_port()
+                victims.append(Victim("servers", stack.enter_context(self._server(port, by_command))))
+            victims.append(Victim("workers", stack.enter_context(self._worker(by_command))))
+            _hear_ready(*(victim.process for victim in victims))
+            if served:
+                asked = (port, self.token, self.folder, asking, self._seed(), self._warm_up())
+                client = stack.enter_context(started(processes.ask, *asked))
+            for user in writing:
+                given = (self.url, self.folder, user, self._seed(), self._warm_up(), self._fuse())
+                writer = started(processes.write, *given)
+                victims.append(Victim("writers", stack.enter_context(writer), user, by_itself=given[-1] is not None))
+            _hear_ready(*(victim.process for victim in victims if victim.user), *([client] if client else []))
+            self._kill(victims)
+            if client is not None:
+                client.result()
+                self._note_cut(asking)
+        if by_command:
+            # Commands have no embedder, and what came through them has no vectors yet.
+            with processes.opened(self.url, self.folder) as engine:
+                engine.reindex()
+        self.tally.rounds += 1
+
+    def _server(self, port: int, by_command: bool) -> AbstractContextManager[Child | Command]:
+        if by_command:
+            return command(self.url, self.folder, "serve", "--port", str(port))
+        return started(processes.serve, self.url, self.folder, port)
+
+    def _worker(self, by_command: bool) -> AbstractContextManager[Child | Command]:
+        if by_command:
+            return command(self.url, self.folder, "worker")
+        return started(processes.work, self.url, self.folder)
+
+    def _kill(self, victims: list[Victim]) -> None:
+        instants = sorted(SHORTEST * (LONGEST / SHORTEST) ** self.dice.random() for _ in victims)
+        self.dice.shuffle(victims)
+        began = time.monotonic()
+        for instant, victim in zip(instants, victims, strict=True):
+            time.sleep(max(0.0, began + instant - time.monotonic()))
+            if not victim.by_itself:
+                victim.process.kill()
+            if victim.process.wait_until_dead() != -signal.SIGKILL:
+                raise Failed(f"One of the {victim.kind} ended before it was killed.")
+            self.tally.kills[victim.kind] += 1
+            if victim.user is not None:
+                self._note_cut(victim.user)
+
+    def _note_cut(self, user: str) -> None:
+        cut = journal.read(self.folder, user).unanswered
+        if cut is not None:
+            self.tally.cut[cut.operation] += 1
+
+    def _warm_up(self) -> int:
+        return self.dice.randrange(WARM_UP)
+
+    def _fuse(self) -> int | None:
+        """Half of the writers die after so many calls, the others when their time has come."""
+        return round(SHORT_FUSE * (LONG_FUSE / SHORT_FUSE) ** self.dice.random()) if self.dice.random() < 0.5 else None
+
+    def _seed(self) -> int:
+        return self.dice.randrange(2**32)
+
+
+def prepare(url: str, folder: Path, dice: random.Random) -> Attack:
+    """Make the database, the key of its servers, and the rule by which conversations become memory."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with processes.opened(url, folder) as engine:
+        host = engine.context(tenant_id=TENANT, app_id=APP, user_id="host", capabilities={"admin"})
+        space = host.memory.create_memory_space(DAILY)
+        policy = {"windowed": True, "windowTurns": 3}
+        host.memory.create_binding({"namespace": BOUND, "userId": "*"}, [space.id], policy)
+        made = engine.keys.create(tenant_id=TENANT, app_id=APP, any_user=True)
+    return Attack(url, folder, made.token, dice)
+
+
+def _hear_ready(*processes: Child | Command) -> None:
+    for process in processes:
+        heard = process.hear()
+        if heard != "ready":
+            raise Failed(f"A process said {heard!r} before it was ready.")
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port

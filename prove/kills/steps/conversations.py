@@ -1,0 +1,89 @@
+"""Operations on conversations: made, appended to in every way, summarised, closed."""
+
+from __future__ import annotations
+
+from prove.kills.steps.step import Ask, Given, Impossible, Known, Planning, Step, always, with_key
+from recollect import ToolUseBlock
+from recollect.providers.language import Tool
+from recollect.providers.testing import ScriptedModel
+
+BOUND = "chat"
+"""The namespace whose conversations become memory."""
+
+
+def _plan_create(ask: Ask, known: Known, by: Planning) -> Given:
+    known.look(ask)
+    if len(known.conversations) > 4:
+        raise Impossible
+    return {"namespace": BOUND if by.dice.random() < 0.7 else "side"}
+
+
+def _create(ask: Ask, given: Given, token: str) -> Given:
+    return {"id": ask("conversations.create_conversation", namespace=given["namespace"], title=token).id}
+
+
+def _plan_said(ask: Ask, known: Known, by: Planning) -> Given:
+    known.look(ask)
+    key = by.token if by.dice.random() < 0.8 else None
+    return {"conversation_id": by.one_of(known.conversations), "text": f"{by.token} said {by.words()}", "key": key}
+
+
+def _message(ask: Ask, given: Given, token: str) -> Given:
+    said = {"conversation_id": given["conversation_id"], "content": given["text"]}
+    return {"ids": [ask("conversations.append_user_message", **said, idempotency_key=given["key"]).id]}
+
+
+def _answer(ask: Ask, given: Given, token: str) -> Given:
+    content = f"{token} answered"
+    answered = ask("conversations.append_assistant_turn", conversation_id=given["conversation_id"], content=content)
+    return {"ids": [answered.id]}
+
+
+def _turn(ask: Ask, given: Given, token: str) -> Given:
+    turn = ask(
+        "conversations.append_turn",
+        conversation_id=given["conversation_id"],
+        user_content=given["text"],
+        assistant={"content": f"{token} answered"},
+        idempotency_key=given["key"],
+    )
+    return {"ids": [turn.user_message.id, turn.assistant_message.id]}
+
+
+def _run(ask: Ask, given: Given, token: str) -> Given:
+    call = ToolUseBlock(id=f"{token}-call", name="look", arguments={"for": token})
+    result = ask(
+        "conversations.run_turn",
+        conversation_id=given["conversation_id"],
+        model=ScriptedModel([[call], f"{token} answered"]),
+        user_text=given["text"],
+        tools=[Tool("look")],
+        tool_handler=lambda name, arguments: f"{token} found",
+        idempotency_key=given["key"],
+    )
+    return {"ids": [message.id for message in result.appended_messages], "status": result.status}
+
+
+def _plan_with_conversation(ask: Ask, known: Known, by: Planning) -> Given:
+    known.look(ask)
+    return {"conversation_id": by.one_of(known.conversations)}
+
+
+def _close(ask: Ask, given: Given, token: str) -> Given:
+    return {"status": ask("conversations.close_conversation", **given).status}
+
+
+def _summary(ask: Ask, given: Given, token: str) -> Given:
+    summary = ask("conversations.refresh_rolling_summary", **given)
+    return {"outcome": summary.outcome, "until": summary.rolling_summary_until_seq}
+
+
+STEPS = (
+    Step("create", 3, _plan_create, _create),
+    Step("message", 4, _plan_said, _message, with_key),
+    Step("answer", 2, _plan_with_conversation, _answer),
+    Step("turn", 8, _plan_said, _turn, with_key),
+    Step("run", 3, _plan_said, _run, with_key, needs_process=True),
+    Step("close", 3, _plan_with_conversation, _close, always),
+    Step("summary", 2, _plan_with_conversation, _summary, always),
+)

@@ -1,0 +1,115 @@
+"""What an operation of the workload is: how it is planned, done, and whether it may be done again.
+
+What is written begins with the token of its operation and the name of its part: `u3n17 whole …`. By that the checker
+knows it again wherever it stands.
+"""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+DAILY = "daily"
+
+Given = dict[str, Any]
+Ask = Callable[..., Any]
+
+
+class Impossible(Exception):
+    """There is nothing to do it with at the moment."""
+
+
+@dataclass(frozen=True)
+class Planning:
+    dice: random.Random
+    token: str
+
+    def words(self) -> str:
+        return " ".join("".join(self.dice.choices(string.ascii_lowercase, k=7)) for _ in range(3))
+
+    def one_of(self, known: list[Any]) -> Any:
+        if not known:
+            raise Impossible
+        return self.dice.choice(known)
+
+
+@dataclass
+class Known:
+    """What a client knows of its user. It reads it when it comes, and keeps it up by what it does."""
+
+    folder: Path
+    conversations: list[str] = field(default_factory=list)
+    space: str | None = None
+    atoms: list[tuple[str, str]] = field(default_factory=list)
+    """Those that hold, with their token and part."""
+    entries: list[tuple[str, str]] = field(default_factory=list)
+    """The same of the memory tools."""
+    entities: list[tuple[str, str]] = field(default_factory=list)
+    read: bool = False
+
+    def look(self, ask: Ask) -> None:
+        if self.read:
+            return
+        self.space = ask("memory.create_memory_space", name=DAILY).id
+        self.conversations = [each.id for each in ask("conversations.list_conversations", status="open")]
+        listed = ask("memory.list_atoms", memory_space_id=self.space, limit=1000)
+        self.atoms = [
+            (each.id, mark_of(each.text))
+            for each in listed
+            if each.superseded_by is None and each.extraction_version is None
+        ]
+        found = ask("tools.memory_search", limit=20).results
+        self.entries = [(each.id, mark_of(each.content)) for each in found]
+        self.read = True
+
+    def learn(self, operation: str, number: int, given: Given, answer: Given) -> None:
+        match operation:
+            case "create":
+                self.conversations.append(answer["id"])
+            case "close":
+                self.conversations = [each for each in self.conversations if each != given["conversation_id"]]
+            case "atom" | "batch" | "supersede":
+                self.atoms += [(id, mark) for id, mark in answer["atoms"]]
+            case "store" | "replace":
+                self.entries.append((answer["id"], answer["mark"]))
+            case "entity":
+                self.entities.append((answer["id"], answer["name"]))
+            case "erase":
+                self.__init__(self.folder)  # type: ignore[misc]  # all that was known is gone
+        self.forget(given)
+
+    def forget(self, given: Given) -> None:
+        """What was named in an operation that ends it, or may have, is not named again."""
+        gone = given.get("ends")
+        self.atoms = [each for each in self.atoms if each[0] != gone]
+        self.entries = [each for each in self.entries if each[0] != gone]
+        self.entities = [each for each in self.entities if each[0] != gone]
+
+
+def mark_of(text: str) -> str:
+    """The token and the part that a text begins with."""
+    return " ".join(text.split()[:2])
+
+
+@dataclass(frozen=True)
+class Step:
+    name: str
+    weight: float
+    plan: Callable[[Ask, Known, Planning], Given]
+    do: Callable[[Ask, Given, str], Given]
+    again: Callable[[Given], bool] = lambda given: False
+    """Whether it may be repeated by who does not know whether it was done."""
+    needs_process: bool = False
+    """It takes functions or files, so it cannot be asked for over HTTP."""
+
+
+def always(given: Given) -> bool:
+    return True
+
+
+def with_key(given: Given) -> bool:
+    return given.get("key") is not None

@@ -1,0 +1,100 @@
+"""What the clients of the attack do: operations of all kinds in a random order, each noted before and after.
+
+Every operation leaves its token in what it writes. A client that finds the last operation of its user unanswered does
+as a real one does: what it can repeat without harm, since it has a key or is the same however often it is done, it
+repeats; what it cannot, it leaves.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from prove.kills import journal
+from prove.kills.journal import Entry, Journal
+from prove.kills.steps import STEPS, Impossible, Known, Planning, Step
+
+SESSION = 40
+"""How many operations one session of a user has: quotas count by session."""
+
+Ask = Callable[..., Any]
+"""Has an operation done that is named by its path: `ask("blocks.get", block_type="core")`."""
+AskIn = Callable[[str], Ask]
+"""The same in a session."""
+
+
+class Lost(Exception):
+    """No answer came, so that nobody knows whether it was done."""
+
+
+class Refused(Exception):
+    """It was not done, and the answer says why."""
+
+
+def session_of(number: int) -> str:
+    return f"s{number // SESSION}"
+
+
+class Client:
+    """Somebody who acts for one user, from where the last one was stopped."""
+
+    def __init__(self, ask_in: AskIn, folder: Path, user: str, dice: random.Random, *, remote: bool = False) -> None:
+        self._ask_in = ask_in
+        self._dice = dice
+        self._folder = folder
+        self._steps = [step for step in STEPS.values() if not (remote and step.needs_process)]
+        self.history = journal.read(folder, user)
+        self._journal = Journal(folder, user)
+        self._number = self.history.next_number
+        self.known = Known(folder)
+
+    def act(self) -> Iterator[Step]:
+        """Do one operation after the other, for ever; each is given out when it was answered."""
+        unanswered = self.history.unanswered
+        if unanswered is not None and self._is_repeated(unanswered):
+            yield self._do(STEPS[unanswered.operation], unanswered.number, unanswered.given)
+        weights = [step.weight for step in self._steps]
+        while True:
+            step = self._dice.choices(self._steps, weights)[0]
+            with suppress(Impossible):
+                yield self.take(step)
+
+    def take(self, step: Step) -> Step:
+        """Do one operation, if there is something to do it with."""
+        number = self._number
+        given = step.plan(self._asking(number), self.known, self._planning(number))
+        self._number += 1
+        return self._do(step, number, given)
+
+    def _is_repeated(self, entry: Entry) -> bool:
+        step = STEPS[entry.operation]
+        # Half of an erasure is what its user wants least: that is always done again.
+        willing = step.name == "erase" or self._dice.random() < 0.8
+        return willing and step in self._steps and step.again(entry.given)
+
+    def _do(self, step: Step, number: int, given: dict[str, Any]) -> Step:
+        self._journal.intend(number, step.name, given)
+        try:
+            answer = step.do(self._asking(number), given, journal.token_of(self._journal.user, number))
+        except Refused as refusal:
+            self._journal.refused(number, str(refusal))
+            self.known.forget(given)
+        except Lost:
+            self.known.forget(given)
+            raise
+        else:
+            self._journal.answered(number, answer)
+            self.known.learn(step.name, number, given, answer)
+        return step
+
+    def _asking(self, number: int) -> Ask:
+        return self._ask_in(session_of(number))
+
+    def _planning(self, number: int) -> Planning:
+        return Planning(self._dice, journal.token_of(self._journal.user, number))
+
+    def close(self) -> None:
+        self._journal.close()

@@ -1,0 +1,33 @@
+"""A short attack: writers and a worker are killed on each engine, and what was answered is there."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from prove.kills import compared, rounds
+from prove.kills.rounds import Attack
+
+
+@pytest.fixture
+def attack(database_url: str, tmp_path: Path) -> Attack:
+    return rounds.prepare(database_url, tmp_path / "journals", random.Random(3))
+
+
+@pytest.mark.conforms("A1.11")
+def test_what_was_answered_outlives_the_kill_of_a_writer_and_of_a_worker(attack: Attack) -> None:
+    attack.round(writers=1)
+    assert attack.tally.kills == {"writers": 1, "workers": 1}
+    assert compared(attack) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by_command", [False, True])
+def test_what_was_answered_outlives_kills_of_writers_workers_and_servers(attack: Attack, by_command: bool) -> None:
+    for _ in range(4):
+        attack.round(served=True, by_command=by_command)
+    assert attack.tally.kills == {"writers": 20, "workers": 4, "servers": 4}
+    assert attack.tally.cut.total() > 0
+    assert compared(attack) == []

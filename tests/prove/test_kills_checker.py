@@ -1,0 +1,277 @@
+"""The checker of the kills: it holds its peace over what is right, and finds every wrong that is planted."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+import pytest
+
+from prove.kills import compared
+from prove.kills.rounds import Attack
+from tests.prove.story import ADA, BEN, Story, told
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    folder = tmp_path_factory.mktemp("story")
+    return told(f"sqlite:///{folder}/memory.db", folder / "journals")
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A story of one's own to do wrong to."""
+
+    story: Story
+    path: Path
+
+    def sql(self, statement: str, *values: object) -> int:
+        connection = apsw.Connection(str(self.path))
+        try:
+            connection.execute(statement, values)
+            return connection.changes()
+        finally:
+            connection.close()
+
+    @property
+    def archive(self) -> Path:
+        return Path(self.story.entries(ADA, "archive_file")[0].given["file"])
+
+
+@pytest.fixture
+def copy(finished: Story, tmp_path: Path) -> Copy:
+    source = Path(finished.attack.url.removeprefix("sqlite:///"))
+    shutil.copytree(source.parent, tmp_path / "copy")
+    path = tmp_path / "copy" / source.name
+    journals = tmp_path / "copy" / "journals"
+    for journal in journals.glob("*.jsonl"):
+        # It names files by their whole paths.
+        journal.write_text(journal.read_text().replace(str(source.parent), str(path.parent)))
+    return Copy(Story(Attack(f"sqlite:///{path}", journals, "", finished.attack.dice)), path)
+
+
+def wrongs(copy: Copy) -> str:
+    return "\n".join(compared(copy.story.attack))
+
+
+def test_what_was_done_in_good_order_is_found_right(database_url: str, tmp_path: Path) -> None:
+    assert compared(told(database_url, tmp_path / "journals").attack) == []
+
+
+_LIKE = "text LIKE ? || '%'"
+_OF_MESSAGE = "sequence IS NOT NULL AND content LIKE '%' || ? || '%'"
+
+
+def doubled(copy: Copy, table: str, where: str, *values: object, **changed: str) -> int:
+    """Put a row in once more, with some columns changed."""
+    connection = apsw.Connection(str(copy.path))
+    columns = [f'"{row[1]}"' for row in connection.execute(f"PRAGMA table_info({table})")]
+    connection.close()
+    others = [column for column in columns if column.strip('"') not in changed]
+    return copy.sql(
+        f"INSERT INTO {table} ({', '.join([*others, *changed])}) "
+        f"SELECT {', '.join([*others, *changed.values()])} FROM {table} WHERE {where}",
+        *values,
+    )
+
+
+def without_row(copy: Copy, token: str, role: str) -> int:
+    """Take the last row of a conversation away so that no number is missing."""
+    found = copy.sql(f"DELETE FROM events WHERE {_OF_MESSAGE} AND stage = ?", token, role)
+    copy.sql(
+        "UPDATE conversations SET next_sequence = 1 + (SELECT COALESCE(MAX(sequence), 0) FROM events "
+        "WHERE events.scope_id = conversations.scope_id AND conversation_id = conversations.id)"
+    )
+    return found
+
+
+def _change_index(copy: Copy) -> int:
+    """Let SQLite take an index for one of other rows than it was made of."""
+    connection = apsw.Connection(str(copy.path))
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'chat.turn', 'note') WHERE name = 'events_said'")
+    changed = connection.changes()
+    connection.close()
+    return changed
+
+
+def in_the_files(copy: Copy, change: Callable[[list[str]], list[str]]) -> int:
+    """Change the lines of a file of the mirror."""
+    file = next(copy.story.attack.folder.joinpath("mirror").rglob("*.jsonl"))
+    lines = file.read_text().splitlines()
+    file.write_text("".join(f"{line}\n" for line in change(lines)))
+    return len(lines)
+
+
+PLANTS: dict[str, tuple[Callable[[Copy], int], str]] = {
+    "a message is lost": (lambda copy: without_row(copy, copy.story.token("message"), "user"), "0 there, 1 expected"),
+    "half of a turn is lost": (lambda copy: without_row(copy, copy.story.token("turn", -1), "assistant"), "torn apart"),
+    "the end of a turn that was run is lost": (
+        lambda copy: without_row(copy, copy.story.token("run"), "assistant"),
+        "not whole",
+    ),
+    "a message is there twice": (
+        lambda copy: doubled(
+            copy, "events", _OF_MESSAGE, copy.story.token("message"),
+            position="NULL", event_id="'msg_twice'", sequence="99", idempotency_key="NULL",
+        ),
+        "2 there, 1 expected",
+    ),
+    "a conversation is open again": (
+        lambda copy: copy.sql("UPDATE conversations SET status = 'open' WHERE status = 'closed'"),
+        "was closed and is open",
+    ),
+    "a conversation is closed by itself": (
+        lambda copy: copy.sql("UPDATE conversations SET status = 'closed' WHERE status = 'open'"),
+        "nobody has closed it",
+    ),
+    "a version of a summary is lost": (lambda copy: copy.sql("DELETE FROM rolling_summaries"), "its versions say"),
+    "an atom is lost": (
+        lambda copy: copy.sql(f"DELETE FROM atoms WHERE {_LIKE}", copy.story.token("atom", -1)),
+        "what is not deleted of atom",
+    ),
+    "one of three atoms is lost": (
+        lambda copy: copy.sql(f"DELETE FROM atoms WHERE {_LIKE}", copy.story.token("batch") + " second"),
+        "1 there, 2 expected",
+    ),
+    "an atom is superseded by halves": (
+        lambda copy: copy.sql("UPDATE atoms SET superseded_by = NULL WHERE origin = 'app'"),
+        "does not know of it",
+    ),
+    "an archived atom is active": (
+        lambda copy: copy.sql("UPDATE atoms SET status = 'ACTIVE' WHERE status = 'ARCHIVED'"),
+        "was archived and is active",
+    ),
+    "a deleted atom is there": (
+        lambda copy: doubled(
+            copy, "atoms", _LIKE, copy.story.token("batch") + " first", id="'atom_back'", position="999",
+            text=f"'{copy.story.entries(ADA, 'delete')[0].given['mark']} again'",
+        ),
+        "was deleted and is there",
+    ),
+    "the search index is lost": (lambda copy: copy.sql("DELETE FROM term_segments"), "recall by words alone in"),
+    "vectors are lost": (
+        lambda copy: copy.sql("DELETE FROM vector_segments WHERE first > 0"),
+        "atoms whose vectors are not in the index",
+    ),
+    "a merge is undone": (lambda copy: copy.sql("UPDATE entities SET merged_into = NULL"), "was merged and is not"),
+    "an entity has lost its names": (lambda copy: copy.sql("DELETE FROM entity_names"), "not found by its name"),
+    "a block holds what it held before": (
+        lambda copy: copy.sql(
+            "UPDATE blocks SET content = r.content FROM block_revisions AS r WHERE r.scope_id = blocks.scope_id "
+            "AND r.agent_id = blocks.agent_id AND r.block_type = blocks.block_type"
+        ),
+        "the last write was",
+    ),
+    "what a block held before is lost": (lambda copy: copy.sql("DELETE FROM block_revisions"), "writes are lost"),
+    "a write of a block is counted twice": (
+        lambda copy: copy.sql("UPDATE blocks SET version = version + 5"),
+        "its version is",
+    ),
+    "a quota counts too much": (lambda copy: copy.sql("UPDATE tool_quotas SET stores = stores + 1"), "has used"),
+    "a quota counts too little": (lambda copy: copy.sql("UPDATE tool_quotas SET deletes = 0"), "has used"),
+    "a line of the audit is changed": (
+        lambda copy: copy.sql("UPDATE tool_audit SET body = replace(body, 'memory_brief', 'memory_store')"),
+        "does not follow the one before it",
+    ),
+    "the last line of the audit is lost": (
+        lambda copy: copy.sql(
+            "DELETE FROM tool_audit WHERE seq = (SELECT MAX(seq) FROM tool_audit WHERE \"group\" = 'default')"
+        ),
+        "do not end where their head says",
+    ),
+    "the receipt of an erasure is lost": (
+        lambda copy: copy.sql("DELETE FROM tool_audit WHERE \"group\" = 'admin'"),
+        "does not stand in the log",
+    ),
+    "an event is lost": (
+        lambda copy: copy.sql(f"DELETE FROM events WHERE kind = 'note' AND {_LIKE}", copy.story.token("event")),
+        "the events of event",
+    ),
+    "one of three events is lost": (
+        lambda copy: copy.sql(f"DELETE FROM events WHERE {_LIKE}", copy.story.token("events") + " third"),
+        "2 there, 3 expected",
+    ),
+    "an event is there twice": (
+        lambda copy: doubled(
+            copy, "events", _LIKE, copy.story.token("chat"), position="NULL", event_id="'evt_twice'"
+        ),
+        "2 there, 1 expected",
+    ),
+    "a state is stale": (
+        lambda copy: copy.sql("UPDATE events SET ts = 0 WHERE data LIKE ?", f"%{copy.story.token('state', -1)}%"),
+        "the latest state",
+    ),
+    "a job is done twice": (
+        lambda copy: doubled(
+            copy, "events", "kind = 'remark.left' AND data LIKE ?", f"%{copy.story.token('job')}\"%",
+            position="NULL", event_id="'evt_twice'",
+        ),
+        "queued 1 times and done 2 times",
+    ),
+    "a job is not done": (
+        lambda copy: copy.sql("DELETE FROM events WHERE kind = 'remark.left'"),
+        "queued 1 times and done 0 times",
+    ),
+    "a job is lost": (lambda copy: copy.sql("DELETE FROM jobs WHERE kind = 'remark'"), "the job of job"),
+    "a job is dead": (lambda copy: copy.sql("UPDATE jobs SET status = 'dead' WHERE kind = 'remark'"), "is dead after"),
+    "something was learned twice": (
+        lambda copy: doubled(
+            copy, "atoms", f"extraction_version IS NOT NULL AND {_LIKE}", copy.story.token("turn"),
+            id="'atom_twice'", position="999",
+        ),
+        "was learned as",
+    ),
+    "something was not learned": (
+        lambda copy: copy.sql("DELETE FROM atoms WHERE extraction_version IS NOT NULL"),
+        "was learned as []",
+    ),
+    "a row of an erased user is back": (
+        lambda copy: doubled(
+            copy, "events", _LIKE, copy.story.token("event", -1, BEN), position="NULL", event_id="'evt_back'",
+            text=f"'{copy.story.token('event', 0, BEN)} noted'", tags="NULL", data="NULL",
+        ),
+        "which was erased or refused",
+    ),
+    "a message without a conversation": (
+        lambda copy: copy.sql("DELETE FROM conversations WHERE status = 'closed'"),
+        "messages without their conversation",
+    ),
+    "a line of the mirror is lost": (
+        lambda copy: in_the_files(copy, lambda lines: lines[:-2]),
+        "is not in the files",
+    ),
+    "a line of the mirror is there twice": (
+        lambda copy: in_the_files(copy, lambda lines: [*lines, lines[0]]),
+        "twice in the files",
+    ),
+    "a line of the mirror is of an erased user": (
+        lambda copy: in_the_files(copy, lambda lines: [*lines, re.sub("(evt|msg)_", "evt_gone", lines[0])]),
+        "not in the ledger",
+    ),
+    "a page of the file has words of an erased user": (
+        lambda copy: copy.path.open("ab").write(f"{copy.story.token('turn', 0, BEN)} said it".encode()),
+        "were said to be gone",
+    ),
+    "an archive breaks off": (
+        lambda copy: copy.archive.write_bytes(copy.archive.read_bytes()[:1000]),
+        "is there and not whole",
+    ),
+    "an archive is lost": (
+        lambda copy: len(str(copy.archive.rename(f"{copy.archive}.elsewhere"))),
+        "was answered and is not there",
+    ),
+    "an index says something else than its table": (_change_index, "events_said"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_every_planted_wrong_is_found(copy: Copy, plant: str) -> None:
+    do_wrong, said = PLANTS[plant]
+    assert do_wrong(copy) > 0, "nothing was planted"
+    assert said in wrongs(copy)
