@@ -32,9 +32,9 @@ def test_an_export_may_pause_longer_than_a_write(tcp_url: str) -> None:
         return str(run._connection.execute("SHOW idle_in_transaction_session_timeout").fetchone()[0])
 
     with recollect.open(tcp_url, embedder=None) as engine:
-        assert engine._database.write(None, shown) == "1min"
+        assert engine._database.write(None, shown) == "90s"
         assert engine._database.read_at_once(None, shown) == "0"
-        assert engine._database.write(None, shown) == "1min"
+        assert engine._database.write(None, shown) == "90s"
 
 
 def test_what_the_address_says_of_the_line_goes_first() -> None:
