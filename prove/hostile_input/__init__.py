@@ -160,7 +160,7 @@ def _forged(engine: str, database: recollect.Recollect, document: Any, dice: Ran
             break
         tried += 1
         # Each in an app of its own, since ids of bindings are the app's.
-        names = {"tenant_id": "forged", "app_id": f"app{tried}"}
+        names: dict[str, Any] = {"tenant_id": "forged", "app_id": f"app{tried}"}
         try:
             database.context(**names, user_id="root", capabilities={"admin"}).admin.import_user_data(forged, "eva")
             accepted += 1

@@ -58,7 +58,8 @@ def tried(context: recollect.Context, operation: Operation, given: dict[str, Any
 
 def broken_calls(url: str, seconds: float, dice: Random) -> tuple[int, list[str]]:
     """How many calls were made within the time, and what broke."""
-    count, broken = 0, []
+    count = 0
+    broken: list[str] = []
     with recollect.open(url, embedder=WordsEmbedder()) as engine:
         context = engine.context(**OWNER)
         things, until = furnish(engine, context, "Hello"), time.monotonic() + seconds

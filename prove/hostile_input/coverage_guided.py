@@ -14,7 +14,7 @@ from typing import Any
 
 
 def main(name: str, seconds: str, seed: str) -> None:
-    import atheris  # type: ignore[import-not-found, unused-ignore]  # not a dependency: it is used where it is found
+    import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]  # not a dependency: it is used where it is found
 
     with atheris.instrument_imports(include=["recollect", "combustache"]):
         from prove.hostile_input.fuzzing import parser_named, tried

@@ -328,7 +328,12 @@ PARSERS: tuple[Parser, ...] = (
         _PROSE,
         ("recall.words", "recall.asking"),
     ),
-    Parser("tokens", lambda text: (estimate(text), _counter()(storable_text(text))), _PROSE, ("assembly.tokens",)),
+    Parser(
+        "tokens",
+        lambda text: (estimate(storable_text(text)), _counter()(storable_text(text))),
+        _PROSE,
+        ("assembly.tokens",),
+    ),
     Parser(
         "rules", lambda text: RulesExtractor().extract(_messages(text), "extraction-v1"), _PROSE, ("extraction.rules",)
     ),
