@@ -23,6 +23,8 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
+from harness.log_watch import DATABASE_PASSWORD
+
 DEFAULT_PORT = 5432
 # The kernel allows 107 bytes on Linux and 103 on macOS.
 SOCKET_PATH_LIMIT = 100
@@ -105,7 +107,9 @@ class PostgresServer:
         """The address over the unix socket, which needs no network: files know nothing of network namespaces."""
         name = quote(database, safe="")
         # The port is named because the caller's PGPORT would be used otherwise.
-        return f"postgresql://postgres@/{name}?host={quote(str(self.folder), safe='')}&port={self._port}"
+        # It asks for no password there. One is given all the same, to be looked for in all that is logged.
+        place = f"host={quote(str(self.folder), safe='')}&port={self._port}"
+        return f"postgresql://postgres:{DATABASE_PASSWORD}@/{name}?{place}"
 
     def create_database(self, name: str, template: str | None = None) -> str:
         """Make a database, empty or as a copy of `template`, and return its address."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import recollect
 from harness.clean_databases import CleanDatabases
+from harness.log_watch import watched
 from harness.network import loopback_only
 from harness.postgres import PostgresServer
 from tests.vendor.server import Vendor, vendor_running
@@ -23,6 +25,18 @@ _numbers = count(1)
 def _no_network() -> Iterator[None]:
     with loopback_only():
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_secrets_in_logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No log of the whole run, or of a worker's part of it, has a secret or a user's words in it."""
+    level = logging.getLogger("recollect").level
+    logging.getLogger("recollect").setLevel(logging.DEBUG)
+    with watched(tmp_path_factory.mktemp("logs") / "all.log") as watch:
+        yield
+        found = watch.found()
+    logging.getLogger("recollect").setLevel(level)
+    assert not found, f"{len(found)} secrets were logged: {found[:5]}"
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,9 @@ from typing import Any
 
 import jwt
 
-SECRET = "a secret that is long enough for everybody"
+from harness.log_watch import TOKEN_SECRET
+
+SECRET = TOKEN_SECRET
 
 
 def bearer(token: str, **headers: str) -> list[tuple[bytes, bytes]]:

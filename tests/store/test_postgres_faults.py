@@ -19,6 +19,7 @@ from harness.postgres import PostgresServer
 from recollect.store import conversations
 from recollect.store.conversations import NewConversation
 from recollect.store.database import Transaction
+from recollect.store.postgres_errors import translate
 
 
 @pytest.fixture
@@ -385,3 +386,13 @@ def test_ctrl_c_in_one_thread_is_nothing_to_the_others(postgres: recollect.Recol
                 postgres._database.write(context(postgres).scope, interrupted)
             appended[len(appended) // 2].exception()
     assert sorted(each.result().sequence for each in appended) == list(range(1, 401))
+
+
+def test_a_row_that_is_refused_is_not_quoted(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE notes (said TEXT, at TEXT NOT NULL)")
+        with pytest.raises(psycopg.errors.NotNullViolation, match="marzipan") as caught:
+            connection.execute("INSERT INTO notes VALUES ('I like marzipan.', NULL)")
+    told = translate(caught.value, "postgresql://host/db")
+    assert "not-null" in str(told)
+    assert "marzipan" not in str(told)

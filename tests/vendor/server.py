@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from harness.log_watch import MODEL_KEY
 from tests.vendor.answer import Answer, Asked, Event
 from tests.vendor.anthropic import message, message_events
 from tests.vendor.embeddings import texts_in, vectors
@@ -46,7 +47,7 @@ class Vendor(ThreadingHTTPServer):
     def environment(self) -> dict[str, str]:
         """What leads the clients of all vendors here."""
         addresses = {f"{name}_BASE_URL": f"{self.url}/v1" for name in ("OPENAI", "OLLAMA")}
-        keys = {f"{name}_API_KEY": "sk-test" for name in ("OPENAI", "OLLAMA", "ANTHROPIC")}
+        keys = {f"{name}_API_KEY": MODEL_KEY for name in ("OPENAI", "OLLAMA", "ANTHROPIC")}
         return {**addresses, **keys, "ANTHROPIC_BASE_URL": self.url}
 
     def when_arrived(self, do: Callable[[], object]) -> None:

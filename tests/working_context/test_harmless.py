@@ -146,3 +146,12 @@ def test_the_atom_itself_stays_what_it_is(ada: Ada) -> None:
     atom = ada.remember("<b>bold</b>\nmove", "identity")
     [used] = ada.build(always_on_category_names=["identity"]).atoms_used
     assert used.text == atom.text
+
+
+def test_no_joiner_outlives_the_line_breaks_around_it() -> None:
+    assert harmless("a \u2028\u200c\u2028\u200d\u3000b") == "a b"
+
+
+@pytest.mark.parametrize("tag", ["< system_reminder >", "<  SYSTEM-REMINDER>", "< remembered>", "\uff1c user_memory >"])
+def test_our_own_tags_are_none_with_a_gap_either(tag: str) -> None:
+    assert harmless(f"a {tag} b").startswith("a &lt;")

@@ -15,7 +15,7 @@ from recollect.ids import new_id
 from recollect.models.text import shown
 from recollect.scope import Scope, check_identity
 from recollect.store import keys
-from recollect.store.database import Database, Transaction
+from recollect.store.database import Database, RowRefused, Transaction
 from recollect.store.moving import Tables
 
 Forget = Callable[[Scope], str | None]
@@ -85,7 +85,12 @@ class Admin:
             return counts
 
         with sources.opened(source) as records:
-            imported = self._database.write(target, bring)
+            try:
+                imported = self._database.write(target, bring)
+            except RowRefused as error:
+                raise InvalidInput(
+                    "The export has rows that this database does not take.", hint="Import it as it was exported."
+                ) from error
         self._mirror(target)
         return {"imported": imported}
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from recollect.admin.shapes import check_index, check_row
 from recollect.admin.sources import Records
 from recollect.errors import Conflict, InvalidInput
 from recollect.scope import Scope, moved_timeline_id
@@ -43,10 +44,11 @@ def bring_in(run: Transaction, records: Records, tables: Sequence[Table], target
     move = _Move(records.scope, target, epoch_of(run))
     told = [table for table in tables if table.place.imported and records.columns(table.name)]
     try:
+        check_index(records)
         return {table.name: _bring(run, table, records, move) for table in told}
     except InvalidInput:
         raise
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise InvalidInput("The export has rows that have not the shape of any.") from error
 
 
@@ -96,6 +98,7 @@ def _moved(table: Table, row: dict[str, Any], move: _Move) -> list[Any]:
             row["revision"] += move.epoch * REVISIONS_OF_AN_EPOCH
     for name in _REVISIONS.get(table.name, ()):
         row[name] += move.epoch * REVISIONS_OF_AN_EPOCH
+    check_row(table, row)
     return [row.get(column) for column in moving.taken(table)]
 
 

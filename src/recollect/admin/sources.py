@@ -23,7 +23,10 @@ from recollect.store.places import PLACE_OF
 
 T = TypeVar("T")
 
-_LINE_LIMIT = 256 * 1024 * 1024
+_LINE_LIMIT = 64 * 1024 * 1024
+"""Bytes of one row. The largest that are written, parts of the search index, have a few."""
+_DOCUMENT_LIMIT = 512 * 1024 * 1024
+"""Bytes of a document, all of which is in memory: what is larger is exported as an archive."""
 _MANIFEST_LIMIT = 1024 * 1024
 _MOST_PACKED = 300
 """How many bytes one byte of an archive may become. Text of people reaches a tenth of it, a bomb three times."""
@@ -69,7 +72,10 @@ def _read(file: IO[bytes]) -> Iterator[Records]:
     begin = file.read(4)
     file.seek(0)
     if begin.lstrip()[:1] == b"{":
-        yield _whole(lambda: Document(_json(file.read())))
+        text = _whole(lambda: file.read(_DOCUMENT_LIMIT + 1))
+        if len(text) > _DOCUMENT_LIMIT:
+            raise InvalidInput("The document is too large.", hint="Export it as an archive: that is read row by row.")
+        yield _whole(lambda: Document(_json(text)))
         return
     with _whole(lambda: zipfile.ZipFile(file)) as zip:
         yield _whole(lambda: Archive(zip))
@@ -149,6 +155,7 @@ class Archive:
             raise InvalidInput(f"This is no export of a user: the archive {what}.", hint=_HINT)
         for entry in zip.infolist():
             _refuse_bomb(entry)
+        _refuse_overlaps(zip)
         told = _json(self._manifest())
         self.scope = _scope_of(told)
         self._files = told["files"]
@@ -179,6 +186,8 @@ class Archive:
                 digest.update(line)
                 size += len(line)
                 lines += 1
+                if len(line) == _LINE_LIMIT:
+                    raise InvalidInput(f"{name!r} of the archive has a line that is too long.", hint=_HINT)
                 if size > told.bytes:
                     break
         if told != _File(lines, size, digest.hexdigest()):
@@ -195,7 +204,18 @@ def _refuse_unknown(records: Mapping[str, Any]) -> None:
         raise InvalidInput(f"The export has records of {strange[0]!r}, which this Recollect does not know.")
 
 
+def _refuse_overlaps(archive: zipfile.ZipFile) -> None:
+    """Refuse files that share their bytes with others: a small archive could become as large as it likes by that."""
+    entries = sorted(archive.infolist(), key=lambda entry: entry.header_offset)
+    ends = [*(entry.header_offset for entry in entries[1:]), archive.start_dir]
+    if any(entry.header_offset + entry.compress_size > end for entry, end in zip(entries, ends, strict=True)):
+        raise InvalidInput("Files of the archive overlap.", hint="No export is packed like that; it is not read.")
+
+
 def _refuse_bomb(entry: zipfile.ZipInfo) -> None:
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        # Other methods may ask for gigabytes before the first byte is there.
+        raise InvalidInput(f"{entry.filename!r} of the archive is packed in a way that no export is.", hint=_HINT)
     if entry.flag_bits & 0x1:
         raise InvalidInput("The archive is encrypted.", hint="Import it as it was exported.")
     if entry.file_size > _SMALL and entry.file_size > _MOST_PACKED * entry.compress_size:

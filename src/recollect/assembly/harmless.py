@@ -28,8 +28,11 @@ _LOST_JOINERS = re.compile(f"(?<![^\x00-\u02ff])[{_JOINERS}]+|[\u200c\u200d](?![
 _FENCES = re.compile(r"`{3,}|~{3,}")
 _DOUBLED_BRACES = re.compile(r"([{}])(?=\1)")
 _ENTITIES = re.compile(r"&(?=#?\w+;)")
-# A tag opens with a letter, or with one of a few signs after which nobody writes "less than".
-_TAGS = re.compile("[<\uff1c\ufe64](?=\\s*[/\uff0f\u2044\u2215!?|<\uff1c\ufe64]|[^\\W\\d])([^<>\uff1c\ufe64]*)(>?)")
+# A tag opens with a letter, or with one of a few signs after which nobody writes "less than", or is one of our own.
+_TAGS = re.compile(
+    "[<\uff1c\ufe64](?=\\s*[/\uff0f\u2044\u2215!?|<\uff1c\ufe64]|[^\\W\\d]"
+    "|\\s+(?i:system[\\s_-]?reminder|user_memory|remembered))([^<>\uff1c\ufe64]*)(>?)"
+)
 
 
 def one_line(text: str) -> str:
@@ -40,7 +43,8 @@ def one_line(text: str) -> str:
 def harmless(text: str) -> str:
     """The text as one line that can close no tag, open no fence, fill no template and hide nothing."""
     if not text.isascii():
-        text = _LOST_JOINERS.sub("", _REPEATED_JOINERS.sub(r"\1", _UNSEEN.sub("", text)))
+        # As one line first: a joiner between two line breaks of another script would outlive them, alone and unseen.
+        text = _LOST_JOINERS.sub("", _REPEATED_JOINERS.sub(r"\1", one_line(_UNSEEN.sub("", text))))
     elif not text.isprintable():
         text = _UNSEEN.sub("", text)
     line = one_line(text)

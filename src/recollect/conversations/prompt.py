@@ -19,7 +19,8 @@ FIRST_WORD = "The assistant spoke first."
 
 _Turn = list[Message]
 _Role = Literal["user", "assistant", "tool"]
-_OWN_TAG = re.compile(r"<(?=\s*/?\s*system[\s_-]?reminder)", re.IGNORECASE)
+# No run of spaces is read twice, however long it is.
+_OWN_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?system[\s_-]?reminder)", re.IGNORECASE)
 
 
 def messages_for_model(rows: Iterable[Message], tail_limit: int | None = None) -> list[ModelMessage]:
@@ -127,7 +128,8 @@ def _spoken(rows: Sequence[Message]) -> Iterator[tuple[_Role, list[Block]]]:
                     said.append(block.model_copy(update={"id": id}))
                     told.append(_result(results.get((number, place)), id))
                 elif _is_said(block):
-                    said.append(block)
+                    # A model can be led to repeat what it was told to.
+                    said.append(_plain(block))
             yield "assistant", said
             yield "tool", told
         elif row.role == "system":

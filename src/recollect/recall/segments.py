@@ -312,15 +312,25 @@ def sealed(mark: bytes, dimension: int, counts: tuple[int, int, int], *columns: 
 
 
 def opened(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
+    if len(blob) < _HEADER.size:
+        raise _damaged()
     found, version, dimension, *counts, checksum = _HEADER.unpack_from(blob)
     if found != mark or version != _VERSION or zlib.crc32(memoryview(blob)[_HEADER.size :]) != checksum:
-        raise StoreError("A segment of the search index is damaged.", hint=DAMAGED_HINT)
+        raise _damaged()
     at = _HEADER.size
 
     def take(kind: str, count: int) -> Array:
         nonlocal at
-        column = np.frombuffer(blob, kind, count, at)
+        try:
+            column = np.frombuffer(blob, kind, count, at)
+        except ValueError as error:
+            # Whole, and yet shorter than it says: nobody but a forger writes that.
+            raise _damaged() from error
         at += column.nbytes
         return column
 
     return dimension, (counts[0], counts[1], counts[2]), take
+
+
+def _damaged() -> StoreError:
+    return StoreError("A segment of the search index is damaged.", hint=DAMAGED_HINT)

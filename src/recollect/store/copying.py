@@ -66,7 +66,7 @@ def copy(source: Database, target: Database, address: str, progress: Progress) -
 def _learned(database: Database) -> list[Table]:
     found = database.read(None, lambda run: [table_of(run, place) for place in COPIED])
     # By their names: in which order columns were added is not the same on both engines.
-    tables = [replace(table, columns=tuple(sorted(table.columns))) for table in found]
+    tables = [replace(table, kinds=dict(sorted(table.kinds.items()))) for table in found]
     for table in tables:
         database.know(_queries(table, database.engine))
     return tables

@@ -19,6 +19,11 @@ Pending = Callable[[], Row | None]
 PendingRows = Callable[[], list[Row]]
 """The row a statement gives back, to be asked for when the transaction has ended."""
 
+
+class RowRefused(StoreError):
+    """A table does not take a row: a value is missing, or is none that its column may have."""
+
+
 EVERY_SCOPE = "*"
 BEYOND_ALL_IDS = "~"
 """Sorts after every id, since those are made of letters and digits."""

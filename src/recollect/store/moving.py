@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from recollect.scope import Scope
@@ -18,9 +19,17 @@ class Table:
     """A place, and the columns that its rows have in this database."""
 
     place: Place
-    columns: tuple[str, ...]
-    truths: frozenset[str]
-    """Columns that are true or false where the engine has such a type; elsewhere they are 1 or 0."""
+    kinds: Mapping[str, str]
+    """Its columns, in their order, each with the type that the engine calls it."""
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.kinds)
+
+    @cached_property
+    def truths(self) -> frozenset[str]:
+        """Columns that are true or false where the engine has such a type; elsewhere they are 1 or 0."""
+        return frozenset(name for name, kind in self.kinds.items() if kind == "boolean")
 
     @property
     def name(self) -> str:
@@ -62,10 +71,7 @@ class Tables:
 
 
 def table_of(run: Transaction, place: Place) -> Table:
-    columns = run.all("table_columns", table=place.table)
-    return Table(
-        place, tuple(name for name, _ in columns), frozenset(name for name, kind in columns if kind == "boolean")
-    )
+    return Table(place, dict(run.all("table_columns", table=place.table)))
 
 
 def rows_of(run: Transaction, table: Table, scope: Scope) -> Iterator[Row]:

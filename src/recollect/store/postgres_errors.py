@@ -19,6 +19,7 @@ from recollect.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from recollect.store.database import RowRefused
 from recollect.store.postgres_connection import Silent
 
 
@@ -39,7 +40,9 @@ def without_password(url: str) -> str:
 
 
 def words_of(error: BaseException) -> str:
-    return " ".join(str(error).split())
+    """What PostgreSQL says, without its details: those quote the row, which holds what users said."""
+    told = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return " ".join((told or str(error)).split())
 
 
 def translate(error: Exception, address: str) -> Exception:
@@ -84,5 +87,7 @@ def translate(error: Exception, address: str) -> Exception:
                 f"PostgreSQL at {address} refused ({words}).",
                 hint="The first open makes the schema: connect with a role that may create in this database.",
             )
+        case psycopg.errors.IntegrityError() | psycopg.errors.DataError():
+            return RowRefused(f"PostgreSQL at {address} refused a row ({words}).")
         case _:
             return StoreError(f"PostgreSQL failed at {address} ({words}).")

@@ -33,6 +33,7 @@ from recollect.settings import Settings
 from recollect.store.database import (
     P,
     Publisher,
+    RowRefused,
     Scrubbed,
     Transaction,
     Work,
@@ -391,6 +392,8 @@ def translate(error: Exception, path: str) -> Exception:
                 f"{path} cannot be opened ({error}).",
                 hint="Check that its folder exists and can be written, and that the path is not a folder.",
             )
+        case apsw.ConstraintError() | apsw.MismatchError():
+            return RowRefused(f"SQLite refused a row in {path}: {error}")
         case apsw.Error():
             return StoreError(f"SQLite failed on {path}: {error}")
         case _:

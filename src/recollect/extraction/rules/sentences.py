@@ -18,10 +18,11 @@ _QUOTED_LINE = re.compile(r"(?m)^[ \t]*>.*$")
 _BULLET = re.compile(r"^\s*(?:[-*+\u2022\u2023\u25aa\u25cf\u2013]\s+|\(?\d{1,3}[.)]\s+|#{1,6}\s+|[a-h][.)]\s+)")
 # These two begin with a set of characters, which is looked for far more quickly than what stands before them.
 _MARKUP = re.compile(r"[*_`](?:(?<=\*)\*|(?<=_)_|(?<=`)|(?<!\w[*_])(?=\w)|(?<=\w[*_])(?!\w))")
-_LINK = re.compile(r"!?\[([^\]\n]*)\]\((?:https?:|www\.|/)[^)\s]*\)")
+# An opening bracket ends what both look for: else a text of nothing but those would be read to its end from each.
+_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\((?:https?:|www\.|/)[^)\s\[]*\)")
 _FACE = re.compile(r"[:;=8xX<^](?<!\S.)(?:(?<=[:;=8xX])[-'^]?[)(DPpOo3/\\|*\]\[]+|(?<=<)3+|(?<=\^)_?\^)(?!\S)")
 _PHOTO = re.compile(
-    r"\[(?:shared|sent|attached)?\s*(photo|image|picture|video|file|gif)s?:?\s*([^\]]*)\]", re.IGNORECASE
+    r"\[(?:shared|sent|attached)?\s*(photo|image|picture|video|file|gif)s?:?\s*+([^\[\]]*)\]", re.IGNORECASE
 )
 _LATE_STOP = re.compile(r"(?<=[a-z]{2}[.!?])(?=[A-Z][a-z])")
 _TELLING = re.compile(r"[^\W_]")
@@ -101,7 +102,8 @@ def _quoted(code: re.Match[str]) -> str:
 
 def _paragraphs(text: str) -> tuple[list[str], list[int]]:
     """Lines, where a line that only continues the one before it is joined to it, and which of them are items."""
-    paragraphs: list[str] = []
+    # Each as its pieces, joined at the end: to add to a text again and again copies it each time.
+    paragraphs: list[list[str]] = []
     items: list[int] = []
     open_line = False
     for line in text.split("\n"):
@@ -113,13 +115,13 @@ def _paragraphs(text: str) -> tuple[list[str], list[int]]:
             open_line = False
             continue
         if open_line and found is None and bare[0].islower():
-            paragraphs[-1] += " " + bare
+            paragraphs[-1].append(bare)
         else:
             if found is not None:
                 items.append(len(paragraphs))
-            paragraphs.append(bare)
+            paragraphs.append([bare])
         open_line = True
-    return paragraphs, items
+    return [" ".join(pieces) for pieces in paragraphs], items
 
 
 def sentences_of(paragraph: str) -> list[str]:

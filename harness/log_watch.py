@@ -1,0 +1,84 @@
+"""Reads along everything that a test run logs, and whatever the programs it starts write, in search of secrets.
+
+Secrets are planted where every test uses them: in the address of PostgreSQL, in the keys of models, in the secret of
+web tokens. Keys of the server, and the words that tests plant as what users said, are known by their looks.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+DATABASE_PASSWORD = "planted-password-of-the-database"
+MODEL_KEY = "sk-planted-key-of-a-model"
+TOKEN_SECRET = "planted secret of web tokens, long enough for everybody"
+PLANTED = (DATABASE_PASSWORD, MODEL_KEY, TOKEN_SECRET)
+
+_KEY = re.compile(r"rk_[0-9a-f]{32}_[A-Za-z0-9_-]{43}")
+_PRIVATE_WORD = re.compile(r"\bQ[a-z]{15}\b")
+"""A word that no user has ever said but those of tests, which say it in every place that takes text."""
+_CONTEXT = 60
+
+
+class LogWatch(logging.Handler):
+    """Writes down every record of this process in full, errors with all their words, and what its programs say."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(logging.NOTSET)
+        self.file = file
+        self.setFormatter(logging.Formatter("%(name)s %(levelname)s %(message)s"))
+        self._out = file.open("a", encoding="utf-8", errors="backslashreplace")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.note(self.format(record))
+
+    def note(self, text: str) -> None:
+        if not self._out.closed:
+            self._out.write(text.rstrip("\n") + "\n")
+
+    def close(self) -> None:
+        self._out.close()
+        super().close()
+
+    def found(self) -> list[str]:
+        """The secrets that were written, each with some of what stands around it."""
+        self._out.flush()
+        return secrets_in(self.file.read_text("utf-8"))
+
+
+def secrets_in(text: str) -> list[str]:
+    """Where a text has a planted secret, a key of a server, or a word that a user said."""
+    patterns = [*(re.compile(re.escape(each)) for each in PLANTED), _KEY, _PRIVATE_WORD]
+    places = [found for pattern in patterns for found in pattern.finditer(text)]
+    return [text[max(0, found.start() - _CONTEXT) : found.end() + _CONTEXT] for found in places]
+
+
+@contextmanager
+def watched(file: Path) -> Iterator[LogWatch]:
+    """Watch all logs of this process, and the standard error of the programs that it waits for."""
+    watch = LogWatch(file)
+    loggers = (logging.getLogger(), logging.getLogger("recollect"))
+    communicate = subprocess.Popen.communicate
+
+    def communicated(program: Any, *given: Any, **named: Any) -> Any:
+        out, err = communicate(program, *given, **named)
+        # Only what it complains of: a command may print a new key, since somebody has asked for one.
+        if err:
+            watch.note(err if isinstance(err, str) else err.decode("utf-8", "replace"))
+        return out, err
+
+    for logger in loggers:
+        logger.addHandler(watch)
+    subprocess.Popen.communicate = communicated  # type: ignore[method-assign, assignment]
+    try:
+        yield watch
+    finally:
+        subprocess.Popen.communicate = communicate  # type: ignore[method-assign]
+        for logger in loggers:
+            logger.removeHandler(watch)
+        watch.close()

@@ -1,0 +1,232 @@
+"""Hostile input: everything that reads text from outside is given what was made to break it, or to get out of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import resource
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import recollect
+from harness.postgres import PostgresServer
+from prove.hostile_input.archives import broken_archives, forged_documents
+from prove.hostile_input.calls import broken_calls
+from prove.hostile_input.description import made_up_requests
+from prove.hostile_input.fuzzing import fuzz, tool
+from prove.hostile_input.growth import MOST_MEMORY, memory_of, some_steep
+from prove.hostile_input.injections import INJECTIONS, calmed
+from prove.hostile_input.parsers import PARSERS
+from prove.hostile_input.prompts import complaints, shown
+from prove.hostile_input.silence import leaks
+from prove.section import Check, Plan, Section
+from recollect.errors import RecollectError
+from tests.admin.planting import Words, directly, plant
+
+FULL_SECONDS = 600.0
+"""What each part that could go on without end takes in a full run."""
+
+
+def run(plan: Plan) -> Iterator[Check]:
+    yield _fuzzed(plan, _share(plan, 0.3))
+    yield _grown(plan, _share(plan, 0.15))
+    with _databases(plan) as urls:
+        for engine in plan.engines:
+            yield _called(plan, engine, urls(engine), _share(plan, 0.1))
+            yield from _imported(plan, engine, urls(engine), _share(plan, 0.1))
+            yield _injected(engine, urls)
+            yield _silent(engine, urls(engine))
+            yield _described(plan, engine, urls(engine), _share(plan, 0.1))
+
+
+def _share(plan: Plan, share: float) -> float:
+    return FULL_SECONDS if plan.full else plan.seconds * share
+
+
+@contextmanager
+def _databases(plan: Plan) -> Iterator[Any]:
+    """Gives the address of a new database of an engine."""
+    servers: list[PostgresServer] = []
+    made = 0
+
+    def make(engine: str) -> str:
+        nonlocal made
+        made += 1
+        if engine == "sqlite":
+            return f"sqlite:///{plan.folder}/{made}.db"
+        if not servers:
+            servers.append(PostgresServer())
+        return servers[0].create_database(f"hostile_{made}")
+
+    try:
+        yield make
+    finally:
+        for server in servers:
+            server.stop()
+
+
+def _fuzzed(plan: Plan, seconds: float) -> Check:
+    dice, texts, broken = plan.dice("fuzzing"), 0, []
+    for parser in PARSERS:
+        found = fuzz(parser, max(1.0, seconds / len(PARSERS)), dice.randrange(2**30))
+        texts += found.texts
+        if found.wrong:
+            broken.append(f"{parser.name}: {found.wrong} with {found.text!r:.200}")
+    figures = {"parsers": len(PARSERS), "texts": texts, "with": tool()}
+    return Check("no text breaks a parser; what it accepts reads back the same", not broken, figures, "; ".join(broken))
+
+
+def _grown(plan: Plan, seconds: float) -> Check:
+    dice, tries, steep, largest = plan.dice("growth"), 0, [], 0
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        parser = dice.choice(PARSERS)
+        tries += 1
+        wrong = some_steep(parser, dice)
+        if wrong is not None:
+            steep.append(f"{parser.name}: {wrong}")
+    for parser in (
+        each for each in PARSERS if each.name in ("content blocks", "answers of models", "lines of the mirror")
+    ):
+        for piece in ("[", '{"a":', "9", "\\u0000"):
+            largest = max(largest, memory_of(parser, piece))
+    if largest > MOST_MEMORY:
+        steep.append(f"a megabyte took {largest:,} bytes of memory")
+    return Check(
+        "reading takes time in proportion to the text, and memory within bounds",
+        not steep,
+        {"repetitions tried": tries, "most memory for a megabyte": largest},
+        "; ".join(steep),
+    )
+
+
+def _called(plan: Plan, engine: str, url: str, seconds: float) -> Check:
+    calls, broken = broken_calls(url, seconds, plan.dice(f"calls {engine}"))
+    claim = f"{engine}: an argument of any shape is taken or refused with an error of Recollect, by every operation"
+    return Check(claim, not broken, {"calls": calls, "broken": len(broken)}, "; ".join(broken[:10]))
+
+
+def _imported(plan: Plan, engine: str, url: str, seconds: float) -> Iterator[Check]:
+    """Archives are read twice at the most and never unpacked, so a bomb takes neither memory, time nor room."""
+    with recollect.open(url, embedder=None) as database:
+        ada = database.context(tenant_id="acme", app_id="support", user_id="ada")
+        plant(database, directly(ada), "ada", Words(1))
+        whole = io.BytesIO()
+        ada.admin.export_user_archive(whole)
+        document = json.loads(json.dumps(ada.admin.export_user_data()))
+        yield _refused(engine, database, list(broken_archives(whole.getvalue())))
+        yield _forged(engine, database, document, plan.dice(f"forged {engine}"), seconds)
+
+
+def _refused(engine: str, database: recollect.Recollect, broken: list[tuple[str, bytes]]) -> Check:
+    taken, slowest = [], 0.0
+    root = database.context(tenant_id="beta", app_id="other", user_id="root", capabilities={"admin"})
+    with tempfile.TemporaryDirectory() as folder:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for name, archive in broken:
+            began = time.process_time()
+            try:
+                root.admin.import_user_data(io.BytesIO(archive), "eva")
+                taken.append(f"an archive {name} was taken")
+            except RecollectError as error:
+                if error.status >= 500:
+                    taken.append(f"an archive {name}: {error.message}")
+            except Exception as error:
+                taken.append(f"an archive {name}: {type(error).__name__}")
+            slowest = max(slowest, time.process_time() - began)
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+        left = len(list(Path(folder).iterdir()))
+    eva = root.admin.export_user_data("eva")["records"]
+    rows = sum(len(part["rows"]) for name, part in eva.items() if not name.startswith("tool_audit"))
+    if rows or left or slowest > 5 or grown > MOST_MEMORY:
+        taken.append(f"{rows} rows were kept, it took {slowest:.1f} seconds and {grown:,} bytes of memory")
+    return Check(
+        f"{engine}: bombs, paths that lead out and archives that are not whole are refused, and nothing is kept",
+        not taken,
+        {"archives": len(broken), "slowest seconds": slowest, "memory grown by": grown},
+        "; ".join(taken[:10]),
+    )
+
+
+def _forged(engine: str, database: recollect.Recollect, document: Any, dice: Random, seconds: float) -> Check:
+    until, tried, accepted, broken = time.monotonic() + seconds, 0, 0, []
+    for what, forged in forged_documents(document, dice):
+        if time.monotonic() > until:
+            break
+        tried += 1
+        # Each in an app of its own, since ids of bindings are the app's.
+        names: dict[str, Any] = {"tenant_id": "forged", "app_id": f"app{tried}"}
+        try:
+            database.context(**names, user_id="root", capabilities={"admin"}).admin.import_user_data(forged, "eva")
+            accepted += 1
+            used(database.context(**names, user_id="eva"))
+        except RecollectError as error:
+            if error.status >= 500:
+                broken.append(f"{what}: {error.message}")
+        except Exception as error:
+            broken.append(f"{what}: {type(error).__name__} {str(error)[:100]}")
+    return Check(
+        f"{engine}: a document with a forged value and a hash that is right is refused, or all of it can be used",
+        not broken,
+        {"documents": tried, "accepted": accepted},
+        "; ".join(broken[:10]),
+    )
+
+
+def used(context: recollect.Context) -> None:
+    """Read all that a user has in the usual ways."""
+    context.admin.export_user_data()
+    for conversation in context.conversations.list_conversations():
+        context.conversations.get_messages(conversation.id)
+    for space in context.memory.list_memory_spaces():
+        context.memory.list_atoms(space.id)
+        context.memory.recall_by_topic(space.id, "met")
+        context.memory.search_entities(space.id, "Q")
+    context.blocks.list()
+    context.blocks.user_memory()
+    context.tools.memory_brief()
+    context.events.recent()
+    context.events.search("met")
+    context.jobs.list_jobs()
+
+
+def _injected(engine: str, urls: Any) -> Check:
+    slipped, paths, url = [], set(), urls(engine)
+    for number, (name, text) in enumerate(INJECTIONS.items()):
+        calm, seen = shown(url, calmed(text), f"calm{number}"), shown(url, text, f"user{number}")
+        paths |= {*seen.prompts, *seen.requests}
+        slipped += [f"{name}: {what}" for what in complaints(calm, seen)]
+    return Check(
+        f"{engine}: what was remembered stays data in every prompt, becomes no rule by itself and calls no tool",
+        not slipped,
+        {"attacks": len(INJECTIONS), "ways into a prompt": len(paths)},
+        "; ".join(slipped[:10]),
+    )
+
+
+def _silent(engine: str, url: str) -> Check:
+    found, looked = leaks(url)
+    return Check(
+        f"{engine}: no secret and nothing that users said is in logs, metrics, traces, errors or representations",
+        not found,
+        {"characters looked through": looked},
+        "; ".join(found[:5]),
+    )
+
+
+def _described(plan: Plan, engine: str, url: str, seconds: float) -> Check:
+    requests, complaint = made_up_requests(url, plan.folder, seconds, plan.seed)
+    return Check(
+        f"{engine}: requests made up from the description find no fault and nothing that is not described",
+        not complaint,
+        {"requests": requests},
+        complaint,
+    )
+
+
+SECTION = Section(name="hostile_input", title="Hostile input", seconds=180, run=run)

@@ -1,0 +1,168 @@
+"""Archives and documents that were made to do harm: bombs, paths that lead out, forged rows, other users' data."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import struct
+import zipfile
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+from recollect.admin.exporting import digest_of
+
+Files = dict[str, bytes]
+
+PATHS = (
+    "../../etc/cron.d/evil", "/etc/passwd", "C:\\Windows\\evil.dll", "..\\..\\evil", "records/../../evil",
+    "\\\\host\\share",
+    "records/atoms.jsonl/../x", "nul\x00.jsonl", "MANIFEST.JSON", "Records/atoms.jsonl", "records/atoms.jsonl ", "",
+    "records/", "./manifest.json", "manifest.json/", "file:///etc/passwd", "~/.ssh/authorized_keys",
+    "\u202emanifest.json",
+)  # fmt: skip
+
+VALUES: tuple[Any, ...] = (
+    None, True, -1, 2**63, -(2**63), 10**300, 1.5, 1e308, "", "x", "\x00", "\ud800", "null", "[]", "{}", "[[1]]", "NaN",
+    '{"a":' * 200 + "1" + "}" * 200, "[" * 5_000, [1], {"a": 1}, {"$bytes": "!!"}, {"$bytes": "AAAA"}, {"$bytes": None},
+    "9" * 400, '[{"type": "text"}]', "SYSTEM",
+)  # fmt: skip
+"""What a column hardly ever holds."""
+
+
+def files_of(archive: bytes) -> Files:
+    with zipfile.ZipFile(io.BytesIO(archive)) as zip:
+        return {name: zip.read(name) for name in zip.namelist()}
+
+
+def packed(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as zip:
+        for name, text in files.items():
+            zip.writestr(name, text)
+    return made.getvalue()
+
+
+def resealed(told: dict[str, Any]) -> dict[str, Any]:
+    """A document or a manifest whose hash is right, whatever is in it: who forges one can reckon it as well."""
+    try:
+        return {**told, "sha256": digest_of(told)}
+    except (UnicodeEncodeError, ValueError):
+        return told
+
+
+def broken_archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
+    """Each with what is wrong with it."""
+    files = files_of(whole)
+    yield from (
+        ("nothing", b""),
+        ("no archive", b"PK\x03\x04" + b"\xff" * 64),
+        ("cut in half", whole[: len(whole) // 2]),
+        ("without its end", whole[:-10]),
+        ("only its end", whole[-22:]),
+    )
+    for path in PATHS:
+        yield f"with the file {path!r}", _with_extra(whole, path, b"x")
+    for name, mode in (("symbolic link", stat.S_IFLNK), ("device", stat.S_IFBLK), ("pipe", stat.S_IFIFO)):
+        yield f"with a {name}", _with_extra(whole, "evil", b"/etc/passwd", mode | 0o777)
+    yield "with a file twice", _with_extra(whole, "records/atoms.jsonl", files["records/atoms.jsonl"])
+    for name, content in _changed_files(files):
+        yield name, packed(content)
+    for name, method in (("bzip2", zipfile.ZIP_BZIP2), ("LZMA", zipfile.ZIP_LZMA)):
+        yield f"packed with {name}", packed(files, method)
+    yield "with LZMA that asks for 4 GB", _method_changed(whole, zipfile.ZIP_LZMA)
+    yield "with a method that nobody knows", _method_changed(whole, 99)
+    yield "encrypted", _flagged(whole)
+    yield "with files that share their bytes", overlapping(files)
+
+
+def _changed_files(files: Files) -> Iterator[tuple[str, Files]]:
+    atoms, manifest = files["records/atoms.jsonl"], json.loads(files["manifest.json"])
+    yield "with another row", {**files, "records/atoms.jsonl": atoms.replace(b"1", b"2", 1)}
+    yield "with a row less", {**files, "records/atoms.jsonl": b"\n".join(atoms.split(b"\n")[1:])}
+    yield "with a file less", {name: text for name, text in files.items() if name != "records/atoms.jsonl"}
+    yield "without a manifest", {name: text for name, text in files.items() if name != "manifest.json"}
+    yield "with a bomb for a file", {**files, "records/atoms.jsonl": b"\0" * 40_000_000}
+    yield "with a bomb for a manifest", {**files, "manifest.json": b" " * 40_000_000 + files["manifest.json"]}
+    told = json.dumps
+    for name, changed in {
+        "a hash that is wrong": {**manifest, "sha256": "0" * 64},
+        "a version of tomorrow": resealed({**manifest, "version": 2}),
+        "the scope of nobody": resealed({**manifest, "scope": {"tenantId": "", "appId": None, "userId": "*"}}),
+        "no scope": resealed({**manifest, "scope": 7}),
+        "files that are a list": resealed({**manifest, "files": []}),
+        "sizes that are texts": resealed({**manifest, "files": dict.fromkeys(manifest["files"], "x")}),
+        "an endless number": {**manifest, "version": 10**4_000},
+    }.items():
+        yield f"with a manifest that has {name}", {**files, "manifest.json": told(changed).encode()}
+    yield (
+        "with a manifest a thousand levels deep",
+        {**files, "manifest.json": b'{"a":' * 100_000 + b"1" + b"}" * 100_000},
+    )
+    yield "with a manifest of numbers without end", {**files, "manifest.json": b'{"a":' + b"9" * 900_000 + b"}"}
+
+
+def overlapping(files: Files) -> bytes:
+    """All names lead to the same packed bytes, which would become so many times more as there are names."""
+    body = b"\0" * 15_000_000
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as zip:
+        zip.writestr("atoms.jsonl", body)
+        first = zip.infolist()[0]
+        for name in files:
+            if name != "atoms.jsonl":
+                again = zipfile.ZipInfo(name)
+                again.compress_type, again.CRC = first.compress_type, first.CRC
+                again.compress_size, again.file_size, again.header_offset = first.compress_size, first.file_size, 0
+                zip.filelist.append(again)
+                zip.NameToInfo[name] = again
+    return made.getvalue()
+
+
+def forged_documents(document: dict[str, Any], dice: Random) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The document with one value changed and its hash made right again, without end."""
+    tables = [name for name, part in document["records"].items() if part["rows"]]
+    while True:
+        table = dice.choice(tables)
+        part = document["records"][table]
+        column = dice.randrange(len(part["columns"]))
+        place = dice.randrange(len(part["rows"]))
+        value = dice.choice(VALUES)
+        rows = [list(row) for row in part["rows"]]
+        rows[place][column] = value
+        records = {**document["records"], table: {**part, "rows": rows}}
+        yield f"{table}.{part['columns'][column]} = {value!r:.60}", resealed({**document, "records": records})
+
+
+def _with_extra(whole: bytes, name: str, text: bytes, mode: int = 0o600) -> bytes:
+    changed = io.BytesIO(whole)
+    with zipfile.ZipFile(changed, "a", zipfile.ZIP_DEFLATED) as zip:
+        entry = zipfile.ZipInfo("placeholder")
+        # Set apart, since the class itself cuts a name off at a NUL.
+        entry.filename = name
+        entry.external_attr = mode << 16
+        try:
+            zip.writestr(entry, text)
+        except (ValueError, IndexError):
+            return whole[:-1]
+    return changed.getvalue()
+
+
+def _each_entry(whole: bytes, change: Callable[[bytearray, int, int], None]) -> bytes:
+    """The archive with all its headers changed; the numbers are where one is, and how far its fields are moved."""
+    data = bytearray(whole)
+    for mark, moved in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):
+        at = data.find(mark)
+        while at >= 0:
+            change(data, at, moved)
+            at = data.find(mark, at + 4)
+    return bytes(data)
+
+
+def _method_changed(whole: bytes, method: int) -> bytes:
+    return _each_entry(whole, lambda data, at, moved: struct.pack_into("<H", data, at + 8 + moved, method))
+
+
+def _flagged(whole: bytes) -> bytes:
+    return _each_entry(whole, lambda data, at, moved: struct.pack_into("<H", data, at + 6 + moved, 1))

@@ -1,0 +1,73 @@
+"""Every operation with good arguments but one, which is anything at all: a text, a number, a value of another shape."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import recollect
+from prove.hostile_input.fragments import FRAGMENTS
+from recollect.errors import RecollectError
+from recollect.operations import OPERATIONS, Operation
+from tests.embedder import WordsEmbedder
+from tests.scope.test_isolation import ARGUMENTS, OWNER, Things, furnish
+
+LONGEST = 60.0
+"""Seconds that no call may take. The first to name a model loads a vendor's library, on a machine that may be busy."""
+
+_SELF: list[Any] = []
+_SELF.append(_SELF)
+STRANGE: tuple[Any, ...] = (
+    None, True, 0, -1, 2**31, 2**63, 10**400, 1e308, float("nan"), float("inf"), 1.5, "", " ", "*", "\x00", "\ud800",
+    b"bytes", object(), [], {}, (), set(), [None], [[]], {"": None}, {1: 2}, ["x"] * 2_000, {"a": float("nan")}, _SELF,
+    "x" * 300, "x" * 100_000, "\U0001f600" * 5_000, "null", "2026-03-01T09:30:00+99:99", "9999-12-31T23:59:59Z",
+    "0001-01-01",
+    "1e999d", "9" * 5_000 + "d", "-1", "01", "a:b:c", "../..", "eyJhIjoxfQ==",
+    "'; DROP TABLE atoms; --", "%_%", '"AND" OR NOT NEAR(x', "x* ^y: -z",
+)  # fmt: skip
+
+
+def calls(things: Things, dice: Random) -> Iterator[tuple[Operation, dict[str, Any], str]]:
+    """Calls without end, each with the name of what is wrong in it."""
+    operations = [each for each in OPERATIONS if each.signature.parameters and each.path != "admin.delete_user_data"]
+    while True:
+        operation = dice.choice(operations)
+        given = dict(dice.choice(ARGUMENTS[operation.path])(things))
+        name = dice.choice([*operation.signature.parameters])
+        given[name] = (
+            dice.choice(STRANGE) if dice.random() < 0.6 else "".join(dice.choices(FRAGMENTS, k=dice.randint(1, 6)))
+        )
+        yield operation, given, name
+
+
+def tried(context: recollect.Context, operation: Operation, given: dict[str, Any]) -> str | None:
+    """What went wrong beside errors of Recollect."""
+    began = time.monotonic()
+    try:
+        getattr(getattr(context, operation.service), operation.name)(**given)
+    except RecollectError as error:
+        if not error.message or error.status == 500:
+            return f"{type(error).__name__} {error.message[:150]}"
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:150]}"
+    taken = time.monotonic() - began
+    return f"it took {taken:.1f} seconds" if taken > LONGEST else None
+
+
+def broken_calls(url: str, seconds: float, dice: Random) -> tuple[int, list[str]]:
+    """How many calls were made within the time, and what broke."""
+    count = 0
+    broken: list[str] = []
+    with recollect.open(url, embedder=WordsEmbedder()) as engine:
+        context = engine.context(**OWNER)
+        things, until = furnish(engine, context, "Hello"), time.monotonic() + seconds
+        for operation, given, name in calls(things, dice):
+            if time.monotonic() > until:
+                return count, broken
+            count += 1
+            wrong = tried(context, operation, given)
+            if wrong is not None:
+                broken.append(f"{operation.path}({name}={given[name]!r:.80}): {wrong}")
+    return count, broken

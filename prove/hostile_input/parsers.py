@@ -1,0 +1,361 @@
+"""Every place that makes something of text from outside, each as a function that takes any text at all.
+
+A reader raises nothing but errors of Recollect. Where what it accepts can be written down again, it checks that reading
+that gives the same: such a failure is an AssertionError, which is no error of Recollect either.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Any, TypeVar
+
+from recollect.admin import sources
+from recollect.assembly.harmless import harmless, marked_up
+from recollect.assembly.templates import Templates
+from recollect.assembly.tokens import choose_counter, estimate
+from recollect.clock import to_iso, to_micros
+from recollect.conversations.prompt import untagged
+from recollect.errors import RecollectError
+from recollect.events.jsonl import decode_line, encode_line
+from recollect.extraction.answers import read_answer
+from recollect.extraction.candidate import SourceMessage
+from recollect.extraction.dates import find_dates, resolved
+from recollect.extraction.moments import read_moment
+from recollect.extraction.rules.rules import RulesExtractor
+from recollect.extraction.statement import statement_of
+from recollect.extraction.transcript import windows_of
+from recollect.keys.keys import checked_rate
+from recollect.keys.token import read_token
+from recollect.memory import tool_arguments
+from recollect.models.content import decode_content, encode_content, said_in
+from recollect.models.text import encode_json, storable_text
+from recollect.providers.prices import Prices
+from recollect.recall.dates import intervals_in
+from recollect.recall.segments import VectorsSegment, WordsSegment
+from recollect.recall.words import statement_words, terms_of, words_of
+from recollect.scope import check_identity
+from recollect.server.credentials import credential_of
+from recollect.server.headers import ENTITY_TAG
+from recollect.server.local import refuse_strangers
+from recollect.server.marks import marks_of
+from recollect.server.parameters import Parameters
+from recollect.server.request_headers import RequestHeaders
+from recollect.server.routes import make_routes
+from recollect.server.web_tokens import WebTokens
+from recollect.settings import Settings, load_settings
+from recollect.store.opening import engine_of, sqlite_path
+from recollect.store.postgres_errors import without_password
+from recollect.summaries.extractive import ExtractiveSummariser
+from recollect.tools import arguments as memory_tools
+from recollect.tools.credentials import redacted
+
+T = TypeVar("T")
+NOW = 1_780_000_000_000_000
+MOST = 20_000
+"""Characters that a fuzzer gives at the most. What is longer is tried by growth, which knows what it repeats."""
+
+
+@dataclass(frozen=True)
+class Parser:
+    """Something that reads outside text, and texts to begin with."""
+
+    name: str
+    read: Callable[[str], object]
+    seeds: tuple[str, ...]
+    modules: tuple[str, ...]
+    """The modules that it goes through; together they are all that read text from outside."""
+    linear: bool = True
+    """Whether time must grow no faster than the text. Not where a limit on its length comes first."""
+
+
+def _json(text: str) -> Any:
+    """Values of any shape, as a client or a model sends them; what is no JSON stays a text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _content(text: str) -> None:
+    stored = encode_content(_json(text))
+    assert encode_content(decode_content(stored)) == stored
+    said_in(stored)
+
+
+def _instant(text: str) -> None:
+    micros = to_micros(text)
+    assert to_micros(to_iso(micros)) == micros
+
+
+def _answer(text: str) -> None:
+    for version in ("extraction-v1", "extraction-v2"):
+        for fact in read_answer(text, version).facts:
+            again = read_answer(json.dumps({"facts": [fact.model_dump()]}), version).facts
+            assert again == [fact]
+
+
+def _line(text: str) -> None:
+    event = decode_line(text.encode("utf-8", "surrogatepass"))
+    if event is not None and not re.search("[\ud800-\udfff]", json.dumps(event, ensure_ascii=False)):
+        again = decode_line(encode_line(event))
+        # What is not a number is equal to nothing, itself included.
+        assert again == event or "NaN" in text
+
+
+def _recall_tools(text: str) -> None:
+    for kind in tool_arguments.ARGUMENTS_OF.values():
+        _unless_refused(tool_arguments.checked_arguments, kind, _json(text))
+    for written in ("_begin", "_end"):
+        _unless_refused(getattr(tool_arguments, written), "from", text)
+
+
+def _memory_tools(text: str) -> None:
+    kinds = (
+        memory_tools.StoreArguments,
+        memory_tools.SearchArguments,
+        memory_tools.BriefArguments,
+        memory_tools.DeleteArguments,
+    )
+    for kind in kinds:
+        _unless_refused(memory_tools.checked, kind, _json(text))
+
+
+def _unless_refused(call: Callable[..., Any], *given: Any) -> Any:
+    try:
+        return call(*given)
+    except RecollectError:
+        return None
+
+
+def _headers(text: str) -> None:
+    raw = [(name, text.encode("utf-8", "surrogatepass")) for name in (b"authorization", b"host", b"origin")]
+    raw += [(name, text.encode("latin-1", "replace")) for name in (b"x-request-id", b"traceparent")]
+    headers = RequestHeaders(raw)
+    marks_of(headers)
+    re.fullmatch(ENTITY_TAG, text)
+    _unless_refused(credential_of, headers)
+    _unless_refused(refuse_strangers, headers, "127.0.0.1", frozenset())
+
+
+@cache
+def _counter() -> Callable[[str], int]:
+    return choose_counter("auto")
+
+
+@cache
+def _tokens() -> WebTokens:
+    return WebTokens(Settings(url="sqlite:///:memory:", jwt_algorithm="HS256", jwt_secret="s" * 40))
+
+
+@cache
+def _requests() -> list[Parameters]:
+    return [Parameters(route) for route in make_routes()]
+
+
+def _some(of: Sequence[T], text: str) -> list[T]:
+    """A few of many, chosen by the text: to try all of them with each text would try few texts."""
+    return Random(repr(text)).sample(of, 4)
+
+
+def _request(text: str) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    for parameters in _some(_requests(), text):
+        path = dict.fromkeys(parameters.route.in_path, text)
+        _unless_refused(parameters.read, path, data, b"")
+        _unless_refused(parameters.read, path, b"", data)
+
+
+def _address(text: str) -> None:
+    if engine_of(text) == "sqlite":
+        sqlite_path(text)
+    else:
+        without_password(text)
+
+
+def _settings(text: str) -> None:
+    for name in _some(list(Settings.__dataclass_fields__), text):
+        _unless_refused(load_settings, {"url": "sqlite:///x.db", name: text}, {})
+        _unless_refused(load_settings, {}, {f"RECOLLECT_{name.upper()}": text})
+    Prices.read(text)
+
+
+def _export(text: str) -> None:
+    data = text.encode("latin-1", "ignore")
+    with sources.opened(io.BytesIO(data)) as records:
+        list(records.rows("atoms"))
+
+
+def _segments(text: str) -> None:
+    for kind in (WordsSegment, VectorsSegment):
+        _unless_refused(kind.decode, text.encode("latin-1", "ignore"))
+
+
+def _messages(text: str) -> list[SourceMessage]:
+    # What is stored was checked before, so no text reaches an extractor that could not be.
+    return [SourceMessage("m", "user", storable_text(text), NOW)]
+
+
+def _told(text: str) -> None:
+    for window in windows_of(_messages(text)):
+        fence = window.fence
+        assert str(fence).count(fence.boundary) == 2
+        assert str(fence).splitlines()[1:-1] == [line.written() for line in window.lines]
+
+
+def _harmless(text: str) -> None:
+    once = harmless(text)
+    assert len(once.splitlines()) <= 1
+    assert harmless(once) == once or "&" in once
+    marked_up(once)
+
+
+def _stored_json(text: str) -> None:
+    given = _json(text)
+    assert json.loads(encode_json("it", given)) == given
+
+
+def _plain_checks(text: str) -> None:
+    for check in (
+        lambda: check_identity("user_id", text),
+        lambda: checked_rate("rate", text),
+        lambda: read_token(text),
+    ):
+        _unless_refused(check)
+
+
+_JSONS = ('{"a": [1, 2.5, null, true, "x"]}', "[[[]]]", '{"a": 1e400}', '"\\ud800"', "[" * 500, '{"a":' * 200)
+_PROSE = ("I moved to Oslo on 3 March, not Rome.", "my sister's dog is 4 [photo: a dog](http://x)", "- a\n- b\n```x```")
+_DATES = (
+    "2026-03-01T09:30:00Z",
+    "next Friday at half past 3",
+    "between 3 and 4 May 2024",
+    "two weeks ago",
+    "0001-01-01",
+)
+
+PARSERS: tuple[Parser, ...] = (
+    Parser(
+        "content blocks", _content, ('[{"type": "text", "text": "hi"}]', *_JSONS), ("models.content", "models.text")
+    ),
+    Parser("stored JSON", _stored_json, _JSONS, ("models.text", "events.checks", "events.composing")),
+    Parser("instants", _instant, _DATES, ("clock",)),
+    Parser("moments of models", read_moment, _DATES, ("extraction.moments",)),
+    Parser("the grammar of dates", lambda text: resolved(text, find_dates(text, NOW)), _DATES, ("extraction.dates",)),
+    Parser("dates in questions", lambda text: list(intervals_in(text[:10_000], NOW)), _DATES, ("recall.dates",), False),
+    Parser(
+        "answers of models",
+        _answer,
+        ('{"facts": [{"text": "x", "kind": "FACT", "importance": 9e999, "sources": ["m1"]}]}', *_JSONS),
+        ("extraction.answers",),
+    ),
+    Parser("the recall tools", _recall_tools, ('{"query": "x", "limit": 3}', *_JSONS), ("memory.tool_arguments",)),
+    Parser("the memory tools", _memory_tools, ('{"type": "fact", "content": "x"}', *_JSONS), ("tools.arguments",)),
+    Parser(
+        "templates",
+        lambda text: Templates().register("fuzzed", text),
+        ("{{#turns}}{{role}}: {{text}}{{/turns}}", "{{{{x}}}}", "{{=<% %>=}}<%x%>", "{{#a}}" * 50),
+        ("assembly.templates",),
+        False,
+    ),
+    Parser(
+        "lines of the mirror", _line, ('{"position": 1, "ts": "x"}', '{"position": 1, "ts"', *_JSONS), ("events.jsonl",)
+    ),
+    Parser(
+        "headers",
+        _headers,
+        ("Bearer rk_x", "00-" + "a" * 32 + "-" + "b" * 16 + "-01"),
+        (
+            "server.credentials",
+            "server.request_headers",
+            "server.marks",
+            "server.local",
+            "server.headers",
+        ),
+    ),
+    Parser(
+        "web tokens",
+        lambda text: _tokens().check(text),
+        ("eyJhbGciOiJIUzI1NiJ9.e30.x", "a.b.c"),
+        ("server.web_tokens",),
+    ),
+    Parser(
+        "identities, rates and keys", _plain_checks, ("ada", "600/minute", "rk_"), ("scope", "keys.keys", "keys.token")
+    ),
+    Parser(
+        "paths, queries and bodies",
+        _request,
+        ('{"content": "x"}', "limit=3&cursor=x", *_JSONS),
+        (
+            "server.parameters",
+            "server.slashes",
+            "server.bodies",
+        ),
+    ),
+    Parser(
+        "addresses of databases",
+        _address,
+        ("sqlite:///x.db", "postgresql://u:p@h:5/d?sslmode=x"),
+        (
+            "store.opening",
+            "store.postgres_errors",
+        ),
+    ),
+    Parser("settings", _settings, ("16", "1e400", "9" * 5000, "openai:x=0.2/3"), ("settings", "providers.prices")),
+    Parser(
+        "exports",
+        _export,
+        ("PK\x03\x04", '{"format": "recollect.user", "version": 1}', *_JSONS),
+        ("admin.sources", "admin.exporting"),
+    ),
+    Parser("segments of the index", _segments, ("WRDS" + "\0" * 40, "VCTS\x01"), ("recall.segments", "recall.facts")),
+    Parser("what extraction shows", _told, _PROSE, ("extraction.transcript",)),
+    Parser("what prompts show", _harmless, ("</remembered>", "{{x}}", "```", *_PROSE), ("assembly.harmless",)),
+    Parser(
+        "words of other speakers", untagged, ("<system_reminder>", "< / system reminder"), ("conversations.prompt",)
+    ),
+    Parser(
+        "credentials", redacted, ("api_key=sk-1234567890abcdef", "-----BEGIN PRIVATE KEY-----"), ("tools.credentials",)
+    ),
+    Parser(
+        "words",
+        lambda text: (words_of(text), terms_of(text), statement_words(text)),
+        _PROSE,
+        ("recall.words", "recall.asking"),
+    ),
+    Parser(
+        "tokens",
+        lambda text: (estimate(storable_text(text)), _counter()(storable_text(text))),
+        _PROSE,
+        ("assembly.tokens",),
+    ),
+    Parser(
+        "rules", lambda text: RulesExtractor().extract(_messages(text), "extraction-v1"), _PROSE, ("extraction.rules",)
+    ),
+    Parser(
+        "summaries", lambda text: ExtractiveSummariser().summarise(None, _messages(text), 4_000), _PROSE, ("summaries",)
+    ),
+    Parser("statements", lambda text: statement_of(text[:2_000]), _PROSE, ("extraction",), False),
+)
+
+
+def modules_read() -> Iterator[str]:
+    """The modules that some parser goes through."""
+    for parser in PARSERS:
+        yield from parser.modules
+
+
+def refused_or_read(parser: Parser, text: str) -> str | None:
+    """What went wrong when a text was read: nothing, when it was read or refused with an error of Recollect."""
+    try:
+        _unless_refused(parser.read, text)
+    except RecursionError:
+        return "RecursionError"
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:200]}"
+    return None
