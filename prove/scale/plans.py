@@ -27,6 +27,8 @@ OVER_ALL = {
 """Statements of the host's own work that may read all rows of a table, and why that is right."""
 
 _SMALL = {"recollect_schema", "sqlite_master", "sqlite_sequence", "events_position_seq", "pragma_table_info"}
+_FEW_PAGES = 50
+"""To read a table of so few is as good as to look it up, and PostgreSQL does so until it has grown."""
 _SCANNED = re.compile(r"^SCAN (\w+)")
 _ONLY_THE_WALL = re.compile(
     r"^(\(\(\(InitPlan \d+\)\.col1 = scope_id\) OR \(\(InitPlan \d+\)\.col1 = '\*'::text\)\))?$"
@@ -85,7 +87,13 @@ def _of_postgres(run: Transaction, query: Query, seldom: bool) -> list[str]:
     finally:
         connection.execute("RESET enable_seqscan")
     plan = explained if isinstance(explained, list) else json.loads(explained)
-    return [node["Relation Name"] for node, above in _nodes(plan[0]["Plan"], "") if _reads_all(node, above)]
+    found = [node["Relation Name"] for node, above in _nodes(plan[0]["Plan"], "") if _reads_all(node, above)]
+    return [table for table in found if seldom or _pages(connection, table) > _FEW_PAGES]
+
+
+def _pages(connection: Any, table: str) -> int:
+    ((pages,),) = connection.execute("SELECT relpages FROM pg_class WHERE oid = to_regclass(%s)", (table,)).fetchall()
+    return int(pages)
 
 
 def _reads_all(node: Mapping[str, Any], above: str) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 
 import recollect
-from benchmarks.measure import Timing, interleave
+from benchmarks.measure import interleave
 from prove.scale.filling import CALLERS, context_of, opened
-from prove.scale.latency import compared
+from prove.scale.latency import compared, steady
 from prove.scale.stores import Pair
 from prove.section import Check
 from recollect.clock import system_clock
@@ -33,12 +34,8 @@ def queues(pair: Pair, long: int, seconds: float) -> Iterator[Check]:
             "listing the newest jobs of a user": lambda engine: context_of(engine, whose).jobs.list_jobs(limit=5),
         }
         for name, operation in operations.items():
-            timings: dict[str, Timing] = interleave(
-                {"small": lambda call=operation: call(small), "big": lambda call=operation: call(big)},  # type: ignore[misc]
-                seconds=seconds,
-                calls_per_round=5,
-                most_calls=SHORT // 2,
-            )
+            contenders = {"small": partial(operation, small), "big": partial(operation, big)}
+            timings = steady(contenders, seconds, most_calls=SHORT // 4)
             yield compared(f"{pair.engine}: {name} takes no longer with {long:,} queued jobs", timings)
         counted = interleave({"small": small.measures, "big": big.measures}, seconds=seconds, calls_per_round=2)
         yield compared(f"{pair.engine}: counting the queue for the metrics, which looks at all of it", counted, None)

@@ -1,5 +1,7 @@
 -- For what looks over all users, so that it takes no longer in a store of many: an erasure, which looks for shared spaces
--- of others and for keys of the user, and the host, which looks through the newest jobs or for one of them.
+-- of others, for what their owners' history tells of grants and for keys of the user, and the host, which looks through
+-- the newest jobs or for one of them.
 CREATE INDEX spaces_of_kind ON spaces (tenant_id, app_id, kind);
+CREATE INDEX events_of_grants ON events (scope_id) WHERE kind IN ('space.granted', 'space.revoked');
 CREATE INDEX access_keys_of_user ON access_keys (tenant_id, app_id, user_id) WHERE access = 'user';
 CREATE INDEX jobs_newest ON jobs (id);
