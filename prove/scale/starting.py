@@ -100,11 +100,16 @@ def memory(pair: Pair) -> Iterator[Check]:
     steps = [count for count in (1, 100, 1_000, 10_000) if count <= pair.users]
     with started(touch, pair.big, steps) as child:
         found: list[dict[str, Any]] = child.result()
+    yield bounded(pair.engine, steps, found)
+
+
+def bounded(engine: str, steps: list[int], found: list[dict[str, Any]]) -> Check:
+    """Whether a process holds no more than it may, beside what it took for its first user."""
     first, last = found[0], found[-1]
     grown = last["resident MB"] - first["resident MB"]
     full = last["cached MB"] <= CACHE_MEGABYTES
-    yield Check(
-        f"{pair.engine}: memory is bounded by cache_megabytes ({CACHE_MEGABYTES:.0f}), whoever comes",
+    return Check(
+        f"{engine}: memory is bounded by cache_megabytes ({CACHE_MEGABYTES:.0f}), whoever comes",
         full and grown <= CACHE_MEGABYTES + BESIDE_MEGABYTES,
         {f"after {step:,} users": each for step, each in zip(steps, found, strict=True)},
         f"{grown:.0f} MB more after {steps[-1]:,} users, {last['cached MB']:.0f} of them in the cache",

@@ -46,6 +46,7 @@ def growth(pair: Pair, appends: int, *, rebuild: bool) -> Iterator[Check]:
     with opened(pair.big) as engine:
         step = max(1, pair.users // 200)
         people = cycle([person(engine, user) for user in range(0, pair.users // 2, step)])
+        begun_at = _log_end(pair)
         for number in range(appends):
             OPERATIONS["append_turn"](next(people))
             if number % 50 == 0:
@@ -54,6 +55,7 @@ def growth(pair: Pair, appends: int, *, rebuild: bool) -> Iterator[Check]:
         figures: dict[str, Any] = {"appends": appends, "longest MB": round(longest, 1)}
         figures["checkpoint s"] = _seconds(lambda: _checkpoint(pair))
         if pair.engine == "postgresql":
+            figures["log bytes of an append"] = round((_log_end(pair) - begun_at) / appends)
             figures["dead rows"] = _dead_rows(pair)
         if rebuild:
             figures["all written anew s"] = _seconds(engine._database.scrub)
@@ -79,6 +81,11 @@ def _log_megabytes(pair: Pair) -> float:
     if pair.engine == "sqlite":
         return path_of(pair.big).with_name(path_of(pair.big).name + "-wal").stat().st_size / 2**20
     return _number(pair, "SELECT SUM(size) FROM pg_ls_waldir()") / 2**20
+
+
+def _log_end(pair: Pair) -> float:
+    """How many bytes of PostgreSQL's log were ever written: what replicas and archives are sent."""
+    return 0.0 if pair.engine == "sqlite" else _number(pair, "SELECT pg_current_wal_lsn() - '0/0'")
 
 
 def _checkpoint(pair: Pair) -> None:
