@@ -23,13 +23,16 @@ def figure(value: float, words: str) -> Any:
 class Measured:
     """What one store of a million atoms and a million events showed, on PostgreSQL, and what two cores carried."""
 
-    atom_bytes: float = figure(1_330, "bytes on disk of an atom: row, indexes, words, vector of 384 dimensions")
-    event_bytes: float = figure(1_440, "bytes on disk of an event or a message: row, indexes")
-    user_bytes: float = figure(8_500, "bytes on disk of a user beside these: space, block, conversations, jobs")
-    append_log_bytes: float = figure(6_000, "bytes of write-ahead log of one turn (two messages)")
-    user_cache_bytes: float = figure(210_000, "bytes in the cache of a user with 100 atoms and 100 events")
+    atom_bytes: float = figure(1_244, "bytes on disk of an atom: row, indexes, words, vector of 384 dimensions")
+    event_bytes: float = figure(1_397, "bytes on disk of an event or a message: row, indexes")
+    user_bytes: float = figure(4_700, "bytes on disk of a user beside these: space, block, conversations, jobs")
+    append_log_bytes: float = figure(5_000, "bytes of write-ahead log of one turn (two messages)")
+    cached_atom_bytes: float = figure(600, "bytes in the cache of an atom that may be recalled")
+    cached_event_bytes: float = figure(600, "bytes in the cache of an event that may be searched for by its words")
     requests_per_core: float = figure(95, "requests a second of a core that clients, server, worker and database share")
-    turns_per_core: float = figure(500, "turns a second that a core stores, the same way")
+    turns_per_core: float = figure(700, "turns a second that a core stores, the same way")
+    read_per_core: float = figure(2_000, "messages a second that a core extracts from, by rules")
+    embedding_ms: float = figure(6.5, "milliseconds of a core for a text or a question with the local embedder")
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Assumed:
     events_a_day: float = figure(5, "events recorded by each who comes")
     atoms_a_day: float = figure(2, "atoms learned from each who comes")
     peak: float = figure(3, "times the mean, in the busiest minutes")
+    searching: float = figure(0.05, "share of those who come who also search their whole timeline")
     peak_hour: float = figure(0.15, "share of those who come on a day who are there in the busiest hour")
     years: float = figure(3, "years that are kept")
     hot_days: float = figure(90, "days after which messages move to object storage, were that built")
@@ -85,8 +89,12 @@ def results(measured: Measured, assumed: Assumed) -> Iterator[tuple[str, float, 
     yield "shards by writes", by_writes, ""
     yield "database machines, all in databases", assumed.copies * max(by_room, by_writes), ""
     yield "database machines, old messages moved", assumed.copies * max(by_less_room, by_writes), ""
-    cache = coming * assumed.peak_hour * measured.user_cache_bytes
+    cached = atoms * measured.cached_atom_bytes + assumed.searching * events * measured.cached_event_bytes
+    cache = coming * assumed.peak_hour * cached / assumed.users
     yield "cache of who is there in the busiest hour", cache / TERA, "TB"
+    yield "cores for extraction by rules, peak", ceil(2 * turn_rate / measured.read_per_core), ""
+    embedded = turn_rate + assumed.peak * coming * assumed.atoms_a_day / DAY
+    yield "cores for local embedding of questions and atoms, peak", ceil(embedded * measured.embedding_ms / 1000), ""
     by_memory = ceil(cache / 10**9 / assumed.node_cache_gigabytes)
     by_requests = ceil(requests / measured.requests_per_core / assumed.node_cores)
     yield "API machines by memory, users kept to one of them", by_memory, ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -31,7 +30,7 @@ _FEW_PAGES = 50
 """To read a table of so few is as good as to look it up, and PostgreSQL does so until it has grown."""
 _SCANNED = re.compile(r"^SCAN (\w+)")
 _ONLY_THE_WALL = re.compile(
-    r"^(\(\(\(InitPlan \d+\)\.col1 = scope_id\) OR \(\(InitPlan \d+\)\.col1 = '\*'::text\)\))?$"
+    r"^(\(\(\(InitPlan \d+\)\.col1 = [\w.]*scope_id\) OR \(\(InitPlan \d+\)\.col1 = '\*'::text\)\))?$"
 )
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
@@ -62,12 +61,26 @@ def unexpected(found: Mapping[str, list[str]]) -> list[str]:
     return [f"{name} reads all of {', '.join(tables)}" for name, tables in found.items() if name not in OVER_ALL]
 
 
-def _of_sqlite(run: Transaction, query: Query, _seldom: bool) -> list[str]:
+def index_conditions(engine: recollect.Recollect, scope: recollect.Scope, name: str) -> str:
+    """What a statement looks up in its indexes; all else it asks of each row that it finds there."""
+    query = statements(engine)[name]
+    if engine._database.engine == "sqlite":
+        return " ".join(step for step in engine._database.read(scope, _steps, query) if step.startswith("SEARCH"))
+    plan = engine._database.read(scope, _plan, query, True)
+    return " ".join(str(node.get("Index Cond", "")) for node, _ in _nodes(plan, ""))
+
+
+def _steps(run: Transaction, query: Query) -> list[str]:
     connection: Any = run._connection  # type: ignore[attr-defined]  # a look behind the curtain
+    steps = connection.execute(f"EXPLAIN QUERY PLAN {query.text}", dict.fromkeys(query.names))
+    return [step for *_, step in steps]
+
+
+def _of_sqlite(run: Transaction, query: Query, _seldom: bool) -> list[str]:
+    connection: Any = run._connection  # type: ignore[attr-defined]  # as above
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     named = _aliases(query.text, tables)
-    steps = connection.execute(f"EXPLAIN QUERY PLAN {query.text}", dict.fromkeys(query.names)).fetchall()
-    scanned = [found[1] for *_, step in steps if (found := _SCANNED.match(step))]
+    scanned = [found[1] for step in _steps(run, query) if (found := _SCANNED.match(step))]
     return [named[each] for each in scanned if each in named]
 
 
@@ -77,6 +90,13 @@ def _aliases(text: str, tables: set[str]) -> dict[str, str]:
 
 
 def _of_postgres(run: Transaction, query: Query, seldom: bool) -> list[str]:
+    plan = _plan(run, query, seldom)
+    found = [node["Relation Name"] for node, above in _nodes(plan, "") if _reads_all(node, above)]
+    connection: Any = run._connection  # type: ignore[attr-defined]  # as above
+    return [table for table in found if seldom or _pages(connection, table) > _FEW_PAGES]
+
+
+def _plan(run: Transaction, query: Query, seldom: bool) -> Mapping[str, Any]:
     connection: Any = run._connection  # type: ignore[attr-defined]  # as above
     # The very plan that the engine's connections keep: one for all values.
     numbers = {name: f"${number}" for number, name in enumerate(query.names, 1)}
@@ -86,9 +106,8 @@ def _of_postgres(run: Transaction, query: Query, seldom: bool) -> list[str]:
         ((explained,),) = connection.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {text}").fetchall()
     finally:
         connection.execute("RESET enable_seqscan")
-    plan = explained if isinstance(explained, list) else json.loads(explained)
-    found = [node["Relation Name"] for node, above in _nodes(plan[0]["Plan"], "") if _reads_all(node, above)]
-    return [table for table in found if seldom or _pages(connection, table) > _FEW_PAGES]
+    plan: Mapping[str, Any] = explained[0]["Plan"]
+    return plan
 
 
 def _pages(connection: Any, table: str) -> int:
@@ -108,5 +127,7 @@ def _reads_all(node: Mapping[str, Any], above: str) -> bool:
 
 def _nodes(plan: Mapping[str, Any], above: str) -> Iterator[tuple[Mapping[str, Any], str]]:
     yield plan, above
+    # Of partitions whose rows are merged in their order, the first of each is read.
+    below = above if plan["Node Type"] == "Merge Append" else plan["Node Type"]
     for inner in plan.get("Plans", []):
-        yield from _nodes(inner, plan["Node Type"])
+        yield from _nodes(inner, below)

@@ -57,7 +57,7 @@ def test_an_erasure_that_leaves_something_behind_is_noticed(engine: recollect.Re
     # Nobody was erased, whatever the receipt says.
     context_of(engine, 1).memory.create_memory_space("memory")
     nothing = {"deleted": {"events": EVENTS, "messages": 0, "atoms": ATOMS}}
-    whole = {"atoms": [{}] * ATOMS}
+    whole: dict[str, list[object]] = {"atoms": [{}] * ATOMS}
     assert list(leaving._what_is_wrong(engine, 1, whole, nothing)) == ["user 1 is still there"]
     assert list(leaving._what_is_wrong(engine, 2, whole, nothing)) == []
     assert list(leaving._what_is_wrong(engine, 2, {"atoms": []}, nothing)) == ["0 atoms were exported"]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
 import recollect
-from prove.scale.plans import OVER_ALL, statements, unexpected, whole_reads
+from prove.scale.plans import OVER_ALL, index_conditions, statements, unexpected, whole_reads
 from recollect.store.queries import made
 
 
@@ -30,3 +34,20 @@ def test_an_erasure_still_finds_the_shared_spaces_of_others(engine: recollect.Re
     space = owner.memory.create_memory_space("plans", kind="shared")
     owner.memory.grant_space(space.id, "reader")
     assert reader.admin.delete_user_data(confirm=True)["deleted"]["named_in_history"] == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "cursor"),
+    [
+        ("list_atoms", r"position<"),
+        ("list_conversations", r"\(created_at,id\)<"),
+        ("list_jobs", r"\bid<"),
+        ("last_messages", r"sequence<"),
+    ],
+)
+def test_a_deep_page_is_looked_up_where_the_page_before_has_ended(
+    engine: recollect.Recollect, statement: str, cursor: str
+) -> None:
+    scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
+    conditions = index_conditions(engine, scope, statement)
+    assert re.search(cursor, re.sub(r'[ "]', "", conditions)), conditions
