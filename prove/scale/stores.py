@@ -17,7 +17,10 @@ from harness.postgres import PostgresServer
 from prove.scale.filling import Filled, fill, measured
 
 KEEP = "PROVE_KEEP"
-"""Names a folder in which filled stores stay, so that a later run need not fill them again; it works on copies."""
+"""Names a folder in which filled stores stay, so that a later run need not fill them again; it works on copies.
+
+Its path has to be short, for a socket in it, and open to the account that root's PostgreSQL runs under.
+"""
 _STORE = "scale"
 
 
