@@ -1,7 +1,8 @@
 """The process that keeps one PostgreSQL server for as long as its own standard input stays open.
 
 However the process that started it ends, by `kill -9` too, the input closes; the keeper then ends the
-server and removes its folder. An ordinary stop takes the same way, so that way is always exercised.
+server and removes its folder, unless that is to be kept. An ordinary stop takes the same way, so that
+way is always exercised.
 
 The first line it reads is its order, as JSON; a further line is `stop`, or the mode to restart with.
 It answers an order or a restart with `null`, or with what went wrong. It needs the standard library alone.
@@ -34,6 +35,7 @@ class Order(TypedDict):
     settings: dict[str, str]
     password: str | None
     network: str | None
+    kept: bool
 
 
 class Cluster:
@@ -50,14 +52,22 @@ class Cluster:
         self._give_to_account(self.folder)
         if not self._can_use_installation():
             self._copy_installation()
-        self._initialise()
+        if not (self.data / "PG_VERSION").exists():
+            self._initialise()
         self._pg_ctl("start", "--log", str(self.folder / "log"))
 
     def restart(self, mode: str) -> None:
         self._pg_ctl("restart", "--mode", mode, "--log", str(self.folder / "log"))
 
-    def remove(self) -> None:
+    def end(self) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if self.order["kept"]:
+            with suppress(Failed):
+                self._pg_ctl("stop", "--mode", "fast")
+        else:
+            self._remove()
+
+    def _remove(self) -> None:
         # The data is about to be thrown away, so there is nothing to write out first.
         if (self.data / "postmaster.pid").exists():
             with suppress(Failed):
@@ -159,7 +169,7 @@ def keep(cluster: Cluster) -> None:
     except (Failed, OSError) as failure:
         answer(str(failure))
     finally:
-        cluster.remove()
+        cluster.end()
 
 
 def main() -> None:

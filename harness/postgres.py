@@ -60,10 +60,14 @@ class Machine(Protocol):
 
 
 class PostgresServer:
-    """One PostgreSQL server in a temporary folder of its own, running from construction until `stop`."""
+    """One PostgreSQL server in a temporary folder of its own, running from construction until `stop`.
 
-    def __init__(self, *, tcp: bool = False, machine: Machine | None = None) -> None:
-        self.folder = _short_temporary_folder()
+    With `kept` it is in that folder instead, which stays: the next server there finds what this one has stored.
+    """
+
+    def __init__(self, *, tcp: bool = False, machine: Machine | None = None, kept: Path | None = None) -> None:
+        self.folder = _short_temporary_folder() if kept is None else kept
+        self._kept = kept is not None
         self._machine = machine
         tcp = tcp or machine is not None
         self._port = _free_port() if tcp else DEFAULT_PORT
@@ -128,7 +132,7 @@ class PostgresServer:
         self._ask(mode)
 
     def stop(self) -> None:
-        """End the server and remove its folder; nothing happens if that is already done."""
+        """End the server and remove its folder, unless it is kept; nothing happens if that is already done."""
         # Said in words as well, since a process forked from this one may hold the keeper's input open.
         with suppress(BrokenPipeError, ValueError):
             self._tell("stop")
@@ -148,6 +152,7 @@ class PostgresServer:
                 "settings": settings,
                 "password": self._password,
                 "network": self._machine.subnet if self._machine else None,
+                "kept": self._kept,
             }
         )
 

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -167,3 +168,14 @@ def test_connecting_beyond_this_machine_is_refused(address: tuple[str, int]) -> 
 def test_connecting_to_this_machine_is_allowed() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         socket.create_connection(listener.getsockname()).close()
+
+
+def test_a_kept_server_finds_what_the_one_before_has_stored() -> None:
+    # Short, as the path of a socket has to be, and open to the account that the server runs under.
+    with tempfile.TemporaryDirectory(prefix="recollect-kept-", dir="/tmp") as folder:
+        with PostgresServer(kept=Path(folder)) as server:
+            server.create_database("kept")
+            pid = server.pid
+        assert eventually(lambda: not is_running(pid))
+        with PostgresServer(kept=Path(folder)) as server, psycopg.connect(server.url("kept")) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)

@@ -20,6 +20,7 @@ from recollect.changes import Changes, Subscriber
 from recollect.clock import Clock, system_clock
 from recollect.context import Context
 from recollect.conversations import Conversations
+from recollect.conversations.checks import checked_idle, checked_namespace
 from recollect.errors import EngineClosed, InvalidInput, NotFound, StoreBusy, StoreError, SummariserFailed
 from recollect.events import Events
 from recollect.events.mirror import Mirror
@@ -389,7 +390,9 @@ class Recollect:
 
     def close_stale(self, idle: timedelta | float, *, namespace: str | None = None) -> int:
         """Close the open conversations of all users that nothing was appended to for this long; for a scheduled job."""
-        owners = self._database.read(None, conversations.owners_of_open)
+        chosen = None if namespace is None else checked_namespace(namespace)
+        before = self._clock() - checked_idle(idle)
+        owners = self._database.read(None, conversations.owners_of_stale, chosen, before)
         contexts = (self._context(scope) for scope in owners)
         return sum(len(context.conversations.close_stale(idle, namespace=namespace)) for context in contexts)
 

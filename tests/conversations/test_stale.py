@@ -99,3 +99,11 @@ def test_an_idle_time_longer_than_time_itself_closes_nothing(ctx: recollect.Cont
     with unchanged():
         for idle in (timedelta.max, 1e300, float("inf")):
             assert ctx.conversations.close_stale(idle) == []
+
+
+@pytest.mark.conforms("A1.25")
+def test_the_host_is_told_of_a_wrong_idle_time_or_namespace_though_nothing_is_open(engine: recollect.Recollect) -> None:
+    with pytest.raises(recollect.InvalidInput, match="idle"):
+        engine.close_stale(-1)
+    with pytest.raises(recollect.InvalidInput, match="namespace"):
+        engine.close_stale(60, namespace=" ")

@@ -59,7 +59,7 @@ SYSTEM_STATEMENTS = {
     "newest_place",
     "list_access_keys",
     "note_key_use",
-    "owners_of_open_conversations",
+    "owners_of_stale_conversations",
     "ledger_writers",
     "queue_by_kind",
     "recent_lags",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import timedelta
 from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
@@ -12,7 +13,7 @@ from recollect.errors import InvalidInput
 from recollect.models.block import MemoryPolicy
 from recollect.models.content import Content
 from recollect.models.message import AssistantTurn, Usage, Visibility
-from recollect.models.text import check_text, encode_json
+from recollect.models.text import check_text, encode_json, shown
 from recollect.models.turn import TurnOptions
 from recollect.models.value import Value
 from recollect.providers.language import Cancel, OnText
@@ -38,6 +39,15 @@ def checked_visibility(visibility: object, field: str = "visibility") -> Visibil
     if visibility in get_args(Visibility):
         return visibility  # type: ignore[return-value]  # it is one of the known
     raise InvalidInput(f"{field} is {visibility!r}.", hint="It is 'user', 'internal' or 'hidden'.")
+
+
+def checked_idle(idle: object) -> Micros:
+    """For how long nothing was said, as a timedelta or as seconds."""
+    seconds = idle.total_seconds() if isinstance(idle, timedelta) else idle
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+        raise InvalidInput(f"idle is {shown(idle)}.", hint="Give a timedelta or a number of seconds, zero or more.")
+    # As good as for ever, and still a number that a database can compare.
+    return int(min(seconds, 1e12) * 1_000_000)
 
 
 def checked_time(instant: Instant | None, now: Micros) -> Micros:

@@ -10,6 +10,7 @@ from recollect.clock import Clock, Instant, to_micros
 from recollect.conversations.checks import (
     checked_assistant,
     checked_cancel,
+    checked_idle,
     checked_listener,
     checked_namespace,
     checked_options,
@@ -30,7 +31,7 @@ from recollect.models.checks import READ_LIMIT, checked_count, checked_id, check
 from recollect.models.content import Content, encode_content, encode_tool_result
 from recollect.models.conversation import Conversation, ConversationStatus, RollingSummary
 from recollect.models.message import AssistantTurn, Message, Turn, Usage, Visibility
-from recollect.models.text import check_text, shown
+from recollect.models.text import check_text
 from recollect.models.turn import TurnOptions, TurnResult
 from recollect.models.value import Page
 from recollect.providers.language import BoundTool, Cancel, LanguageModel, OnText, Tool
@@ -133,7 +134,7 @@ class Conversations:
         if namespace is not None:
             namespace = checked_namespace(namespace)
         now = self._clock()
-        before = now - _microseconds(idle)
+        before = now - checked_idle(idle)
         stale = self._database.read(self._scope, store.find_stale, namespace, before)
         closed = (
             self._database.write(
@@ -429,11 +430,3 @@ def _read_cursor(cursor: object) -> tuple[int, str]:
         return to_micros(instant), conversation_id
     except InvalidInput:
         raise InvalidInput(f"cursor {cursor!r} is not one.", hint="Pass next_cursor of the page before.") from None
-
-
-def _microseconds(idle: object) -> int:
-    seconds = idle.total_seconds() if isinstance(idle, timedelta) else idle
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
-        raise InvalidInput(f"idle is {shown(idle)}.", hint="Give a timedelta or a number of seconds, zero or more.")
-    # As good as for ever, and still a number that a database can compare.
-    return int(min(seconds, 1e12) * 1_000_000)

@@ -155,7 +155,7 @@ def list_newest_first(
         category=category,
         status=status,
         valid_at=valid_at,
-        before=before,
+        before=_BEYOND_ALL_POSITIONS if before is None else before,
         limit=limit,
     )
     return [_atom(row) for row in rows]
@@ -319,6 +319,7 @@ def _linked(run: Transaction, space_id: str, atoms: Sequence[CheckedAtom]) -> li
     ]
 
 
+_BEYOND_ALL_POSITIONS = 2**62
 _MERGED_INTO = 9
 """Which of the columns of an entity tells what it was merged into."""
 

@@ -174,8 +174,8 @@ def find_stale(run: Transaction, namespace: str | None, before: Micros) -> list[
     return [row[0] for row in run.all("stale_conversations", namespace=namespace, before=before)]
 
 
-def owners_of_open(run: Transaction) -> list[Scope]:
-    return [Scope(*row) for row in run.all("owners_of_open_conversations")]
+def owners_of_stale(run: Transaction, namespace: str | None, before: Micros) -> list[Scope]:
+    return [Scope(*row) for row in run.all("owners_of_stale_conversations", namespace=namespace, before=before)]
 
 
 def append(

@@ -91,7 +91,8 @@ def of_all_scopes(
     run: Transaction, status: str | None, kind: str | None, job_id: str | None, limit: int
 ) -> list[tuple[Scope, Job]]:
     """Jobs of all users, newest first, each with whose it is."""
-    rows = run.all("jobs_of_all_scopes", status=status, kind=kind, id=job_id, limit=limit)
+    bounds = {"first_id": job_id or "", "last_id": job_id or BEYOND_ALL_IDS}
+    rows = run.all("jobs_of_all_scopes", status=status, kind=kind, limit=limit, **bounds)
     return [(Scope(tenant, app, user), _job(tuple(rest))) for tenant, app, user, *rest in rows]
 
 

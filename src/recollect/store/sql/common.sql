@@ -104,9 +104,11 @@ WHERE scope_id = :scope_id AND status = 'open' AND updated_at <= :before
   AND (namespace = :namespace OR :namespace IS NULL)
 ORDER BY id;
 
+-- Not by an index of its own: each append would have to touch that.
 -- system: the host's sweep of stale conversations goes from user to user
--- name: owners_of_open_conversations
-SELECT DISTINCT tenant_id, app_id, user_id FROM conversations WHERE status = 'open';
+-- name: owners_of_stale_conversations
+SELECT DISTINCT tenant_id, app_id, user_id FROM conversations
+WHERE status = 'open' AND updated_at <= :before AND (namespace = :namespace OR :namespace IS NULL);
 
 -- name: insert_event
 INSERT INTO events (
@@ -188,10 +190,12 @@ WHERE scope_id = :scope_id
 ORDER BY id DESC
 LIMIT :limit;
 
+-- A caller who wants one job passes its id as both bounds, which an index can serve.
 -- system: the host looks after the jobs of all users, newest first
 -- name: jobs_of_all_scopes
 SELECT tenant_id, app_id, user_id, {job_columns} FROM jobs
-WHERE (status = :status OR :status IS NULL) AND (kind = :kind OR :kind IS NULL) AND (id = :id OR :id IS NULL)
+WHERE (status = :status OR :status IS NULL) AND (kind = :kind OR :kind IS NULL)
+  AND id >= :first_id AND id <= :last_id
 ORDER BY id DESC
 LIMIT :limit;
 

@@ -20,7 +20,8 @@ LIMIT :limit;
 -- Answers to a turn, and what led to them, in whose place another answer was given later.
 -- name: replaced_answers
 SELECT position FROM events
-WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND turn_id = :turn_id AND attempt < :attempt
+WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence IS NOT NULL AND turn_id = :turn_id
+  AND attempt < :attempt
   AND stage NOT IN ('user', 'system');
 
 -- name: event_vector_spans

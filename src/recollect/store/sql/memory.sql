@@ -68,7 +68,8 @@ SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND id = :id
   AND space_id IN (SELECT id FROM spaces WHERE scope_id = :scope_id AND deleted_at IS NULL);
 
--- Newest first; the caller passes the position of the last one it has seen to go on from there.
+-- Newest first; the caller passes the position of the last one it has seen to go on from there, and one beyond all of them
+-- to begin: unlike "or there is none", that is a condition an index can serve.
 -- name: list_atoms
 SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id
@@ -76,7 +77,7 @@ WHERE scope_id = :scope_id AND space_id = :space_id
   AND (category_name = :category OR :category IS NULL)
   AND (valid_from <= :valid_at OR :valid_at IS NULL)
   AND (valid_to > :valid_at OR valid_to IS NULL OR :valid_at IS NULL)
-  AND (position < :before OR :before IS NULL)
+  AND position < :before
 ORDER BY position DESC
 LIMIT :limit;
 

@@ -1,0 +1,121 @@
+"""A store of many users who all have the same amount of memory, filled through the public operations."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import recollect
+from benchmarks._recall_data import CheapEmbedder, facts
+
+ATOMS, RECORDED, TURNS, CONVERSATIONS = 100, 60, 20, 2
+"""Of each user. A turn is two messages, so that everybody has as many events as atoms."""
+EVENTS = RECORDED + 2 * TURNS
+TENANTS = 100
+APP = "assistant"
+MEASURED = 8
+"""Users who are in the small store too, with the same words: all that differs is who else is there."""
+CALLERS = 4
+
+_KINDS = ("tool_result", "note", "state.snapshot", "app.signal")
+_PLACES = ("calendar", "mail", "shop", "travel", "health", "work")
+
+
+@dataclass(frozen=True)
+class Filled:
+    """How a store was filled: rows by what they are, and the seconds it took."""
+
+    users: int
+    seconds: dict[str, float]
+
+    @property
+    def rows(self) -> dict[str, int]:
+        return {"users": self.users, "atoms": self.users * ATOMS, "events": self.users * EVENTS}
+
+
+@contextmanager
+def opened(url: str, **settings: Any) -> Iterator[recollect.Recollect]:
+    """An engine whose vectors cost nothing, so that what is measured is the store."""
+    with recollect.open(url, embedder=CheapEmbedder(), **settings) as engine:
+        yield engine
+
+
+def measured(users: int) -> list[int]:
+    """Those who are asked: spread over the store, neither its first users nor its last."""
+    return [users * (2 * number + 1) // (2 * MEASURED) for number in range(MEASURED)]
+
+
+def context_of(engine: recollect.Recollect, user: int) -> recollect.Context:
+    return engine.context(tenant_id=f"tenant {user % TENANTS}", app_id=APP, user_id=f"user {user}")
+
+
+def fill(url: str, users: Sequence[int]) -> Filled:
+    """Give each of the users their memory. Callers work side by side, as those of a service do."""
+    seconds = {}
+    with opened(url) as engine, ThreadPoolExecutor(CALLERS) as pool:
+        for name, work in (("atoms", _remember), ("recorded events", _record), ("conversations", _talk)):
+            began = time.perf_counter()
+            for _ in pool.map(lambda user, work=work: work(context_of(engine, user), user), users):
+                pass
+            seconds[name] = round(time.perf_counter() - began, 1)
+    return Filled(len(users), seconds)
+
+
+def atom(text: str) -> dict[str, Any]:
+    return {"text": text, "category": {"name": "fact", "kind": "FACT"}, "trust": "user"}
+
+
+def event(text: str, number: int) -> dict[str, Any]:
+    place = _PLACES[number % len(_PLACES)]
+    return {
+        "kind": _KINDS[number % len(_KINDS)],
+        "stage": "observe",
+        "text": text,
+        "tags": [place, "rare" if number == 1 else "usual"],
+        "topic": place,
+        "data": {"place": place, "number": number, "ok": True},
+        "metrics": {"seconds": number / 10},
+    }
+
+
+def turn(said: str, answered: str) -> dict[str, Any]:
+    return {
+        "user_content": said,
+        "assistant": {"content": answered, "stop_reason": "end_turn", "model": "example-1", "provider": "example"},
+    }
+
+
+def _remember(context: recollect.Context, user: int) -> None:
+    space = context.memory.create_memory_space("memory").id
+    context.memory.add_atoms(space, [atom(text) for text in facts(f"user {user}", ATOMS)])
+    context.blocks.update("core", "\n".join(_sentences(user, 8)), None)
+
+
+def _record(context: recollect.Context, user: int) -> None:
+    context.events.record_many([event(text, number) for number, text in enumerate(_sentences(user, RECORDED))])
+
+
+def _talk(context: recollect.Context, user: int) -> None:
+    said = iter(_sentences(user, 2 * TURNS))
+    for number in range(CONVERSATIONS):
+        conversation = context.conversations.create_conversation("daily", title=f"Conversation {number}").id
+        for _ in range(TURNS // CONVERSATIONS):
+            context.conversations.append_turn(conversation, **turn(next(said), next(said)))
+
+
+def _sentences(user: int, count: int) -> Iterable[str]:
+    """Made of a fixed stock: what is said matters little here, and to make up a million texts takes long."""
+    stock = _stock()
+    return random.Random(user).choices(stock, k=count)
+
+
+@cache
+def _stock() -> list[str]:
+    short = facts("what is said", 4_000)
+    return [" ".join(short[at : at + 2]) for at in range(len(short) - 1)]

@@ -1,0 +1,133 @@
+"""Finds statements that look through a whole table, and so take longer the more users there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import recollect
+from recollect.store.database import Transaction
+from recollect.store.moving import Tables
+from recollect.store.queries import Query
+
+OVER_ALL = {
+    "any_access_key": "stops at the first key",
+    "audit_chains": "the audit is verified, exported or rotated as a whole",
+    "copy_begun": "asked once, by a copy of the whole store",
+    "count_access_keys": "asked when a server starts, and by the doctor",
+    "last_erasure": "asked by who then reads every file",
+    "list_access_keys": "the host lists the keys of all its tenants",
+    "mirrored_users": "the mirror is made anew from the whole ledger",
+    "owners_of_stale_conversations": "a sweep looks at every open conversation; to index them would slow each append",
+    "queue_by_kind": "counts the jobs that are due; done ones are not in its index",
+    "spaces_lacking_vectors": "a change of embedder goes through all spaces",
+}
+"""Statements of the host's own work that may read all rows of a table, and why that is right."""
+
+_SMALL = {"recollect_schema", "sqlite_master", "sqlite_sequence", "events_position_seq", "pragma_table_info"}
+_FEW_PAGES = 50
+"""To read a table of so few is as good as to look it up, and PostgreSQL does so until it has grown."""
+_SCANNED = re.compile(r"^SCAN (\w+)")
+_ONLY_THE_WALL = re.compile(
+    r"^(\(\(\(InitPlan \d+\)\.col1 = [\w.]*scope_id\) OR \(\(InitPlan \d+\)\.col1 = '\*'::text\)\))?$"
+)
+_PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+
+
+def statements(engine: recollect.Recollect) -> Mapping[str, Query]:
+    """All that this engine can say, with those that are made for each table."""
+    database: Any = engine._database
+    assert Tables(database).all
+    known: Mapping[str, Query] = database._queries
+    return known
+
+
+def whole_reads(engine: recollect.Recollect, scope: recollect.Scope, *, seldom: bool = False) -> dict[str, list[str]]:
+    """The statements that read a whole table, or a whole index, and which.
+
+    `seldom` tells PostgreSQL to do so only where there is no other way: in an empty store it would do it everywhere.
+    """
+    look = _of_sqlite if engine._database.engine == "sqlite" else _of_postgres
+    found = {}
+    for name, query in statements(engine).items():
+        tables = engine._database.read(None if query.system else scope, look, query, seldom)
+        if tables := [table for table in tables if table not in _SMALL]:
+            found[name] = tables
+    return found
+
+
+def unexpected(found: Mapping[str, list[str]]) -> list[str]:
+    return [f"{name} reads all of {', '.join(tables)}" for name, tables in found.items() if name not in OVER_ALL]
+
+
+def index_conditions(engine: recollect.Recollect, scope: recollect.Scope, name: str) -> str:
+    """What a statement looks up in its indexes; all else it asks of each row that it finds there."""
+    query = statements(engine)[name]
+    if engine._database.engine == "sqlite":
+        return " ".join(step for step in engine._database.read(scope, _steps, query) if step.startswith("SEARCH"))
+    plan = engine._database.read(scope, _plan, query, True)
+    return " ".join(str(node.get("Index Cond", "")) for node, _ in _nodes(plan, ""))
+
+
+def _steps(run: Transaction, query: Query) -> list[str]:
+    connection: Any = run._connection  # type: ignore[attr-defined]  # a look behind the curtain
+    steps = connection.execute(f"EXPLAIN QUERY PLAN {query.text}", dict.fromkeys(query.names))
+    return [step for *_, step in steps]
+
+
+def _of_sqlite(run: Transaction, query: Query, _seldom: bool) -> list[str]:
+    connection: Any = run._connection  # type: ignore[attr-defined]  # as above
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    named = _aliases(query.text, tables)
+    scanned = [found[1] for step in _steps(run, query) if (found := _SCANNED.match(step))]
+    return [named[each] for each in scanned if each in named]
+
+
+def _aliases(text: str, tables: set[str]) -> dict[str, str]:
+    found = re.findall(r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(\w+)(?:\s+AS\s+(\w+))?", text)
+    return {alias or table: table for table, alias in found if table in tables}
+
+
+def _of_postgres(run: Transaction, query: Query, seldom: bool) -> list[str]:
+    plan = _plan(run, query, seldom)
+    found = [node["Relation Name"] for node, above in _nodes(plan, "") if _reads_all(node, above)]
+    connection: Any = run._connection  # type: ignore[attr-defined]  # as above
+    return [table for table in found if seldom or _pages(connection, table) > _FEW_PAGES]
+
+
+def _plan(run: Transaction, query: Query, seldom: bool) -> Mapping[str, Any]:
+    connection: Any = run._connection  # type: ignore[attr-defined]  # as above
+    # The very plan that the engine's connections keep: one for all values.
+    numbers = {name: f"${number}" for number, name in enumerate(query.names, 1)}
+    text = _PLACEHOLDER.sub(lambda found: numbers[found[1]], query.text).replace("%%", "%")
+    connection.execute(f"SET enable_seqscan TO {'off' if seldom else 'on'}")
+    try:
+        ((explained,),) = connection.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {text}").fetchall()
+    finally:
+        connection.execute("RESET enable_seqscan")
+    plan: Mapping[str, Any] = explained[0]["Plan"]
+    return plan
+
+
+def _pages(connection: Any, table: str) -> int:
+    ((pages,),) = connection.execute("SELECT relpages FROM pg_class WHERE oid = to_regclass(%s)", (table,)).fetchall()
+    return int(pages)
+
+
+def _reads_all(node: Mapping[str, Any], above: str) -> bool:
+    kind = node["Node Type"]
+    if kind in ("Index Scan", "Index Only Scan"):
+        # The first of an order is read and no more, unless some are passed over: the wall around a user passes over
+        # none for the host.
+        passes_over = not _ONLY_THE_WALL.match(node.get("Filter", ""))
+        return "Index Cond" not in node and (above != "Limit" or passes_over)
+    return bool(kind == "Seq Scan")
+
+
+def _nodes(plan: Mapping[str, Any], above: str) -> Iterator[tuple[Mapping[str, Any], str]]:
+    yield plan, above
+    # Of partitions whose rows are merged in their order, the first of each is read.
+    below = above if plan["Node Type"] == "Merge Append" else plan["Node Type"]
+    for inner in plan.get("Plans", []):
+        yield from _nodes(inner, below)

@@ -1,0 +1,120 @@
+"""What whoever runs a large store has to wait for: checkpoints, vacuums, the growth of the write-ahead log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import cycle
+from typing import Any
+
+import apsw
+import psycopg
+
+from prove.scale.filling import context_of, opened
+from prove.scale.latency import OPERATIONS, person
+from prove.scale.plans import unexpected, whole_reads
+from prove.scale.stores import Pair, path_of
+from prove.section import Check
+
+MOST_WAL_MEGABYTES = 64.0
+"""Of SQLite, while single operations come and go. A bulk write makes it as long as that write is."""
+
+
+def settled(pair: Pair) -> Iterator[Check]:
+    """Bring both stores to rest as time would, and see that PostgreSQL, which now knows its tables, goes by keys."""
+    figures: dict[str, Any] = {}
+    if pair.engine == "postgresql":
+        for url in (pair.small, pair.big):
+            with psycopg.connect(url, autocommit=True) as connection:
+                for statement in ("VACUUM (ANALYZE)", "CHECKPOINT"):
+                    figures[f"{statement} s"] = _seconds(lambda run=connection.execute, said=statement: run(said))
+    with opened(pair.big) as engine:
+        scope = context_of(engine, pair.measured[0]).scope
+        found = whole_reads(engine, scope)
+    wrong = unexpected(found)
+    yield Check(
+        f"{pair.engine}: at {pair.users:,} users no statement reads a whole table but the host's own few",
+        not wrong,
+        {"of the host's": sorted(found), **figures},
+        "; ".join(wrong),
+    )
+
+
+def growth(pair: Pair, appends: int, *, rebuild: bool) -> Iterator[Check]:
+    """The log while turns are appended by all kinds of users, and what it takes to bring it, and the file, in order."""
+    longest = 0.0
+    with opened(pair.big) as engine:
+        step = max(1, pair.users // 200)
+        people = cycle([person(engine, user) for user in range(0, pair.users // 2, step)])
+        begun_at = _log_end(pair)
+        for number in range(appends):
+            OPERATIONS["append_turn"](next(people))
+            if number % 50 == 0:
+                longest = max(longest, _log_megabytes(pair))
+        longest = max(longest, _log_megabytes(pair))
+        figures: dict[str, Any] = {"appends": appends, "longest MB": round(longest, 1)}
+        figures["checkpoint s"] = _seconds(lambda: _checkpoint(pair))
+        if pair.engine == "postgresql":
+            figures["log bytes of an append"] = round((_log_end(pair) - begun_at) / appends)
+            figures["dead rows"] = _dead_rows(pair)
+        if rebuild:
+            figures["all written anew s"] = _seconds(engine._database.scrub)
+    if pair.engine == "sqlite":
+        yield Check(
+            f"sqlite: the WAL file stays below {MOST_WAL_MEGABYTES:.0f} MB while many users write",
+            longest <= MOST_WAL_MEGABYTES,
+            figures,
+            f"{longest:.0f} MB",
+        )
+    else:
+        limit = _setting(pair, "max_wal_size")
+        # The server itself keeps to it only about: it is what checkpoints aim at.
+        yield Check(
+            "postgresql: pg_wal stays about its max_wal_size while many users write",
+            longest <= 1.5 * limit,
+            {**figures, "max_wal_size MB": limit},
+            f"{longest:.0f} MB",
+        )
+
+
+def _log_megabytes(pair: Pair) -> float:
+    if pair.engine == "sqlite":
+        return path_of(pair.big).with_name(path_of(pair.big).name + "-wal").stat().st_size / 2**20
+    return _number(pair, "SELECT SUM(size) FROM pg_ls_waldir()") / 2**20
+
+
+def _log_end(pair: Pair) -> float:
+    """How many bytes of PostgreSQL's log were ever written: what replicas and archives are sent."""
+    return 0.0 if pair.engine == "sqlite" else _number(pair, "SELECT pg_current_wal_lsn() - '0/0'")
+
+
+def _checkpoint(pair: Pair) -> None:
+    if pair.engine == "sqlite":
+        file = apsw.Connection(str(path_of(pair.big)))
+        file.set_busy_timeout(10_000)
+        file.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        file.close()
+        return
+    with psycopg.connect(pair.big, autocommit=True) as connection:
+        connection.execute("CHECKPOINT")
+
+
+def _dead_rows(pair: Pair) -> int:
+    return int(_number(pair, "SELECT SUM(n_dead_tup) FROM pg_stat_user_tables WHERE schemaname = 'recollect'"))
+
+
+def _setting(pair: Pair, name: str) -> float:
+    return _number(pair, f"SELECT setting::bigint FROM pg_settings WHERE name = '{name}'")
+
+
+def _number(pair: Pair, query: str) -> float:
+    with psycopg.connect(pair.big) as connection:
+        row = connection.execute(query).fetchone()
+    assert row is not None
+    return float(row[0] or 0)
+
+
+def _seconds(work: Any) -> float:
+    began = time.perf_counter()
+    work()
+    return round(time.perf_counter() - began, 3)
