@@ -61,18 +61,9 @@ class Admin:
         scope = self._subject(user_id, "export_user_archive")
         if not isinstance(target, str | Path):
             return exporting.archive(self._database, self._tables, scope, target)
-        path = Path(target)
-        try:
-            path.touch(0o600, exist_ok=False)
-        except OSError as error:
-            raise InvalidInput(f"{str(path)!r} cannot be made: {error.strerror}.") from error
-        try:
-            with path.open("wb") as file:
-                return exporting.archive(self._database, self._tables, scope, file)
-        except BaseException:
-            # Half an archive is none.
-            path.unlink(missing_ok=True)
-            raise
+        # Half an archive is none; and whoever erases the user next relies on a whole one.
+        with exporting.written_file(Path(target)) as file:
+            return exporting.archive(self._database, self._tables, scope, file)
 
     def import_user_data(self, source: Source, user_id: str | None = None) -> dict[str, Any]:
         """Bring an export in, a document or an archive, all of it or nothing; ids stay what they are.

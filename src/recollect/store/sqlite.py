@@ -44,6 +44,7 @@ from recollect.store.fencing import guarded
 from recollect.store.migrate import Migration, check_version
 from recollect.store.queries import EngineName, Query, load_queries
 from recollect.store.sqlite_writer import SqliteTransaction, SqliteWriter
+from recollect.syncing import make_private_folder
 
 T = TypeVar("T")
 
@@ -314,8 +315,8 @@ def _enter_wal_mode(connection: apsw.Connection, patience: _Patience) -> None:
 def _prepare_folder(path: Path) -> None:
     folder = path.parent
     try:
-        if not folder.is_dir():
-            folder.mkdir(parents=True, mode=0o700)
+        # Before anything is acknowledged: a file whose folder is lost is lost.
+        make_private_folder(folder)
     except FileExistsError as error:
         raise StoreUnavailable(f"{folder} is a file, not a folder.", hint="Choose another path.") from error
     except OSError as error:
