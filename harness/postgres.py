@@ -45,8 +45,9 @@ class PostgresFailed(RuntimeError):
 class PostgresServer:
     """One PostgreSQL server in a temporary folder of its own, running from construction until `stop`."""
 
-    def __init__(self, *, tcp: bool = False) -> None:
-        self.folder = _short_temporary_folder()
+    def __init__(self, *, tcp: bool = False, within: Path | None = None) -> None:
+        """Start one; `within` a folder with a short name that everybody may enter, if it is to be on a certain disk."""
+        self.folder = _short_temporary_folder(within)
         self._port = _free_port() if tcp else DEFAULT_PORT
         # Other users of the machine can reach a port, but not a socket in a private folder.
         self._password = secrets.token_urlsafe() if tcp else None
@@ -148,8 +149,10 @@ def _package() -> Path:
     return Path(package.origin).parent
 
 
-def _short_temporary_folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="recollect-pg-")).resolve()
+def _short_temporary_folder(within: Path | None) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="recollect-pg-", dir=within)).resolve()
+    if within is not None:
+        return folder
     too_long = len(bytes(folder / f".s.PGSQL.{DEFAULT_PORT}")) > SOCKET_PATH_LIMIT
     # Root's server runs under another account, which may have to pass through every folder above.
     closed = os.geteuid() == 0 and not all(parent.stat().st_mode & 0o001 for parent in folder.parents)

@@ -1,4 +1,4 @@
-"""A mixed workload, one operation at a time: appends, turns, atoms, blocks, tools, events, jobs, extraction, erasure."""
+"""A mixed workload, one operation at a time: talk, atoms, blocks, tools, events, jobs, extraction, erasure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MixedWork:
         learnt = self.ada.memory.create_memory_space("learnt")
         self.ada.memory.create_binding({"namespace": "chat", "userId": ADA}, [learnt.id])
         self._talk: list[list[str]] = []
-        self._create()
+        self._conversation: str | None = None
         self._atoms: list[recollect.Atom] = []
         self._jobs: list[str] = []
 
@@ -50,6 +50,8 @@ class MixedWork:
     def do(self) -> Done:
         """Do the next operation. When it fails, what was there before is there still."""
         self._number += 1
+        if self._conversation is None:
+            return self._create()
         choices: list[tuple[Callable[[], Done], int]] = [
             (self._append, 3),
             (self._turn, 4),
@@ -77,8 +79,14 @@ class MixedWork:
         return Done("erase", {f"{BOB} conversation {made.id}": None, f"{BOB} conversations all": 0}, at_once=False)
 
     def _text(self) -> str:
-        place = self._dice.choice(_PLACES)
-        return f"I moved to {place} for work number {self._number}. ".ljust(self._length, "x")
+        said = f"I moved to {self._dice.choice(_PLACES)} for work number {self._number}. "
+        # Not a single letter over and over: a database would make that small.
+        return said + self._dice.randbytes(max(0, self._length - len(said)) // 2).hex()
+
+    @property
+    def _here(self) -> str:
+        assert self._conversation is not None
+        return self._conversation
 
     def _create(self) -> Done:
         made = self.ada.conversations.create_conversation("chat", title=f"talk {self._number}")
@@ -87,16 +95,16 @@ class MixedWork:
 
     def _said(self, name: str, *said: list[str]) -> Done:
         self._talk = [*self._talk, *said]
-        return Done(name, {f"{ADA} messages {self._conversation}": self._talk})
+        return Done(name, {f"{ADA} messages {self._here}": self._talk})
 
     def _append(self) -> Done:
         text = self._text()
-        self.ada.conversations.append_user_message(self._conversation, text, idempotency_key=f"key {self._number}")
+        self.ada.conversations.append_user_message(self._here, text, idempotency_key=f"key {self._number}")
         return self._said("append", ["user", text])
 
     def _turn(self) -> Done:
         text = self._text()
-        self.ada.conversations.append_turn(self._conversation, user_content=text, assistant={"content": f"to {text}"})
+        self.ada.conversations.append_turn(self._here, user_content=text, assistant={"content": f"to {text}"})
         return self._said("turn", ["user", text], ["assistant", f"to {text}"])
 
     def _fact(self) -> dict[str, Any]:
@@ -118,7 +126,8 @@ class MixedWork:
 
     def _now(self, atom: recollect.Atom) -> list[Any]:
         now = self.ada.memory.get_atom(atom.id)
-        assert now is not None and now.superseded_by is not None, "a superseded atom does not say so"
+        assert now is not None
+        assert now.superseded_by is not None, "a superseded atom does not say so"
         return [now.text, now.status, True]
 
     def _write_block(self) -> Done:
@@ -145,13 +154,15 @@ class MixedWork:
         return Done("job", {f"{ADA} job {job.id}": "queued"})
 
     def _close(self) -> Done:
-        closed = self.ada.conversations.close_conversation(self._conversation)
-        world: World = {f"{ADA} conversation {closed.id}": [closed.title, "closed"]}
-        return Done("close", world | self._create().world, at_once=False)
+        closed = self.ada.conversations.close_conversation(self._here)
+        self._conversation = None
+        return Done("close", {f"{ADA} conversation {closed.id}": [closed.title, "closed"]})
 
     def _work(self) -> Done:
         self.engine.register_job(LOOK, lambda run: {"seen": run.job.payload["text"]})
         self.engine.work()
-        done = {f"{ADA} job {id}": "succeeded" for id in self._jobs}
-        self._jobs = []
+        # One whose end could not be written is still leased, and done again when the lease is over.
+        left = [id for id in self._jobs if (job := self.ada.jobs.get_job(id)) and job.status == "running"]
+        done = {f"{ADA} job {id}": "succeeded" for id in self._jobs if id not in left}
+        self._jobs = left
         return Done("work", done, at_once=False)

@@ -63,8 +63,8 @@ class Attack:
         """Find out in which states the store was, and whether they are what the program had told."""
         owed, floor, before = Owed(), 0, checking.NOTHING
         for index, step, disk in self._moments():
-            state, wrong = self._state(disk.after_loss(KEPT, self.recording.folders, random.Random()))
-            point = Point(index, state, floor)
+            state, damage = self._state(disk.after_loss(KEPT, self.recording.folders, random.Random()))
+            point, wrong = Point(index, state, floor), list[str]()
             if isinstance(step, Told):
                 told = owed.hear(step.what)
                 seen = {each.state for each in self.points[floor:]} | {before, state}
@@ -75,6 +75,7 @@ class Attack:
                 wrong += self._told_is_there(disk, owed) if self.with_engine else []
             point.owed = copy.deepcopy(owed)
             self.points.append(point)
+            self._note(UNDAMAGED, point, "kept", damage)
             self._note(AS_TOLD, point, "kept", wrong)
 
     def _told_is_there(self, disk: Disk, owed: Owed) -> list[str]:

@@ -31,7 +31,8 @@ def main(folder: str, seed: str, operations: str, durability: str, fsync: str) -
     def tell(done: Done, **more: Any) -> None:
         os.write(teller, json.dumps({**vars(done), **more}).encode())
 
-    settings: dict[str, Any] = {"durability": durability, "events_jsonl_fsync": fsync, "events_jsonl_dir": str(place / MIRROR)}
+    mirror = {"events_jsonl_dir": str(place / MIRROR), "events_jsonl_fsync": fsync}
+    settings: dict[str, Any] = {"durability": durability, **mirror}
     url = f"sqlite:///{place}/{DATABASE}"
     dice = random.Random(seed)
     work: MixedWork | None = None

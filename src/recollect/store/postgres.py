@@ -59,6 +59,7 @@ from recollect.store.postgres_setup import (
 )
 from recollect.store.postgres_vacuum import write_anew
 from recollect.store.queries import EngineName, Query, load_queries
+from recollect.store.write_trouble import WriteTrouble
 
 T = TypeVar("T")
 
@@ -101,7 +102,12 @@ class ScopedConnection(psycopg.Connection[Row]):
             if lost or not isinstance(error, Exception):
                 self.close()
             elif self.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                self.execute("ROLLBACK")
+                if isinstance(error, psycopg.Error):
+                    # What stood in the pipeline behind the statement that failed was skipped, and the driver may take
+                    # some of it for prepared. This makes it forget what is; else the connection would fail for ever.
+                    self.rollback()
+                else:
+                    self.execute("ROLLBACK")
         except psycopg.Error:
             # The pool throws a broken connection away; the server rolls back by itself.
             self.close()
@@ -178,6 +184,7 @@ class PostgresDatabase:
         self._address = without_password(url)
         self._settings = settings
         self._publisher = publisher
+        self.trouble = WriteTrouble()
         self._queries = load_queries("postgres")
         self._closed = False
         self._writing = _Writing()
@@ -286,6 +293,7 @@ class PostgresDatabase:
         raise StoreBusy("The user's data was changed all the time while it had to be changed as a whole.")
 
     def _publish(self, result: T, transaction: PostgresTransaction) -> T:
+        self.trouble.over()
         self._publisher.add(transaction.changes)
         self._publisher.deliver()
         return result
@@ -438,7 +446,9 @@ class PostgresDatabase:
                 self._leave_pool()
                 raise interrupt from None
             if isinstance(error, psycopg.Error):
-                raise translate(error, self._address) from error
+                told = translate(error, self._address)
+                self.trouble.note(told)
+                raise told from error
             raise
 
 
