@@ -12,6 +12,8 @@ from prove.world import ADA, BOB, World, context_of
 
 LOOK = "look"
 """A kind of job that only tells what it has seen."""
+_MOST_STORED = 15
+"""Of what an agent stores, that is; a session has a limit to it."""
 _PLACES = ("Graz", "Turin", "Oslo", "Porto", "Lviv", "Cork")
 
 
@@ -42,6 +44,7 @@ class MixedWork:
         self._conversation: str | None = None
         self._atoms: list[recollect.Atom] = []
         self._jobs: list[str] = []
+        self._stored = 0
 
     def go_on(self, engine: recollect.Recollect) -> None:
         """Work with another engine on the same store from now on."""
@@ -137,6 +140,9 @@ class MixedWork:
         return Done("block", {f"{ADA} block core": content})
 
     def _store(self) -> Done:
+        if self._stored == _MOST_STORED:
+            return self._record()
+        self._stored += 1
         entry = self.ada.tools.memory_store("fact", self._text())
         return Done("tool", {f"{ADA} entry {entry.id}": entry.content})
 

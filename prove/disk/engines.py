@@ -28,26 +28,28 @@ def full_sqlite(dice: random.Random, cycles: int, more: Callable[[], bool]) -> I
     with small_disk(24) as room, recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
         filling = Filling(engine, dice)
         tried = _cycles(filling, room, dice, cycles, (StoreFull,), more)
-        yield from _told("SQLite, disk full", filling.outcome, tried)
+        yield from told("SQLite, disk full", filling.outcome, tried)
         yield Check("SQLite, disk full: the file is whole afterwards", *_whole(room.folder / "memory.db"))
 
 
 def read_only_sqlite(folder: Path, dice: random.Random) -> Iterator[Check]:
     file = folder / "sqlite.ext4"
-    with breakable_disk(file) as room:
-        with recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
-            filling = Filling(engine, dice)
-            filling.go_on(40)
-            room.break_off()
-            filling.until_it_fails((StoreReadOnly,))
-            filling.look("read-only", can_write=False)
+    with (
+        breakable_disk(file) as room,
+        recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine,
+    ):
+        filling = Filling(engine, dice)
+        filling.go_on(40)
+        room.break_off()
+        filling.until_it_fails((StoreReadOnly,))
+        filling.look("read-only", can_write=False)
     with breakable_disk(file) as room:
         with recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
             filling.engine = engine
             filling.work.go_on(engine)
             filling.look("mounted anew")
             filling.go_on()
-        yield from _told("SQLite, disk gone read-only", filling.outcome, 1)
+        yield from told("SQLite, disk gone read-only", filling.outcome, 1)
         yield Check("SQLite, disk gone read-only: the file is whole afterwards", *_whole(room.folder / "memory.db"))
 
 
@@ -58,12 +60,12 @@ def full_postgres(dice: random.Random, cycles: int, more: Callable[[], bool]) ->
             filling.go_on()
             # The rest of the large disk is taken away first: what counts is the small room that is left.
             tried = _cycles(filling, room, dice, cycles, (StoreFull, StoreUnavailable), more)
-            yield from _told("PostgreSQL, disk full", filling.outcome, tried)
+            yield from told("PostgreSQL, disk full", filling.outcome, tried)
         with recollect.open(server.create_database("log"), embedder=None, connect_timeout_seconds=2) as engine:
             filling = Filling(engine, dice)
             filling.go_on()
             started = _fill_log(server, room, filling)
-            yield from _told("PostgreSQL, no room for its write-ahead log", filling.outcome, 1, {"started": started})
+            yield from told("PostgreSQL, no room for its write-ahead log", filling.outcome, 1, {"started": started})
 
 
 def _cycles(
@@ -100,7 +102,7 @@ def _not_ready(engine: recollect.Recollect) -> bool:
 
 
 def _fill_log(server: PostgresServer, room: Room, filling: Filling) -> str:
-    """Leave no room for the next segment of the log: PostgreSQL stops by itself, and may not come up before there is."""
+    """Leave no room for the next segment of the log: PostgreSQL stops, and may not come up before there is some."""
     room.fill()
     with suppress(psycopg.Error), psycopg.connect(server.url(), autocommit=True) as connection:
         for _ in range(64):
@@ -140,7 +142,7 @@ def _whole(file: Path) -> tuple[bool, dict[str, int], str]:
         connection.close()
 
 
-def _told(name: str, outcome: Outcome, tried: int, more: dict[str, str] | None = None) -> Iterator[Check]:
+def told(name: str, outcome: Outcome, tried: int, more: dict[str, str] | None = None) -> Iterator[Check]:
     figures = {"times": tried, "operations": outcome.done, **outcome.errors, **(more or {})}
     claims = {
         "every operation that fails says clearly why, and what to do": outcome.unclear,

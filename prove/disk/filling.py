@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import recollect
@@ -58,10 +57,8 @@ class Filling:
         asked = {question: each for question, each in self.world.items() if can_write or " entry " not in question}
         self.outcome.changed += [f"{when}: {each}" for each in differences(self.engine, asked)]
 
-    def go_on(self, operations: int = 8, again: Callable[[], None] | None = None) -> None:
-        """Work on with the same engine, which must succeed; `again` is called first, for what has to be done by hand."""
-        if again is not None:
-            again()
+    def go_on(self, operations: int = 8) -> None:
+        """Work on with the same engine, which must succeed."""
         before = self.outcome.failures
         for _ in range(operations):
             self._one(())

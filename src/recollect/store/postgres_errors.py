@@ -20,7 +20,6 @@ from recollect.errors import (
     StoreUnavailable,
 )
 
-
 _READ_ONLY = "Read-only file system"
 
 

@@ -71,8 +71,10 @@ class SqliteDatabase:
         self._reading_lock = threading.Lock()
         if path != MEMORY:
             _prepare_folder(Path(path))
-            with self._translated():
+            try:
                 _refuse_what_is_not_ours(path, _Patience(settings.busy_timeout_seconds))
+            except apsw.Error as error:
+                raise translate(error, path=path) from error
             _make_private(path)
         self._writer = self._new_writer()
         survive_forks(self)
