@@ -62,11 +62,19 @@ class Machine(Protocol):
 class PostgresServer:
     """One PostgreSQL server in a temporary folder of its own, running from construction until `stop`.
 
-    With `kept` it is in that folder instead, which stays: the next server there finds what this one has stored.
+    With `kept` it is in that folder instead, which stays: the next server there finds what this one has stored. With
+    `within` its folder is in one with a short name that everybody may enter, if it is to be on a certain disk.
     """
 
-    def __init__(self, *, tcp: bool = False, machine: Machine | None = None, kept: Path | None = None) -> None:
-        self.folder = _short_temporary_folder() if kept is None else kept
+    def __init__(
+        self,
+        *,
+        tcp: bool = False,
+        machine: Machine | None = None,
+        kept: Path | None = None,
+        within: Path | None = None,
+    ) -> None:
+        self.folder = _short_temporary_folder(within) if kept is None else kept
         self._kept = kept is not None
         self._machine = machine
         tcp = tcp or machine is not None
@@ -189,8 +197,10 @@ def _package() -> Path:
     return Path(package.origin).parent
 
 
-def _short_temporary_folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="recollect-pg-")).resolve()
+def _short_temporary_folder(within: Path | None) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="recollect-pg-", dir=within)).resolve()
+    if within is not None:
+        return folder
     too_long = len(bytes(folder / f".s.PGSQL.{DEFAULT_PORT}")) > SOCKET_PATH_LIMIT
     # Root's server runs under another account, which may have to pass through every folder above.
     closed = os.geteuid() == 0 and not all(parent.stat().st_mode & 0o001 for parent in folder.parents)

@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 import recollect
+from harness.calling import directly
 from harness.postgres import PostgresServer
 from prove.hostile_input.archives import broken_archives, forged_documents
 from prove.hostile_input.calls import broken_calls
@@ -26,7 +27,7 @@ from prove.hostile_input.prompts import complaints, shown
 from prove.hostile_input.silence import leaks
 from prove.section import Check, Plan, Section
 from recollect.errors import RecollectError
-from tests.admin.planting import Words, directly, plant
+from tests.admin.planting import Words, plant
 
 FULL_SECONDS = 600.0
 """What each part that could go on without end takes in a full run."""

@@ -14,9 +14,10 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import recollect
+from harness.calling import Refused, directly, over_http
 from harness.log_watch import DATABASE_PASSWORD, MODEL_KEY, TOKEN_SECRET, secrets_in
 from recollect.errors import RecollectError
-from tests.admin.planting import Refused, Words, directly, over_http, plant
+from tests.admin.planting import Words, plant
 from tests.server.running import serving
 
 _AUDIT_KEY = MODEL_KEY

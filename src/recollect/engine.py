@@ -518,7 +518,10 @@ class Recollect:
         )
 
     def check_database(self) -> None:
-        """Raise an error when the database cannot be reached, or lacks a migration that this engine needs."""
+        """Raise an error when the database cannot be reached, or lacks a migration that this engine needs.
+
+        One that this process could not write a moment ago, for want of room or rights, is an error too.
+        """
         self._check_open()
         applied = self._database.read(None, measuring.schema_versions)
         missing = {migration.version for migration in load_migrations(self._database.engine)} - set(applied)
@@ -526,6 +529,7 @@ class Recollect:
             raise StoreError(
                 f"The database lacks the migrations {sorted(missing)}.", hint="Open it anew: that applies them."
             )
+        self._database.trouble.check()
 
     def work(self, limit: int | None = None) -> WorkReport:
         """Do the jobs that are due, now, in this thread, and tell what became of them."""

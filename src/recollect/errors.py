@@ -30,7 +30,7 @@
         │   └── OutcomeUnknown  504  it was lost in the middle of a commit, and may have done what it was asked
         ├── StoreBusy           503  other writers held it for too long
         ├── StoreFull           507  no room left on the disk
-        ├── StoreReadOnly       500  cannot be written
+        ├── StoreReadOnly       503  cannot be written
         ├── NotADatabase        500  the file is something else, or damaged
         ├── SchemaTooNew        500  made by a newer Recollect
         └── ExtensionMissing    500  PostgreSQL without pgvector, or the driver is not installed
@@ -372,6 +372,7 @@ class StoreFull(StoreError):
 class StoreReadOnly(StoreError):
     """The database cannot be written."""
 
+    status = 503
     default_hint = "Check who owns the file and its folder, and that the disk is not mounted read-only."
 
 

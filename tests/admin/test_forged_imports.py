@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 import recollect
+from harness.calling import directly
 from prove.hostile_input import used
 from prove.hostile_input.archives import broken_archives, files_of, forged_documents, packed, resealed
-from tests.admin.planting import Words, directly, plant
+from tests.admin.planting import Words, plant
 
 
 @pytest.fixture

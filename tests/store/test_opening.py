@@ -597,7 +597,7 @@ def test_a_database_in_a_folder_that_may_not_be_written(public_folder: Path) -> 
     before = path.read_bytes()
     with closed(public_folder, 0o555):
         (answer,) = open_as_somebody_else(path)
-    assert (answer["kind"], answer["status"]) == ("StoreReadOnly", 500)
+    assert (answer["kind"], answer["status"]) == ("StoreReadOnly", 503)
     assert "owns the file" in answer["hint"]
     assert path.read_bytes() == before
     assert [each.name for each in public_folder.iterdir()] == ["memory.db"]
@@ -612,7 +612,7 @@ def test_a_database_that_may_not_be_written_can_still_be_read(public_folder: Pat
     with closed(public_folder, 0o777):
         found, refusal = open_as_somebody_else(path)
     assert found == {"read": ["Kept"]}
-    assert (refusal["kind"], refusal["status"]) == ("StoreReadOnly", 500)
+    assert (refusal["kind"], refusal["status"]) == ("StoreReadOnly", 503)
     assert path.read_bytes() == before
 
 

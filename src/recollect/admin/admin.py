@@ -8,7 +8,6 @@ from typing import IO, Any
 
 from recollect.admin import exporting, importing, log, sources
 from recollect.admin.sources import Source
-from recollect.admin.whole_file import whole_file
 from recollect.clock import Clock
 from recollect.errors import Forbidden, InvalidInput
 from recollect.ids import new_id
@@ -62,7 +61,8 @@ class Admin:
         scope = self._subject(user_id, "export_user_archive")
         if not isinstance(target, str | Path):
             return exporting.archive(self._database, self._tables, scope, target)
-        with whole_file(Path(target)) as file:
+        # Half an archive is none; and whoever erases the user next relies on a whole one.
+        with exporting.written_file(Path(target)) as file:
             return exporting.archive(self._database, self._tables, scope, file)
 
     def import_user_data(self, source: Source, user_id: str | None = None) -> dict[str, Any]:

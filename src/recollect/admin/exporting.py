@@ -10,13 +10,17 @@ import base64
 import hashlib
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 from recollect.admin.sections import SECTIONS, canonical, nested
+from recollect.errors import InvalidInput
 from recollect.scope import Scope
 from recollect.store import moving
 from recollect.store.database import Database, Row, Transaction
 from recollect.store.moving import Table, Tables
+from recollect.syncing import new_file, told_of_disk
 
 FORMAT = "recollect.user"
 VERSION = 1
@@ -43,6 +47,20 @@ def archive(database: Database, tables: Tables, scope: Scope, file: IO[bytes]) -
     """Write a ZIP archive, a few rows at a time; gives how many lines each of its files has."""
     found = tables.all
     return database.read_at_once(scope, _archive, scope, list(found.values()), file)
+
+
+@contextmanager
+def written_file(path: Path) -> Iterator[IO[bytes]]:
+    """A new file for an export, for its owner alone. It is whole and on disk at the end of the block, or gone."""
+    made = False
+    try:
+        with new_file(path) as file:
+            made = True
+            yield file
+    except OSError as error:
+        if made:
+            raise told_of_disk(error, path) from error
+        raise InvalidInput(f"{str(path)!r} cannot be made: {error.strerror}.") from error
 
 
 def encoded(row: Row) -> list[Any]:

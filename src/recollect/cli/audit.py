@@ -19,6 +19,7 @@ from recollect.errors import InvalidInput
 from recollect.settings import load_settings
 from recollect.store.database import Database
 from recollect.store.opening import open_database, sqlite_path
+from recollect.syncing import replaced_file
 from recollect.tools import exporting, joining, rotating, verifying
 from recollect.tools.verifying import Problem, Report
 
@@ -74,8 +75,8 @@ def export(
             for line in lines:
                 write(line)
         else:
-            with output.open("w", encoding="utf-8") as file:
-                file.writelines(f"{line}\n" for line in lines)
+            with replaced_file(output) as file:
+                file.writelines(f"{line}\n".encode() for line in lines)
             if as_json:
                 answer_json({"file": str(output)})
 

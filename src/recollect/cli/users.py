@@ -11,9 +11,9 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from recollect.admin.exporting import written_file
 from recollect.cli.options import App, Subject, Tenant, Url, administrator, existing
 from recollect.cli.output import AsJson, answer, answer_json, problems, progress_bar, write
-from recollect.errors import InvalidInput
 
 
 def export(
@@ -37,11 +37,8 @@ def export(
             if output is None:
                 write(text)
                 return
-            try:
-                output.touch(0o600, exist_ok=False)
-            except OSError as error:
-                raise InvalidInput(f"{str(output)!r} cannot be made: {error.strerror}.") from error
-            output.write_text(text + "\n", "utf-8")
+            with written_file(output) as file:
+                file.write(f"{text}\n".encode())
     if as_json:
         answer_json({"file": str(output), "bytes": output.stat().st_size})
     else:

@@ -9,9 +9,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from recollect.syncing import make_private_folder
+
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
-_FOLDERS_ABOVE = 5
 _LINE_ENDS = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"})
 """What JSON may hold as it is, and many readers take for the end of a line."""
 
@@ -59,13 +60,12 @@ def lines_after(file: Path, size: int, position: int) -> list[bytes]:
 
 def append_lines(file: Path, lines: bytes, *, sync: bool = False) -> None:
     """Add whole lines at the end, all or none of them. Whoever calls this holds the lock on the file."""
-    new = False
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND)
     except FileNotFoundError:
-        make_private_folder(file.parent)
+        # Whoever wants the names to last syncs them: the file may have been made before, by one who did not.
+        make_private_folder(file.parent, lasting=False)
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-        new = True
     try:
         size = os.fstat(descriptor).st_size
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
@@ -74,27 +74,6 @@ def append_lines(file: Path, lines: bytes, *, sync: bool = False) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    if sync and new:
-        # The folders above may be as new as the file.
-        for folder in file.parents[:_FOLDERS_ABOVE]:
-            sync_file(folder)
-
-
-def sync_file(path: Path) -> None:
-    """Make a file, or the names in a folder, survive a power cut."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def make_private_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for its owner alone."""
-    # Path.mkdir would give the ones above the rights of everybody.
-    if not folder.is_dir():
-        make_private_folder(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _write_all(descriptor: int, rest: bytes, size: int) -> None:

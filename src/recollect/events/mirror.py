@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from recollect.events.jsonl import append_lines, encode_line, sync_file
+from recollect.events.jsonl import append_lines, encode_line
 from recollect.events.mirror_folder import Gate, MirrorFolder
 from recollect.settings import JsonlFsync
 from recollect.store.mirroring import Mirrored, mirrored
+from recollect.syncing import sync_file
 
 _log = logging.getLogger("recollect.mirror")
 
@@ -23,6 +24,7 @@ SYNC_SECONDS = 1.0
 _SECONDS_BETWEEN_COMPLAINTS = 60.0
 _PATIENCE_SECONDS = 2.0
 """How long a write may wait for those who hold the files. They need them for milliseconds."""
+_MOST_NAMED = 10_000
 _CLOCK_SECONDS = 1.0
 """By how much the times of a file system may lag behind the clock."""
 
@@ -37,6 +39,8 @@ class Mirror:
         self.place_at_opening = 0
         """The newest place of the ledger that was taken when the engine was opened."""
         self._unsynced: set[Path] = set()
+        self._named: set[Path] = set()
+        """Files whose names are certain to last."""
         self._synced_at = time.monotonic()
         self._missed = 0
         self._complained_at = float("-inf")
@@ -72,6 +76,8 @@ class Mirror:
                 fresh = b"".join(line for position, line in numbered if position > through)
                 if fresh:
                     append_lines(file, fresh, sync=self.fsync == "always")
+                    if self.fsync == "always":
+                        self._sync_names(file)
         if self.fsync == "interval":
             self._unsynced.update(lines)
 
@@ -92,11 +98,20 @@ class Mirror:
         for file in waiting:
             try:
                 sync_file(file)
+                self._sync_names(file)
             except FileNotFoundError:
                 # It was forgotten meanwhile.
                 continue
             except OSError as error:
                 self._complain(error)
+
+    def _sync_names(self, file: Path) -> None:
+        # Whoever made the file may have been killed before he came to this, so everybody does it once.
+        if file not in self._named:
+            self.folder.sync_names_of([file])
+            if len(self._named) >= _MOST_NAMED:
+                self._named.clear()
+            self._named.add(file)
 
     def _complain(self, error: Exception) -> None:
         # A disk that is full stays so for a while, and one line for each write would fill it further.

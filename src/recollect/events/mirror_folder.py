@@ -18,14 +18,14 @@ import random
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
 from recollect.clock import Micros, to_iso
 from recollect.errors import InvalidInput
-from recollect.events.jsonl import make_private_folder, sync_file
+from recollect.syncing import make_private_folder, sync_file, sync_names
 
 try:
     import fcntl
@@ -131,16 +131,26 @@ class MirrorFolder:
         for file in self._new_files(user):
             sync_file(file)
 
-    def put_new_in_place(self, user: str) -> int:
+    def sync_names_of(self, files: Iterable[Path]) -> None:
+        """Make the names of files last, and those of the folders they are in. Files that are gone count too."""
+        for folder in dict.fromkeys(above for file in files for above in file.parents):
+            if folder.is_relative_to(self.root) and folder.is_dir():
+                sync_names(folder)
+
+    def put_new_in_place(self, user: str, *, lasting: bool) -> int:
         """Replace a user's files, each at once, by the new ones; those that have no new one go. Tells how many."""
         new, old = self._new / user, self.root / user
         made = [(each, old / each.relative_to(new)) for each in self._new_files(user)]
         for source, target in made:
-            make_private_folder(target.parent)
+            make_private_folder(target.parent, lasting=lasting)
             os.replace(source, target)
-        for file in set(self.files(user)) - {target for _, target in made}:
+        gone = set(self.files(user)) - {target for _, target in made}
+        for file in gone:
             file.unlink()
         _remove_empty_folders(old)
+        if lasting:
+            # Else the old files would be back after a power cut, without the lines that were added to the new ones.
+            self.sync_names_of([*(target for _, target in made), *gone])
         return len(made)
 
     def _new_files(self, user: str) -> list[Path]:
@@ -148,6 +158,9 @@ class MirrorFolder:
 
     def remove(self, user: str) -> None:
         _remove_tree(self.root / user)
+        # What is to be forgotten must not be back after a power cut.
+        if self.root.is_dir():
+            sync_names(self.root)
 
     def _clear_new(self, user: str) -> None:
         _remove_tree(self._new / user)

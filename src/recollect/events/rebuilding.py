@@ -114,11 +114,11 @@ class Rebuilding:
                 self._write_new(user, rows)
                 written += len(rows)
                 yield Rebuilt(1, 0, written)
-            if self._mirror.fsync != "never":
+            if self._lasting:
                 self._folder.sync_new(user)
             with self._folder.locked(user) as gate:
                 self._carry_over(user, sizes, through)
-                files = self._folder.put_new_in_place(user)
+                files = self._folder.put_new_in_place(user, lasting=self._lasting)
                 gate.through = through
             yield Rebuilt(1, files, written)
 
@@ -140,7 +140,11 @@ class Rebuilding:
         for file in self._folder.files(user):
             lines = lines_after(file, sizes.get(file, 0), through)
             if lines:
-                append_lines(self._folder.new_twin(user, file), b"".join(lines))
+                append_lines(self._folder.new_twin(user, file), b"".join(lines), sync=self._lasting)
+
+    @property
+    def _lasting(self) -> bool:
+        return self._mirror.fsync != "never"
 
     @contextmanager
     def _translated(self, then: str = _REPAIR) -> Iterator[None]:

@@ -7,6 +7,7 @@ from typing import IO
 
 from recollect.server.endpoint import Asked, Doing, Response, failure, read_request, send_response
 from recollect.server.observing import Message, Receive, Send
+from recollect.syncing import told_of_disk
 
 ZIP = "application/zip"
 _IN_MEMORY = 4 * 1024 * 1024
@@ -33,6 +34,8 @@ class SendArchive(Doing):
         try:
             identity, arguments = self.arguments(asked)
             self.call(identity, {**arguments, "target": file})
+        except OSError as error:
+            return failure(told_of_disk(error, "the archive in the folder for temporary files"), asked.headers)
         except Exception as error:
             return failure(error, asked.headers)
         size = file.tell()

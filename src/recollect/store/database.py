@@ -11,6 +11,7 @@ from recollect.errors import StoreError, StoreReadOnly
 from recollect.models.change import Change
 from recollect.scope import AnyScope, ReaderScope
 from recollect.store.queries import EngineName, Query
+from recollect.store.write_trouble import WriteTrouble
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -102,6 +103,8 @@ class Database(Protocol):
     engine: EngineName
     clock_error: int
     """By how many microseconds this machine's clock is behind the database's; 0 when they agree within a second."""
+    trouble: WriteTrouble
+    """Whether writes fail for want of room or rights."""
 
     def read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function that only reads; each of its statements sees what is committed by then.

@@ -47,5 +47,5 @@ def _look_at_file(path: str) -> Look:
         finally:
             connection.close()
     except apsw.Error as error:
-        raise translate(error, path) from error
+        raise translate(error, path=path) from error
     return Look("sqlite", version, [int(str(number)) for (number,) in rows] if known else None)

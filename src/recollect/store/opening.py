@@ -13,10 +13,19 @@ from recollect.store.database import Database, Publisher
 from recollect.store.migrate import load_migrations
 from recollect.store.queries import EngineName
 from recollect.store.sqlite import MEMORY, SqliteDatabase
+from recollect.syncing import told_of_disk
 
 
 def open_database(settings: Settings, publisher: Publisher) -> Database:
     """Open the database of `settings.url` and bring its schema up to date."""
+    try:
+        return _open(settings, publisher)
+    except OSError as error:
+        # Files of our own are read for it as well, which a process that may open no more cannot do.
+        raise told_of_disk(error, error.filename or "the database") from error
+
+
+def _open(settings: Settings, publisher: Publisher) -> Database:
     url = settings.url
     if engine_of(url) == "sqlite":
         database: SqliteDatabase | PostgresDatabase = SqliteDatabase(sqlite_path(url), settings, publisher)

@@ -60,6 +60,7 @@ from recollect.store.postgres_setup import (
 )
 from recollect.store.postgres_vacuum import write_anew
 from recollect.store.queries import EngineName, Query, load_queries
+from recollect.store.write_trouble import WriteTrouble
 
 T = TypeVar("T")
 
@@ -154,6 +155,7 @@ class PostgresDatabase:
         self._address = without_password(url)
         self._settings = settings
         self._publisher = publisher
+        self.trouble = WriteTrouble()
         self._queries = load_queries("postgres")
         self.clock_error = 0
         self._closed = False
@@ -274,6 +276,7 @@ class PostgresDatabase:
         raise StoreBusy("The user's data was changed all the time while it had to be changed as a whole.")
 
     def _publish(self, result: T, transaction: PostgresTransaction) -> T:
+        self.trouble.over()
         self._publisher.add(transaction.changes)
         self._publisher.deliver()
         return result
@@ -477,7 +480,9 @@ class PostgresDatabase:
                 self._leave_pool()
                 raise interrupt from None
             if isinstance(error, psycopg.Error):
-                raise translate(error, self._address) from error
+                told = translate(error, self._address)
+                self.trouble.note(told)
+                raise told from error
             raise
 
 

@@ -117,7 +117,12 @@ class ScopedConnection(psycopg.Connection[Row]):
             if lost or not isinstance(error, Exception):
                 self.close()
             elif self.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                self.execute("ROLLBACK")
+                if isinstance(error, psycopg.Error):
+                    # What stood in the pipeline behind the statement that failed was skipped, and the driver may take
+                    # some of it for prepared. This makes it forget what is; else the connection would fail for ever.
+                    self.rollback()
+                else:
+                    self.execute("ROLLBACK")
         except psycopg.Error:
             # The pool throws a broken connection away; the server rolls back by itself.
             self.close()

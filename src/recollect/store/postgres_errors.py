@@ -22,6 +22,8 @@ from recollect.errors import (
 from recollect.store.database import RowRefused
 from recollect.store.postgres_connection import Silent
 
+_READ_ONLY = "Read-only file system"
+
 
 def without_password(url: str) -> str:
     """The address as the driver reads it. One it would misread is refused: its words about it quote the password."""
@@ -72,6 +74,15 @@ def translate(error: Exception, address: str) -> Exception:
             return StoreFull(f"{address}: {words}")
         case psycopg.errors.ReadOnlySqlTransaction():
             return StoreReadOnly(f"{address}: {words}", hint="This may be a replica: connect to the primary.")
+        case psycopg.errors.InsufficientPrivilege() | psycopg.errors.IoError() if _READ_ONLY in words:
+            return StoreReadOnly(
+                f"PostgreSQL at {address} cannot write to its own disk ({words}).",
+                hint="Look at the disk of the server: it is mounted read-only, often after a fault.",
+            )
+        case psycopg.errors.IoError():
+            return StoreError(
+                f"The disk of PostgreSQL at {address} failed ({words}).", hint="Look at the disk and log of the server."
+            )
         case psycopg.errors.ProgramLimitExceeded():
             return StoreError(
                 f"This is more than PostgreSQL at {address} can take ({words}).",

@@ -13,6 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -45,6 +46,8 @@ from recollect.store.fencing import guarded
 from recollect.store.migrate import Migration, check_version, missing_and_unwritable
 from recollect.store.queries import EngineName, Query, load_queries
 from recollect.store.sqlite_writer import SqliteTransaction, SqliteWriter
+from recollect.store.write_trouble import WriteTrouble
+from recollect.syncing import make_private_folder, told_of_disk
 
 T = TypeVar("T")
 
@@ -62,6 +65,7 @@ class SqliteDatabase:
         self._path = path
         self._settings = settings
         self._publisher = publisher
+        self.trouble = WriteTrouble()
         self._queries = load_queries("sqlite")
         self._closed: EngineClosed | None = None
         self._readers: deque[apsw.Connection] = deque()
@@ -69,8 +73,10 @@ class SqliteDatabase:
         self._reading_lock = threading.Lock()
         if path != MEMORY:
             _prepare_folder(Path(path))
-            with self._translated():
+            try:
                 _refuse_what_is_not_ours(path, _Patience(settings.busy_timeout_seconds))
+            except apsw.Error as error:
+                raise translate(error, path=path) from error
             _make_private(path)
         self._writer = self._new_writer()
         survive_forks(self)
@@ -80,7 +86,7 @@ class SqliteDatabase:
         # The writer's thread must not keep the database alive, or one that nobody closed would never go.
         path, settings = self._path, self._settings
         writer = SqliteWriter(
-            lambda: _connect(path, settings), self._queries, self._publisher, lambda error: translate(error, path)
+            lambda: _connect(path, settings), self._queries, self._publisher, partial(translate, path=path)
         )
         weakref.finalize(self, writer.stop_soon)
         return writer
@@ -165,7 +171,7 @@ class SqliteDatabase:
                 connection = _connect(self._path, self._settings)
             return work(SqliteTransaction(connection, self._queries, keys_of(scope)), *args, **kwargs)
         except apsw.Error as error:
-            raise translate(error, self._path) from error
+            raise translate(error, connection, path=self._path) from error
         finally:
             if connection is not None:
                 if len(self._readers) < _IDLE_READERS and self._closed is None:
@@ -184,7 +190,12 @@ class SqliteDatabase:
         refuse_nesting(self._writer.is_this_thread)
         refuse_reader(scope)
         behind = guarded(work)
-        result = self._do(scope, lambda run: behind(run, *args, **kwargs))
+        try:
+            result = self._do(scope, lambda run: behind(run, *args, **kwargs))
+        except StoreError as error:
+            self.trouble.note(error)
+            raise
+        self.trouble.over()
         self._publisher.deliver()
         return result
 
@@ -239,7 +250,7 @@ class SqliteDatabase:
         try:
             yield
         except apsw.Error as error:
-            raise translate(error, self._path) from error
+            raise translate(error, self._writer.connection, path=self._path) from error
 
 
 def _connect(path: str, settings: Settings) -> apsw.Connection:
@@ -319,8 +330,8 @@ def _enter_wal_mode(connection: apsw.Connection, patience: _Patience) -> None:
 def _prepare_folder(path: Path) -> None:
     folder = path.parent
     try:
-        if not folder.is_dir():
-            folder.mkdir(parents=True, mode=0o700)
+        # Before anything is acknowledged: a file whose folder is lost is lost.
+        make_private_folder(folder)
     except FileExistsError as error:
         raise StoreUnavailable(f"{folder} is a file, not a folder.", hint="Choose another path.") from error
     except OSError as error:
@@ -375,8 +386,12 @@ def _refuse_missing(connection: apsw.Connection, migrations: list[Migration]) ->
         raise missing_and_unwritable(applied, migrations)
 
 
-def translate(error: Exception, path: str) -> Exception:
-    """Put SQLite's words into ours; an error that is no database error stays what it is."""
+def translate(error: Exception, connection: apsw.Connection | None = None, *, path: str) -> Exception:
+    """Put SQLite's words into ours; an error that is no database error stays what it is.
+
+    The connection, if it is known, knows what the system has answered: SQLite has one word for all that a disk can do.
+    """
+    said = connection.system_errno if connection is not None else 0
     match error:
         case apsw.NotADBError() | apsw.CorruptError():
             return NotADatabase(f"{path} is not a SQLite database, or it is damaged ({error}).")
@@ -384,9 +399,13 @@ def translate(error: Exception, path: str) -> Exception:
             return StoreBusy(f"Other writers held {path} for too long.")
         # The second: the index beside the WAL file could not be given its size. The types of apsw do not know the code.
         case apsw.FullError() | apsw.IOError(extendedresult=apsw.SQLITE_IOERR_SHMSIZE):  # type: ignore[misc]
-            return StoreFull(f"There is no room left to write {path}.")
+            return StoreFull(f"There is no room left to write {path}, or what SQLite needs beside it.")
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return StoreReadOnly(f"{path} cannot be written ({error}).")
+        case apsw.IOError() if said:
+            return told_of_disk(OSError(said, os.strerror(said)), path)
+        case apsw.CantOpenError() if (refusal := _open_refused()) is not None:
+            return told_of_disk(refusal, path)
         case apsw.CantOpenError():
             return StoreUnavailable(
                 f"{path} cannot be opened ({error}).",
@@ -398,3 +417,12 @@ def translate(error: Exception, path: str) -> Exception:
             return StoreError(f"SQLite failed on {path}: {error}")
         case _:
             return error
+
+
+def _open_refused() -> OSError | None:
+    """What keeps this process from opening any file at all. SQLite does not tell."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error
+    return None

@@ -145,7 +145,7 @@ class SqliteWriter:
         connect: Callable[[], apsw.Connection],
         queries: dict[str, Query],
         publisher: Publisher,
-        translate: Callable[[Exception], Exception],
+        translate: Callable[[Exception, apsw.Connection | None], Exception],
     ) -> None:
         self._connect = connect
         self._queries = queries
@@ -230,7 +230,7 @@ class SqliteWriter:
             if batch:
                 self._commit(self.own_connection(), batch)
         except BaseException as error:
-            told = self._translate(error) if isinstance(error, Exception) else error
+            told = self._translate(error, self.connection) if isinstance(error, Exception) else error
             for ticket in batch:
                 ticket.fail(told)
         for ticket in batch:
@@ -267,5 +267,5 @@ class SqliteWriter:
                 # SQLite has rolled back the whole transaction by itself (a full disk, say).
                 raise
             connection.execute("ROLLBACK TO one")
-            ticket.fail(self._translate(error) if isinstance(error, Exception) else error)
+            ticket.fail(self._translate(error, connection) if isinstance(error, Exception) else error)
         connection.execute("RELEASE one")

@@ -19,6 +19,8 @@ from recollect.errors import (
     RecollectError,
     RerankerFailed,
     StoreBusy,
+    StoreFull,
+    StoreReadOnly,
     StoreUnavailable,
     ToolError,
 )
@@ -151,6 +153,17 @@ def _normalised(error: Exception) -> ToolError:
             return ToolError("PLUGIN_TIMEOUT", _NOT_KNOWN, stage=HANDLED_AT)
         case StoreBusy() | StoreUnavailable() | EmbedderFailed() | RerankerFailed() | ModelMissing():
             return ToolError("PLUGIN_UNAVAILABLE", _UNAVAILABLE, retriable=True, stage=HANDLED_AT, retry_after=1)
+        case StoreFull() | StoreReadOnly():
+            _log.warning("a tool failed: %s", error)
+            why = "there is no room left on its disk" if isinstance(error, StoreFull) else "its disk is read-only"
+            return ToolError(
+                "PLUGIN_UNAVAILABLE",
+                f"Memory cannot be written at the moment: {why}.",
+                retriable=True,
+                stage=HANDLED_AT,
+                retry_after=_SECONDS_FOR_A_DISK,
+                hint="Whoever runs it has to see to the disk; then try again as it is.",
+            )
         case EngineClosed():
             return ToolError("PLUGIN_UNAVAILABLE", "The engine is closed.", stage=HANDLED_AT)
         case _:
@@ -158,5 +171,6 @@ def _normalised(error: Exception) -> ToolError:
             return ToolError("PLUGIN_ERROR", "The tool failed. The log of its host says why.", stage=HANDLED_AT)
 
 
+_SECONDS_FOR_A_DISK = 60
 _UNAVAILABLE = "Memory cannot be reached at the moment."
 _NOT_KNOWN = "Memory was lost in the middle of the call: look whether it was done before you repeat it."

@@ -24,6 +24,7 @@ from recollect.models.text import Json
 from recollect.scope import Scope
 from recollect.store import audit
 from recollect.store.database import Database
+from recollect.syncing import make_private_folder, sync_names
 from recollect.tools.exporting import moved, verify_exported
 from recollect.tools.joining import MovedFile, read_moved
 from recollect.tools.verifying import Problem, anchor_of, lines_of, owner_name, verify_chain
@@ -100,7 +101,7 @@ def _keep(folder: Path, told: Iterable[dict[str, Json]], key: str) -> MovedFile:
         _place(unfinished, final, made.digest)
     finally:
         unfinished.unlink()
-    _sync(folder)
+    sync_names(folder)
     return replace(made, path=final)
 
 
@@ -124,22 +125,12 @@ def _name(file: MovedFile) -> str:
 
 
 def _make_private(folder: Path) -> None:
-    if not folder.is_dir():
-        folder.mkdir(parents=True, mode=0o700)
-        _sync(folder.absolute().parent)
+    make_private_folder(folder.absolute())
     mode = folder.stat().st_mode
     if mode & _OF_OTHERS:
         raise InvalidInput(
             f"{folder} is open to other users (its mode is {mode & 0o777:o}).", hint="Make it private: chmod 700."
         )
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

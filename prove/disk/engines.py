@@ -1,0 +1,155 @@
+"""Full and read-only disks below both engines, in the middle of writes."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import apsw
+import psycopg
+
+import recollect
+from harness.postgres import PostgresServer
+from prove.disk.filling import Filling, Outcome
+from prove.disk.rooms import Room, breakable_disk, small_disk
+from prove.section import Check
+from recollect import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+
+_LEFT = (0, 4096, 20_000, 100_000, 400_000)
+"""So many bytes are left free, so that different parts of a write find no room."""
+_SERVER_SECONDS = 10.0
+_MEGABYTES_BEYOND_SERVER = 24
+
+
+def full_sqlite(dice: random.Random, cycles: int, more: Callable[[], bool]) -> Iterator[Check]:
+    with small_disk(24) as room, recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
+        filling = Filling(engine, dice)
+        tried = _cycles(filling, room, dice, cycles, (StoreFull,), more)
+        yield from told("SQLite, disk full", filling.outcome, tried)
+        yield Check("SQLite, disk full: the file is whole afterwards", *_whole(room.folder / "memory.db"))
+
+
+def read_only_sqlite(folder: Path, dice: random.Random) -> Iterator[Check]:
+    file = folder / "sqlite.ext4"
+    with (
+        breakable_disk(file) as room,
+        recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine,
+    ):
+        filling = Filling(engine, dice)
+        filling.go_on(40)
+        room.break_off()
+        filling.until_it_fails((StoreReadOnly,))
+        filling.look("read-only", can_write=False)
+    with breakable_disk(file) as room:
+        with recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
+            filling.engine = engine
+            filling.work.go_on(engine)
+            filling.look("mounted anew")
+            filling.go_on()
+        yield from told("SQLite, disk gone read-only", filling.outcome, 1)
+        yield Check("SQLite, disk gone read-only: the file is whole afterwards", *_whole(room.folder / "memory.db"))
+
+
+def full_postgres(dice: random.Random, cycles: int, more: Callable[[], bool]) -> Iterator[Check]:
+    with small_disk(1024) as room, PostgresServer(within=room.folder) as server:
+        with recollect.open(server.create_database("full"), embedder=None, connect_timeout_seconds=2) as engine:
+            filling = Filling(engine, dice)
+            filling.go_on()
+            # The rest of the large disk is taken away first: what counts is the small room that is left.
+            tried = _cycles(filling, room, dice, cycles, (StoreFull, StoreUnavailable), more)
+            yield from told("PostgreSQL, disk full", filling.outcome, tried)
+        with recollect.open(server.create_database("log"), embedder=None, connect_timeout_seconds=2) as engine:
+            filling = Filling(engine, dice)
+            filling.go_on()
+            started = _fill_log(server, room, filling)
+            yield from told("PostgreSQL, no room for its write-ahead log", filling.outcome, 1, {"started": started})
+
+
+def _cycles(
+    filling: Filling,
+    room: Room,
+    dice: random.Random,
+    cycles: int,
+    expected: tuple[type[recollect.RecollectError], ...],
+    more: Callable[[], bool],
+) -> int:
+    tried = told = 0
+    while tried < cycles and (tried < 2 or more()):
+        room.fill(leave=_LEFT[tried % len(_LEFT)])
+        if not filling.until_it_fails(expected):
+            filling.outcome.unclear.append("nothing failed on a full disk")
+        filling.look("full", can_write=False)
+        told += _not_ready(filling.engine)
+        room.make_room()
+        filling.go_on()
+        filling.look("room again")
+        tried += 1
+    # Not each time: a small write may have found room after a larger one had not.
+    if not told:
+        filling.outcome.unclear.append("check_database() found nothing wrong with a full disk")
+    return tried
+
+
+def _not_ready(engine: recollect.Recollect) -> bool:
+    try:
+        engine.check_database()
+    except StoreError:
+        return True
+    return False
+
+
+def _fill_log(server: PostgresServer, room: Room, filling: Filling) -> str:
+    """Leave no room for the next segment of the log: PostgreSQL stops, and may not come up before there is some."""
+    room.fill()
+    with suppress(psycopg.Error), psycopg.connect(server.url(), autocommit=True) as connection:
+        for _ in range(64):
+            connection.execute("SELECT pg_switch_wal()")
+            connection.execute("CHECKPOINT")
+    filling.until_it_fails((StoreFull, StoreUnavailable))
+    room.make_room()
+    started = "by itself"
+    deadline = time.monotonic() + _SERVER_SECONDS
+    while not _answers(server):
+        if time.monotonic() > deadline:
+            started = "by hand"
+            server.restart()
+            break
+        time.sleep(0.1)
+    # The pool tries again now and then.
+    while time.monotonic() < deadline + _SERVER_SECONDS and _not_ready(filling.engine):
+        time.sleep(0.1)
+    filling.go_on()
+    filling.look("room again")
+    return started
+
+
+def _answers(server: PostgresServer) -> bool:
+    with suppress(psycopg.Error), psycopg.connect(server.url(), connect_timeout=2) as connection:
+        return connection.execute("SELECT NOT pg_is_in_recovery()").fetchone() == (True,)
+    return False
+
+
+def _whole(file: Path) -> tuple[bool, dict[str, int], str]:
+    connection = apsw.Connection(str(file))
+    try:
+        found = connection.execute("PRAGMA integrity_check").fetchall()
+        found += connection.execute("PRAGMA foreign_key_check").fetchall()
+        return found == [("ok",)], {}, "" if found == [("ok",)] else str(found[:3])
+    finally:
+        connection.close()
+
+
+def told(name: str, outcome: Outcome, tried: int, more: dict[str, str] | None = None) -> Iterator[Check]:
+    figures = {"times": tried, "operations": outcome.done, **outcome.errors, **(more or {})}
+    claims = {
+        "every operation that fails says clearly why, and what to do": outcome.unclear,
+        "nothing is lost and nothing is half written, and reading goes on": outcome.changed,
+        "the engine works again when it can": outcome.stuck,
+    }
+    for claim, wrong in claims.items():
+        passed = not wrong and outcome.failures > 0
+        detail = "; ".join(wrong[:3]) or "nothing failed, so nothing was shown"
+        yield Check(f"{name}: {claim}", passed, figures, "" if passed else detail)

@@ -1,0 +1,81 @@
+"""Works on a disk that gets full again and again, and sees what an engine says, keeps, and does when there is room."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+
+import recollect
+from prove.mixed_work import MixedWork
+from prove.world import World, differences
+
+_MOST_OPERATIONS = 400
+_MORE_FAILURES = 5
+
+
+@dataclass
+class Outcome:
+    """What came of it."""
+
+    done: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    unclear: list[str] = field(default_factory=list)
+    """Errors that are not the ones expected, or do not say what to do."""
+    changed: list[str] = field(default_factory=list)
+    """What is not as it was told, while the disk was full or afterwards."""
+    stuck: list[str] = field(default_factory=list)
+    """What did not work again when there was room."""
+
+    @property
+    def failures(self) -> int:
+        return sum(self.errors.values())
+
+
+class Filling:
+    """A mixed workload on one engine, which goes on with it through every trouble."""
+
+    def __init__(self, engine: recollect.Recollect, dice: random.Random, length: int = 1900) -> None:
+        self.engine = engine
+        self.work = MixedWork(engine, dice, length=length)
+        self.world: World = {}
+        self.outcome = Outcome()
+
+    def until_it_fails(self, expected: tuple[type[recollect.RecollectError], ...]) -> bool:
+        """Work until some operations have failed one after another; False when none did."""
+        failed = 0
+        for _ in range(_MOST_OPERATIONS):
+            if not self._one(expected):
+                failed += 1
+                if failed == _MORE_FAILURES:
+                    return True
+        return failed > 0
+
+    def look(self, when: str, *, can_write: bool = True) -> None:
+        """Compare all there is with what was told."""
+        # A call of a tool is audited, so that even one that only reads has to write.
+        asked = {question: each for question, each in self.world.items() if can_write or " entry " not in question}
+        self.outcome.changed += [f"{when}: {each}" for each in differences(self.engine, asked)]
+
+    def go_on(self, operations: int = 8) -> None:
+        """Work on with the same engine, which must succeed."""
+        before = self.outcome.failures
+        for _ in range(operations):
+            self._one(())
+        if self.outcome.failures > before:
+            self.outcome.stuck.append(f"{self.outcome.failures - before} operations failed though there was room")
+
+    def _one(self, expected: tuple[type[recollect.RecollectError], ...]) -> bool:
+        try:
+            done = self.work.do()
+        except recollect.RecollectError as error:
+            self.outcome.errors[type(error).__name__] += 1
+            unavailable = isinstance(error, recollect.ToolError) and error.code == "PLUGIN_UNAVAILABLE"
+            if not (isinstance(error, expected) or (expected and unavailable)) or not error.message or not error.hint:
+                self.outcome.unclear.append(f"{type(error).__name__}: {error}")
+            # Jobs that were under way may be at any stage.
+            self.world = {question: answer for question, answer in self.world.items() if " job " not in question}
+            return False
+        self.world |= done.world
+        self.outcome.done += 1
+        return True

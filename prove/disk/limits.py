@@ -1,0 +1,133 @@
+"""Limits of a process and rights of its user, in processes of their own: size of files, open files, temporary files."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import recollect
+from harness.crew import Line, started
+from prove.disk.filling import Filling
+from prove.disk.rooms import small_disk
+from prove.section import Check, skipped
+from prove.world import ADA, context_of
+from recollect import RecollectError, StoreFull, StoreReadOnly, StoreUnavailable
+
+_NOBODY = 65534
+
+Said = dict[str, Any]
+
+
+def limits(folder: Path, mounts: str | None) -> Iterator[Check]:
+    url = f"sqlite:///{folder}/limits.db"
+    for claim, work, arguments in (
+        ("a file that may not grow, as with a quota: it says so, and works again when it may", _file_size, (url,)),
+        ("no more files may be opened: it says so, and works again when they may", _open_files, (url,)),
+    ):
+        yield _asked(claim, work, *arguments)
+    claim = "a folder that may not be written: it says so"
+    if os.geteuid() == 0:
+        shut = folder / "shut"
+        recollect.open(f"sqlite:///{shut}/memory.db", embedder=None).close()
+        shut.chmod(0o755)
+        (shut / "memory.db").chmod(0o644)
+        for above in (folder, *folder.parents):
+            above.chmod(above.stat().st_mode | 0o011)
+        yield _asked(claim, _without_rights, str(shut))
+    else:
+        yield skipped(claim, "it takes root to become somebody else")
+    claim = "no room for temporary files: users are still erased, and what is left to do is told"
+    if mounts is None:
+        with small_disk(1) as room:
+            room.fill()
+            yield _asked(claim, _no_temporary_files, f"sqlite:///{folder}/temporary.db", str(room.folder))
+    else:
+        yield skipped(claim, mounts)
+
+
+def _asked(claim: str, work: Any, *arguments: str) -> Check:
+    with started(work, *arguments) as child:
+        said: Said = child.result()
+    wrong = said.pop("wrong")
+    return Check(f"SQLite, {claim}", not wrong, said, "; ".join(wrong[:3]))
+
+
+@contextmanager
+def _limited(kind: int, soft: int) -> Iterator[None]:
+    before, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(kind, (before, hard))
+
+
+def _file_size(_: Line, url: str) -> Said:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with recollect.open(url, embedder=None) as engine:
+        filling = Filling(engine, random.Random(1))
+        filling.go_on()
+        size = os.path.getsize(f"{url.removeprefix('sqlite:///')}-wal")
+        with _limited(resource.RLIMIT_FSIZE, size + 30_000):
+            failed = filling.until_it_fails((StoreFull,))
+            filling.look("limited", can_write=False)
+        filling.go_on()
+        filling.look("afterwards")
+    outcome = filling.outcome
+    wrong = outcome.unclear + outcome.changed + outcome.stuck + ([] if failed else ["nothing failed"])
+    return {**outcome.errors, "wrong": wrong}
+
+
+def _open_files(_: Line, url: str) -> Said:
+    with recollect.open(url, embedder=None) as engine:
+        ada = context_of(engine, ADA)
+        made = ada.conversations.create_conversation("chat")
+        with _limited(resource.RLIMIT_NOFILE, len(os.listdir("/proc/self/fd")) - 1):
+            wrong, clear = [], 0
+            for each in (url, f"{url}.other"):
+                try:
+                    recollect.open(each, embedder=None).close()
+                    wrong.append("it was opened though no file may be")
+                except StoreUnavailable as error:
+                    clear += "open files" in error.hint
+                except RecollectError as error:
+                    wrong.append(f"{type(error).__name__}: {error}")
+        ada.conversations.append_user_message(made.id, "and on")
+        recollect.open(url, embedder=None).close()
+    return {"clear errors": clear, "wrong": wrong if clear == 2 else [*wrong, "an error does not speak of open files"]}
+
+
+def _without_rights(_: Line, folder: str) -> Said:
+    os.setgroups([])
+    os.setgid(_NOBODY)
+    os.setuid(_NOBODY)
+    wrong, clear = [], 0
+    for name in ("memory.db", "new.db", "new/new.db"):
+        try:
+            recollect.open(f"sqlite:///{folder}/{name}", embedder=None).close()
+            wrong.append(f"{name} could be opened")
+        except (StoreReadOnly, StoreUnavailable) as error:
+            clear += bool(error.message and error.hint)
+    return {"clear errors": clear, "wrong": wrong}
+
+
+def _no_temporary_files(_: Line, url: str, folder: str) -> Said:
+    os.environ["SQLITE_TMPDIR"] = os.environ["TMPDIR"] = folder
+    with recollect.open(url, embedder=None) as engine:
+        ada = context_of(engine, ADA)
+        made = ada.conversations.create_conversation("chat")
+        for _number in range(300):
+            ada.conversations.append_user_message(made.id, random.Random(_number).randbytes(2000).hex())
+        told = ada.admin.delete_user_data(confirm=True)
+        wrong = [] if not ada.conversations.list_conversations() else ["the user is still there"]
+        if not told["physical"]["done"] and not told["physical"]["left"]:
+            wrong.append("it does not say what is left to do")
+        again = ada.conversations.create_conversation("chat")
+        ada.conversations.append_user_message(again.id, "and on")
+    return {"rebuilt": told["physical"]["done"], "wrong": wrong}

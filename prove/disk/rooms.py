@@ -1,0 +1,89 @@
+"""Small disks that are filled, broken off and given room again. They are real ones, so they take root's rights."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_PIECE = 64 * 1024
+
+
+def why_not() -> str | None:
+    """What keeps this machine from giving us small disks; None when nothing does."""
+    if os.geteuid() != 0:
+        return "only root may mount a small disk"
+    with tempfile.TemporaryDirectory() as folder:
+        tried = subprocess.run(["mount", "-t", "tmpfs", "none", folder], capture_output=True, text=True)
+        if tried.returncode:
+            return f"a small disk cannot be mounted: {tried.stderr.strip()}"
+        subprocess.run(["umount", folder], check=True)
+    return None
+
+
+class Room:
+    """A small disk, and what is put on it to fill it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._ballast = folder / "ballast"
+
+    @property
+    def free(self) -> int:
+        found = os.statvfs(self.folder)
+        return found.f_bavail * found.f_frsize
+
+    def fill(self, leave: int = 0) -> None:
+        """Take all room but so many bytes."""
+        with self._ballast.open("ab", buffering=0) as ballast, suppress(OSError):
+            while self.free > leave:
+                ballast.write(bytes(min(_PIECE, self.free - leave)))
+
+    def make_room(self) -> None:
+        self._ballast.unlink(missing_ok=True)
+
+    def read_only(self) -> None:
+        """Mount it anew without the right to write, which takes that nobody has a file open for writing."""
+        subprocess.run(["mount", "-o", "remount,ro", str(self.folder)], check=True, capture_output=True)
+
+    def break_off(self) -> None:
+        """Have the file system go read-only in the middle of everything, as ext4 does after a fault of the disk."""
+        subprocess.run(["mount", "-o", "remount,abort", str(self.folder)], check=True, capture_output=True)
+
+
+@contextmanager
+def small_disk(megabytes: int) -> Iterator[Room]:
+    """A disk in memory of this size, gone at the end of the block."""
+    with _mounted("-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "none") as folder:
+        yield Room(folder)
+
+
+@contextmanager
+def breakable_disk(file: Path, megabytes: int = 64) -> Iterator[Room]:
+    """A disk with ext4 in a file that stays, so that it can be mounted anew."""
+    if not file.exists():
+        with file.open("wb") as image:
+            image.truncate(megabytes * 1024 * 1024)
+        subprocess.run(["mkfs.ext4", "-q", str(file)], check=True, capture_output=True)
+    with _mounted("-o", "loop", str(file)) as folder:
+        yield Room(folder)
+
+
+@contextmanager
+def _mounted(*how: str) -> Iterator[Path]:
+    # A short name, since sockets are put there; and everybody may pass, since PostgreSQL does not run as root.
+    folder = Path(tempfile.mkdtemp(prefix="disk-", dir="/tmp"))
+    folder.chmod(0o755)
+    try:
+        subprocess.run(["mount", *how, str(folder)], check=True, capture_output=True)
+        try:
+            yield folder
+        finally:
+            # Lazily, if somebody still has a file open: it goes when he does.
+            if subprocess.run(["umount", str(folder)], capture_output=True).returncode:
+                subprocess.run(["umount", "-l", str(folder)], check=True)
+    finally:
+        folder.rmdir()

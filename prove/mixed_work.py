@@ -1,0 +1,174 @@
+"""A mixed workload, one operation at a time: talk, atoms, blocks, tools, events, jobs, extraction, erasure."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import recollect
+from prove.world import ADA, BOB, World, context_of
+
+LOOK = "look"
+"""A kind of job that only tells what it has seen."""
+_MOST_STORED = 15
+"""Of what an agent stores, that is; a session has a limit to it."""
+_PLACES = ("Graz", "Turin", "Oslo", "Porto", "Lviv", "Cork")
+
+
+@dataclass
+class Done:
+    """What an operation did: what must be true from now on."""
+
+    name: str
+    world: World = field(default_factory=dict)
+    at_once: bool = True
+    """Whether it is one transaction, so that nothing in between may ever be seen."""
+
+
+class MixedWork:
+    """Operations of two users on one engine, drawn by chance. What it has made is kept, so that it can go on."""
+
+    def __init__(self, engine: recollect.Recollect, dice: random.Random, *, length: int = 40) -> None:
+        self._dice = dice
+        self._length = length
+        self._number = 0
+        self.go_on(engine)
+        self._space = self.ada.memory.create_memory_space("daily")
+        # What is said is learnt from when a conversation is closed and the jobs are done, in a space of its own: what
+        # is written to the other is then known beforehand.
+        learnt = self.ada.memory.create_memory_space("learnt")
+        self.ada.memory.create_binding({"namespace": "chat", "userId": ADA}, [learnt.id])
+        self._talk: list[list[str]] = []
+        self._conversation: str | None = None
+        self._atoms: list[recollect.Atom] = []
+        self._jobs: list[str] = []
+        self._stored = 0
+
+    def go_on(self, engine: recollect.Recollect) -> None:
+        """Work with another engine on the same store from now on."""
+        self.engine, self.ada = engine, context_of(engine, ADA)
+
+    def do(self) -> Done:
+        """Do the next operation. When it fails, what was there before is there still."""
+        self._number += 1
+        if self._conversation is None:
+            return self._create()
+        choices: list[tuple[Callable[[], Done], int]] = [
+            (self._append, 3),
+            (self._turn, 4),
+            (self._add_atom, 2),
+            (self._supersede, 2),
+            (self._write_block, 2),
+            (self._store, 2),
+            (self._record, 3),
+            (self._record_many, 1),
+            (self._enqueue, 1),
+            (self._close, 1),
+            (self._work, 1),
+        ]
+        operations, weights = zip(*choices, strict=True)
+        chosen: Callable[[], Done] = self._dice.choices(operations, weights)[0]
+        return chosen()
+
+    def erase(self) -> Done:
+        """Give the second user something, and erase him."""
+        bob = context_of(self.engine, BOB)
+        made = bob.conversations.create_conversation("chat", title=self._text())
+        bob.conversations.append_user_message(made.id, self._text())
+        bob.events.record("visit", {"note": self._text()})
+        bob.admin.delete_user_data(confirm=True)
+        return Done("erase", {f"{BOB} conversation {made.id}": None, f"{BOB} conversations all": 0}, at_once=False)
+
+    def _text(self) -> str:
+        said = f"I moved to {self._dice.choice(_PLACES)} for work number {self._number}. "
+        # Not a single letter over and over: a database would make that small.
+        return said + self._dice.randbytes(max(0, self._length - len(said)) // 2).hex()
+
+    @property
+    def _here(self) -> str:
+        assert self._conversation is not None
+        return self._conversation
+
+    def _create(self) -> Done:
+        made = self.ada.conversations.create_conversation("chat", title=f"talk {self._number}")
+        self._talk, self._conversation = [], made.id
+        return Done("create", {f"{ADA} conversation {made.id}": [made.title, "open"], f"{ADA} messages {made.id}": []})
+
+    def _said(self, name: str, *said: list[str]) -> Done:
+        self._talk = [*self._talk, *said]
+        return Done(name, {f"{ADA} messages {self._here}": self._talk})
+
+    def _append(self) -> Done:
+        text = self._text()
+        self.ada.conversations.append_user_message(self._here, text, idempotency_key=f"key {self._number}")
+        return self._said("append", ["user", text])
+
+    def _turn(self) -> Done:
+        text = self._text()
+        self.ada.conversations.append_turn(self._here, user_content=text, assistant={"content": f"to {text}"})
+        return self._said("turn", ["user", text], ["assistant", f"to {text}"])
+
+    def _fact(self) -> dict[str, Any]:
+        return {"text": self._text(), "category": {"name": "notes", "kind": "FACT"}}
+
+    def _add_atom(self) -> Done:
+        atom = self.ada.memory.add_atom(self._space.id, self._fact())
+        self._atoms.append(atom)
+        return Done("atom", {f"{ADA} atom {atom.id}": [atom.text, "ACTIVE", False]})
+
+    def _supersede(self) -> Done:
+        if not self._atoms:
+            return self._add_atom()
+        old = self._atoms[0]
+        new = self.ada.memory.supersede_atom(old.id, self._fact())
+        self._atoms = [*self._atoms[1:], new]
+        world: World = {f"{ADA} atom {new.id}": [new.text, "ACTIVE", False], f"{ADA} atom {old.id}": self._now(old)}
+        return Done("supersede", world)
+
+    def _now(self, atom: recollect.Atom) -> list[Any]:
+        now = self.ada.memory.get_atom(atom.id)
+        assert now is not None
+        assert now.superseded_by is not None, "a superseded atom does not say so"
+        return [now.text, now.status, True]
+
+    def _write_block(self) -> Done:
+        before = self.ada.blocks.get("core")
+        content = self._text()
+        self.ada.blocks.update("core", content, None if before is None else before.updated_at)
+        return Done("block", {f"{ADA} block core": content})
+
+    def _store(self) -> Done:
+        if self._stored == _MOST_STORED:
+            return self._record()
+        self._stored += 1
+        entry = self.ada.tools.memory_store("fact", self._text())
+        return Done("tool", {f"{ADA} entry {entry.id}": entry.content})
+
+    def _record(self) -> Done:
+        event = self.ada.events.record("visit", {"note": self._text()})
+        return Done("event", {f"{ADA} event {event.event_id}": event.data})
+
+    def _record_many(self) -> Done:
+        events = self.ada.events.record_many([{"kind": "visit", "data": {"note": self._text()}} for _ in range(3)])
+        return Done("events", {f"{ADA} event {event.event_id}": event.data for event in events})
+
+    def _enqueue(self) -> Done:
+        job = self.ada.jobs.enqueue(LOOK, {"text": self._text()})
+        self._jobs.append(job.id)
+        return Done("job", {f"{ADA} job {job.id}": "queued"})
+
+    def _close(self) -> Done:
+        closed = self.ada.conversations.close_conversation(self._here)
+        self._conversation = None
+        return Done("close", {f"{ADA} conversation {closed.id}": [closed.title, "closed"]})
+
+    def _work(self) -> Done:
+        self.engine.register_job(LOOK, lambda run: {"seen": run.job.payload["text"]})
+        self.engine.work()
+        # One whose end could not be written is still leased, and done again when the lease is over.
+        left = [id for id in self._jobs if (job := self.ada.jobs.get_job(id)) and job.status == "running"]
+        done = {f"{ADA} job {id}": "succeeded" for id in self._jobs if id not in left}
+        self._jobs = left
+        return Done("work", done, at_once=False)

@@ -1,0 +1,146 @@
+"""Looks at what a loss of power left behind: is it a state that the store was in, and does an engine go on.
+
+The reference is the same disk with nothing lost. What was found there is compared with what the program had told, by
+the public interface; after a loss the content of all tables must be that of one of these states.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+import recollect
+from prove.power_loss.disk import Image
+from prove.power_loss.workload import ARCHIVE, DATABASE, MIRROR
+from prove.world import ADA, World, context_of, differences
+from recollect.events.jsonl import read_jsonl
+
+NOTHING = "no table"
+
+
+@dataclass
+class Owed:
+    """What has been told so far, and must be there whatever happens now."""
+
+    world: World = field(default_factory=dict)
+    lines: set[str] = field(default_factory=set)
+    erased: bool = False
+    archive: bool = False
+
+    def hear(self, told: str) -> dict[str, Any]:
+        what: dict[str, Any] = json.loads(told)
+        self.world |= what["world"]
+        self.lines |= set(what.get("lines", ()))
+        self.erased |= what.get("erased", False)
+        self.archive |= what.get("archive", False)
+        return what
+
+
+@contextmanager
+def laid_out(image: Image, folder: Path) -> Iterator[Path]:
+    """The image as files, until the block ends."""
+    place = folder / "image"
+    place.mkdir()
+    try:
+        for path, content in image.items():
+            if path.endswith("/"):
+                (place / path).mkdir(parents=True, exist_ok=True)
+            else:
+                (place / path).write_bytes(content)
+        yield place
+    finally:
+        shutil.rmtree(place)
+
+
+def state_of(place: Path) -> tuple[str, list[str]]:
+    """A checksum of all rows of all tables, and what is wrong with the file."""
+    file = place / DATABASE
+    if not file.exists():
+        return NOTHING, []
+    connection = apsw.Connection(str(file))
+    try:
+        found = connection.execute("PRAGMA integrity_check").fetchall()
+        wrong = [] if found == [("ok",)] else [f"integrity_check: {found[:3]}"]
+        wrong += [f"foreign_key_check: {row}" for row in connection.execute("PRAGMA foreign_key_check")]
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        if not tables:
+            return NOTHING, wrong
+        digest = hashlib.sha256()
+        for table in sorted(tables):
+            digest.update(f"\n{table}\n".encode())
+            for row in sorted(map(repr, connection.execute(f'SELECT * FROM "{table}"'))):
+                digest.update(row.encode())
+        return digest.hexdigest(), wrong
+    except apsw.Error as error:
+        return f"unreadable: {error}", [f"SQLite: {error}"]
+    finally:
+        connection.close()
+
+
+def wrong_with_mirror(place: Path, owed: Owed, *, synced: bool) -> list[str]:
+    """What is wrong with the JSONL files as they are found: lines that were synced must be there."""
+    found = [file for file in (place / MIRROR).glob("*/mem/*/events/*.jsonl") if ".new" not in file.parts]
+    ids = {event.get("event_id") for event in read_jsonl(found)}
+    wrong = [f"{len(owed.lines - ids)} lines are missing in the JSONL files"] if synced and owed.lines - ids else []
+    users = {file.relative_to(place / MIRROR).parts[0] for file in found}
+    if owed.erased and len(users) > 1:
+        wrong.append("JSONL files of an erased user are back")
+    return wrong
+
+
+def wrong_with_archive(place: Path, owed: Owed) -> list[str]:
+    """An archive that was told of must be whole; any other must be whole, or be refused."""
+    file = place / ARCHIVE
+    if not file.exists():
+        return ["the archive is gone"] if owed.archive else []
+    brought, refusal = _brought_in(file.read_bytes())
+    if refusal is not None:
+        return [f"the archive is not whole: {refusal}"] if owed.archive else []
+    return [] if brought else ["an archive that holds nothing is taken for one"]
+
+
+@lru_cache(maxsize=1000)
+def _brought_in(archive: bytes) -> tuple[int, str | None]:
+    """How many conversations come out of an archive, or why it is refused."""
+    with recollect.open("sqlite:///:memory:", embedder=None) as engine:
+        ada = context_of(engine, ADA)
+        try:
+            ada.admin.import_user_data(io.BytesIO(archive))
+        except recollect.RecollectError as error:
+            return 0, error.message
+        return len(ada.conversations.list_conversations()), None
+
+
+def wrong_when_going_on(place: Path, world: World | None) -> list[str]:
+    """Open what is there with an ordinary engine, and go on: what it says, writes, finds, does, and mirrors."""
+    wrong: list[str] = []
+    try:
+        url, mirror = f"sqlite:///{place}/{DATABASE}", str(place / MIRROR)
+        with recollect.open(url, embedder=None, events_jsonl_dir=mirror) as engine:
+            wrong += [] if world is None else differences(engine, world)
+            ada = context_of(engine, ADA)
+            space = ada.memory.create_memory_space("afterwards")
+            ada.memory.add_atom(space.id, {"text": "The lamp is green.", "category": {"name": "n", "kind": "FACT"}})
+            if not ada.memory.recall_by_topic(space.id, "green lamp").hits:
+                wrong.append("what is written afterwards is not found")
+            made = ada.conversations.create_conversation("afterwards")
+            if ada.conversations.append_user_message(made.id, "Hello").sequence != 1:
+                wrong.append("a new conversation does not begin at 1")
+            engine.work()
+            event = ada.events.record("afterwards", {"power": "back"})
+            engine.rebuild_jsonl()
+            if event.event_id not in {each["event_id"] for each in read_jsonl(ada.events.jsonl_files())}:
+                wrong.append("the JSONL files cannot be rebuilt")
+    except recollect.RecollectError as error:
+        wrong.append(f"an engine cannot go on: {type(error).__name__}: {error.message}")
+    return wrong

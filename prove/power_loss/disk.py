@@ -1,0 +1,160 @@
+"""A disk that may lose its power: what is certain to be on it, and what may or may not be.
+
+The rules are those of POSIX and no kinder. What was written to a file is certain once the file was synced, and a name
+once its folder was. Until then any of it may be there, in any order, and of a write any of its sectors.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from prove.power_loss.steps import ROOT, Rename, Step, Sync, Told, Truncate, Write
+
+SECTOR = 512
+
+Image = dict[str, bytes]
+"""What is on the disk afterwards: the content of each file by its path. A folder ends with a slash and has none."""
+Data = list[Write | Truncate]
+
+
+@dataclass
+class Disk:
+    """A disk while a program works on it."""
+
+    certain: dict[int, bytearray] = field(default_factory=dict)
+    names: dict[int, dict[str, int]] = field(default_factory=lambda: {ROOT: {}})
+    """The names that are certain, by folder."""
+    unsynced: dict[int, Data] = field(default_factory=dict)
+    renames: list[Rename] = field(default_factory=list)
+    """Those of which no folder was synced since."""
+
+    def do(self, step: Step) -> None:
+        match step:
+            case Write() | Truncate():
+                self.unsynced.setdefault(step.file, []).append(step)
+            case Rename():
+                self.renames.append(step)
+            case Sync():
+                _apply(self.certain.setdefault(step.file, bytearray()), self.unsynced.pop(step.file, []))
+                self._settle_names(step.file)
+            case Told():
+                pass
+
+    def _settle_names(self, folder: int) -> None:
+        waiting, self.renames = self.renames, []
+        for rename in waiting:
+            if any(place == folder for place, _, _ in rename.changes):
+                _rename(self.names, rename)
+            else:
+                self.renames.append(rename)
+
+    def after_loss(self, fate: Fate, folders: Iterable[int], dice: random.Random) -> Image:
+        """What is found when the power is back, if what was unsynced had this fate. Numbers of `folders` are such."""
+        names = {folder: dict(entries) for folder, entries in self.names.items()}
+        for rename in fate.names(self.renames, dice):
+            _rename(names, rename)
+        image: Image = {}
+        known = set(folders)
+
+        def visit(folder: int, path: str) -> None:
+            for name, number in names.get(folder, {}).items():
+                if number in known:
+                    image[f"{path}{name}/"] = b""
+                    visit(number, f"{path}{name}/")
+                else:
+                    content = bytearray(self.certain.get(number, b""))
+                    _apply(content, fate.data(self.unsynced.get(number, []), dice))
+                    image[f"{path}{name}"] = bytes(content)
+
+        visit(ROOT, "")
+        return image
+
+
+def _rename(names: dict[int, dict[str, int]], rename: Rename) -> None:
+    for folder, name, number in rename.changes:
+        if number is None:
+            names.setdefault(folder, {}).pop(name, None)
+        else:
+            names.setdefault(folder, {})[name] = number
+
+
+def _apply(content: bytearray, data: Data) -> None:
+    for step in data:
+        size = step.size if isinstance(step, Truncate) else step.offset
+        if len(content) < size:
+            # A hole, or what was to come before has not come.
+            content.extend(bytes(size - len(content)))
+        if isinstance(step, Truncate):
+            del content[step.size :]
+        else:
+            content[step.offset : step.offset + len(step.content)] = step.content
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What becomes of that which was not synced."""
+
+    data: Callable[[Data, random.Random], Data]
+    names: Callable[[list[Rename], random.Random], list[Rename]]
+
+
+def _none(steps: list[object], dice: random.Random) -> list[object]:
+    return []
+
+
+def _all(steps: list[object], dice: random.Random) -> list[object]:
+    return steps
+
+
+def _first(steps: list[object], dice: random.Random) -> list[object]:
+    """The disk was on its way, in order."""
+    return steps[: dice.randint(0, len(steps))]
+
+
+def _some(steps: list[object], dice: random.Random) -> list[object]:
+    return [step for step in steps if dice.random() < 0.5]
+
+
+def _torn(data: Data, dice: random.Random) -> Data:
+    """In order up to a write of which some sectors are there."""
+    kept = dice.randint(0, len(data))
+    return data[:kept] + _sectors(data[kept : kept + 1], dice)
+
+
+def _any_order(data: Data, dice: random.Random) -> Data:
+    """Some of it came before what was written earlier, which never came; and some came in pieces."""
+    kept: Data = []
+    for step in data:
+        if dice.random() < 0.5:
+            kept += [step] if dice.random() < 0.75 else _sectors([step], dice)
+    return kept
+
+
+def _sectors(data: Data, dice: random.Random) -> Data:
+    pieces: Data = []
+    for step in data:
+        if isinstance(step, Truncate):
+            continue
+        end, at = step.offset + len(step.content), step.offset
+        while at < end:
+            until = min(end, (at // SECTOR + 1) * SECTOR)
+            if dice.random() < 0.5:
+                pieces.append(Write(step.file, at, step.content[at - step.offset : until - step.offset]))
+            at = until
+    return pieces
+
+
+FATES: Mapping[str, Fate] = {
+    "lost": Fate(_none, _none),  # type: ignore[arg-type]
+    "kept": Fate(_all, _all),  # type: ignore[arg-type]
+    "names lost": Fate(_all, _none),  # type: ignore[arg-type]
+    "content lost": Fate(_none, _all),  # type: ignore[arg-type]
+    "kept in part": Fate(_first, _first),  # type: ignore[arg-type]
+    "torn": Fate(_torn, _first),  # type: ignore[arg-type]
+    "reordered": Fate(_any_order, _some),  # type: ignore[arg-type]
+}
+KEPT = FATES["kept"]
+DRAWN = ("kept in part", "torn", "reordered")
+"""Those that come out otherwise each time."""

@@ -1,0 +1,64 @@
+"""The program that is recorded: it makes a store in a new folder, works in it, and tells what it has done.
+
+python -m prove.power_loss.workload FOLDER SEED OPERATIONS DURABILITY FSYNC
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import recollect
+from prove.mixed_work import Done, MixedWork
+from prove.power_loss.reading import TOLD
+from prove.world import ADA, World, context_of
+
+DATABASE = "new/store/memory.db"
+"""In folders that are not there yet."""
+MIRROR = "mirror/events"
+ARCHIVE = "export.zip"
+REOPENINGS = 3
+
+
+def main(folder: str, seed: str, operations: str, durability: str, fsync: str) -> None:
+    place = Path(folder)
+    teller = os.open(place / TOLD, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def tell(done: Done, **more: Any) -> None:
+        os.write(teller, json.dumps({**vars(done), **more}).encode())
+
+    mirror = {"events_jsonl_dir": str(place / MIRROR), "events_jsonl_fsync": fsync}
+    settings: dict[str, Any] = {"durability": durability, **mirror}
+    url = f"sqlite:///{place}/{DATABASE}"
+    dice = random.Random(seed)
+    work: MixedWork | None = None
+    for round in range(REOPENINGS):
+        with recollect.open(url, embedder=None, **settings) as engine:
+            if work is None:
+                tell(Done("open"))
+                work = MixedWork(engine, dice, length=200)
+                tell(Done("begin", at_once=False))
+            else:
+                work.go_on(engine)
+            for _ in range(int(operations) // REOPENINGS):
+                done = work.do()
+                tell(done, lines=_lines(done.world))
+            if round == 1:
+                tell(work.erase(), erased=True)
+                # New files take the place of the old ones, to which lines are added after this.
+                engine.rebuild_jsonl()
+                context_of(engine, ADA).admin.export_user_archive(place / ARCHIVE)
+                tell(Done("export"), archive=True)
+
+
+def _lines(world: World) -> list[str]:
+    """The events that must have a line in the JSONL files."""
+    return [question.split(" ")[2] for question, _ in world.items() if " event " in question]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,175 @@
+"""The proof about power loss: it holds, and each of its checks catches a bug that was planted."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from prove.power_loss import WORKLOAD, differences
+from prove.power_loss.attack import ARCHIVED, AS_TOLD, MIRRORED, TOLD_IS_THERE, UNDAMAGED, Attack
+from prove.power_loss.disk import FATES, Disk
+from prove.power_loss.reading import Recording, read_trace
+from prove.power_loss.recording import record, why_not
+from prove.power_loss.steps import ROOT, Rename, Step, Sync, Told, Truncate, Write
+
+DICE = random.Random(7)
+FILE, FOLDER = 1, 2
+
+
+def left(disk: Disk, fate: str, folders: frozenset[int] = frozenset({ROOT, FOLDER})) -> dict[str, bytes]:
+    return disk.after_loss(FATES[fate], folders, DICE)
+
+
+def after(*steps: Step) -> Disk:
+    disk = Disk()
+    for step in steps:
+        disk.do(step)
+    return disk
+
+
+MADE = Rename(((ROOT, "file", FILE),))
+
+
+# --- the disk --------------------------------------------------------------------------------
+
+
+def test_what_was_not_synced_is_lost_and_what_was_synced_is_not() -> None:
+    disk = after(MADE, Write(FILE, 0, b"old"), Sync(FILE), Sync(ROOT), Write(FILE, 0, b"new"), Truncate(FILE, 2))
+    assert left(disk, "lost") == {"file": b"old"}
+    assert left(disk, "kept") == {"file": b"ne"}
+
+
+def test_a_file_that_was_synced_is_lost_with_a_name_that_was_not() -> None:
+    assert left(after(MADE, Write(FILE, 0, b"text"), Sync(FILE)), "lost") == {}
+    assert left(after(MADE, Write(FILE, 0, b"text"), Sync(ROOT)), "lost") == {"file": b""}
+
+
+def test_a_file_in_a_new_folder_is_lost_with_the_folder() -> None:
+    steps: list[Step] = [Rename(((ROOT, "new", FOLDER),)), Rename(((FOLDER, "file", FILE),)), Sync(FILE), Sync(FOLDER)]
+    assert left(after(*steps), "lost") == {}
+    assert left(after(*steps, Sync(ROOT)), "lost") == {"new/": b"", "new/file": b""}
+
+
+def test_a_removed_file_is_back_when_its_folder_was_not_synced() -> None:
+    gone = Rename(((ROOT, "file", None),))
+    disk = after(MADE, Write(FILE, 0, b"text"), Sync(FILE), Sync(ROOT), gone)
+    assert left(disk, "lost") == {"file": b"text"}
+    disk.do(Sync(ROOT))
+    assert left(disk, "lost") == {}
+
+
+def test_a_write_is_torn_at_sectors_and_later_writes_may_come_without_earlier_ones() -> None:
+    pages = [Write(FILE, 0, b"a" * 1024), Write(FILE, 1024, b"b" * 1024)]
+    disk = after(MADE, Sync(FILE), Sync(ROOT), *pages)
+    torn = {left(disk, "torn")["file"] for _ in range(200)}
+    assert all(set(content[at : at + 512]) <= {content[at]} for content in torn for at in range(0, len(content), 512))
+    assert bytes(512) + b"a" * 512 in torn
+    assert bytes(1024) + b"b" * 1024 in {left(disk, "reordered")["file"] for _ in range(200)}
+
+
+def test_a_trace_is_read_with_calls_in_two_halves_and_positions_that_were_sought() -> None:
+    def hexed(text: str) -> str:
+        return '"' + "".join(f"\\x{byte:02x}" for byte in text.encode()) + '"'
+
+    lines = [
+        f"7 openat(AT_FDCWD, {hexed('/elsewhere')}, O_RDWR) = 3",
+        "7 close(3) = 0",
+        f"7 openat(AT_FDCWD, {hexed('/place/file')}, O_RDWR|O_CREAT, 0600) = 3",
+        f"7 write(3, {hexed('abcdef')}, 6) = 6",
+        "8 fdatasync(3 <unfinished ...>",
+        "7 lseek(3, 2, SEEK_SET) = 2",
+        f"7 write(3, {hexed('X')}, 1) = 1",
+        "8 <... fdatasync resumed>) = 0",
+        f"7 openat(AT_FDCWD, {hexed('/place/told')}, O_WRONLY|O_CREAT|O_APPEND, 0600) = 4",
+        f"7 write(4, {hexed('done')}, 4) = 4",
+        f"7 unlink({hexed('/place/missing')}) = -1 ENOENT (No such file or directory)",
+        f"7 unlink({hexed('/place/file')}) = 0",
+    ]
+    written = [Write(FILE, 0, b"abcdef"), Write(FILE, 2, b"X"), Sync(FILE)]
+    expected = [MADE, *written, Told("done"), Rename(((ROOT, "file", None),))]
+    assert read_trace(lines, "/place").steps == expected
+
+
+# --- the proof itself ------------------------------------------------------------------------
+
+Planted = Callable[[Recording], Recording]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("power")
+
+
+@pytest.fixture(scope="module")
+def recording(folder: Path) -> Recording:
+    if (why := why_not()) is not None:
+        pytest.skip(why)
+    (folder / "recorded").mkdir()
+    return record(WORKLOAD, folder / "recorded", "3", "9", "full", "always")
+
+
+def attacked(recording: Recording, folder: Path, images: int, *, with_engine: bool = False) -> dict[str, list[str]]:
+    attack = Attack(recording, folder, with_engine=with_engine)
+    attack.prepare()
+    attack.run(random.Random(5), 1, lambda: attack.images < images)
+    assert attack.images >= images
+    return attack.wrong
+
+
+def without(recording: Recording, unwanted: Callable[[Step], bool]) -> Recording:
+    return Recording([step for step in recording.steps if not unwanted(step)], recording.folders)
+
+
+def number_of(recording: Recording, name: str) -> int:
+    """The file that has a name like this, the first of them."""
+    named = (change for step in recording.steps if isinstance(step, Rename) for change in step.changes)
+    return next(number for _, each, number in named if number is not None and each.endswith(name))
+
+
+def test_a_short_attack_finds_nothing_wrong(recording: Recording, folder: Path) -> None:
+    assert differences(recording, folder / "recorded") == []
+    assert {
+        claim: wrong[:3] for claim, wrong in attacked(recording, folder, 25, with_engine=True).items() if wrong
+    } == {}
+
+
+def test_a_store_that_does_not_sync_its_writes_is_caught(recording: Recording, folder: Path) -> None:
+    def is_sync(step: Step) -> bool:
+        return isinstance(step, Sync) and step.file not in recording.folders
+
+    # The points of loss are told and commits now; at each of them everything may be missing.
+    wrong = attacked(without(recording, is_sync), folder, 100)
+    assert any("older than what was told" in each for each in wrong[TOLD_IS_THERE])
+    assert any("lines are missing" in each for each in wrong[MIRRORED])
+
+
+def test_a_store_that_does_not_sync_the_names_of_its_folders_is_caught(recording: Recording, folder: Path) -> None:
+    wrong = attacked(without(recording, lambda step: step == Sync(ROOT)), folder, 30)
+    assert any("older than what was told" in each for each in wrong[TOLD_IS_THERE])
+
+
+def test_an_archive_that_is_not_synced_is_caught(recording: Recording, folder: Path) -> None:
+    archive = number_of(recording, "export.zip")
+    wrong = attacked(without(recording, lambda step: step == Sync(archive)), folder, 100)
+    assert any("not whole" in each for each in wrong[ARCHIVED])
+
+
+def test_writes_that_never_came_are_caught(recording: Recording, folder: Path) -> None:
+    store = number_of(recording, "memory.db")
+    pages = [step for step in recording.steps if isinstance(step, Write) and step.file == store]
+    never_came = {id(page) for page in pages[1::2]}
+    # As if the disk had said that it has written pages of the store, and had not.
+    wrong = attacked(without(recording, lambda step: id(step) in never_came), folder, 5)
+    assert wrong[UNDAMAGED]
+
+
+def test_an_operation_that_is_done_in_two_transactions_is_caught(recording: Recording, folder: Path) -> None:
+    steps = list(recording.steps)
+    # Nothing is told between two operations, so that both are taken for one.
+    told = [index for index, step in enumerate(steps) if isinstance(step, Told) and '"at_once": true' in step.what]
+    del steps[told[2]]
+    wrong = attacked(Recording(steps, recording.folders), folder, 1)
+    assert any("was seen in" in each for each in wrong[AS_TOLD])
