@@ -70,6 +70,12 @@ def index_conditions(engine: recollect.Recollect, scope: recollect.Scope, name: 
     return " ".join(str(node.get("Index Cond", "")) for node, _ in _nodes(plan, ""))
 
 
+def steps_of(engine: recollect.Recollect, name: str) -> list[str]:
+    """The steps of PostgreSQL's plan for a statement of the host's."""
+    plan = engine._database.read(None, _plan, statements(engine)[name], False)
+    return [node["Node Type"] for node, _ in _nodes(plan, "")]
+
+
 def _steps(run: Transaction, query: Query) -> list[str]:
     connection: Any = run._connection  # type: ignore[attr-defined]  # a look behind the curtain
     steps = connection.execute(f"EXPLAIN QUERY PLAN {query.text}", dict.fromkeys(query.names))

@@ -53,6 +53,6 @@ def _add(engine: recollect.Recollect, user: int) -> object:
 
 def _claim(engine: recollect.Recollect) -> object:
     now = system_clock()
-    found = engine._database.write(None, jobs.claim, KIND, "prove", 1, now + 3_600_000_000, now)
+    found = engine._database.write(None, jobs.claim, KIND, "prove", now + 3_600_000_000, now)
     assert found, "the queue has run dry"
     return found

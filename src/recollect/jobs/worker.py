@@ -102,7 +102,7 @@ class Worker:
     def _claim_next(self) -> Claim | None:
         for kind in self._handlers.kinds_in_turn():
             now = self._clock()
-            found = self._database.write(None, store.claim, kind, self._name, 1, self._lease_end(now), now)
+            found = self._database.write(None, store.claim, kind, self._name, self._lease_end(now), now)
             if found:
                 self._handlers.found(kind)
                 return found[0]

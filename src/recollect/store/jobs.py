@@ -90,8 +90,10 @@ def of_all_scopes(
     run: Transaction, status: str | None, kind: str | None, job_id: str | None, limit: int
 ) -> list[tuple[Scope, Job]]:
     """Jobs of all users, newest first, each with whose it is."""
-    bounds = {"first_id": job_id or "", "last_id": job_id or BEYOND_ALL_IDS}
-    rows = run.all("jobs_of_all_scopes", status=status, kind=kind, limit=limit, **bounds)
+    if job_id is not None:
+        rows = run.all("job_of_any_scope", id=job_id, status=status, kind=kind)
+    else:
+        rows = run.all("jobs_of_all_scopes", status=status, kind=kind, limit=limit)
     return [(Scope(tenant, app, user), _job(tuple(rest))) for tenant, app, user, *rest in rows]
 
 
@@ -110,9 +112,9 @@ def retry(run: Transaction, job_id: str, now: Micros) -> Job:
     raise Conflict(f"Job {job_id!r} is {job.status}.", hint="Only a failed or dead job can be retried.")
 
 
-def claim(run: Transaction, kind: str, worker: str, limit: int, lease_until: Micros, now: Micros) -> list[Claim]:
-    """Take due jobs of one kind, of all scopes; the oldest first."""
-    rows = run.all("claim_jobs", kind=kind, worker=worker, limit=limit, lease_until=lease_until, now=now)
+def claim(run: Transaction, kind: str, worker: str, lease_until: Micros, now: Micros) -> list[Claim]:
+    """Take the job of one kind that has been due for longest, of any scope; none is an empty list."""
+    rows = run.all("claim_jobs", kind=kind, worker=worker, lease_until=lease_until, now=now)
     return [
         Claim(Scope(tenant, app, user), _job(tuple(rest)), token, epoch)
         for tenant, app, user, token, epoch, *rest in rows
