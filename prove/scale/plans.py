@@ -16,6 +16,7 @@ OVER_ALL = {
     "audit_chains": "the audit is verified, exported or rotated as a whole",
     "copy_begun": "asked once, by a copy of the whole store",
     "count_access_keys": "asked when a server starts, and by the doctor",
+    "jobs_of_all_scopes": "reads the newest jobs until there are enough",
     "last_erasure": "asked by who then reads every file",
     "list_access_keys": "the host lists the keys of all its tenants",
     "mirrored_users": "the mirror is made anew from the whole ledger",

@@ -35,7 +35,7 @@ def queues(pair: Pair, long: int, seconds: float) -> Iterator[Check]:
         }
         for name, operation in operations.items():
             contenders = {"small": partial(operation, small), "big": partial(operation, big)}
-            take = partial(interleave, contenders, seconds=seconds, calls_per_round=5, most_calls=SHORT // 4)
+            take = partial(interleave, contenders, seconds=seconds, calls_per_round=5, most_calls=SHORT // 5)
             yield compared(f"{pair.engine}: {name} takes no longer with {long:,} queued jobs", steady(take))
         counted = interleave({"small": small.measures, "big": big.measures}, seconds=seconds, calls_per_round=2)
         yield compared(f"{pair.engine}: counting the queue for the metrics, which looks at all of it", counted, None)

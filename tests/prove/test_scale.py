@@ -43,13 +43,13 @@ def tries_of(*ratios: float) -> Iterator[latency.Timings]:
 
 
 def test_a_store_that_takes_longer_each_time_is_noticed() -> None:
-    found = compared("it takes no longer", steady(tries_of(1.7, 1.6, 1.4).__next__))
+    found = compared("it takes no longer", steady(tries_of(1.7, 1.9, 1.6, 1.8).__next__))
     assert not found.passed
     assert found.figures["ratio"] == 1.6
 
 
-@pytest.mark.parametrize("ratios", [(1.4,), (4.0, 1.1, 1.2)])
-def test_one_slow_try_of_three_does_not_count(ratios: tuple[float, ...]) -> None:
+@pytest.mark.parametrize("ratios", [(1.4,), (4.0, 1.1)])
+def test_a_slow_try_that_does_not_come_again_does_not_count(ratios: tuple[float, ...]) -> None:
     assert compared("it takes no longer", steady(tries_of(*ratios).__next__)).passed
 
 
