@@ -26,7 +26,7 @@ class Measured:
     atom_bytes: float = figure(1_244, "bytes on disk of an atom: row, indexes, words, vector of 384 dimensions")
     event_bytes: float = figure(1_397, "bytes on disk of an event or a message: row, indexes")
     user_bytes: float = figure(4_700, "bytes on disk of a user beside these: space, block, conversations, jobs")
-    append_log_bytes: float = figure(5_000, "bytes of write-ahead log of one turn (two messages)")
+    append_log_bytes: float = figure(5_500, "bytes of write-ahead log of one turn (two messages)")
     cached_atom_bytes: float = figure(600, "bytes in the cache of an atom that may be recalled")
     cached_event_bytes: float = figure(600, "bytes in the cache of an event that may be searched for by its words")
     requests_per_core: float = figure(95, "requests a second of a core that clients, server, worker and database share")

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from typing import Any
 
 import recollect
-from benchmarks.measure import percentile
 from prove.scale.filling import ATOMS, EVENTS, context_of, opened
 from prove.scale.stores import Pair
 from prove.section import Check
@@ -35,12 +34,13 @@ def leavings(pair: Pair) -> Iterator[Check]:
                 erased = _timed(taken[name]["erasure"], context.admin.delete_user_data, confirm=True)
                 missing += _what_is_wrong(engine, user, export, erased)
     for what in ("export", "erasure"):
-        middle = {name: round(percentile(times[what], 50) * 1000, 1) for name, times in taken.items()}
-        ratio = middle["big"] / middle["small"]
+        # The best of a few: a median of so few tells what else ran.
+        best = {name: round(min(times[what]) * 1000, 1) for name, times in taken.items()}
+        ratio = best["big"] / best["small"]
         yield Check(
             f"{pair.engine}: the {what} of one of {pair.users:,} users takes no longer ({TIMES} times)",
             ratio <= TIMES and not missing,
-            {"ratio": round(ratio, 2), "p50 ms": middle, "users": len(leaving)},
+            {"ratio": round(ratio, 2), "best ms": best, "users": len(leaving)},
             "; ".join(missing) or f"{ratio:.1f} times as long",
         )
 

@@ -16,6 +16,7 @@ OVER_ALL = {
     "audit_chains": "the audit is verified, exported or rotated as a whole",
     "copy_begun": "asked once, by a copy of the whole store",
     "count_access_keys": "asked when a server starts, and by the doctor",
+    "jobs_of_all_scopes": "reads the newest jobs until there are enough",
     "last_erasure": "asked by who then reads every file",
     "list_access_keys": "the host lists the keys of all its tenants",
     "mirrored_users": "the mirror is made anew from the whole ledger",
@@ -68,6 +69,12 @@ def index_conditions(engine: recollect.Recollect, scope: recollect.Scope, name: 
         return " ".join(step for step in engine._database.read(scope, _steps, query) if step.startswith("SEARCH"))
     plan = engine._database.read(scope, _plan, query, True)
     return " ".join(str(node.get("Index Cond", "")) for node, _ in _nodes(plan, ""))
+
+
+def steps_of(engine: recollect.Recollect, name: str) -> list[str]:
+    """The steps of PostgreSQL's plan for a statement of the host's."""
+    plan = engine._database.read(None, _plan, statements(engine)[name], False)
+    return [node["Node Type"] for node, _ in _nodes(plan, "")]
 
 
 def _steps(run: Transaction, query: Query) -> list[str]:

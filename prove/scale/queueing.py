@@ -35,7 +35,7 @@ def queues(pair: Pair, long: int, seconds: float) -> Iterator[Check]:
         }
         for name, operation in operations.items():
             contenders = {"small": partial(operation, small), "big": partial(operation, big)}
-            take = partial(interleave, contenders, seconds=seconds, calls_per_round=5, most_calls=SHORT // 4)
+            take = partial(interleave, contenders, seconds=seconds, calls_per_round=5, most_calls=SHORT // 5)
             yield compared(f"{pair.engine}: {name} takes no longer with {long:,} queued jobs", steady(take))
         counted = interleave({"small": small.measures, "big": big.measures}, seconds=seconds, calls_per_round=2)
         yield compared(f"{pair.engine}: counting the queue for the metrics, which looks at all of it", counted, None)
@@ -53,6 +53,6 @@ def _add(engine: recollect.Recollect, user: int) -> object:
 
 def _claim(engine: recollect.Recollect) -> object:
     now = system_clock()
-    found = engine._database.write(None, jobs.claim, KIND, "prove", 1, now + 3_600_000_000, now)
+    found = engine._database.write(None, jobs.claim, KIND, "prove", now + 3_600_000_000, now)
     assert found, "the queue has run dry"
     return found

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+import psycopg
 import pytest
 
 import recollect
-from prove.scale.plans import OVER_ALL, index_conditions, statements, unexpected, whole_reads
+from prove.scale.plans import OVER_ALL, index_conditions, statements, steps_of, unexpected, whole_reads
 from recollect.store.queries import made
 
 
@@ -51,3 +52,33 @@ def test_a_deep_page_is_looked_up_where_the_page_before_has_ended(
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     conditions = index_conditions(engine, scope, statement)
     assert re.search(cursor, re.sub(r'[ "]', "", conditions)), conditions
+
+
+_MANY_JOBS = """
+INSERT INTO recollect.jobs (
+    scope_id, id, tenant_id, app_id, user_id, kind, status, payload, attempts, max_attempts, fencing_token, epoch,
+    due_at, created_at, updated_at
+)
+SELECT md5((number % 2000)::text), 'job_' || lpad(number::text, 12, '0'), 'acme', 'support', 'somebody',
+    'kind ' || number % 2, 'queued', '{}', 0, 5, 0, 0, number, number, number
+FROM generate_series(1, 30000) AS number
+"""
+
+
+@pytest.mark.parametrize("statement", ["claim_jobs", "jobs_of_all_scopes"])
+def test_a_long_queue_is_not_sorted_to_take_one_job_or_to_show_the_newest(postgres_url: str, statement: str) -> None:
+    with recollect.open(postgres_url, embedder=None) as engine:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute(_MANY_JOBS)
+            connection.execute("ANALYZE recollect.jobs")
+        assert "Sort" not in steps_of(engine, statement)
+
+
+def test_a_job_of_an_erased_user_is_not_taken_and_one_queued_since_is(engine: recollect.Recollect) -> None:
+    ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+    engine.register_job("greet", lambda run: {})
+    ada.jobs.enqueue("greet")
+    ada.admin.delete_user_data(confirm=True)
+    assert engine.work().succeeded == 0
+    ada.jobs.enqueue("greet")
+    assert engine.work().succeeded == 1

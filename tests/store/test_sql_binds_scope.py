@@ -50,6 +50,7 @@ SYSTEM_STATEMENTS = {
     "forget_marks_of",
     "hasten_jobs",
     "insert_access_key",
+    "job_of_any_scope",
     "jobs_of_all_scopes",
     "last_erasure",
     "last_position",

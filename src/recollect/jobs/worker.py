@@ -102,7 +102,7 @@ class Worker:
         # One look for all kinds: to try to take one of each would be a transaction for each, and most find nothing.
         kinds = self._handlers.kinds_in_turn()
         for kind in self._database.read(None, store.due_kinds, kinds, self._clock()):
-            found = self._database.write(None, store.claim, kind, self._name, 1, self._lease, self._clock())
+            found = self._database.write(None, store.claim, kind, self._name, self._lease, self._clock())
             if found:
                 self._handlers.found(kind)
                 return found[0]

@@ -91,8 +91,10 @@ def of_all_scopes(
     run: Transaction, status: str | None, kind: str | None, job_id: str | None, limit: int
 ) -> list[tuple[Scope, Job]]:
     """Jobs of all users, newest first, each with whose it is."""
-    bounds = {"first_id": job_id or "", "last_id": job_id or BEYOND_ALL_IDS}
-    rows = run.all("jobs_of_all_scopes", status=status, kind=kind, limit=limit, **bounds)
+    if job_id is not None:
+        rows = run.all("job_of_any_scope", id=job_id, status=status, kind=kind)
+    else:
+        rows = run.all("jobs_of_all_scopes", status=status, kind=kind, limit=limit)
     return [(Scope(tenant, app, user), _job(tuple(rest))) for tenant, app, user, *rest in rows]
 
 
@@ -116,9 +118,9 @@ def due_kinds(run: Transaction, kinds: list[str], now: Micros) -> list[str]:
     return [kind for (kind,) in run.all("due_kinds", kinds=json.dumps(kinds), now=now)]
 
 
-def claim(run: Transaction, kind: str, worker: str, limit: int, lease: Micros, now: Micros) -> list[Claim]:
-    """Take due jobs of one kind, of all scopes; the oldest first."""
-    rows = run.all("claim_jobs", kind=kind, worker=worker, limit=limit, lease=lease, now=now)
+def claim(run: Transaction, kind: str, worker: str, lease: Micros, now: Micros) -> list[Claim]:
+    """Take the job of one kind that has been due for longest, of any scope; none is an empty list."""
+    rows = run.all("claim_jobs", kind=kind, worker=worker, lease=lease, now=now)
     return [
         Claim(Scope(tenant, app, user), _job(tuple(rest)), token, epoch)
         for tenant, app, user, token, epoch, *rest in rows

@@ -190,12 +190,15 @@ WHERE scope_id = :scope_id
 ORDER BY id DESC
 LIMIT :limit;
 
--- A caller who wants one job passes its id as both bounds, which an index can serve.
+-- system: the host looks for a job, whoever it is of
+-- name: job_of_any_scope
+SELECT tenant_id, app_id, user_id, {job_columns} FROM jobs
+WHERE id = :id AND (status = :status OR :status IS NULL) AND (kind = :kind OR :kind IS NULL);
+
 -- system: the host looks after the jobs of all users, newest first
 -- name: jobs_of_all_scopes
 SELECT tenant_id, app_id, user_id, {job_columns} FROM jobs
 WHERE (status = :status OR :status IS NULL) AND (kind = :kind OR :kind IS NULL)
-  AND id >= :first_id AND id <= :last_id
 ORDER BY id DESC
 LIMIT :limit;
 
@@ -212,11 +215,11 @@ SELECT wanted.value FROM json_each(:kinds) AS wanted
 WHERE EXISTS (
     SELECT 1 FROM jobs
     WHERE jobs.kind = wanted.value AND due_at <= :now
-      AND epoch = COALESCE((SELECT epoch FROM erasures WHERE erasures.scope_id = jobs.scope_id), 0)
+      AND epoch >= COALESCE((SELECT epoch FROM erasures WHERE erasures.scope_id = jobs.scope_id), 0)
 )
 ORDER BY wanted.key;
 
--- system: a worker takes jobs of all scopes, those of dead workers included
+-- system: a worker takes a job of any scope, those of dead workers included
 -- name: claim_jobs
 UPDATE jobs
 SET status = 'running', attempts = attempts + 1, fencing_token = fencing_token + 1, worker = :worker,
@@ -226,7 +229,7 @@ WHERE (scope_id, id) IN (
     WHERE kind = :kind AND due_at <= :now
       AND epoch = COALESCE((SELECT epoch FROM erasures WHERE erasures.scope_id = jobs.scope_id), 0)
     ORDER BY due_at
-    LIMIT :limit
+    LIMIT 1
 )
 RETURNING tenant_id, app_id, user_id, fencing_token, epoch, {job_columns};
 
