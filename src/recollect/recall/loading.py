@@ -11,9 +11,27 @@ from recollect.store import entities
 from recollect.store.database import Row, Transaction
 from recollect.store.spaces import REVISIONS_OF_AN_EPOCH
 
+_ROUNDS = 3
+
+
+class Unsettled(Exception):
+    """The space has changed each time it was read."""
+
 
 def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     """Fetch what has changed since the index was last refreshed; False when there was nothing.
+
+    Each statement sees what is committed by then. So it is read until nothing has changed meanwhile: of a change that
+    came in between one part would be here and another not, such as the end of a fact without the one in its place.
+    """
+    for round in range(_ROUNDS + 1):
+        if not _refresh(run, space_id, index):
+            return round > 0
+    raise Unsettled
+
+
+def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
+    """Fetch what there is now; False when all of it is here already.
 
     The revision is read first: what is committed meanwhile is read twice, once now and once the next time, which does
     no harm. The other way round it would be missed.

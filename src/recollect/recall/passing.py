@@ -76,7 +76,17 @@ def _current(index: SpaceIndex, now: int, known_at: int | None) -> dict[str, Mas
     valid_to = _valid_to_as_known(index, known_at)
     # A version that was superseded before it began has no time at all, also when that lies in the future.
     had_time = valid_to > index.valid_from.values
-    return {"current": (valid_to > (now if known_at is None else known_at)) & had_time}
+    current = (valid_to > (now if known_at is None else known_at)) & had_time
+    if known_at is None:
+        # What was replaced at once is over, also to who has looked at the clock before and at the space afterwards.
+        current &= ~index.derived("replaced", lambda: _replaced_at_once(index))
+    return {"current": current}
+
+
+def _replaced_at_once(index: SpaceIndex) -> Mask:
+    superseded_at = index.superseded_at.values
+    replaced: Mask = (superseded_at != FOREVER) & (index.valid_to.values <= superseded_at)
+    return replaced
 
 
 def _ends(column: Column) -> bool:

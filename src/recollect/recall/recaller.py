@@ -18,7 +18,7 @@ from recollect.recall.asking import Question, understand
 from recollect.recall.cache import IndexCache
 from recollect.recall.facts import Facts
 from recollect.recall.filters import Filters
-from recollect.recall.loading import refresh
+from recollect.recall.loading import Unsettled, refresh
 from recollect.recall.passing import Mask, allowed, passing
 from recollect.recall.ranking import Evidence, Query, Scores, best, related, score, unasked, weigh
 from recollect.recall.reindexing import reindex_kind
@@ -34,6 +34,8 @@ from recollect.store.database import Database
 RERANKED = 20
 """How many of the best hits a reranker reads."""
 WORDS_BEFORE = 30
+_LOOKS = 3
+"""How often a space is looked at when what was chosen there is gone before it can be fetched."""
 
 Chosen = tuple[Scores, Mask, Evidence]
 """The scores that were chosen, in the order they are shown, all that match at all, and what spoke for them."""
@@ -94,7 +96,10 @@ class Recaller:
 
     def _current(self, scope: Scope, space_id: str, *, fresh: bool = True) -> AbstractContextManager[SpaceIndex]:
         def look(index: SpaceIndex) -> bool:
-            return self._database.read(scope, refresh, space_id, index)
+            try:
+                return self._database.read(scope, refresh, space_id, index)
+            except Unsettled:
+                return self._database.read_at_once(scope, refresh, space_id, index) or True
 
         return self.indexes.current(scope, space_id, SpaceIndex, look, fresh=fresh)
 
@@ -254,6 +259,7 @@ class Recaller:
         *,
         looked: bool,
         explain: bool = False,
+        looks: int = _LOOKS,
     ) -> Recall:
         with self._current(scope, space_id, fresh=not looked) as index:
             passed = allowed(index, filters)
@@ -265,6 +271,11 @@ class Recaller:
                 explanations = [_explanation(scores, evidence, passed, place) for place in range(len(positions))]
             found, revision = _kept(index, positions, filters), index.revision
         found |= self._read(scope, space_id, [each for each in positions if each not in found], filters, revision)
+        if len(found) < len(positions) and looks > 1:
+            # Some were deleted since they were chosen: what has come instead of them may not have been seen.
+            return self._answer(
+                scope, space_id, mode, filters, choose, began, looked=False, explain=explain, looks=looks - 1
+            )
         factors = zip(
             positions, scores.final.tolist(), scores.decay.tolist(), scores.bonus.tolist(), explanations, strict=True
         )

@@ -246,9 +246,12 @@ def relink(run: Transaction, atom_id: str, old_entity: str, new_entity: str, rev
     run.send("link_atom", entity_id=new_entity, atom_id=atom_id)
 
 
-def _closed_already(run: Transaction, atom_id: str) -> Conflict:
+def _closed_already(run: Transaction, atom_id: str) -> Conflict | NotFound:
     atom = get(run, atom_id)
-    if atom is not None and atom.superseded_by is None:
+    if atom is None:
+        # Deleted by somebody who held the space until now.
+        return NotFound("atom", atom_id)
+    if atom.superseded_by is None:
         return Conflict(
             f"Atom {atom_id!r} has ended already, at {atom.valid_to}.",
             hint=f"{atom_id!r} is the newest version of that fact: add what is true now as a new atom.",

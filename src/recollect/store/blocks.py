@@ -96,9 +96,11 @@ def update(
     if (known.updated_at if known else None) != expected:
         raise _conflict(place, known, expected)
     written = write(run, scope, place, content, known, by, now)
-    if written is None:
-        raise _conflict(place, find(run, place), expected)
-    return written
+    if written is not None:
+        return written
+    # Somebody was faster, and what is there may be gone again. Held, it stays as it is when it is next looked at.
+    hold(run, place)
+    return update(run, scope, place, content, expected, by, now)
 
 
 def write(
@@ -138,13 +140,14 @@ def write(
 
 def delete(run: Transaction, scope: Scope, place: Place, expected: Micros | None, now: Micros) -> None:
     """Remove a block and all that it held before; given an instant, only if nobody has written since."""
+    # Without an instant it is removed whoever writes it at the same time.
+    hold(run, place)
     known = find(run, place)
     if known is None:
         raise NotFound("block", place.name)
     if expected is not None and known.updated_at != expected:
         raise _conflict(place, known, expected)
-    if run.one("delete_block", version=known.block.version, now=now, **place.columns) is None:
-        raise _conflict(place, find(run, place), expected)
+    run.send("delete_block", version=known.block.version, now=now, **place.columns)
     run.send("drop_revisions", **place.columns)
     record_change(run, scope, "block.deleted", now, block_id=known.block.id, **place.told)
 

@@ -61,7 +61,7 @@ def chosen(behavioral: Sequence[Candidate], others: Sequence[Candidate]) -> list
 
 
 def gather(run: Transaction, group: str, now: Micros) -> tuple[list[Atom], int]:
-    """The atoms of a brief, and how many entries the group has in all, superseded ones too."""
+    """The atoms of a brief, and how many entries the group has in all, superseded ones too. All seen at once."""
     space_id = spaces.named(run, group, "group")
     space = None if space_id is None else spaces.get(run, space_id)
     if space is None:
@@ -71,8 +71,7 @@ def gather(run: Transaction, group: str, now: Micros) -> tuple[list[Atom], int]:
     )
     positions = chosen(behavioral, others)
     there = atoms.at_positions(run, space.id, positions)
-    # One may have been deleted between the two looks.
-    return [there[position] for position in positions if position in there], space.atom_count
+    return [there[position] for position in positions], space.atom_count
 
 
 def as_prompt(brief: Brief) -> str:

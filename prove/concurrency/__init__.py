@@ -1,0 +1,122 @@
+"""Sixteen clients over four processes fight over the same things; is each answer one that a single client could get?
+
+No kept Python library checks histories for linearizability, so the search is our own (`linearizable.py`), with tests
+that plant bugs and compare it with trying every order.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from harness.postgres import PostgresServer
+from prove.concurrency.clients import CLIENTS, PROCESSES
+from prove.concurrency.objects import KINDS
+from prove.concurrency.rounds import Attack, Outcome, play_round
+from prove.section import Check, Plan, Section
+
+ROUND_SECONDS = 4.0
+GOAL = {"operations": 20_000, "kills": 50}
+"""What a full run reaches on each engine."""
+_AT_ONCE = PROCESSES * CLIENTS // 2
+"""So many have to be at the same object at the same time, or little was tried."""
+
+
+@dataclass
+class _Tally:
+    """What all rounds on one engine came to."""
+
+    kinds: dict[str, Outcome] = field(default_factory=lambda: {kind: Outcome() for kind in KINDS})
+    rounds: int = 0
+    kills: int = 0
+    cuts: int = 0
+    changes: int = 0
+    followers_wrong: list[str] = field(default_factory=list)
+
+    @property
+    def operations(self) -> int:
+        return sum(outcome.operations for outcome in self.kinds.values())
+
+    @property
+    def reached(self) -> bool:
+        return self.operations >= GOAL["operations"] and self.kills >= GOAL["kills"]
+
+
+def run(plan: Plan) -> Iterator[Check]:
+    for number, engine in enumerate(plan.engines):
+        until = time.monotonic() + plan.left() / (len(plan.engines) - number)
+        with ExitStack() as servers:
+            server = servers.enter_context(PostgresServer()) if engine == "postgresql" else None
+            yield from _checks(engine, _attack(plan, engine, server, until))
+
+
+def _attack(plan: Plan, engine: str, server: PostgresServer | None, until: float) -> _Tally:
+    tally, dice = _Tally(), plan.dice(f"concurrency {engine}")
+    for number in count(1):
+        name = f"{engine}_{number}"
+        url = server.create_database(name) if server else f"sqlite:///{plan.folder}/{name}.db"
+        # Every third round is left in peace: what nobody knows the outcome of explains a lot.
+        calm = number % 3 == 1
+        attack = Attack(ROUND_SECONDS, kills=0 if calm else 2, cuts=0 if calm or server is None else 3)
+        judged, seen = play_round(url, Path(plan.folder, name), attack, dice)
+        for kind, outcome in judged.items():
+            tally.kinds[kind].add(outcome)
+        tally.rounds += 1
+        tally.kills += attack.kills
+        tally.cuts += attack.cuts
+        tally.changes += seen.changes
+        tally.followers_wrong += [seen.wrong] if seen.wrong else []
+        if tally.reached if plan.full else number > 1 and time.monotonic() + 2 * ROUND_SECONDS > until:
+            break
+    return tally
+
+
+def _checks(engine: str, tally: _Tally) -> Iterator[Check]:
+    for kind, outcome in tally.kinds.items():
+        figures = {
+            "operations": outcome.operations,
+            "objects": outcome.objects,
+            "at once": outcome.most_at_once,
+            "outcome unknown": outcome.unknown,
+            **outcome.answers,
+        }
+        claim = f"{engine}: {KINDS[kind].claim}"
+        yield Check(claim, passed=not outcome.wrong, figures=figures, detail="\n".join(outcome.wrong[:1]))
+    yield Check(
+        f"{engine}: all who follow see the changes in one order, that of time, and miss none",
+        passed=not tally.followers_wrong,
+        figures={"changes": tally.changes, "followers in a round": PROCESSES},
+        detail="\n".join(tally.followers_wrong[:1]),
+    )
+    yield _was_an_attack(engine, tally)
+
+
+def _was_an_attack(engine: str, tally: _Tally) -> Check:
+    most = max(outcome.most_at_once for outcome in tally.kinds.values())
+    unknown = sum(outcome.unknown for outcome in tally.kinds.values())
+    return Check(
+        f"{engine}: {PROCESSES * CLIENTS} clients over {PROCESSES} processes got into each other's way, and some were "
+        "killed in the middle",
+        passed=most >= _AT_ONCE and unknown > 0 and tally.kinds["blocks"].answers["conflict"] > 0,
+        figures={
+            "rounds": tally.rounds,
+            "operations": tally.operations,
+            "kills": tally.kills,
+            "connections cut": tally.cuts,
+            "at once": most,
+            "outcome unknown": unknown,
+        },
+        detail="Too little happened at once to show anything.",
+    )
+
+
+SECTION = Section(
+    name="concurrency",
+    title="Concurrency: sixteen clients over four processes",
+    seconds=120,
+    run=run,
+)

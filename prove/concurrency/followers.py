@@ -1,0 +1,73 @@
+"""Whether all who follow the changes see one order, and whether that is an order in which things can have happened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prove.concurrency.history import Operation, told
+
+Change = tuple[int, str, str | None, str]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the followers of a round have to say for themselves."""
+
+    changes: int
+    wrong: str = ""
+
+
+def read_changes(folder: Path) -> dict[str, list[Change]]:
+    """What each follower has seen, also those that were killed on the way."""
+    return {path.stem: _read(path) for path in sorted(folder.glob("*.changes"))}
+
+
+def _read(path: Path) -> list[Change]:
+    whole = (line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n"))
+    return [tuple(json.loads(line)) for line in whole]
+
+
+def compared(seen: dict[str, list[Change]], operations: Sequence[Operation]) -> Seen:
+    """`operations` are those on conversations, whose messages changes tell of."""
+    longest = max(seen.values(), key=len, default=[])
+    cursors = [change[0] for change in longest]
+    wrong = "" if cursors == sorted(set(cursors)) else "A follower saw changes out of the order of their cursors."
+    for name, changes in seen.items():
+        for one, other in zip(changes, longest, strict=False):
+            if one != other:
+                wrong = wrong or f"Follower {name} saw {one} where another one saw {other}."
+    return Seen(len(longest), wrong or _missing(longest, operations) or _out_of_time(longest, operations))
+
+
+def _missing(changes: Sequence[Change], operations: Sequence[Operation]) -> str:
+    appended = {change[3] for change in changes if change[1] == "message.appended"}
+    lost = [operation for operation in operations if any(id not in appended for id in _ids(operation))]
+    return f"No follower has seen the message of {told(lost[:1])}" if lost else ""
+
+
+def _out_of_time(changes: Sequence[Change], operations: Sequence[Operation]) -> str:
+    """What had returned before something else was called must stand before it."""
+    writers = {id: operation for operation in operations for id in _ids(operation)}
+    latest: Operation | None = None
+    for change in changes:
+        operation = writers.get(change[3])
+        if operation is None or operation.returned is None:
+            continue
+        if latest is not None and operation.returned < latest.called:
+            return f"Followers see the second of these first:\n{told([operation, latest])}"
+        if latest is None or operation.called > latest.called:
+            latest = operation
+    return ""
+
+
+def _ids(operation: Operation) -> list[str]:
+    """The message that an operation has made, if it has told one."""
+    if operation.name not in ("say", "turn", "ask") or not operation.known:
+        return []
+    outcome, answer = operation.answer
+    made: Any = answer if outcome == "ok" and not answer[2] else None
+    return [made[1].split()[0]] if made else []

@@ -1,0 +1,139 @@
+"""What clients did and were told, with the time before and after: written down so that a killed client's words stay.
+
+The clock is the machine's monotonic one, which all processes share: an operation that had returned before another was
+called has a smaller number.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import StoreError
+
+_REFUSALS = frozenset({"conflict", "missing", "mismatch", "closed", "RATE_LIMITED", "HANDLER_ERROR"})
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One call of one client on one object. Values are JSON's, with tuples for lists, so that they can be compared."""
+
+    client: str
+    key: str
+    """The object: operations on different objects do not touch one another."""
+    name: str
+    given: Any
+    answer: Any
+    called: int
+    returned: int | None
+    """None when nobody knows what came of it: it may have been done at any time since it was called, or never."""
+
+    @property
+    def known(self) -> bool:
+        return self.returned is not None
+
+    @property
+    def refusal(self) -> str | None:
+        """The word by which it was refused, if it was: then it has changed nothing."""
+        word = self.answer[0] if isinstance(self.answer, tuple) and self.answer else self.answer
+        if word is False:
+            return "no"
+        return word if isinstance(word, str) and word in _REFUSALS else None
+
+    def forgotten(self) -> Operation:
+        """The same, as if nobody had heard what came of it."""
+        return replace(self, answer=None, returned=None)
+
+
+class Client:
+    """Does things and writes them down, each before it is done and once it is known what came of it."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self._numbers = 0
+        # Written without a buffer: what has left the process is not lost when that is killed.
+        self._file = os.open(folder / f"{name}.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def fresh(self) -> str:
+        """A word that nobody else says."""
+        self._numbers += 1
+        return f"{self.name}.{self._numbers}"
+
+    def do(self, key: str, name: str, given: Any, act: Callable[[], Any]) -> Any:
+        """Do something and give what it gave; None, and nothing written, when the database did not answer."""
+        number = self.call(key, name, given)
+        try:
+            answer = act()
+        except StoreError:
+            return None
+        self.told(number, answer)
+        return answer
+
+    def call(self, key: str, name: str, given: Any, at: int | None = None) -> int:
+        self._numbers += 1
+        self._write([self._numbers, time.monotonic_ns() if at is None else at, key, name, given])
+        return self._numbers
+
+    def told(self, number: int, answer: Any, at: int | None = None) -> None:
+        self._write([number, time.monotonic_ns() if at is None else at, answer])
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def _write(self, line: list[Any]) -> None:
+        os.write(self._file, json.dumps(line).encode() + b"\n")
+
+
+def read_history(folder: Path) -> list[Operation]:
+    """Everything that was written down, in the order in which it was called."""
+    found = [operation for path in sorted(folder.glob("*.jsonl")) for operation in _read(path)]
+    return sorted(found, key=lambda operation: operation.called)
+
+
+def by_object(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
+    parts: dict[str, list[Operation]] = defaultdict(list)
+    for operation in operations:
+        parts[operation.key].append(operation)
+    return dict(parts)
+
+
+def told(operations: Iterable[Operation]) -> str:
+    """Operations as lines to read, in milliseconds since the first of them."""
+    ordered = sorted(operations, key=lambda operation: operation.called)
+    return "\n".join(_line(operation, ordered[0].called) for operation in ordered)
+
+
+def _line(operation: Operation, begin: int) -> str:
+    called = (operation.called - begin) / 1e6
+    returned = "      ?" if operation.returned is None else f"{(operation.returned - begin) / 1e6:7.2f}"
+    answer = f"→ {_short(operation.answer)}" if operation.known else "→ nobody knows"
+    return f"{called:7.2f} to {returned} ms  {operation.client}: {operation.name} {_short(operation.given)} {answer}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 300 else f"{text[:140]} … {text[-140:]}"
+
+
+def _read(path: Path) -> list[Operation]:
+    calls: dict[int, Operation] = {}
+    for line in path.read_bytes().splitlines(keepends=True):
+        if not line.endswith(b"\n"):
+            break
+        number, at, *rest = json.loads(line)
+        if len(rest) == 1:
+            calls[number] = replace(calls[number], answer=_frozen(rest[0]), returned=at)
+        else:
+            key, name, given = rest
+            calls[number] = Operation(path.stem, key, name, _frozen(given), None, at, None)
+    return list(calls.values())
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -1,0 +1,134 @@
+"""Memory blocks: replaced by compare-and-set, and edited line by line by the tool of a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import recollect
+from prove.concurrency.history import Operation
+from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
+from prove.concurrency.objects.playing import Player
+from recollect.clock import to_iso, to_micros
+
+Register = tuple[str | None, int | None, int]
+"""What a block holds, None when there is none; when it was written, None when nobody has heard; its version."""
+
+
+class RegisterModel:
+    """A block that is replaced only by who knows its instant. Instants grow, and versions by one."""
+
+    initial: Register = (None, None, 0)
+    reads = frozenset({"get"})
+
+    def step(self, state: Register, operation: Operation) -> Register | Impossible:
+        match operation.name:
+            case "get":
+                return _seen(state, operation.answer)
+            case "update":
+                return _updated(state, operation)
+            case "delete":
+                return _deleted(state, operation)
+        raise ValueError(operation.name)
+
+
+def _seen(state: Register, shown: Any) -> Register | Impossible:
+    """The state in the light of what somebody was shown: an instant that nobody had heard of is known then."""
+    content, instant, version = state
+    if shown is None:
+        return state if content is None else IMPOSSIBLE
+    if (content, version) != (shown[0], shown[2]) or instant not in (None, shown[1]):
+        return IMPOSSIBLE
+    return (content, shown[1], version)
+
+
+def _updated(state: Register, operation: Operation) -> Register | Impossible:
+    content, instant, version = state
+    expected, new = operation.given
+    # Who expects an instant has been shown it, so that one which nobody has heard of is not what is expected.
+    fits = content is None if expected is None else content is not None and instant == expected
+    if not operation.known:
+        return (new, None, version + 1) if fits else IMPOSSIBLE
+    outcome, told = operation.answer
+    if outcome == "conflict":
+        return IMPOSSIBLE if fits else _seen(state, told)
+    written, number = told
+    if not fits or number != version + 1 or (instant is not None and written <= instant):
+        return IMPOSSIBLE
+    return (new, written, number)
+
+
+def _deleted(state: Register, operation: Operation) -> Register | Impossible:
+    content, instant, version = state
+    expected = operation.given
+    fits = content is not None and (expected is None or instant == expected)
+    if not operation.known or operation.answer == ("ok", None):
+        return (None, instant, version + 1) if fits else IMPOSSIBLE
+    outcome, told = operation.answer
+    if outcome == "missing":
+        return state if content is None else IMPOSSIBLE
+    return _seen(state, told) if content is not None and not fits else IMPOSSIBLE
+
+
+class Blocks:
+    claim = "compare-and-set on memory blocks is linearizable"
+    model = RegisterModel()
+
+    def prepare(self, ctx: recollect.Context) -> list[str]:
+        return ["first", "second"]
+
+    def move(self, player: Player, name: str) -> None:
+        chance = player.dice.random()
+        if chance < 0.25 or name not in player.known:
+            self.look(player, name)
+        elif chance < 0.9:
+            self._replace(player, name)
+        else:
+            self._delete(player, name)
+
+    def look(self, player: Player, name: str) -> None:
+        blocks = player.context().blocks
+
+        def get() -> Any:
+            player.known[name] = _shown(blocks.get("archival", agent_id=name))
+            return player.known[name]
+
+        player.client.do(f"block {name}", "get", None, get)
+
+    def _replace(self, player: Player, name: str) -> None:
+        """Replace what was read last, which may be long ago."""
+        read, content = player.known[name], player.client.fresh()
+        blocks = player.context().blocks
+
+        def update() -> Any:
+            try:
+                written = blocks.update("archival", content, read and _instant(read), agent_id=name)
+            except recollect.BlockConflict as conflict:
+                player.known[name] = _shown(conflict.current)
+                return ["conflict", player.known[name]]
+            player.known[name] = _shown(written)
+            return ["ok", player.known[name][1:]]
+
+        player.client.do(f"block {name}", "update", [read and read[1], content], update)
+
+    def _delete(self, player: Player, name: str) -> None:
+        read = player.known[name] if player.dice.random() < 0.5 else None
+        blocks = player.context().blocks
+
+        def delete() -> Any:
+            try:
+                blocks.delete("archival", agent_id=name, expected_updated_at=read and _instant(read))
+            except recollect.NotFound:
+                return ["missing", None]
+            except recollect.BlockConflict as conflict:
+                return ["conflict", _shown(conflict.current)]
+            return ["ok", None]
+
+        player.client.do(f"block {name}", "delete", read and read[1], delete)
+
+
+def _shown(block: recollect.Block | None) -> Any:
+    return None if block is None else [block.content, to_micros(block.updated_at), block.version]
+
+
+def _instant(read: Any) -> str:
+    return to_iso(read[1])

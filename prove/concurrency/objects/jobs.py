@@ -1,0 +1,47 @@
+"""Jobs with a unique key: whoever queues the same one, it is queued once."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import recollect
+from prove.concurrency.history import Operation
+from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
+from prove.concurrency.objects.playing import Player
+
+_KEYS = 40
+_MOVES_A_KEY = 3
+
+
+class JobModel:
+    """None before it is queued, then its id; empty when nobody has heard that."""
+
+    initial: str | None = None
+    reads = frozenset({"list"})
+
+    def step(self, state: str | None, operation: Operation) -> str | Impossible | None:
+        if not operation.known:
+            return state or ""
+        if operation.name == "list":
+            return operation.answer if operation.answer == state or (operation.answer and state == "") else IMPOSSIBLE
+        return operation.answer if state in (None, "", operation.answer) else IMPOSSIBLE
+
+
+class UniqueJobs:
+    claim = "a job with a unique key is queued once, whoever queues it"
+    model = JobModel()
+
+    def prepare(self, ctx: recollect.Context) -> list[str]:
+        return ["job"]
+
+    def move(self, player: Player, name: str) -> None:
+        moves = player.known["queued"] = player.known.get("queued", -1) + 1
+        key = f"{name}-{min(moves // _MOVES_A_KEY, _KEYS - 1)}"
+        jobs = player.context().jobs
+        player.client.do(key, "enqueue", None, lambda: jobs.enqueue("nothing", unique_key=key).id)
+
+    def look(self, player: Player, name: str) -> None:
+        found = {job.unique_key: job.id for job in player.context().jobs.list_jobs(limit=1000)}
+        for number in range(_KEYS):
+            key = f"{name}-{number}"
+            player.client.do(key, "list", None, partial(found.get, key))

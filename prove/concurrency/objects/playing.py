@@ -1,0 +1,44 @@
+"""What each kind of object under attack has to say of itself."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import recollect
+from prove.concurrency.history import Client
+from prove.concurrency.linearizable import Model
+
+
+@dataclass(frozen=True)
+class Player:
+    """A client at play: it has an engine with other clients of its process, and dice of its own."""
+
+    client: Client
+    engine: recollect.Recollect
+    dice: random.Random
+    known: dict[str, Any]
+    """What it remembers from one move to the next."""
+
+    def context(self, **further: Any) -> recollect.Context:
+        return self.engine.context(tenant_id="acme", app_id="support", user_id="ada", **further)
+
+
+class Kind(Protocol):
+    """A kind of object: how it behaves alone, and how clients fight over it."""
+
+    @property
+    def claim(self) -> str: ...
+
+    @property
+    def model(self) -> Model: ...
+
+    def prepare(self, ctx: recollect.Context) -> list[str]:
+        """Make some objects; gives the names by which players are told of them."""
+
+    def move(self, player: Player, name: str) -> None:
+        """Do something, drawn by the dice, with one of them."""
+
+    def look(self, player: Player, name: str) -> None:
+        """Read all of one, when everybody is done."""

@@ -1,0 +1,142 @@
+"""One round: sixteen clients over four processes, some of which are killed or cut off, and what is made of it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+from harness.crew import Child, started
+from prove.concurrency.clients import PROCESSES, look_at_all, play, prepared
+from prove.concurrency.followers import Seen, compared, read_changes
+from prove.concurrency.history import Operation, by_object, read_history
+from prove.concurrency.linearizable import Undecided, is_linearizable
+from prove.concurrency.objects import KINDS
+from prove.concurrency.smallest import told_smallest
+
+_CUT = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND random() < 0.3
+"""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What is done to the clients while they play."""
+
+    seconds: float
+    kills: int = 0
+    cuts: int = 0
+    """How often connections to PostgreSQL are ended by the server."""
+
+
+@dataclass
+class Outcome:
+    """What was seen of one kind of object."""
+
+    operations: int = 0
+    objects: int = 0
+    unknown: int = 0
+    most_at_once: int = 0
+    answers: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+    def add(self, other: Outcome) -> None:
+        self.operations += other.operations
+        self.objects += other.objects
+        self.unknown += other.unknown
+        self.most_at_once = max(self.most_at_once, other.most_at_once)
+        self.answers += other.answers
+        self.wrong += other.wrong
+
+
+def play_round(url: str, folder: Path, attack: Attack, dice: random.Random) -> tuple[dict[str, Outcome], Seen]:
+    """Play, read everything once more, and judge."""
+    folder.mkdir()
+    objects = prepared(url)
+    with ExitStack() as crew:
+        names = _names()
+
+        def start() -> Child:
+            work = (url, folder, next(names), objects, dice.randrange(2**32))
+            return crew.enter_context(started(play, *work))
+
+        playing = [start() for _ in range(PROCESSES)]
+        for child in playing:
+            child.hear()
+        until = time.monotonic() + attack.seconds
+        for child in playing:
+            child.say(until)
+        for what in _moments(attack, dice):
+            if what == "kill":
+                place = dice.randrange(PROCESSES)
+                playing[place].kill()
+                playing[place] = start()
+                playing[place].hear()
+                playing[place].say(until)
+            else:
+                with psycopg.connect(url, autocommit=True) as connection:
+                    connection.execute(_CUT)
+        for child in playing:
+            while child.hear() != "played":
+                pass
+        look_at_all(url, folder, objects)
+        for child in playing:
+            child.result()
+    history = read_history(folder)
+    kinds = {name: kind for kind, names in objects.items() for name in names}
+    judged = {kind: judge(kind, _of_kind(kind, kinds, history)) for kind in objects}
+    return judged, compared(read_changes(folder), _of_kind("conversations", kinds, history))
+
+
+def judge(kind: str, operations: list[Operation]) -> Outcome:
+    """Whether what clients did with objects of one kind can have come from one client after another."""
+    model = KINDS[kind].model
+    outcome = Outcome(
+        operations=len(operations),
+        unknown=sum(not operation.known for operation in operations),
+        answers=Counter(word for operation in operations if (word := operation.refusal)),
+    )
+    for part in by_object(operations).values():
+        outcome.objects += 1
+        outcome.most_at_once = max(outcome.most_at_once, _most_at_once(part))
+        try:
+            if not is_linearizable(model, part):
+                outcome.wrong.append(told_smallest(model, part))
+        except Undecided as undecided:
+            outcome.wrong.append(str(undecided))
+    return outcome
+
+
+def _of_kind(kind: str, kinds: dict[str, str], history: list[Operation]) -> list[Operation]:
+    """An object's key holds the name that it was prepared with."""
+    return [each for each in history if any(kinds[name] == kind for name in kinds if name in each.key)]
+
+
+def _moments(attack: Attack, dice: random.Random) -> Iterator[str]:
+    """Each attack, at its moment."""
+    begin = time.monotonic()
+    wanted = [*["kill"] * attack.kills, *["cut"] * attack.cuts]
+    for at, what in sorted((dice.uniform(0.1, 0.9) * attack.seconds, what) for what in wanted):
+        time.sleep(max(0.0, begin + at - time.monotonic()))
+        yield what
+
+
+def _names() -> Iterator[str]:
+    return (f"p{number}c" for number in range(1, 1000))
+
+
+def _most_at_once(operations: list[Operation]) -> int:
+    steps = [(each.called, 1) for each in operations if each.known]
+    steps += [(each.returned, -1) for each in operations if each.returned is not None]
+    most = now = 0
+    for _, step in sorted(steps):
+        now += step
+        most = max(most, now)
+    return most

@@ -1,0 +1,75 @@
+"""The smallest part of a history that shows that it cannot have come about, for somebody to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from prove.concurrency.history import Operation, told
+from prove.concurrency.linearizable import Model, Undecided, is_linearizable
+
+_STEPS = 50_000
+"""A part that takes longer to judge is kept whole: it explains as much, in more lines."""
+
+
+def smallest(model: Model, operations: Sequence[Operation]) -> list[Operation]:
+    """Cut off what came later, then forget answers, as long as what is left is still impossible.
+
+    Both only make a history easier to explain, so that what cannot be explained afterwards could not before either.
+    """
+    kept = _cut(model, operations)
+    size = len(kept)
+    while size:
+        size //= 2
+        for begin in range(0, len(kept), max(size, 1)):
+            weaker = _forgetting(model, kept, range(begin, begin + max(size, 1)))
+            if weaker != kept and _impossible(model, weaker):
+                kept = weaker
+    return kept
+
+
+def told_smallest(model: Model, operations: Sequence[Operation]) -> str:
+    part = smallest(model, operations)
+    shown = [operation for operation in part if operation.known]
+    beside = [operation for operation in part if not operation.known]
+    lines = f"No order explains these {len(shown)} of {len(operations)} operations on {part[0].key}:\n{told(shown)}"
+    if beside:
+        lines += f"\nnor does any outcome of {len(beside)} others that were under way or before, such as:\n"
+        lines += told(beside[-5:])
+    return lines
+
+
+def _cut(model: Model, operations: Sequence[Operation]) -> list[Operation]:
+    """What had happened when the first answer came that no order explains."""
+    ends = sorted(operation.returned for operation in operations if operation.returned is not None)
+    low, high = 0, len(ends) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if is_linearizable(model, _until(operations, ends[middle])):
+            low = middle + 1
+        else:
+            high = middle
+    return _until(operations, ends[low])
+
+
+def _until(operations: Sequence[Operation], end: int) -> list[Operation]:
+    return [
+        operation if operation.returned is not None and operation.returned <= end else operation.forgotten()
+        for operation in operations
+        if operation.called <= end
+    ]
+
+
+def _forgetting(model: Model, operations: list[Operation], places: range) -> list[Operation]:
+    """Without some answers; of what changes nothing, nothing is left then."""
+    return [
+        operation.forgotten() if place in places else operation
+        for place, operation in enumerate(operations)
+        if not ((place in places or not operation.known) and operation.name in model.reads)
+    ]
+
+
+def _impossible(model: Model, operations: list[Operation]) -> bool:
+    try:
+        return not is_linearizable(model, operations, _STEPS)
+    except Undecided:
+        return False

@@ -1,0 +1,67 @@
+"""A short version of the proof: clients in real processes on each engine, and followers that would be caught."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+from prove.concurrency.followers import Change, compared
+from prove.concurrency.history import Client, read_history
+from prove.concurrency.objects import KINDS
+from prove.concurrency.rounds import Attack, judge, play_round
+from recollect.errors import StoreUnavailable
+from tests.prove.histories import done
+
+CHANGES: list[Change] = [
+    (1, "conversation.created", "conv", "c"),
+    (2, "message.appended", "conv", "m1"),
+    (3, "message.appended", "conv", "m2"),
+]
+
+
+def test_what_sixteen_clients_are_told_can_have_come_from_one_after_another(database_url: str, tmp_path: Path) -> None:
+    judged, seen = play_round(database_url, tmp_path / "round", Attack(1.5, kills=1), random.Random(5))
+
+    assert {kind: outcome.wrong for kind, outcome in judged.items()} == {kind: [] for kind in KINDS}
+    assert seen.wrong == ""
+    assert sum(outcome.operations for outcome in judged.values()) > 50
+    assert seen.changes > 5
+
+    # The same history with one answer changed is not explained any more.
+    history = [each for each in read_history(tmp_path / "round") if each.key == "block first"]
+    history[-1] = replace(history[-1], answer=("never said", 1, 1))
+    [wrong] = judge("blocks", history).wrong
+    assert "never said" in wrong
+
+
+def test_what_a_client_began_is_kept_whether_or_not_it_was_told_the_end(tmp_path: Path) -> None:
+    def cut_off() -> None:
+        raise StoreUnavailable("The connection is gone.")
+
+    client = Client("a", tmp_path)
+    assert client.do("it", "say", ["k"], lambda: [1, ["x"]]) == [1, ["x"]]
+    assert client.do("it", "say", ["l"], cut_off) is None
+    client.close()
+    with (tmp_path / "a.jsonl").open("ab") as file:
+        file.write(b'[9, 12, "it", "sa')
+
+    first, second = read_history(tmp_path)
+
+    assert (first.given, first.answer, first.known) == (("k",), (1, ("x",)), True)
+    assert (second.given, second.known) == (("l",), False)
+    assert first.called <= (first.returned or 0) <= second.called
+
+
+def test_followers_that_see_another_order_are_caught() -> None:
+    said = [
+        done("a", "say", (None, "x"), ("ok", (1, "m1 t", False)), 0, 10),
+        done("b", "say", (None, "y"), ("ok", (2, "m2 t", False)), 20, 30),
+    ]
+    swapped = [CHANGES[0], (2, *CHANGES[2][1:]), (3, *CHANGES[1][1:])]
+
+    assert compared({"a": CHANGES, "killed": CHANGES[:2]}, said).wrong == ""
+    assert "saw" in compared({"a": CHANGES, "b": swapped}, said).wrong
+    assert "see the second of these first" in compared({"a": swapped, "b": swapped}, said).wrong
+    assert "No follower has seen" in compared({"a": CHANGES[:2]}, said).wrong
+    assert "out of the order" in compared({"a": [*CHANGES, CHANGES[1]]}, said).wrong
