@@ -120,7 +120,7 @@ def attacked(
     attack.prepare()
     attack.run(random.Random(5), 1, lambda: attack.found.images < images, processes)
     assert attack.found.images >= images
-    return attack.found.wrong
+    return {claim: sorted(wrong) for claim, wrong in attack.found.wrong.items()}
 
 
 def without(recording: Recording, unwanted: Callable[[Step], bool]) -> Recording:
