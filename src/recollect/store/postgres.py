@@ -332,13 +332,17 @@ class PostgresDatabase:
     def _run_once(self, attempt: Callable[[ScopedConnection], T]) -> T:
         while True:
             # Closed means that another thread was interrupted and has left this pool: there will be a new one.
-            with suppress(psycopg_pool.PoolClosed):
+            with suppress(psycopg_pool.PoolClosed, _Outdated):
                 return self._run_on(self._connections(), attempt)
 
     def _run_on(
         self, pool: psycopg_pool.ConnectionPool[ScopedConnection], attempt: Callable[[ScopedConnection], T]
     ) -> T:
         with self._borrowed(pool) as connection:
+            if connection.made_at < self._renewed_at:
+                # It was being made when the others were let go of, so that the pool could not let go of it.
+                connection.close()
+                raise _Outdated
             connection.committing = False
             connection.history = (connection.server_started, self._renewals)
             outer = sys.exception()
@@ -518,6 +522,10 @@ class _ConnectionLost(Exception):
     def __init__(self, error: BaseException, made_at: float) -> None:
         self.error = error
         self.made_at = made_at
+
+
+class _Outdated(Exception):
+    """A connection of the pool was begun before all that there were had to be let go of."""
 
 
 def _try_again_for_who_waits(pool: psycopg_pool.ConnectionPool[Any]) -> None:

@@ -34,6 +34,7 @@ class ScopedConnection(psycopg.Connection[Row]):
     patience = float("inf")
     """For how many seconds the server may be silent in the middle of a statement."""
     made_at = 0.0
+    """When it was begun to be made: what the server becomes from then on, it may not know of."""
     server_started = ""
     history: object = None
     """What the server's data has been through, as far as that is known: see `Transaction.history`."""
@@ -42,12 +43,13 @@ class ScopedConnection(psycopg.Connection[Row]):
     def connect(cls, conninfo: str = "", *, noting: Noting, **options: Any) -> ScopedConnection:  # type: ignore[override]
         """Connect, and note what came of it: the pool keeps its failures to itself."""
         noting(psycopg.errors.ConnectionTimeout("the server has not answered yet"))
+        began = time.monotonic()
         try:
             connection = super().connect(conninfo, **options)
         except psycopg.Error as error:
             noting(error)
             raise
-        connection.made_at = time.monotonic()
+        connection.made_at = began
         return connection
 
     def prepare(self, settings: dict[str, str], patience: float) -> None:
