@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import secrets
 import socket
 import subprocess
@@ -183,6 +184,11 @@ class PostgresServer:
     def _execute(self, statement: sql.Composed) -> None:
         with psycopg.connect(self.local_url(), autocommit=True) as connection:
             connection.execute(statement)
+
+
+def as_role(url: str, role: str) -> str:
+    """The address of the same database for another role, which gives no password."""
+    return re.sub(r"//[^@/]+@", f"//{role}@", url, count=1)
 
 
 def programs() -> Path:

@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 import recollect
-from harness.postgres import PostgresServer
+from harness.postgres import PostgresServer, as_role
 from recollect.operations import OPERATIONS
 from tools import docs
 
@@ -254,7 +254,7 @@ def test_the_statements_for_a_role_that_owns_nothing_are_enough(
         for statement in statements.strip().splitlines():
             superuser.execute(statement)
     try:
-        service_url = postgres_url.replace("postgres@", "recollect_service@")
+        service_url = as_role(postgres_url, "recollect_service")
         with recollect.open(service_url) as engine:
             ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
             ctx.conversations.create_conversation("support-chat")

@@ -22,7 +22,7 @@ import psycopg
 import pytest
 
 import recollect
-from harness.postgres import PostgresServer
+from harness.postgres import PostgresServer, as_role
 from recollect.store.migrate import load_migrations
 from tests.store.schema import sqlite_description
 
@@ -290,7 +290,7 @@ def test_a_database_that_is_not_there(postgres_server: PostgresServer) -> None:
 
 
 def test_a_user_that_is_not_there(postgres_url: str) -> None:
-    error = refused(postgres_url.replace("//postgres@", f"//nobody_here:{SECRET}@"), recollect.StoreUnavailable)
+    error = refused(as_role(postgres_url, f"nobody_here:{SECRET}"), recollect.StoreUnavailable)
     assert error.status == 503
     assert "nobody_here" in error.message
 
@@ -310,7 +310,7 @@ def test_a_user_who_may_not_make_the_schema(postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("CREATE ROLE guest LOGIN")
         try:
-            error = refused(postgres_url.replace("//postgres@", "//guest@"), recollect.StoreError)
+            error = refused(as_role(postgres_url, "guest"), recollect.StoreError)
             assert error.status == 500
             assert "permission denied" in error.message
         finally:
@@ -336,12 +336,12 @@ def test_a_database_where_pgvector_has_to_be_enabled_by_somebody_else(postgres_s
         connection.execute("CREATE DATABASE lodging OWNER lodger")
         try:
             url = postgres_server.url("lodging")
-            error = refused(url.replace("//postgres@", "//lodger@"), recollect.ExtensionMissing)
+            error = refused(as_role(url, "lodger"), recollect.ExtensionMissing)
             assert "CREATE EXTENSION vector" in error.hint
             assert schemas(url) == []
             with psycopg.connect(url) as administrator:
                 administrator.execute("CREATE EXTENSION vector")
-            recollect.open(url.replace("//postgres@", "//lodger@")).close()
+            recollect.open(as_role(url, "lodger")).close()
         finally:
             postgres_server.drop_database("lodging")
             connection.execute("DROP ROLE lodger")

@@ -212,7 +212,8 @@ ROWS = {
             'rk_1', 'phone', 'acme', 'support', 'user', 'ada', 'abc', '5/minute', 1000000, 2000000, NULL, 1500000
         )""",
     ],
-    20: [f"UPDATE conversations SET asked_again = 1 WHERE scope_id = '{ADA.id}' AND id = 'conv_1'"],
+    20: [],
+    21: [f"UPDATE conversations SET asked_again = 1 WHERE scope_id = '{ADA.id}' AND id = 'conv_1'"],
 }
 
 

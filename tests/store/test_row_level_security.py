@@ -14,7 +14,7 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 import recollect
-from harness.postgres import PostgresServer
+from harness.postgres import PostgresServer, as_role
 from recollect.recall.writing import SMALL
 from recollect.store import jobs, spend
 from recollect.store.conversations import NewMessage
@@ -82,7 +82,7 @@ def ordinary_owner(server: PostgresServer, rights: str = "NOSUPERUSER NOBYPASSRL
         with psycopg.connect(administrator_url) as inside:
             inside.execute("CREATE EXTENSION vector")
         try:
-            yield administrator_url.replace("//postgres@", "//landlord@"), administrator_url
+            yield as_role(administrator_url, "landlord"), administrator_url
         finally:
             server.drop_database("property")
             connection.execute("DROP OWNED BY landlord")
@@ -302,7 +302,7 @@ def test_a_role_that_may_only_use_the_tables_can_use_them_and_no_more(
     with psycopg.connect(postgres_server.url(), autocommit=True) as administrator:
         administrator.execute("CREATE ROLE tenant LOGIN IN ROLE recollect_app")
         try:
-            tenant_url = postgres_url.replace("//postgres@", "//tenant@")
+            tenant_url = as_role(postgres_url, "tenant")
             with recollect.open(tenant_url) as engine:
                 use(engine)
                 assert who_the_engine_is(engine) == ("tenant", False)

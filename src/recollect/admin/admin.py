@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from recollect.admin import exporting, importing, log, sources
+from recollect.admin import exporting, log, sources
 from recollect.admin.sources import Source
 from recollect.clock import Clock
 from recollect.errors import Forbidden, InvalidInput
@@ -77,6 +77,9 @@ class Admin:
         target = self._named(user_id)
         tables = list(self._tables.all.values())
         now = self._clock()
+
+        # Loaded when it is used: it looks into the search index, and what that computes with takes long to load.
+        from recollect.admin import importing
 
         def bring(run: Transaction) -> dict[str, int]:
             counts = importing.bring_in(run, records, tables, target)

@@ -60,9 +60,11 @@ class ScopedConnection(psycopg.Connection[Row]):
         if self._times_transactions:
             # In the middle of a pipeline a server does not take a client for idle.
             names["transaction_timeout"] = limit
-        calls = ", ".join(["set_config(%s, %s, false)"] * len(names))
-        values = [text for setting in names.items() for text in setting]
-        row = self.execute(f"SELECT pg_postmaster_start_time()::text, {calls}".encode(), values).fetchone()
+        row = self.execute(
+            "SELECT pg_postmaster_start_time()::text, count(set_config(name, setting, false))"
+            " FROM unnest(%s::text[], %s::text[]) AS given (name, setting)",
+            (list(names), list(names.values())),
+        ).fetchone()
         assert row is not None
         self.server_started = row[0]
         self.patience = patience
