@@ -328,7 +328,12 @@ def _imports(path: Path) -> set[str]:
 
 
 # Beside plain text, this is all that may be run: the blocks of the .sql files, and the migrations.
-RUN_BY_NAME = {"self._queries[query].text", "migration.text", "migration.when"}
+RUN_BY_NAME = {
+    "self._queries[query].text",
+    "for_many(self._queries[query], _ROWS_OF_A_STATEMENT)",
+    "migration.text",
+    "migration.when",
+}
 # And this is all that may be put into such a text: names and numbers of our own, nothing that a caller has said.
 PUT_INTO_TEXT = {
     "APP_ROLE",

@@ -95,9 +95,9 @@ class SqliteTransaction(Announcements):
     def _insert(self, query: str, rows: Sequence[Row]) -> None:
         # What a statement costs beside its rows is paid once for many of them.
         many = len(rows) - len(rows) % _ROWS_OF_A_STATEMENT
-        text = for_many(self._queries[query], _ROWS_OF_A_STATEMENT) if many else ""
         for first in range(0, many, _ROWS_OF_A_STATEMENT):
-            self._execute(text, list(chain.from_iterable(rows[first : first + _ROWS_OF_A_STATEMENT])))
+            values = list(chain.from_iterable(rows[first : first + _ROWS_OF_A_STATEMENT]))
+            self._execute(for_many(self._queries[query], _ROWS_OF_A_STATEMENT), values)
         self._executemany(self._queries[query].text, rows[many:])
 
 
