@@ -7,14 +7,16 @@ So strace records what the kernel was asked for, and the disks are made from the
 
 from __future__ import annotations
 
+import os
 import random
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from prove.power_loss.attack import CLAIMS, TOLD_IS_THERE, Attack
+from prove.power_loss.attack import Attack
 from prove.power_loss.disk import KEPT, Disk
+from prove.power_loss.findings import CLAIMS, TOLD_IS_THERE
 from prove.power_loss.reading import Recording
 from prove.power_loss.recording import record, why_not
 from prove.power_loss.steps import Sync
@@ -67,17 +69,19 @@ def _run(plan: Plan, place: Path, mode: Mode, rest: float) -> Iterator[Check]:
     )
     attack = Attack(recording, place, mode.durability == "full", mode.fsync == "always")
     attack.prepare()
-    complete = attack.run(plan.dice(name), _REPEATS_IN_FULL if plan.full else _REPEATS, lambda: plan.left() > rest)
+    repeats = _REPEATS_IN_FULL if plan.full else _REPEATS
+    complete = attack.run(plan.dice(name), repeats, lambda: plan.left() > rest, os.cpu_count() or 1)
+    found = attack.found
     yield Check(
         f"{name}: what was unsynced at a point of loss had each of these fates",
         passed=complete or not plan.full,
-        figures={"points": len(attack.points), "every one in every way": complete, **attack.tried},
+        figures={"points": len(attack.points), "every one in every way": complete, **found.tried},
         detail="the time was over before" if not complete else "",
     )
-    figures = {"disks": attack.images, "different": len(attack.different)}
+    figures = {"disks": found.images, "different": len(found.different)}
     for claim in CLAIMS:
         told = claim if mode.durability == "full" or claim != TOLD_IS_THERE else "one of the earlier states is there"
-        wrong = attack.wrong[claim]
+        wrong = found.wrong[claim]
         yield Check(f"{name}: {told}", passed=not wrong, figures=figures, detail="; ".join(wrong[:5]))
 
 

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import random
-from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
+from harness.crew import Child, Line, started_together
 from prove.power_loss import checking
-from prove.power_loss.checking import Owed, laid_out, state_of
-from prove.power_loss.disk import DRAWN, FATES, KEPT, Disk, Image
+from prove.power_loss.checking import Looking, Owed, laid_out
+from prove.power_loss.disk import DRAWN, FATES, KEPT, Disk
+from prove.power_loss.findings import ARCHIVED, AS_TOLD, GOES_ON, MIRRORED, TOLD_IS_THERE, UNDAMAGED, Findings
 from prove.power_loss.reading import Recording
 from prove.power_loss.steps import Step, Sync, Told, Write
 
-AS_TOLD = "with nothing lost, the public interface says what the program had told, and no operation is seen half done"
-UNDAMAGED = "no file is damaged: integrity_check and foreign_key_check find nothing"
-TOLD_IS_THERE = "every operation that had returned is there, and any later one wholly or not at all"
-MIRRORED = "JSONL files have every line that was promised, and nothing of a user who was erased"
-ARCHIVED = "an export that had returned is whole, and one that had not is whole, missing or refused"
-GOES_ON = "an ordinary engine opens it and goes on: writes, recall, jobs, a rebuild of the JSONL files"
-CLAIMS = (AS_TOLD, UNDAMAGED, TOLD_IS_THERE, MIRRORED, ARCHIVED, GOES_ON)
-
-_AT_A_TIME = 100
+_AT_A_TIME = 60
 _FRAME_HEAD = 24
 
 
@@ -41,6 +35,13 @@ class Point:
     owed: Owed = field(default_factory=Owed)
 
 
+class Trial(NamedTuple):
+    point: int
+    fate: str
+    chance: float
+    """What the dice of this trial begin with, so that it comes out the same whoever makes it, and when."""
+
+
 @dataclass
 class Attack:
     """One recording, attacked again and again."""
@@ -53,19 +54,20 @@ class Attack:
     with_engine: bool = True
     """Whether an engine is opened on what is left, and not only the files looked at."""
     points: list[Point] = field(default_factory=list)
-    wrong: dict[str, list[str]] = field(default_factory=lambda: {claim: [] for claim in CLAIMS})
-    """What did not hold, by what was claimed."""
-    images: int = 0
-    different: set[str] = field(default_factory=set)
-    tried: Counter[str] = field(default_factory=Counter)
+    found: Findings = field(default_factory=Findings)
+    _looking: Looking = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._looking = Looking(self.folder)
 
     def prepare(self) -> None:
         """Find out in which states the store was, and whether they are what the program had told."""
         owed, floor, before = Owed(), 0, checking.NOTHING
         for index, step, disk in self._moments():
-            state, damage = self._state(disk.after_loss(KEPT, self.recording.folders, random.Random()))
+            state, damage = self._looking.state(disk.after_loss(KEPT, self.recording.folders, random.Random()))
             point, wrong = Point(index, state, floor), list[str]()
             if isinstance(step, Told):
+                owed = copy.deepcopy(owed)
                 told = owed.hear(step.what)
                 seen = {each.state for each in self.points[floor:]} | {before, state}
                 if told["at_once"] and len(seen) > 2:
@@ -73,63 +75,74 @@ class Attack:
                 floor, before = len(self.points), state
                 point = Point(index, state, floor, told["name"])
                 wrong += self._told_is_there(disk, owed) if self.with_engine else []
-            point.owed = copy.deepcopy(owed)
+            point.owed = owed
             self.points.append(point)
-            self._note(UNDAMAGED, point, "kept", damage)
-            self._note(AS_TOLD, point, "kept", wrong)
+            self.found.note(UNDAMAGED, index, "kept", damage)
+            self.found.note(AS_TOLD, index, "kept", wrong)
 
     def _told_is_there(self, disk: Disk, owed: Owed) -> list[str]:
         with laid_out(disk.after_loss(KEPT, self.recording.folders, random.Random()), self.folder) as place:
             return checking.wrong_when_going_on(place, owed.world)
 
-    def run(self, dice: random.Random, repeats: int, more: Callable[[], bool]) -> bool:
+    def run(self, dice: random.Random, repeats: int, more: Callable[[], bool], processes: int = 1) -> bool:
         """Try all fates at all points while there is time; True when all were tried."""
-        drawn = [name for name in FATES if name not in DRAWN] + list(DRAWN) * repeats
-        trials = [(number, fate) for number in range(len(self.points)) for fate in drawn]
+        trials = self._trials(dice, repeats)
+        with ExitStack() as stack:
+            crew = stack.enter_context(started_together(_help, [(self,)] * processes)) if processes > 1 else []
+            while trials and more():
+                count = _AT_A_TIME * processes
+                chunk, trials = sorted(trials[:count]), trials[count:]
+                for found in self._shared(chunk, crew) if crew else [self.losses(chunk)]:
+                    self.found.add(found)
+        return not trials
+
+    def _trials(self, dice: random.Random, repeats: int) -> list[Trial]:
+        fates = [name for name in FATES if name not in DRAWN] + list(DRAWN) * repeats
+        trials = [Trial(point, fate, dice.random()) for point in range(len(self.points)) for fate in fates]
         dice.shuffle(trials)
-        while trials and more():
-            chunk, trials = sorted(trials[:_AT_A_TIME]), trials[_AT_A_TIME:]
-            self._try(chunk, dice, more)
-        return not trials and more()
+        # What is certain to come out badly where a sync is missing comes first, at every point.
+        return sorted(trials, key=lambda trial: trial.fate != "lost")
 
-    def _try(self, trials: list[tuple[int, str]], dice: random.Random, more: Callable[[], bool]) -> None:
+    def _shared(self, trials: list[Trial], crew: list[Child]) -> Iterator[Findings]:
+        # Neighbours stay together: they leave the same disks more often than others do.
+        each = -(-len(trials) // len(crew))
+        for number, child in enumerate(crew):
+            child.say(trials[number * each : (number + 1) * each])
+        for child in crew:
+            yield child.hear()
+
+    def losses(self, trials: list[Trial]) -> Findings:
+        """Make trials that are in the order of their points."""
+        found = Findings()
         waiting = iter(trials)
-        number, fate = next(waiting)
+        trial = next(waiting, None)
         for at, (_, _, disk) in enumerate(self._moments()):
-            while at == number:
-                self._lose(disk, self.points[number], fate, dice)
-                number, fate = next(waiting, (-1, ""))
-            if number < 0 or not more():
-                return
+            while trial is not None and at == trial.point:
+                self._lose(disk, trial, found)
+                trial = next(waiting, None)
+            if trial is None:
+                break
+        return found
 
-    def _lose(self, disk: Disk, point: Point, fate: str, dice: random.Random) -> None:
-        image = disk.after_loss(FATES[fate], self.recording.folders, dice)
-        self.images += 1
-        self.tried[fate] += 1
-        state, wrong = self._state(image)
-        self._note(UNDAMAGED, point, fate, wrong)
-        here = self.points.index(point)
+    def _lose(self, disk: Disk, trial: Trial, found: Findings) -> None:
+        point, fate = self.points[trial.point], trial.fate
+        image = disk.after_loss(FATES[fate], self.recording.folders, random.Random(trial.chance))
+        found.tried[fate] += 1
+        state, wrong = self._looking.state(image)
+        found.note(UNDAMAGED, point.step, fate, wrong)
         oldest = point.floor if self.promised else 0
-        allowed = {each.state for each in self.points[oldest : here + 1]} | (
-            {checking.NOTHING} if not oldest else set()
-        )
-        if state not in allowed:
+        allowed = {each.state for each in self.points[oldest : trial.point + 1]}
+        if state not in allowed and not (state == checking.NOTHING and not oldest):
             what = "is older than what was told" if state in {each.state for each in self.points} else "never was"
-            self._note(TOLD_IS_THERE, point, fate, [f"a state that {what}"])
-        digest = _digest(image)
-        if digest not in self.different:
-            self.different.add(digest)
-            with laid_out(image, self.folder) as place:
-                wrong = checking.wrong_with_mirror(place, point.owed, synced=self.lines_synced)
-                self._note(MIRRORED, point, fate, wrong)
-                self._note(ARCHIVED, point, fate, checking.wrong_with_archive(place, point.owed))
-                if self.with_engine:
-                    self._note(GOES_ON, point, fate, checking.wrong_when_going_on(place, None))
-
-    def _state(self, image: Image) -> tuple[str, list[str]]:
-        store = {path: content for path, content in image.items() if path.startswith("new")}
-        with laid_out(store, self.folder) as place:
-            return state_of(place)
+            found.note(TOLD_IS_THERE, point.step, fate, [f"a state that {what}"])
+        # What is owed differs from point to point, also where the same is left.
+        wrong = self._looking.wrong_with_mirror(image, point.owed, synced=self.lines_synced)
+        found.note(MIRRORED, point.step, fate, wrong)
+        found.note(ARCHIVED, point.step, fate, self._looking.wrong_with_archive(image, point.owed))
+        digest = checking.digest(image)
+        found.different.add(digest)
+        if self.with_engine:
+            found.note(GOES_ON, point.step, fate, self._looking.wrong_when_going_on(image, digest))
 
     def _moments(self) -> Iterator[tuple[int, Step, Disk]]:
         """The disk at each point, the same one over and over."""
@@ -142,18 +155,12 @@ class Attack:
             if isinstance(step, Told) or (index and _commits(steps[index - 1])):
                 yield index, step, disk
 
-    def _note(self, claim: str, point: Point, fate: str, wrong: list[str]) -> None:
-        self.wrong[claim] += [f"step {point.step}, {fate}: {each}" for each in wrong]
+
+def _help(line: Line, attack: Attack) -> None:
+    while True:
+        line.say(attack.losses(line.hear()))
 
 
 def _commits(step: Step) -> bool:
     """Whether it is the head of the last page of a transaction in a WAL file; the page itself comes next."""
     return isinstance(step, Write) and len(step.content) == _FRAME_HEAD and any(step.content[4:8])
-
-
-def _digest(image: Image) -> str:
-    digest = hashlib.sha256()
-    for path, content in sorted(image.items()):
-        digest.update(f"{path}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -49,8 +50,7 @@ class Owed:
 @contextmanager
 def laid_out(image: Image, folder: Path) -> Iterator[Path]:
     """The image as files, until the block ends."""
-    place = folder / "image"
-    place.mkdir()
+    place = Path(tempfile.mkdtemp(dir=folder))
     try:
         for path, content in image.items():
             if path.endswith("/"):
@@ -62,7 +62,70 @@ def laid_out(image: Image, folder: Path) -> Iterator[Path]:
         shutil.rmtree(place)
 
 
-def state_of(place: Path) -> tuple[str, list[str]]:
+def digest(image: Image) -> bytes:
+    found = hashlib.sha256()
+    for path, content in sorted(image.items()):
+        found.update(f"{path}\0{len(content)}\0".encode())
+        found.update(content)
+    return found.digest()
+
+
+class Looking:
+    """Looks at what is left. The same files say the same, so they are looked at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._states: dict[bytes, tuple[str, list[str]]] = {}
+        self._mirrors: dict[bytes, tuple[set[str], set[str]]] = {}
+        self._went_on: dict[bytes, list[str]] = {}
+
+    def state(self, image: Image) -> tuple[str, list[str]]:
+        """A checksum of what is stored, and what is wrong with the file."""
+        store = _part(image, DATABASE.split("/")[0])
+        if (found := digest(store)) not in self._states:
+            with laid_out(store, self._folder) as place:
+                self._states[found] = _state_of(place)
+        return self._states[found]
+
+    def wrong_with_mirror(self, image: Image, owed: Owed, *, synced: bool) -> list[str]:
+        """What is wrong with the JSONL files as they are found: lines that were synced must be there."""
+        mirror = _part(image, MIRROR.split("/")[0])
+        if (found := digest(mirror)) not in self._mirrors:
+            with laid_out(mirror, self._folder) as place:
+                self._mirrors[found] = _mirrored(place)
+        ids, users = self._mirrors[found]
+        lost = len(owed.lines - ids) if synced else 0
+        wrong = [f"{lost} lines are missing in the JSONL files"] if lost else []
+        return wrong + (["JSONL files of an erased user are back"] if owed.erased and len(users) > 1 else [])
+
+    def wrong_with_archive(self, image: Image, owed: Owed) -> list[str]:
+        """An archive that was told of must be whole; any other must be whole, or be refused."""
+        if ARCHIVE not in image:
+            return ["the archive is gone"] if owed.archive else []
+        brought, refusal = _brought_in(image[ARCHIVE])
+        if refusal is not None:
+            return [f"the archive is not whole: {refusal}"] if owed.archive else []
+        return [] if brought else ["an archive that holds nothing is taken for one"]
+
+    def wrong_when_going_on(self, image: Image, found: bytes) -> list[str]:
+        if found not in self._went_on:
+            with laid_out(image, self._folder) as place:
+                self._went_on[found] = wrong_when_going_on(place, None)
+        return self._went_on[found]
+
+
+def _part(image: Image, folder: str) -> Image:
+    return {path: content for path, content in image.items() if path.startswith(f"{folder}/")}
+
+
+def _mirrored(place: Path) -> tuple[set[str], set[str]]:
+    """The events that have a line, and the users who have a folder."""
+    found = [file for file in (place / MIRROR).glob("*/mem/*/events/*.jsonl") if ".new" not in file.parts]
+    users = {file.relative_to(place / MIRROR).parts[0] for file in found}
+    return {event["event_id"] for event in read_jsonl(found)}, users
+
+
+def _state_of(place: Path) -> tuple[str, list[str]]:
     """A checksum of all rows of all tables, and what is wrong with the file."""
     file = place / DATABASE
     if not file.exists():
@@ -85,28 +148,6 @@ def state_of(place: Path) -> tuple[str, list[str]]:
         return f"unreadable: {error}", [f"SQLite: {error}"]
     finally:
         connection.close()
-
-
-def wrong_with_mirror(place: Path, owed: Owed, *, synced: bool) -> list[str]:
-    """What is wrong with the JSONL files as they are found: lines that were synced must be there."""
-    found = [file for file in (place / MIRROR).glob("*/mem/*/events/*.jsonl") if ".new" not in file.parts]
-    ids = {event.get("event_id") for event in read_jsonl(found)}
-    wrong = [f"{len(owed.lines - ids)} lines are missing in the JSONL files"] if synced and owed.lines - ids else []
-    users = {file.relative_to(place / MIRROR).parts[0] for file in found}
-    if owed.erased and len(users) > 1:
-        wrong.append("JSONL files of an erased user are back")
-    return wrong
-
-
-def wrong_with_archive(place: Path, owed: Owed) -> list[str]:
-    """An archive that was told of must be whole; any other must be whole, or be refused."""
-    file = place / ARCHIVE
-    if not file.exists():
-        return ["the archive is gone"] if owed.archive else []
-    brought, refusal = _brought_in(file.read_bytes())
-    if refusal is not None:
-        return [f"the archive is not whole: {refusal}"] if owed.archive else []
-    return [] if brought else ["an archive that holds nothing is taken for one"]
 
 
 @lru_cache(maxsize=1000)

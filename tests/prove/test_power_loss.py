@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from prove.power_loss import WORKLOAD, differences
-from prove.power_loss.attack import ARCHIVED, AS_TOLD, MIRRORED, TOLD_IS_THERE, UNDAMAGED, Attack
+from prove.power_loss.attack import Attack
+from prove.power_loss.checking import Looking, Owed
 from prove.power_loss.disk import FATES, Disk
+from prove.power_loss.findings import ARCHIVED, AS_TOLD, MIRRORED, TOLD_IS_THERE, UNDAMAGED
 from prove.power_loss.reading import Recording, read_trace
 from prove.power_loss.recording import record, why_not
 from prove.power_loss.steps import ROOT, Rename, Step, Sync, Told, Truncate, Write
@@ -111,12 +113,14 @@ def recording(folder: Path) -> Recording:
     return record(WORKLOAD, folder / "recorded", "3", "9", "full", "always")
 
 
-def attacked(recording: Recording, folder: Path, images: int, *, with_engine: bool = False) -> dict[str, list[str]]:
+def attacked(
+    recording: Recording, folder: Path, images: int, *, with_engine: bool = False, processes: int = 1
+) -> dict[str, list[str]]:
     attack = Attack(recording, folder, with_engine=with_engine)
     attack.prepare()
-    attack.run(random.Random(5), 1, lambda: attack.images < images)
-    assert attack.images >= images
-    return attack.wrong
+    attack.run(random.Random(5), 1, lambda: attack.found.images < images, processes)
+    assert attack.found.images >= images
+    return {claim: sorted(wrong) for claim, wrong in attack.found.wrong.items()}
 
 
 def without(recording: Recording, unwanted: Callable[[Step], bool]) -> Recording:
@@ -144,6 +148,21 @@ def test_a_store_that_does_not_sync_its_writes_is_caught(recording: Recording, f
     wrong = attacked(without(recording, is_sync), folder, 100)
     assert any("older than what was told" in each for each in wrong[TOLD_IS_THERE])
     assert any("lines are missing" in each for each in wrong[MIRRORED])
+
+
+def test_several_processes_find_what_one_does(recording: Recording, folder: Path) -> None:
+    planted = without(recording, lambda step: isinstance(step, Sync))
+    alone, together = (attacked(planted, folder, 120, processes=processes) for processes in (1, 2))
+    assert together == alone
+    assert together[TOLD_IS_THERE]
+
+
+def test_the_same_disk_is_held_against_what_is_owed_when_the_power_goes(tmp_path: Path) -> None:
+    looking = Looking(tmp_path)
+    assert looking.wrong_with_mirror({}, Owed(), synced=True) == []
+    assert looking.wrong_with_mirror({}, Owed(lines={"evt_1"}), synced=True) != []
+    assert looking.wrong_with_archive({}, Owed()) == []
+    assert looking.wrong_with_archive({}, Owed(archive=True)) != []
 
 
 def test_a_store_that_does_not_sync_the_names_of_its_folders_is_caught(recording: Recording, folder: Path) -> None:
