@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -98,4 +99,6 @@ def _run(section: Section, options: argparse.Namespace) -> report.Result:
 
 
 if __name__ == "__main__":
+    # As Ctrl-C does: what was started and set up is ended and removed on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(main())

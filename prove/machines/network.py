@@ -6,13 +6,18 @@ Nothing of the network that the machine itself uses is touched: the bridge has a
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+import psutil
+
 SUBNET = "10.77.0.0/24"
+_TAG = "rcnet"
 _NOBODY = "02:00:00:00:00:99"
 """A station that does not exist: what is sent to it is lost without a word, as on a broken line."""
 
@@ -117,12 +122,27 @@ class Network:
 @contextmanager
 def network(*names: str) -> Iterator[Network]:
     """A network with a machine for each name, gone at the end of the block."""
-    made = Network(f"rc{secrets.token_hex(3)}", names)
+    remove_leftovers()
+    made = Network(f"{_TAG}{os.getpid()}x{secrets.token_hex(2)}", names)
     try:
         made.build()
         yield made
     finally:
         made.remove()
+
+
+def remove_leftovers() -> None:
+    """Remove the networks of runs that were killed, with what still runs in them. They are known by their names."""
+    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout
+    for namespace, owner in re.findall(rf"^({_TAG}([0-9]+)x[0-9a-f]+-\S+)", listed, re.MULTILINE):
+        if psutil.pid_exists(int(owner)):
+            continue
+        inside = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True).stdout
+        for process in inside.split():
+            with suppress(ProcessLookupError):
+                os.kill(int(process), signal.SIGKILL)
+        with suppress(subprocess.CalledProcessError):
+            _ip("netns", "del", namespace)
 
 
 def _ip(*arguments: str) -> None:

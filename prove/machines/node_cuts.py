@@ -71,10 +71,8 @@ def _nodes_cut(
 ) -> Check:
     dice = plan.dice("node cuts")
     tally, cuts = Tally(), Counter[str]()
-    until = time.monotonic() + plan.left() * 0.2
-    while not all(cuts[manner] for manner in MANNERS) or (
-        min(cuts.values()) < FULL_ROUNDS if plan.full else time.monotonic() < until
-    ):
+    until = time.monotonic() + plan.left() * 0.35
+    while not cuts or (min(cuts[each] for each in MANNERS) < FULL_ROUNDS if plan.full else time.monotonic() < until):
         manner = min(MANNERS, key=lambda each: cuts[each])
         name, other = dice.sample(API, 2)
         cuts[manner] += 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -21,7 +21,7 @@ import recollect
 from prove.machines.nodes import PORT, Node, api_node, running, thinking_worker, worker_node
 from prove.machines.waiting import work_off
 from prove.machines.world import API, CLIENT, QUICK, WORKERS, World, connect
-from prove.section import Check, Plan
+from prove.section import Check, Plan, skipped
 
 COUNTS = (1, 2, 4)
 EXTRACTIONS = 60
@@ -33,13 +33,23 @@ USERS = 20
 CLIENTS = 16
 WORDS = "Graz Wien coffee tea meeting Tuesday morning project budget garden boat piano doctor invoice train".split()
 _FAR = 10**15
-_MORE_COST = 1.5
+_FIRST_JOBS = 10
+_MORE_COST = 1.75
+_MANY_WAITS = 0.5
+"""A job for which others wait half of the time would be a limit that no further machine lifts."""
 
 
 def run(plan: Plan, world: World) -> Iterator[Check]:
-    yield _waiting(world, FULL_WAITING_JOBS if plan.full else WAITING_JOBS)
-    yield _extracting(world, FULL_EXTRACTIONS if plan.full else EXTRACTIONS)
-    yield _requests(world, 30.0 if plan.full else 8.0)
+    measures: tuple[Callable[[], Check], ...] = (
+        lambda: _waiting(world, FULL_WAITING_JOBS if plan.full else WAITING_JOBS),
+        lambda: _extracting(world, FULL_EXTRACTIONS if plan.full else EXTRACTIONS),
+        lambda: _requests(world, 30.0 if plan.full else 8.0),
+    )
+    for measure in measures:
+        if plan.left() <= 0:
+            yield skipped("throughput with more workers and nodes", "there was no time left for it")
+            return
+        yield measure()
 
 
 def _waiting(world: World, jobs: int) -> Check:
@@ -70,21 +80,22 @@ def _extracting(world: World, jobs: int) -> Check:
     for count in COUNTS:
         url, door = world.new_database()
         with recollect.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
-            _queue_extractions(engine, jobs)
+            _queue_extractions(engine, jobs + _FIRST_JOBS * count)
             _hold_back(database)
             workers = [stack.enter_context(worker_node(world.lines[name], url, QUICK)) for name in WORKERS[:count]]
+            _warm_up(database, _FIRST_JOBS * count)
             measured[count] = _let_go(world, database, workers, jobs)
     costs = [each["processor ms"] for each in measured.values()]
     return Check(
         "extraction: a job costs no more processor time with more workers, so that only the cores limit them",
-        passed=max(costs) <= _MORE_COST * costs[0],
+        passed=max(costs) <= _MORE_COST * costs[0] and _no_lock_limits(measured),
         figures={
             "jobs": jobs,
             "cores": os.cpu_count(),
             "ratio to 1 worker": _ratios(measured),
             **_told(measured),
         },
-        detail="a job costs more where more workers do them",
+        detail="a job costs more where more workers do them, or they wait for locks",
     )
 
 
@@ -115,7 +126,7 @@ def _requests(world: World, seconds: float) -> Check:
     costs = [each["processor ms"] for each in measured.values()]
     return Check(
         "requests: one costs no more processor time with two nodes, so that only the cores limit them",
-        passed=costs[1] <= _MORE_COST * costs[0] and not refused,
+        passed=costs[1] <= _MORE_COST * costs[0] and _no_lock_limits(measured) and not refused,
         figures={"clients": CLIENTS, "cores": os.cpu_count(), "ratio to 1 node": _ratios(measured), **_told(measured)},
         detail=f"a request costs more where there are two nodes, or some were refused ({refused})",
     )
@@ -159,6 +170,21 @@ def _hold_back(database: psycopg.Connection[tuple[Any, ...]]) -> None:
     database.execute("UPDATE recollect.jobs SET due_at = due_at + %s WHERE status = 'queued'", (_FAR,))
 
 
+def _warm_up(database: psycopg.Connection[tuple[Any, ...]], jobs: int, seconds: float = 120.0) -> None:
+    """Have some of the jobs done first: what a worker loads with its first ones would count for each worker anew."""
+    deadline = time.monotonic() + seconds
+    database.execute(
+        "UPDATE recollect.jobs SET due_at = due_at - %s WHERE id IN "
+        "(SELECT id FROM recollect.jobs WHERE status = 'queued' ORDER BY id LIMIT %s)",
+        (_FAR, jobs),
+    )
+    done = "SELECT count(*) >= %s FROM recollect.jobs WHERE status = 'succeeded'"
+    while database.execute(done, (jobs,)).fetchone() != (True,):
+        if time.monotonic() > deadline:
+            raise RuntimeError("the first jobs were not done")
+        time.sleep(0.05)
+
+
 def _watched(generator: Node, watch: _Watch, seconds: float) -> Any:
     deadline = time.monotonic() + seconds + 60
     while time.monotonic() < deadline:
@@ -177,6 +203,10 @@ def _processor_seconds(world: World, nodes: list[Node]) -> float:
         with suppress(psutil.NoSuchProcess):
             used += sum(child.cpu_times()[:2])
     return float(used) + sum(node.processor_seconds for node in nodes)
+
+
+def _no_lock_limits(measured: dict[int, dict[str, float]]) -> bool:
+    return all(each["lock waits"] < _MANY_WAITS for each in measured.values())
 
 
 def _ratios(measured: dict[int, dict[str, float]]) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """A worker whose jobs take a while, so that it can be cut off in the middle of one: it says when it begins.
 
-It does the engine's own kinds of jobs and two of the proof's: `remark`, which appends a message in the transaction that
-ends the job, and `slow-remark`, whose transaction stays open for a while.
+It does the engine's own kinds of jobs and three of the proof's: `remark`, which appends a message in the transaction
+that ends the job; `slow-remark`, whose transaction stays open for a while; and `long-remark`, which takes longer than
+a lease, so that a worker that is cut off from it comes back too late.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ class Thoughts:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
-    def think(self, about: str) -> None:
+    def think(self, about: str, seconds: float | None = None) -> None:
         print(json.dumps({"began": about, "at": time.time()}), flush=True)
-        time.sleep(self._seconds)
+        time.sleep(self._seconds if seconds is None else seconds)
 
 
 class EachMessage(Thoughts):
@@ -76,13 +77,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--think", type=float, default=0.3)
     parser.add_argument("--open", type=float, default=0.5, help="how long the transaction of a slow remark is open")
+    parser.add_argument("--long", type=float, default=3.5, help="how long it thinks over a long remark")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--clock", type=float, default=0.0, help="by how many seconds its clock is wrong")
     options = parser.parse_args()
     thoughts = Thoughts(options.think)
 
     def remark(attempt: recollect.JobRun) -> recollect.Effect:
-        thoughts.think(attempt.job.kind)
+        thoughts.think(attempt.job.kind, options.long if attempt.job.kind == "long-remark" else None)
         return recollect.Effect(leave_remark, (attempt, options.open if attempt.job.kind == "slow-remark" else 0.0))
 
     wrong = int(options.clock * 1_000_000)
@@ -94,7 +96,7 @@ def main() -> None:
         clock=(lambda: system_clock() + wrong) if wrong else system_clock,
     ) as engine:
         set_up_logs(engine.settings)
-        for kind in ("remark", "slow-remark"):
+        for kind in ("remark", "slow-remark", "long-remark"):
             engine.register_job(kind, remark)
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, lambda *_: stop.set())

@@ -44,17 +44,16 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
         world.workers(url, WORKERS[:3]) as workers,
     ):
         backlog = Backlog(engine)
-        until = time.monotonic() + plan.left() * 0.2
-        while not all(cuts[manner] for manner in MANNERS) or (
-            min(cuts.values()) < FULL_ROUNDS if plan.full else time.monotonic() < until
-        ):
+        until = time.monotonic() + plan.left() * 0.3
+        while min(cuts[each] for each in MANNERS) < FULL_ROUNDS if plan.full else _worth_another(cuts, until):
             name, manner = dice.choice(WORKERS[:3]), min(MANNERS, key=lambda each: cuts[each])
-            in_transaction = dice.random() < 0.5
             backlog.queue_conversations(2)
             backlog.queue_remarks(10)
             backlog.queue_remarks(4, "slow-remark")
             node = workers[name]
-            _wait_for_beginning(node, backlog, in_transaction)
+            # In turns, so that also a short run has both: a transaction that is open, and a job that is given up late.
+            late = sum(cuts.values()) % 2 == 0
+            _wait_for_beginning(node, backlog, "long-remark" if late else "slow-remark")
             MANNERS[manner](world.lines, name)
             cuts[manner] += 1
             # Long enough for another to take the job over; every second time, for the server to give the line up too.
@@ -67,7 +66,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
                 silent.append(f"{name} after it was {manner}")
         left = work_off(database, seconds=60)
         wrong = faults(backlog.accounts, happened(database), summaries(database))
-        refused = sum(node.count_logged("_Refused") for node in workers.values())
+        refused = sum(node.count_logged("taken over by another worker") for node in workers.values())
         taken_twice = _one(database, "SELECT count(*) FROM recollect.jobs WHERE fencing_token > 1")
         with recollect.open(door, embedder=Words()) as looking:
             without_vector = looking.reindex()
@@ -107,7 +106,7 @@ def a_vanished_transaction(world: World) -> Iterator[Check]:
     ):
         backlog = Backlog(engine)
         victim = workers[WORKERS[0]]
-        _wait_for_beginning(victim, backlog, in_transaction=True)
+        _wait_for_beginning(victim, backlog, "slow-remark")
         world.lines.cut(WORKERS[0], DATABASE)
         began = time.monotonic()
         backlog.queue_remarks(3)
@@ -123,17 +122,20 @@ def a_vanished_transaction(world: World) -> Iterator[Check]:
     )
 
 
-def _wait_for_beginning(node: Node, backlog: Backlog, in_transaction: bool) -> None:
-    """Until it is in the middle of a job; of the transaction that ends one, if that is wished for."""
+def _worth_another(cuts: Counter[str], until: float) -> bool:
+    """Whether there is time for another cut; two are made in any case, one of each kind of job."""
+    return sum(cuts.values()) < 2 or time.monotonic() < until
+
+
+def _wait_for_beginning(node: Node, backlog: Backlog, kind: str) -> None:
+    """Until it is in the middle of a job of this kind; of a slow remark, in the transaction that ends it."""
     node.forget_said()
     for _ in range(100):
-        if in_transaction:
-            backlog.queue_remarks(1, "slow-remark")
-        else:
-            backlog.queue_remarks(1)
-        said = node.hear(2.0)
-        if said is not None and (not in_transaction or said["began"] == "transaction"):
-            return
+        backlog.queue_remarks(1, kind)
+        until = time.monotonic() + 2.0
+        while (said := node.hear(max(0.0, until - time.monotonic()))) is not None:
+            if said["began"] == ("transaction" if kind == "slow-remark" else kind):
+                return
     raise RuntimeError(f"{node.machine.name} does no jobs:\n" + "\n".join(node.log[-20:]))
 
 

@@ -12,7 +12,7 @@ import recollect
 from prove.machines import worker_cuts
 from prove.machines.accounts import Accounts, faults
 from prove.machines.asking import Answer
-from prove.machines.network import Network, cannot, network
+from prove.machines.network import Network, cannot, network, remove_leftovers
 from prove.machines.world import QUICK, world
 
 needs_machines = pytest.mark.skipif(cannot() is not None, reason=f"no network namespaces here: {cannot()}")
@@ -106,6 +106,24 @@ def test_a_line_that_fails_loses_what_is_sent_over_it_until_it_is_mended(
         assert calls(lines, "c", "b") == "heard and answered"
         mend(lines)
         assert calls(lines, "a", "b") == "heard and answered"
+
+
+@needs_machines
+def test_the_network_of_a_run_that_was_killed_is_removed_by_the_next_one() -> None:
+    program = "from prove.machines.network import network\nwith network('a') as lines: print(flush=True); input()"
+    dead = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert dead.stdout is not None
+    dead.stdout.readline()
+    remove_leftovers()
+    assert f"rcnet{dead.pid}x" in namespaces()
+    dead.kill()
+    dead.communicate()
+    remove_leftovers()
+    assert f"rcnet{dead.pid}x" not in namespaces()
+
+
+def namespaces() -> str:
+    return subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout
 
 
 @needs_machines

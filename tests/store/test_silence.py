@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
 
 import recollect
 from harness.postgres import PostgresServer
-from recollect.store.postgres_line import line_options
+from recollect.store.postgres_line import connect_alone, line_options
 
 
 @pytest.fixture(scope="module")
@@ -18,13 +19,24 @@ def tcp_url() -> Iterator[str]:
         yield server.create_database("silence")
 
 
+def looked_after(connection: psycopg.Connection[Any]) -> list[str]:
+    names = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
+    return [row[0] for name in names for row in connection.execute(f"SHOW {name}".encode())]
+
+
 def test_the_server_is_told_to_look_after_an_engine_that_may_have_vanished(tcp_url: str) -> None:
     def shown(run: Any) -> list[str]:
-        names = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
-        return [run._connection.execute(f"SHOW {name}").fetchone()[0] for name in names]
+        return looked_after(run._connection)
 
     with recollect.open(tcp_url, embedder=None, silence_seconds=9) as engine:
         assert engine._database.read(None, shown) == ["3", "3", "2", "9000"]
+
+
+def test_the_server_looks_after_who_makes_the_schema_too_since_others_wait_for_it(tcp_url: str) -> None:
+    with connect_alone(recollect.Settings(url=tcp_url, silence_seconds=9)) as connection:
+        assert looked_after(connection) == ["3", "3", "2", "9000"]
+        connection.rollback()
+        assert looked_after(connection) == ["3", "3", "2", "9000"]
 
 
 def test_an_export_may_pause_longer_than_a_write(tcp_url: str) -> None:

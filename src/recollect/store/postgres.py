@@ -49,7 +49,7 @@ from recollect.store.migrate import Migration, check_version, missing_and_unwrit
 from recollect.store.postgres_arrays import in_columns, in_short
 from recollect.store.postgres_connection import ScopedConnection, Silent
 from recollect.store.postgres_errors import translate, without_password, words_of
-from recollect.store.postgres_line import clock_error, line_options, line_settings
+from recollect.store.postgres_line import clock_error, connect_alone, line_options, line_settings
 from recollect.store.postgres_setup import (
     APP_ROLE,
     ensure_role,
@@ -179,9 +179,7 @@ class PostgresDatabase:
         # The role of the address itself makes the schema; the pool's connections step down from it.
         with (
             self._translated(),
-            psycopg.connect(
-                self._url, connect_timeout=self._patience, client_encoding="UTF8", **line_options(self._settings)
-            ) as connection,
+            connect_alone(self._settings) as connection,
         ):
             refuse_other_encodings(connection)
             # With a stricter default, who waits for the lock would not see what was made meanwhile.
@@ -292,7 +290,7 @@ class PostgresDatabase:
         with (
             self._translated(),
             # The role of the address owns the tables; the pool's connections may have stepped down from it.
-            psycopg.connect(self._url, autocommit=True, connect_timeout=self._patience) as connection,
+            connect_alone(self._settings, autocommit=True) as connection,
         ):
             return write_anew(connection, self._settings.busy_timeout_seconds)
 
@@ -378,7 +376,7 @@ class PostgresDatabase:
     def renumber(self) -> None:
         with (
             self._translated(),
-            psycopg.connect(self._url, autocommit=True, connect_timeout=self._patience) as connection,
+            connect_alone(self._settings, autocommit=True) as connection,
         ):
             connection.execute("SELECT set_config('recollect.scope', '*', false)")
             connection.execute(
@@ -399,10 +397,6 @@ class PostgresDatabase:
         """The running transactions that may have taken a place in the ledger."""
         return {row[0] for row in self.read(None, lambda run: run.all("ledger_writers"))}
 
-    @property
-    def _patience(self) -> int:
-        return _whole(self._settings.connect_timeout_seconds)
-
     def _connections(self) -> psycopg_pool.ConnectionPool[ScopedConnection]:
         if self._closed:
             raise EngineClosed
@@ -421,7 +415,7 @@ class PostgresDatabase:
             kwargs={
                 "autocommit": True,  # BEGIN and COMMIT are statements of ours, so that they travel in the pipeline
                 "prepare_threshold": 2,
-                "connect_timeout": self._patience,
+                "connect_timeout": _whole(self._settings.connect_timeout_seconds),
                 "client_encoding": "UTF8",  # whatever the environment says: every text has to get through
                 "application_name": "recollect",
                 "noting": self._note_trouble,

@@ -44,6 +44,28 @@ def line_settings(settings: Settings) -> dict[str, str]:
     }
 
 
+def connect_alone(settings: Settings, *, autocommit: bool = False) -> psycopg.Connection[Any]:
+    """A connection beside the pool, as the role of the address, that both ends look after all the same."""
+    connection = psycopg.connect(
+        settings.url,
+        autocommit=autocommit,
+        connect_timeout=max(1, round(min(settings.connect_timeout_seconds, 2**31 - 1))),
+        client_encoding="UTF8",  # whatever the environment says: every text has to get through
+        **line_options(settings),
+    )
+    try:
+        names = line_settings(settings)
+        calls = ", ".join(["set_config(%s, %s, false)"] * len(names))
+        connection.execute(f"SELECT {calls}".encode(), [text for setting in names.items() for text in setting])
+        if not autocommit:
+            # Who asked begins the first transaction, in the manner it needs.
+            connection.commit()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 def clock_error(connection: psycopg.Connection[Any], known: Micros) -> Micros:
     """By how much this machine's clock is behind the server's; 0 when it is right, and what is known when it is unsure.
 

@@ -10,6 +10,7 @@ from recollect.clock import Micros
 from recollect.errors import ExtensionMissing, StoreError
 from recollect.settings import Settings
 from recollect.store.postgres_errors import translate, without_password
+from recollect.store.postgres_line import connect_alone
 
 APP_ROLE = "recollect_app"
 
@@ -79,10 +80,9 @@ def sees_through(connection: psycopg.Connection[Any]) -> bool:
 
 def look_at_server(settings: Settings) -> tuple[str, list[int] | None, Micros]:
     """Its version, the migrations of our schema if there is one, and what time it is there; nothing is changed."""
-    patience = max(1, round(settings.connect_timeout_seconds))
     address = without_password(settings.url)
     try:
-        with psycopg.connect(settings.url, connect_timeout=patience, client_encoding="UTF8") as connection:
+        with connect_alone(settings) as connection:
             connection.read_only = True
             refuse_other_encodings(connection)
             version = connection.info.parameter_status("server_version") or ""

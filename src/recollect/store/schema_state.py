@@ -61,9 +61,10 @@ def _of_file(path: str) -> list[int]:
 def _of_server(settings: Settings) -> list[int]:
     import psycopg
 
-    patience = max(1, round(settings.connect_timeout_seconds))
+    from recollect.store.postgres_line import connect_alone
+
     try:
-        with psycopg.connect(settings.url, connect_timeout=patience) as connection:
+        with connect_alone(settings) as connection:
             connection.read_only = True
             if connection.execute("SELECT to_regclass('recollect.recollect_schema')").fetchone() == (None,):
                 return []
