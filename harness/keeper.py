@@ -17,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypedDict
@@ -62,8 +63,12 @@ class Cluster:
     def end(self) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if self.order["kept"]:
-            with suppress(Failed):
+            try:
                 self._pg_ctl("stop", "--mode", "fast")
+            except Failed:
+                # Its disk may be full or gone, so that it cannot write out what it has.
+                with suppress(Failed):
+                    self._pg_ctl("stop", "--mode", "immediate")
         else:
             self._remove()
 
@@ -98,14 +103,16 @@ class Cluster:
         self._run("pg_ctl", action, "--pgdata", str(self.data), "--wait", "--timeout", START_SECONDS, *arguments)
 
     def _run(self, program: str, *arguments: str) -> None:
-        # Files rather than pipes: the server inherits them and would keep a pipe open for ever.
-        output = self.folder / f"{program}.output"
-        with output.open("wb") as file:
-            status = self._as_account([str(self.programs / program), *arguments], file)
+        # A file rather than a pipe: the server inherits it and would keep a pipe open for ever. Not in the server's
+        # folder, which may be on a disk that cannot be written any more.
+        with tempfile.TemporaryFile() as output:
+            status = self._as_account([str(self.programs / program), *arguments], output)
+            output.seek(0)
+            text = output.read().decode(errors="replace")
         if status != 0:
             log = self.folder / "log"
-            texts = [path.read_text(errors="replace") for path in (output, log) if path.exists()]
-            raise Failed(f"{program} ended with status {status}.\n" + "\n".join(texts).strip())
+            text += f"\n{log.read_text(errors='replace')}" if log.exists() else ""
+            raise Failed(f"{program} ended with status {status}.\n{text.strip()}")
 
     def _as_account(self, command: list[str], output: Any = subprocess.DEVNULL) -> int:
         rights: dict[str, Any] = {}

@@ -2,33 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from prove.disk import engines, limits, rooms, surfaces
+from harness.postgres import PostgresServer
+from prove.disk import engines, files, limits, rooms, surfaces, temporary
 from prove.section import Check, Plan, Section, skipped
 
 _CYCLES, _CYCLES_IN_FULL = 10, 100
+_LONGEST = 25
+"""Seconds that a part may take on a slow machine; with less than that left none is begun."""
 
 
 def run(plan: Plan) -> Iterator[Check]:
-    cycles = _CYCLES_IN_FULL if plan.full else _CYCLES
     why = rooms.why_not()
     if "sqlite" in plan.engines:
-        if why is None:
-            yield from engines.full_sqlite(plan.dice("full sqlite"), cycles, lambda: plan.left() > plan.seconds * 0.7)
-            yield from engines.read_only_sqlite(plan.folder, plan.dice("read-only sqlite"))
-            yield surfaces.mirror(plan.folder)
-            yield surfaces.export(plan.folder)
-            yield from surfaces.commands()
-            yield from surfaces.server()
+        yield from limits.limits(plan.folder)
+    if why is not None:
+        yield skipped("disks that are full or read-only", why)
+        return
+    parts = _of_sqlite(plan) if "sqlite" in plan.engines else []
+    parts += _of_postgres(plan) if "postgresql" in plan.engines else []
+    for name, part in parts:
+        if plan.left() < _LONGEST:
+            yield skipped(name, "the time was over")
         else:
-            yield skipped("SQLite on a disk that is full or read-only", why)
-        yield from limits.limits(plan.folder, why)
-    if "postgresql" in plan.engines:
-        if why is None:
-            yield from engines.full_postgres(plan.dice("full postgres"), cycles, lambda: plan.left() > plan.seconds / 4)
-        else:
-            yield skipped("PostgreSQL on a disk that is full", why)
+            yield from part()
 
 
-SECTION = Section(name="disk", title="Disks that are full or read-only", seconds=180, run=run)
+Part = tuple[str, Callable[[], Iterator[Check]]]
+
+
+def _of_sqlite(plan: Plan) -> list[Part]:
+    cycles = _CYCLES_IN_FULL if plan.full else _CYCLES
+    url = f"sqlite:///{plan.folder}/beside.db"
+    return [
+        (
+            "SQLite, disk full",
+            lambda: engines.full_sqlite(plan.dice("full sqlite"), cycles, lambda: plan.left() > plan.seconds * 0.8),
+        ),
+        (
+            "SQLite, disk gone read-only",
+            lambda: engines.read_only_sqlite(plan.folder, plan.dice("read-only sqlite")),
+        ),
+        ("files beside SQLite", lambda: files.all_of_them(url)),
+        ("commands on a full disk", surfaces.commands),
+        ("the server on a full disk", surfaces.server),
+        ("the server without temporary files", lambda: surfaces.archive(plan.folder)),
+        ("SQLite without temporary files", lambda: iter([temporary.no_temporary_files(plan.folder)])),
+    ]
+
+
+def _of_postgres(plan: Plan) -> list[Part]:
+    cycles = _CYCLES_IN_FULL if plan.full else _CYCLES
+
+    def beside() -> Iterator[Check]:
+        with PostgresServer() as server:
+            yield from files.all_of_them(server.create_database("beside"))
+
+    return [
+        (
+            "PostgreSQL, disk full",
+            lambda: engines.full_postgres(plan.dice("full postgres"), cycles, lambda: plan.left() > plan.seconds / 3),
+        ),
+        (
+            "PostgreSQL, disk gone read-only",
+            lambda: engines.read_only_postgres(plan.folder, plan.dice("read-only postgres")),
+        ),
+        ("files beside PostgreSQL", beside),
+    ]
+
+
+SECTION = Section(name="disk", title="Disks that are full or read-only", seconds=220, run=run)

@@ -68,6 +68,34 @@ def full_postgres(dice: random.Random, cycles: int, more: Callable[[], bool]) ->
             yield from told("PostgreSQL, no room for its write-ahead log", filling.outcome, 1, {"started": started})
 
 
+def read_only_postgres(folder: Path, dice: random.Random) -> Iterator[Check]:
+    file = folder / "postgres.ext4"
+    with (
+        breakable_disk(file, 400) as room,
+        PostgresServer(kept=_kept(room)) as server,
+        recollect.open(server.create_database("gone"), embedder=None, connect_timeout_seconds=2) as engine,
+    ):
+        # The folder of a server is made in haste here, without a sync; what it writes from now on is its own affair.
+        room.settle()
+        filling = Filling(engine, dice)
+        filling.go_on(20)
+        room.break_off()
+        filling.until_it_fails((StoreFull, StoreReadOnly, StoreUnavailable))
+    with breakable_disk(file, at=room.folder) as room, PostgresServer(kept=_kept(room)) as server:
+        with recollect.open(server.url("gone"), embedder=None) as engine:
+            filling.engine = engine
+            filling.work.go_on(engine)
+            filling.look("mounted anew")
+            filling.go_on()
+        yield from told("PostgreSQL, disk gone read-only", filling.outcome, 1)
+
+
+def _kept(room: Room) -> Path:
+    folder = room.folder / "server"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 def _cycles(
     filling: Filling,
     room: Room,

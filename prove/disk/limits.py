@@ -1,4 +1,4 @@
-"""Limits of a process and rights of its user, in processes of their own: size of files, open files, temporary files."""
+"""Limits of a process and rights of its user, in processes of their own: size of files, open files, folders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import Any
 import recollect
 from harness.crew import Line, started
 from prove.disk.filling import Filling
-from prove.disk.rooms import small_disk
 from prove.section import Check, skipped
 from prove.world import ADA, context_of
 from recollect import RecollectError, StoreFull, StoreReadOnly, StoreUnavailable
@@ -24,7 +23,7 @@ _NOBODY = 65534
 Said = dict[str, Any]
 
 
-def limits(folder: Path, mounts: str | None) -> Iterator[Check]:
+def limits(folder: Path) -> Iterator[Check]:
     url = f"sqlite:///{folder}/limits.db"
     for claim, work, arguments in (
         ("a file that may not grow, as with a quota: it says so, and works again when it may", _file_size, (url,)),
@@ -42,13 +41,6 @@ def limits(folder: Path, mounts: str | None) -> Iterator[Check]:
         yield _asked(claim, _without_rights, str(shut))
     else:
         yield skipped(claim, "it takes root to become somebody else")
-    claim = "no room for temporary files: users are still erased, and what is left to do is told"
-    if mounts is None:
-        with small_disk(1) as room:
-            room.fill()
-            yield _asked(claim, _no_temporary_files, f"sqlite:///{folder}/temporary.db", str(room.folder))
-    else:
-        yield skipped(claim, mounts)
 
 
 def _asked(claim: str, work: Any, *arguments: str) -> Check:
@@ -115,19 +107,3 @@ def _without_rights(_: Line, folder: str) -> Said:
         except (StoreReadOnly, StoreUnavailable) as error:
             clear += bool(error.message and error.hint)
     return {"clear errors": clear, "wrong": wrong}
-
-
-def _no_temporary_files(_: Line, url: str, folder: str) -> Said:
-    os.environ["SQLITE_TMPDIR"] = os.environ["TMPDIR"] = folder
-    with recollect.open(url, embedder=None) as engine:
-        ada = context_of(engine, ADA)
-        made = ada.conversations.create_conversation("chat")
-        for _number in range(300):
-            ada.conversations.append_user_message(made.id, random.Random(_number).randbytes(2000).hex())
-        told = ada.admin.delete_user_data(confirm=True)
-        wrong = [] if not ada.conversations.list_conversations() else ["the user is still there"]
-        if not told["physical"]["done"] and not told["physical"]["left"]:
-            wrong.append("it does not say what is left to do")
-        again = ada.conversations.create_conversation("chat")
-        ada.conversations.append_user_message(again.id, "and on")
-    return {"rebuilt": told["physical"]["done"], "wrong": wrong}

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _PIECE = 64 * 1024
+BALLAST = "ballast"
+"""The file that takes the room."""
 
 
 def why_not() -> str | None:
@@ -29,7 +31,7 @@ class Room:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._ballast = folder / "ballast"
+        self._ballast = folder / BALLAST
 
     @property
     def free(self) -> int:
@@ -44,6 +46,10 @@ class Room:
 
     def make_room(self) -> None:
         self._ballast.unlink(missing_ok=True)
+
+    def settle(self) -> None:
+        """Have all that was written so far on the disk."""
+        subprocess.run(["sync", "--file-system", str(self.folder)], check=True)
 
     def read_only(self) -> None:
         """Mount it anew without the right to write, which takes that nobody has a file open for writing."""
@@ -62,20 +68,21 @@ def small_disk(megabytes: int) -> Iterator[Room]:
 
 
 @contextmanager
-def breakable_disk(file: Path, megabytes: int = 64) -> Iterator[Room]:
-    """A disk with ext4 in a file that stays, so that it can be mounted anew."""
+def breakable_disk(file: Path, megabytes: int = 64, at: Path | None = None) -> Iterator[Room]:
+    """A disk with ext4 in a file that stays, so that it can be mounted anew, also where it was."""
     if not file.exists():
         with file.open("wb") as image:
             image.truncate(megabytes * 1024 * 1024)
         subprocess.run(["mkfs.ext4", "-q", str(file)], check=True, capture_output=True)
-    with _mounted("-o", "loop", str(file)) as folder:
+    with _mounted("-o", "loop", str(file), at=at) as folder:
         yield Room(folder)
 
 
 @contextmanager
-def _mounted(*how: str) -> Iterator[Path]:
+def _mounted(*how: str, at: Path | None = None) -> Iterator[Path]:
     # A short name, since sockets are put there; and everybody may pass, since PostgreSQL does not run as root.
-    folder = Path(tempfile.mkdtemp(prefix="disk-", dir="/tmp"))
+    folder = at or Path(tempfile.mkdtemp(prefix="disk-", dir="/tmp"))
+    folder.mkdir(exist_ok=True)
     folder.chmod(0o755)
     try:
         subprocess.run(["mount", *how, str(folder)], check=True, capture_output=True)

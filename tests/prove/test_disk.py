@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 import recollect
-from prove.disk import engines, limits, rooms, surfaces
+from prove.disk import engines, files, limits, rooms, surfaces, temporary
 from prove.disk.filling import Filling
 from prove.section import Check
 
@@ -93,12 +93,29 @@ def test_sqlite_bears_with_a_disk_that_is_gone_read_only(tmp_path: Path) -> None
 
 
 @needs_disks
-def test_jsonl_files_and_exports_bear_with_a_full_disk(tmp_path: Path) -> None:
-    assert all_held(iter([surfaces.mirror(tmp_path), surfaces.export(tmp_path)]))
+def test_files_beside_the_database_bear_with_a_full_disk(tmp_path: Path) -> None:
+    assert all_held(files.all_of_them(f"sqlite:///{tmp_path}/beside.db"))
 
 
 def test_an_engine_bears_with_the_limits_of_its_process(tmp_path: Path) -> None:
-    assert all_held(limits.limits(tmp_path, WHY_NOT))
+    assert all_held(limits.limits(tmp_path))
+
+
+@needs_disks
+def test_a_user_is_erased_without_room_for_temporary_files(tmp_path: Path) -> None:
+    assert all_held(iter([temporary.no_temporary_files(tmp_path)]))
+
+
+@needs_disks
+@pytest.mark.slow
+def test_the_server_sends_no_half_archive_without_room_for_temporary_files(tmp_path: Path) -> None:
+    assert all_held(surfaces.archive(tmp_path))
+
+
+@needs_disks
+@pytest.mark.slow
+def test_postgresql_bears_with_a_disk_that_is_gone_read_only(tmp_path: Path) -> None:
+    assert all_held(engines.read_only_postgres(tmp_path, random.Random(1)))
 
 
 @needs_disks
