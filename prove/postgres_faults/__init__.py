@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from prove.postgres_faults.checking import Operation, counts, effects, followed, orders
-from prove.postgres_faults.crews import ENGINES, Crew, Report, Struck, what_is_there
+from prove.postgres_faults.checking import Operation, counts, effects, followed, orders, subscribed
+from prove.postgres_faults.crews import ENGINES, Crew, Report, Struck, events_of_marks, what_is_there
 from prove.postgres_faults.faults import FAULTS, Fault, World, await_replica, fail_over
 from prove.postgres_faults.nodes import Node, first_node
 from prove.postgres_faults.pools import exhausted_pool, stopped_client
@@ -101,6 +101,12 @@ def _told(crew: Crew, node: Node, how: str) -> Iterator[Check]:
         f"A follower misses nothing, and is told nothing twice or out of order ({how})",
         list(followed(report.seen, ledger)),
         {"changes": len(report.seen)},
+    )
+    events = events_of_marks(node)
+    yield _check(
+        f"A subscriber is told of what its process has committed, once, and of nothing else ({how})",
+        [problem for journal, heard in report.heard for problem in subscribed(journal, heard, ledger, events)],
+        {"changes": sum(len(heard) for _, heard in report.heard)},
     )
     yield _check(
         f"No sessions are left behind ({how})",

@@ -65,6 +65,22 @@ def counts(operations: Iterable[Operation], kind: str, found: int) -> Iterator[s
         yield f"the counter of {kind} stands at {found}, and must be between {least} and {most}"
 
 
+def subscribed(
+    operations: Iterable[Operation], heard: Sequence[str], ledger: Sequence[tuple[int, str]], events: Mapping[str, str]
+) -> Iterator[str]:
+    """What the subscriber of a process was told against what that process did: of each commit once, of nothing else."""
+    if twice := [event_id for event_id, times in Counter(heard).items() if times > 1]:
+        yield f"the subscriber was told twice of {len(twice)} changes, such as {twice[:3]}"
+    if strange := set(heard) - {event_id for _, event_id in ledger}:
+        yield f"the subscriber was told of {len(strange)} changes that are not there, such as {sorted(strange)[:3]}"
+    told = set(heard)
+    for each in operations:
+        # What was asked for again may have been done by the first try, of which nobody knew.
+        sure = each.outcome == "done" and each.attempts == 1 and each.mark in events
+        if sure and events[each.mark] not in told:
+            yield f"the subscriber was not told of {each.mark}"
+
+
 def followed(seen: Sequence[tuple[int, str]], ledger: Sequence[tuple[int, str]]) -> Iterator[str]:
     """A follower's way against the ledger: each change once, in the order of the ledger, and none left out."""
     cursors = [cursor for cursor, _ in seen]

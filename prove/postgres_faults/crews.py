@@ -41,6 +41,8 @@ class Report:
 
     operations: list[Operation] = field(default_factory=list)
     seen: list[tuple[int, str]] = field(default_factory=list)
+    heard: list[tuple[list[Operation], list[str]]] = field(default_factory=list)
+    """Of each writer, what it did and what its subscriber was told."""
     readiness: list[tuple[float, int]] = field(default_factory=list)
     struck: list[Struck] = field(default_factory=list)
     most: int = 0
@@ -88,7 +90,9 @@ class Crew:
     def _finish(self, world: World, writers: list[Child], follower: Child, server: Child, worker: Child) -> None:
         self._stop.touch()
         for child in writers:
-            self.report.operations += child.result()
+            journal, heard = child.result()
+            self.report.operations += journal
+            self.report.heard.append((journal, heard))
         served, self.report.readiness = server.result()
         self.report.operations += served
         # The worker has to end what was queued by itself, and the follower to see it.
@@ -132,6 +136,14 @@ def _after_a_while(node: Node) -> int:
     while (found := sessions(node)) and time.monotonic() < deadline:
         time.sleep(0.1)
     return found
+
+
+def events_of_marks(node: Node) -> dict[str, str]:
+    """The event that each message and each recorded event with a mark stands in."""
+    rows = node.administer(
+        "SELECT event_id, concat(content, text) FROM recollect.events WHERE sequence IS NOT NULL OR kind = 'attacked'"
+    )
+    return {mark: event_id for event_id, text in rows for mark in _MARK.findall(text)}
 
 
 def what_is_there(node: Node, crew: str) -> tuple[Ledger, list[tuple[int, str]], int, list[str]]:

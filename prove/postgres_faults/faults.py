@@ -167,7 +167,7 @@ FAULTS = (
     Fault("statements that take too long", _time_out_statements),
     Fault("a server without a free connection", _take_all_connections),
     Fault("a password that is changed", _change_password, unready=True),
-    Fault("a server that is made read-only", _make_read_only),
+    Fault("a server that is made read-only", _make_read_only, unready=True),
     # Last, because what was the primary is gone then.
     Fault("a failover to another address", fail_over),
 )

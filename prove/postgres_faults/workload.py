@@ -51,10 +51,12 @@ def quiet() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def write_on(line: Line, url: str, stop: str, name: str, seed: int) -> list[Operation]:
-    """Append, answer, count, remember, record and queue, until the file `stop` is there."""
+def write_on(line: Line, url: str, stop: str, name: str, seed: int) -> tuple[list[Operation], list[str]]:
+    """Append, answer, count, remember, record and queue, until `stop` is there. Also gives what a subscriber heard."""
     quiet()
     with recollect.open(url, **LIMITS) as engine:
+        heard: list[str] = []
+        engine.subscribe(lambda change: heard.append(change.event_id))
         journal: list[Operation] = []
         writers = [Writer(engine, Path(stop), f"{name}t{number}", seed + number) for number in range(THREADS)]
         line.say("ready")
@@ -63,7 +65,7 @@ def write_on(line: Line, url: str, stop: str, name: str, seed: int) -> list[Oper
             thread.start()
         for thread in threads:
             thread.join()
-        return journal
+        return journal, heard
 
 
 class Writer:
@@ -243,10 +245,8 @@ def _post(port: int, stop: Path, conversation_id: str, name: str, journal: list[
         number += 1
         mark = f"#rest:{name}served.{number}#"
         began = time.monotonic()
-        status, body = _ask(port, "POST", f"/ai-conversations/{conversation_id}/messages/user", {"content": mark})
+        status, _ = _ask(port, "POST", f"/ai-conversations/{conversation_id}/messages/user", {"content": mark})
         outcome: Outcome = {201: "done", 503: "refused", 504: "unknown"}.get(status, "improper")  # type: ignore[assignment]
-        if status == 500 and b"store-read-only" in body:
-            outcome = "refused"
         journal.append(Operation("rest", mark, outcome, 1, time.monotonic() - began, f"{status}"))
         time.sleep(_PAUSE)
 

@@ -14,6 +14,7 @@ import recollect
 from harness.crew import wait_until
 from harness.postgres import PostgresServer
 from prove.postgres_faults.proxy import Attack, Proxy
+from recollect.conversations.conversations import Conversations
 from tests.server.running import serving
 
 LIMITS: dict[str, Any] = {
@@ -105,6 +106,53 @@ def test_a_write_that_lost_its_server_is_no_call_of_a_tool_to_be_repeated(
         tools.memory_store("fact", "Likes tea.")
     assert (caught.value.code, caught.value.retriable) == ("PLUGIN_TIMEOUT", False)
     assert [entry.content for entry in tools.memory_search("tea").results][:1] == ["Likes tea."]
+
+
+def test_a_connection_that_was_on_its_way_while_nothing_could_be_written_is_not_used_for_the_second_try(
+    proxy: Proxy, server: PostgresServer, attacked: recollect.Recollect
+) -> None:
+    chat = ada(attacked).conversations
+    with psycopg.connect(server.url(), autocommit=True) as administrator:
+        for number in range(5):
+            administrator.execute("ALTER DATABASE memory SET default_transaction_read_only = on")
+            administrator.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'recollect'"
+            )
+            # Slow, so that some are always on their way.
+            proxy.delay = 0.02
+            with pytest.raises(recollect.StoreReadOnly):
+                chat.create_conversation("refused")
+            administrator.execute("ALTER DATABASE memory RESET default_transaction_read_only")
+            chat.create_conversation("made")
+            proxy.delay = 0.0
+            assert len(chat.list_conversations(namespace="made")) == number + 1
+    assert chat.list_conversations(namespace="refused") == []
+
+
+def test_a_server_that_could_not_be_written_a_moment_ago_is_not_ready(
+    server: PostgresServer, attacked: recollect.Recollect
+) -> None:
+    chat = ada(attacked).conversations
+    with psycopg.connect(server.url(), autocommit=True) as administrator, serving(attacked) as client:
+        administrator.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+        administrator.execute("SELECT pg_reload_conf()")
+        try:
+            # The server reads its settings when it comes to it.
+            wait_until(lambda: _is_refused(chat))
+            assert client.get("/readyz").status == 503
+        finally:
+            administrator.execute("ALTER SYSTEM RESET default_transaction_read_only")
+            administrator.execute("SELECT pg_reload_conf()")
+        wait_until(lambda: not _is_refused(chat))
+        assert client.get("/readyz").status == 200
+
+
+def _is_refused(chat: Conversations) -> bool:
+    try:
+        chat.create_conversation("daily")
+    except recollect.StoreReadOnly:
+        return True
+    return False
 
 
 def test_a_password_that_was_changed_is_named_by_who_waited_for_a_connection(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prove.postgres_faults.checking import Ledger, Operation, Outcome, counts, effects, followed, orders
+from prove.postgres_faults.checking import Ledger, Operation, Outcome, counts, effects, followed, orders, subscribed
 
 
 def there(*marks: str, **sequences: list[int]) -> Ledger:
@@ -67,3 +67,16 @@ def test_a_follower_that_misses_repeats_or_mixes_up_is_found(seen: list[tuple[in
     ledger = [(1, "a"), (2, "b"), (3, "c")]
     assert list(followed(ledger, ledger)) == []
     assert any(said in complaint for complaint in followed(seen, ledger))
+
+
+@pytest.mark.parametrize(
+    ("heard", "said"),
+    [(["a"], "was not told of #turn:2#"), (["a", "b", "b"], "told twice"), (["a", "b", "x"], "that are not there")],
+)
+def test_a_subscriber_that_misses_repeats_or_hears_of_what_is_not_there_is_found(heard: list[str], said: str) -> None:
+    ledger = [(1, "a"), (2, "b"), (3, "of somebody else")]
+    events = {"#turn:1#": "a", "#turn:2#": "b", "#turn:3#": "of somebody else"}
+    done = [Operation("turn", "#turn:1#", "done"), Operation("turn", "#turn:2#", "done")]
+    unsure = Operation("turn", "#turn:3#", "done", attempts=2)
+    assert list(subscribed([*done, unsure], ["a", "b"], ledger, events)) == []
+    assert any(said in complaint for complaint in subscribed(done, heard, ledger, events))

@@ -45,27 +45,19 @@ from recollect.store.database import (
     refuse_reader,
 )
 from recollect.store.fencing import guarded
-from recollect.store.migrate import Migration, check_version, missing_and_unwritable
+from recollect.store.migrate import Migration
 from recollect.store.postgres_arrays import in_columns, in_short
 from recollect.store.postgres_connection import ScopedConnection, Silent
 from recollect.store.postgres_errors import translate, without_password, words_of
-from recollect.store.postgres_line import clock_error, connect_alone, line_options, line_settings
-from recollect.store.postgres_setup import (
-    APP_ROLE,
-    ensure_role,
-    ensure_schema,
-    ensure_vector,
-    refuse_other_encodings,
-    sees_through,
-)
+from recollect.store.postgres_line import clock_error, line_options, line_settings, tell_line
+from recollect.store.postgres_migrating import bring_up_to_date
+from recollect.store.postgres_setup import APP_ROLE, refuse_other_encodings, sees_through
 from recollect.store.postgres_vacuum import write_anew
 from recollect.store.queries import EngineName, Query, load_queries
 from recollect.store.write_trouble import WriteTrouble
 
 T = TypeVar("T")
 
-# Any number will do, as long as nobody else in the database uses it: this is 'recollect' as a telephone would spell it.
-_MIGRATION_LOCK = 732_655_328
 _ROWS_AT_ONCE = 500
 _cursors = count(1)
 _ALONE_ATTEMPTS = 20
@@ -176,31 +168,19 @@ class PostgresDatabase:
 
     def migrate(self, migrations: list[Migration]) -> None:
         """Apply what is missing, in one transaction, while other processes that open the database wait."""
-        # The role of the address itself makes the schema; the pool's connections step down from it.
-        with (
-            self._translated(),
-            connect_alone(self._settings) as connection,
-        ):
+        with self._translated(), self._as_owner(autocommit=False) as connection:
             refuse_other_encodings(connection)
-            # With a stricter default, who waits for the lock would not see what was made meanwhile.
-            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            bring_up_to_date(connection, migrations, self._settings)
             self.clock_error = clock_error(connection, self.clock_error)
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
-            ensure_schema(connection)
-            applied = [row[0] for row in connection.execute("SELECT version FROM recollect.recollect_schema")]
-            check_version(applied, migrations)
-            missing = [migration for migration in migrations if migration.version not in applied]
-            if missing and applied and connection.execute("SHOW transaction_read_only").fetchone() == ("on",):
-                raise missing_and_unwritable(applied, migrations)
-            if missing:
-                ensure_vector(connection)
-                connection.execute("SET LOCAL search_path TO recollect, public")
-            for migration in missing:
-                connection.execute(migration.text)
-                connection.execute(
-                    "INSERT INTO recollect.recollect_schema VALUES (%s, %s)", (migration.version, migration.name)
-                )
-            ensure_role(connection)
+
+    def _as_owner(self, *, autocommit: bool) -> ScopedConnection:
+        """A connection for the role of the address itself, which owns the tables; the pool's may step down from it."""
+        connection = ScopedConnection.connect(
+            self._url, noting=lambda _: None, autocommit=autocommit, **self._connection_options
+        )
+        connection.patience = self._patience_seconds
+        tell_line(connection, self._settings)
+        return connection
 
     def read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         keys = keys_of(scope)
@@ -287,11 +267,9 @@ class PostgresDatabase:
         if most_megabytes is not None:
             # Others wait meanwhile, so that it is left to who runs the database, and to a quiet hour.
             return Scrubbed(False, "rows deleted", "Run `recollect erase --vacuum` to write the tables anew.")
-        with (
-            self._translated(),
-            # The role of the address owns the tables; the pool's connections may have stepped down from it.
-            connect_alone(self._settings, autocommit=True) as connection,
-        ):
+        with self._translated(), self._as_owner(autocommit=True) as connection:
+            # A large table takes long, and the server says nothing meanwhile.
+            connection.patience = float("inf")
             return write_anew(connection, self._settings.busy_timeout_seconds)
 
     def _run(self, attempt: Callable[[ScopedConnection], T]) -> T:
@@ -304,8 +282,9 @@ class PostgresDatabase:
                 if isinstance(lost.error, Silent):
                     # It has been waited for long enough.
                     raise lost.error from None
+                lost_at = time.monotonic()
             try:
-                return self._run_once(attempt)
+                return self._run_once(attempt, not_before=lost_at)
             except _ConnectionLost as lost:
                 self._renew_connections(lost.made_at)
                 raise lost.error from None
@@ -327,18 +306,21 @@ class PostgresDatabase:
         if pool is not None:
             pool.close()
 
-    def _run_once(self, attempt: Callable[[ScopedConnection], T]) -> T:
+    def _run_once(self, attempt: Callable[[ScopedConnection], T], not_before: float = 0.0) -> T:
         while True:
             # Closed means that another thread was interrupted and has left this pool: there will be a new one.
             with suppress(psycopg_pool.PoolClosed, _Outdated):
-                return self._run_on(self._connections(), attempt)
+                return self._run_on(self._connections(), attempt, not_before)
 
     def _run_on(
-        self, pool: psycopg_pool.ConnectionPool[ScopedConnection], attempt: Callable[[ScopedConnection], T]
+        self,
+        pool: psycopg_pool.ConnectionPool[ScopedConnection],
+        attempt: Callable[[ScopedConnection], T],
+        not_before: float,
     ) -> T:
         with self._borrowed(pool) as connection:
-            if connection.made_at < self._renewed_at:
-                # It was being made when the others were let go of, so that the pool could not let go of it.
+            if connection.made_at < not_before:
+                # It was on its way when the others were let go of, and leads where they have led.
                 connection.close()
                 raise _Outdated
             connection.committing = False
@@ -374,10 +356,7 @@ class PostgresDatabase:
             yield connection
 
     def renumber(self) -> None:
-        with (
-            self._translated(),
-            connect_alone(self._settings, autocommit=True) as connection,
-        ):
+        with self._translated(), self._as_owner(autocommit=True) as connection:
             connection.execute("SELECT set_config('recollect.scope', '*', false)")
             connection.execute(
                 "SELECT setval(pg_get_serial_sequence('recollect.events', 'position'), MAX(position)) "
@@ -397,6 +376,20 @@ class PostgresDatabase:
         """The running transactions that may have taken a place in the ledger."""
         return {row[0] for row in self.read(None, lambda run: run.all("ledger_writers"))}
 
+    @property
+    def _connection_options(self) -> dict[str, Any]:
+        return {
+            "connect_timeout": _whole(self._settings.connect_timeout_seconds),
+            "client_encoding": "UTF8",  # whatever the environment says: every text has to get through
+            "application_name": "recollect",
+            **line_options(self._settings),
+        }
+
+    @property
+    def _patience_seconds(self) -> float:
+        """How long a server may be silent: a statement may wait for a lock, which it gives up by itself in time."""
+        return self._settings.busy_timeout_seconds + self._settings.answer_timeout_seconds
+
     def _connections(self) -> psycopg_pool.ConnectionPool[ScopedConnection]:
         if self._closed:
             raise EngineClosed
@@ -415,11 +408,8 @@ class PostgresDatabase:
             kwargs={
                 "autocommit": True,  # BEGIN and COMMIT are statements of ours, so that they travel in the pipeline
                 "prepare_threshold": 2,
-                "connect_timeout": _whole(self._settings.connect_timeout_seconds),
-                "client_encoding": "UTF8",  # whatever the environment says: every text has to get through
-                "application_name": "recollect",
                 "noting": self._note_trouble,
-                **line_options(self._settings),
+                **self._connection_options,
             },
             min_size=1,
             max_size=self._settings.pool_size,
@@ -439,8 +429,6 @@ class PostgresDatabase:
 
     def _prepare_connection(self, connection: ScopedConnection) -> None:
         settings = self._settings
-        # A server may be silent while a statement waits for a lock; it gives up by itself when that takes too long.
-        patience = settings.busy_timeout_seconds + settings.answer_timeout_seconds
         connection.patience = settings.connect_timeout_seconds
         try:
             connection.prepare(
@@ -449,7 +437,7 @@ class PostgresDatabase:
                     "lock_timeout": str(_whole(settings.busy_timeout_seconds * 1000)),
                     "synchronous_commit": "on" if settings.durability == "full" else "off",
                 },
-                patience,
+                self._patience_seconds,
             )
             self.clock_error = clock_error(connection, self.clock_error)
             if sees_through(connection):
@@ -519,7 +507,7 @@ class _ConnectionLost(Exception):
 
 
 class _Outdated(Exception):
-    """A connection of the pool was begun before all that there were had to be let go of."""
+    """The connection is older than the loss of another, and another one is to be taken."""
 
 
 def _try_again_for_who_waits(pool: psycopg_pool.ConnectionPool[Any]) -> None:

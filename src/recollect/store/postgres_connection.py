@@ -43,13 +43,14 @@ class ScopedConnection(psycopg.Connection[Row]):
     def connect(cls, conninfo: str = "", *, noting: Noting, **options: Any) -> ScopedConnection:  # type: ignore[override]
         """Connect, and note what came of it: the pool keeps its failures to itself."""
         noting(psycopg.errors.ConnectionTimeout("the server has not answered yet"))
-        began = time.monotonic()
+        # Before it begins: what the server is like may change while the two greet each other.
+        made_at = time.monotonic()
         try:
             connection = super().connect(conninfo, **options)
         except psycopg.Error as error:
             noting(error)
             raise
-        connection.made_at = began
+        connection.made_at = made_at
         return connection
 
     def prepare(self, settings: dict[str, str], patience: float) -> None:

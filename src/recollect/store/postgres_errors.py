@@ -65,6 +65,12 @@ def translate(error: Exception, address: str) -> Exception:
                 f"PostgreSQL at {address} does not answer ({words}).",
                 hint="Nothing was written: try again when it does. answer_timeout_seconds says how long to wait.",
             )
+        case psycopg.errors.IdleInTransactionSessionTimeout() | psycopg.errors.TransactionTimeout():
+            return StoreUnavailable(
+                f"PostgreSQL at {address} did not wait any longer for this process ({words}).",
+                hint="Nothing was written: try again. The process was stopped, or too busy, for longer than "
+                "busy_timeout_seconds and answer_timeout_seconds allow.",
+            )
         case psycopg_pool.PoolTimeout() | psycopg_pool.TooManyRequests():
             return StoreUnavailable(
                 f"No connection to {address} became free in time: all of them were in use.",

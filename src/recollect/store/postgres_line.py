@@ -54,16 +54,23 @@ def connect_alone(settings: Settings, *, autocommit: bool = False) -> psycopg.Co
         **line_options(settings),
     )
     try:
-        names = line_settings(settings)
-        calls = ", ".join(["set_config(%s, %s, false)"] * len(names))
-        connection.execute(f"SELECT {calls}".encode(), [text for setting in names.items() for text in setting])
-        if not autocommit:
-            # Who asked begins the first transaction, in the manner it needs.
-            connection.commit()
+        tell_line(connection, settings)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def tell_line(connection: psycopg.Connection[Any], settings: Settings) -> None:
+    """Have the server look after its end, on a connection that was just made."""
+    names = line_settings(settings)
+    connection.execute(
+        "SELECT set_config(name, setting, false) FROM unnest(%s::text[], %s::text[]) AS given (name, setting)",
+        (list(names), list(names.values())),
+    )
+    if not connection.autocommit:
+        # Who asked begins the first transaction, in the manner it needs.
+        connection.commit()
 
 
 def clock_error(connection: psycopg.Connection[Any], known: Micros) -> Micros:

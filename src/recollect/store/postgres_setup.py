@@ -47,16 +47,21 @@ def ensure_vector(connection: psycopg.Connection[Any]) -> None:
         ) from error
 
 
-def ensure_role(connection: psycopg.Connection[Any]) -> None:
-    """Make the role that superusers step down to. Anybody else is held by the wall as it is, the owner included."""
+def role_is_ready(connection: psycopg.Connection[Any]) -> bool:
+    """Whether the role that superusers step down to is there, if one is needed."""
     if not sees_through(connection):
-        return
+        return True
     ready = connection.execute(
         "SELECT bool_and(has_table_privilege(pg_roles.oid, pg_class.oid, 'SELECT')) FROM pg_roles, pg_class "
-        "WHERE rolname = %s AND relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'S')",
+        "WHERE rolname = %s AND relnamespace = to_regnamespace('recollect') AND relkind IN ('r', 'S')",
         (APP_ROLE,),
     )
-    if ready.fetchone() != (True,):
+    return ready.fetchone() == (True,)
+
+
+def ensure_role(connection: psycopg.Connection[Any]) -> None:
+    """Make the role that superusers step down to. Anybody else is held by the wall as it is, the owner included."""
+    if not role_is_ready(connection):
         # Roles are shared by all databases of a server: another process may be making it this moment. Who bypasses
         # the wall without being a superuser has to be a member to step down.
         connection.execute(
@@ -67,8 +72,12 @@ def ensure_role(connection: psycopg.Connection[Any]) -> None:
         connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA recollect TO {APP_ROLE}")
         connection.execute(f"GRANT SELECT ON ALL SEQUENCES IN SCHEMA recollect TO {APP_ROLE}")
         connection.execute(f"REVOKE INSERT, UPDATE, DELETE ON recollect.recollect_schema FROM {APP_ROLE}")
-    # Tried here, since the pool would say only after a long wait that it cannot be done.
-    connection.execute(f"SET LOCAL ROLE {APP_ROLE}")
+
+
+def try_role(connection: psycopg.Connection[Any]) -> None:
+    """Step down for a moment: the pool would say only after a long wait that it cannot be done."""
+    if sees_through(connection):
+        connection.execute(f"SET LOCAL ROLE {APP_ROLE}")
 
 
 def sees_through(connection: psycopg.Connection[Any]) -> bool:

@@ -1,0 +1,87 @@
+"""Processes that find the same PostgreSQL database not up to date: they wait for each other, though not for ever."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
+from typing import Any
+
+import psycopg
+import pytest
+
+import recollect
+from harness.crew import Line, started
+from harness.postgres import PostgresServer
+from recollect.store.postgres_migrating import MIGRATION_LOCK
+
+LIMITS: dict[str, Any] = {"embedder": None, "busy_timeout_seconds": 0.5, "answer_timeout_seconds": 0.5}
+
+
+@pytest.fixture
+def empty(postgres_server: PostgresServer) -> Iterator[str]:
+    """The address of a database that nobody has opened yet."""
+    yield postgres_server.create_database("never_opened")
+    postgres_server.drop_database("never_opened")
+
+
+def held(url: str) -> psycopg.Connection[Any]:
+    """A transaction of somebody who is to bring the database up to date."""
+    connection = psycopg.connect(url, application_name="somebody")
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
+    return connection
+
+
+def test_who_waits_for_a_session_that_stands_still_is_told_whose_it_is(empty: str) -> None:
+    with held(empty) as somebody:
+        pid = somebody.info.backend_pid
+        with pytest.raises(recollect.StoreBusy, match=rf"Session {pid} \(somebody, .* has stood still") as caught:
+            recollect.open(empty, **LIMITS)
+        assert f"pg_terminate_backend({pid})" in caught.value.hint
+    recollect.open(empty, **LIMITS).close()
+
+
+def test_who_waits_for_a_session_that_works_waits_until_it_is_done(empty: str) -> None:
+    with ThreadPoolExecutor(1) as threads, held(empty) as somebody:
+        began = time.monotonic()
+        working = threads.submit(somebody.execute, "SELECT pg_sleep(2.5)")
+        working.add_done_callback(lambda _: somebody.rollback())
+        recollect.open(empty, **LIMITS).close()
+        assert time.monotonic() - began > 2.4
+
+
+def test_a_database_that_is_up_to_date_is_opened_while_somebody_stands_still(postgres_url: str) -> None:
+    recollect.open(postgres_url, **LIMITS).close()
+    with held(postgres_url):
+        recollect.open(postgres_url, **LIMITS).close()
+
+
+def test_a_process_that_is_stopped_while_it_brings_a_database_up_to_date_holds_nobody_up(empty: str) -> None:
+    with started(stop_in_the_middle, empty) as child:
+        pid = child.hear()
+        began = time.monotonic()
+        with recollect.open(empty, **{**LIMITS, "answer_timeout_seconds": 10.0}) as engine:
+            assert time.monotonic() - began < 8
+            ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+            ada.conversations.create_conversation("daily")
+        os.kill(pid, signal.SIGCONT)
+        assert child.result() == "StoreUnavailable"
+
+
+def stop_in_the_middle(line: Line, url: str) -> str:
+    def stop(frame: FrameType, event: str, _: object) -> None:
+        if event == "return" and frame.f_code.co_name == "ensure_schema":
+            sys.setprofile(None)
+            line.say(os.getpid())
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    sys.setprofile(stop)
+    try:
+        recollect.open(url, **LIMITS).close()
+    except recollect.StoreError as error:
+        return type(error).__name__
+    return "opened"
