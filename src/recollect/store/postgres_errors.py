@@ -65,6 +65,11 @@ def translate(error: Exception, address: str) -> Exception:
                 f"PostgreSQL at {address} does not answer ({words}).",
                 hint="Nothing was written: try again when it does. answer_timeout_seconds says how long to wait.",
             )
+        case psycopg.errors.TransactionTimeout() | psycopg.errors.IdleInTransactionSessionTimeout():
+            return StoreUnavailable(
+                f"PostgreSQL at {address} ended a transaction that took too long ({words}).",
+                hint="Nothing was written. Give less at a time, or raise answer_timeout_seconds.",
+            )
         case psycopg_pool.PoolTimeout() | psycopg_pool.TooManyRequests():
             return StoreUnavailable(
                 f"No connection to {address} became free in time: all of them were in use.",
