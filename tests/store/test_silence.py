@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -11,6 +12,7 @@ import pytest
 import recollect
 from harness.postgres import PostgresServer
 from recollect.store.postgres_line import connect_alone, line_options
+from recollect.store.queries import Query
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +57,23 @@ def test_what_the_address_says_of_the_line_goes_first() -> None:
     assert "keepalives_idle" not in options
     assert "tcp_user_timeout" not in options
     assert options["keepalives_interval"] == 5
+
+
+def test_an_import_may_take_longer_than_a_server_may_be_silent(tcp_url: str, tmp_path: Path) -> None:
+    with recollect.open(tcp_url, embedder=None) as engine:
+        ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        for _ in range(10):
+            ada.events.record_many([{"kind": "note", "text": f"Number {number}."} for number in range(1_000)])
+        ada.admin.export_user_archive(tmp_path / "ada.zip")
+    with recollect.open(tcp_url, embedder=None, busy_timeout_seconds=0.1, answer_timeout_seconds=0.1) as engine:
+        host = engine.context(tenant_id="acme", app_id="support", user_id="host", capabilities={"admin"})
+        imported = host.admin.import_user_data(tmp_path / "ada.zip", "grace")["imported"]
+        assert imported["events"] == 10_000
+
+
+def test_what_takes_too_long_is_told_as_such_and_nothing_of_it_is_written(tcp_url: str) -> None:
+    with recollect.open(tcp_url, embedder=None, busy_timeout_seconds=0.1, answer_timeout_seconds=0.2) as engine:
+        linger = Query("linger", "SELECT pg_sleep(0.15)", system=True)
+        engine._database.know({"linger": linger})
+        with pytest.raises(recollect.StoreUnavailable, match="too long"):
+            engine._database.write(None, lambda run: [run.one("linger") for _ in range(10)])

@@ -82,6 +82,7 @@ class Admin:
         from recollect.admin import importing
 
         def bring(run: Transaction) -> dict[str, int]:
+            run.take_time()
             counts = importing.bring_in(run, records, tables, target)
             details = {"subject": log.pseudonym(self._key, target), "counts": counts}
             log.note(run, self._key, self._scope, "import_user_data", new_id("imp", now), details, now)

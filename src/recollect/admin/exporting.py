@@ -58,7 +58,7 @@ def written_file(path: Path) -> Iterator[IO[bytes]]:
             made = True
             yield file
     except OSError as error:
-        if made:
+        if made and not isinstance(error, FileExistsError):
             raise told_of_disk(error, path) from error
         raise InvalidInput(f"{str(path)!r} cannot be made: {error.strerror}.") from error
 

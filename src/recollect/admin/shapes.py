@@ -138,7 +138,8 @@ def _words(value: bytes) -> None:
 
 
 def _facts(value: bytes) -> None:
-    facts, rows = Facts.decode(value), Facts.decode(value).rows
+    facts = Facts.decode(value)
+    rows = facts.rows
     _NAMES.validate_python((facts.categories, facts.speakers, facts.tags), strict=True)
     for codes, names in ((rows["category"], facts.categories), (rows["speaker"], facts.speakers)):
         _expect(bool(((codes >= NOBODY) & (codes < len(names))).all()))

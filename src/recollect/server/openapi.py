@@ -40,7 +40,7 @@ _WHEN = {
     500: "A fault of the server.",
     502: "A model gave no answer, or one that cannot be used.",
     503: "The database or a model cannot be reached now; Retry-After says how long to wait.",
-    504: "It took longer than a request may.",
+    504: "It took longer than a request may, or the database was lost meanwhile: it may have been done.",
     507: "There is no room left on the disk.",
 }
 _OF_ALL = (400, 401, 403, 404, 408, 413, 415, 422, 429, 500, 502, 503, 504)

@@ -77,6 +77,9 @@ class Transaction(Protocol):
     def each(self, query: str, **values: Any) -> Iterator[Row]:
         """The rows one after another, however many there are. Only inside of `read_at_once`."""
 
+    def take_time(self) -> None:
+        """Let this transaction take as long as it needs. Any other is ended when it seems to stand still."""
+
     def in_scope(self, scope: AnyScope | None) -> AbstractContextManager[Transaction]:
         """The same transaction, bound to another scope until the block ends."""
 

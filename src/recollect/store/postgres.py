@@ -105,6 +105,9 @@ class PostgresTransaction(Announcements):
             cursor.execute(self._queries[query].text, values)
             yield from cursor
 
+    def take_time(self) -> None:
+        self._connection.take_time()
+
     @contextmanager
     def in_scope(self, scope: AnyScope | None) -> Iterator[PostgresTransaction]:
         own, keys = Keys(self.scope_id, self._app_key), keys_of(scope)
@@ -156,7 +159,7 @@ class PostgresDatabase:
         self._pool: psycopg_pool.ConnectionPool[ScopedConnection] | None = None
         self._renewals = 0
         self._renewed_at = 0.0
-        self._trouble: psycopg.Error | None = None
+        self._connect_error: psycopg.Error | None = None
         """Why the pool could not connect the last time that it tried; None when it could."""
         survive_forks(self)
 
@@ -324,6 +327,7 @@ class PostgresDatabase:
                 connection.close()
                 raise _Outdated
             connection.committing = False
+            connection.in_no_hurry = False
             connection.history = (connection.server_started, self._renewals)
             outer = sys.exception()
             try:
@@ -349,10 +353,10 @@ class PostgresDatabase:
             try:
                 connection = stack.enter_context(pool.connection())
             except psycopg_pool.PoolTimeout as timeout:
-                if self._trouble is None:
+                if self._connect_error is None:
                     raise
                 # That none came is less of an answer than why none could be made.
-                raise translate(self._trouble, self._address) from timeout
+                raise translate(self._connect_error, self._address) from timeout
             yield connection
 
     def renumber(self) -> None:
@@ -408,7 +412,7 @@ class PostgresDatabase:
             kwargs={
                 "autocommit": True,  # BEGIN and COMMIT are statements of ours, so that they travel in the pipeline
                 "prepare_threshold": 2,
-                "noting": self._note_trouble,
+                "noting": self._note_connecting,
                 **self._connection_options,
             },
             min_size=1,
@@ -422,10 +426,10 @@ class PostgresDatabase:
             open=True,
         )
 
-    def _note_trouble(self, error: psycopg.Error | None) -> None:
+    def _note_connecting(self, error: psycopg.Error | None) -> None:
         # That there is no answer yet says less than why there was none before.
-        if self._trouble is None or not isinstance(error, psycopg.errors.ConnectionTimeout):
-            self._trouble = error
+        if self._connect_error is None or not isinstance(error, psycopg.errors.ConnectionTimeout):
+            self._connect_error = error
 
     def _prepare_connection(self, connection: ScopedConnection) -> None:
         settings = self._settings
@@ -443,10 +447,10 @@ class PostgresDatabase:
             if sees_through(connection):
                 connection.execute(f"SET ROLE {APP_ROLE}")
         except psycopg.Error as error:
-            self._note_trouble(error)
+            self._note_connecting(error)
             connection.close()
             raise
-        self._note_trouble(None)
+        self._note_connecting(None)
 
     def close(self) -> None:
         with self._pool_lock:

@@ -22,6 +22,10 @@ _SESSION = {
 }
 
 
+_AT_LENGTH = 60
+"""How many times the usual patience a transaction has that may take its time: a server can stop in that one too."""
+
+
 class Silent(psycopg.OperationalError):
     """The server gave no sign for so long that it is not waited for any more."""
 
@@ -33,6 +37,8 @@ class ScopedConnection(psycopg.Connection[Row]):
     committing = False
     patience = float("inf")
     """For how many seconds the server may be silent in the middle of a statement."""
+    in_no_hurry = False
+    """Whether a single statement of this transaction may take far longer, such as one that deletes a million rows."""
     made_at = 0.0
     """When it was begun to be made: what the server becomes from then on, it may not know of."""
     server_started = ""
@@ -72,10 +78,12 @@ class ScopedConnection(psycopg.Connection[Row]):
 
     def take_time(self, *, also_idle: bool = False) -> None:
         """Let this transaction take as long as it needs; what only reads may also pause, and keeps nobody waiting."""
-        if self._times_transactions:
-            self.execute("SET LOCAL transaction_timeout TO 0")
-        if also_idle:
-            self.execute("SET LOCAL idle_in_transaction_session_timeout TO 0")
+        self.in_no_hurry = True
+        limits = ["transaction_timeout"] if self._times_transactions else []
+        limits += ["idle_in_transaction_session_timeout"] if also_idle else []
+        if limits:
+            calls = ", ".join(f"set_config('{name}', '0', true)" for name in limits)
+            self.execute(f"SELECT {calls}".encode())
 
     @property
     def _times_transactions(self) -> bool:
@@ -83,7 +91,8 @@ class ScopedConnection(psycopg.Connection[Row]):
 
     def wait(self, gen: Generator[Any, Any, RV], *args: Any, **options: Any) -> RV:
         try:
-            return super().wait(_heard(gen, self.patience), *args, **options)
+            patience = self.patience * (_AT_LENGTH if self.in_no_hurry else 1)
+            return super().wait(_heard(gen, patience), *args, **options)
         except Silent:
             # At once: what is still to be done on the way out would wait for the same server.
             self.close()

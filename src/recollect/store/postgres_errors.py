@@ -65,11 +65,11 @@ def translate(error: Exception, address: str) -> Exception:
                 f"PostgreSQL at {address} does not answer ({words}).",
                 hint="Nothing was written: try again when it does. answer_timeout_seconds says how long to wait.",
             )
-        case psycopg.errors.IdleInTransactionSessionTimeout() | psycopg.errors.TransactionTimeout():
+        case psycopg.errors.TransactionTimeout() | psycopg.errors.IdleInTransactionSessionTimeout():
             return StoreUnavailable(
-                f"PostgreSQL at {address} did not wait any longer for this process ({words}).",
-                hint="Nothing was written: try again. The process was stopped, or too busy, for longer than "
-                "busy_timeout_seconds and answer_timeout_seconds allow.",
+                f"PostgreSQL at {address} ended a transaction that took too long ({words}).",
+                hint="Nothing was written: try again. Give less at a time if the process was not stopped meanwhile, or "
+                "raise answer_timeout_seconds.",
             )
         case psycopg_pool.PoolTimeout() | psycopg_pool.TooManyRequests():
             return StoreUnavailable(

@@ -20,14 +20,6 @@ from recollect.store.postgres_setup import ensure_role, ensure_schema, ensure_ve
 MIGRATION_LOCK = 732_655_328
 _LOOK_SECONDS = 0.1
 
-_HOLDER = """
-SELECT lock.pid, coalesce(nullif(application_name, ''), 'no name'), coalesce(host(client_addr), 'the same machine'),
-    CASE WHEN state = 'active' THEN 0.0 ELSE extract(epoch FROM clock_timestamp() - state_change) END::float8
-FROM pg_locks AS lock LEFT JOIN pg_stat_activity USING (pid)
-WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid = 0 AND objid = %s
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-"""
-
 
 def bring_up_to_date(connection: ScopedConnection, migrations: list[Migration], settings: Settings) -> None:
     """Apply what is missing, in the transaction of this connection."""
@@ -84,7 +76,15 @@ def _take_turn(connection: ScopedConnection, settings: Settings) -> None:
     )
     began = time.monotonic()
     while connection.execute("SELECT pg_try_advisory_xact_lock(%s)", (MIGRATION_LOCK,)).fetchone() != (True,):
-        holder = connection.execute(_HOLDER, (MIGRATION_LOCK,)).fetchone()
+        holder = connection.execute(
+            "SELECT lock.pid, coalesce(nullif(application_name, ''), 'no name'),"
+            " coalesce(host(client_addr), 'the same machine'),"
+            " CASE WHEN state = 'active' THEN 0.0 ELSE extract(epoch FROM clock_timestamp() - state_change) END::float8"
+            " FROM pg_locks AS lock LEFT JOIN pg_stat_activity USING (pid)"
+            " WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid = 0 AND objid = %s"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+            (MIGRATION_LOCK,),
+        ).fetchone()
         if holder is not None:
             pid, name, machine, idle = holder
             # Of another role's session a server does not tell how it fares.

@@ -54,6 +54,9 @@ class SqliteTransaction(Announcements):
     def each(self, query: str, **values: Any) -> Iterator[Row]:
         return self._run(query, values)
 
+    def take_time(self) -> None:
+        """Nothing to do: nobody but this process itself could end it."""
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """See the database as it is now until the block ends."""
