@@ -23,10 +23,10 @@ def run(plan: Plan) -> Iterator[Check]:
             "what one node does holds on the other": lambda: agreement.run(plan, machines),
             "a worker that vanished in a transaction": lambda: worker_cuts.a_vanished_transaction(machines),
             "workers that are cut off": lambda: worker_cuts.run(plan, machines),
-            "nodes that are cut off": lambda: node_cuts.run(plan, machines),
-            "lines that lose half of everything": lambda: flaky.run(plan, machines),
             "clocks that are wrong": lambda: clocks.run(plan, machines),
             "throughput with more workers and nodes": lambda: throughput.run(plan, machines),
+            "nodes that are cut off": lambda: node_cuts.run(plan, machines),
+            "lines that lose half of everything": lambda: flaky.run(plan, machines),
         }
         for claim, part in parts.items():
             if plan.left() <= 0:

@@ -44,7 +44,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
         world.workers(url, WORKERS[:3]) as workers,
     ):
         backlog = Backlog(engine)
-        until = time.monotonic() + plan.left() * 0.3
+        until = time.monotonic() + plan.left() * 0.2
         while min(cuts[each] for each in MANNERS) < FULL_ROUNDS if plan.full else _worth_another(cuts, until):
             name, manner = dice.choice(WORKERS[:3]), min(MANNERS, key=lambda each: cuts[each])
             backlog.queue_conversations(2)
@@ -66,7 +66,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
                 silent.append(f"{name} after it was {manner}")
         left = work_off(database, seconds=60)
         wrong = faults(backlog.accounts, happened(database), summaries(database))
-        refused = sum(node.count_logged("taken over by another worker") for node in workers.values())
+        refused = sum(node.count_logged("_Refused") for node in workers.values())
         taken_twice = _one(database, "SELECT count(*) FROM recollect.jobs WHERE fencing_token > 1")
         with recollect.open(door, embedder=Words()) as looking:
             without_vector = looking.reindex()
