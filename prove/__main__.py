@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -98,4 +99,6 @@ def _run(section: Section, options: argparse.Namespace) -> report.Result:
 
 
 if __name__ == "__main__":
+    # Told to stop, it clears up as it does after Ctrl-C: programs that it has started, servers and folders.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())
