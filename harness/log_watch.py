@@ -25,13 +25,27 @@ _PRIVATE_WORD = re.compile(r"\bQ[a-z]{15}\b")
 _CONTEXT = 60
 
 
+class InFull(logging.Formatter):
+    """A record with its error, and with the fields that it brings beside its message."""
+
+    def __init__(self) -> None:
+        super().__init__("%(name)s %(levelname)s %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        own = {name: value for name, value in vars(record).items() if name not in _USUAL}
+        return f"{super().format(record)} {own}" if own else super().format(record)
+
+
+_USUAL = frozenset((*vars(logging.makeLogRecord({})), "message", "asctime"))
+
+
 class LogWatch(logging.Handler):
     """Writes down every record of this process in full, errors with all their words, and what its programs say."""
 
     def __init__(self, file: Path) -> None:
         super().__init__(logging.NOTSET)
         self.file = file
-        self.setFormatter(logging.Formatter("%(name)s %(levelname)s %(message)s"))
+        self.setFormatter(InFull())
         self._out = file.open("a", encoding="utf-8", errors="backslashreplace")
 
     def emit(self, record: logging.LogRecord) -> None:

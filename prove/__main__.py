@@ -99,6 +99,11 @@ def _run(section: Section, options: argparse.Namespace) -> report.Result:
 
 
 if __name__ == "__main__":
+<<<<<<< HEAD
     # As Ctrl-C does: what was started and set up is ended and removed on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+=======
+    # Told to stop, it clears up as it does after Ctrl-C: programs that it has started, servers and folders.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+>>>>>>> r-hostile
     sys.exit(main())

@@ -18,10 +18,12 @@ from harness.calling import directly
 from harness.postgres import PostgresServer
 from prove.hostile_input.archives import broken_archives, forged_documents
 from prove.hostile_input.calls import broken_calls
+from prove.hostile_input.commands import broken_commands
 from prove.hostile_input.description import made_up_requests
 from prove.hostile_input.fuzzing import fuzz, tool
 from prove.hostile_input.growth import MOST_MEMORY, memory_of, some_steep
 from prove.hostile_input.injections import INJECTIONS, calmed
+from prove.hostile_input.messages import over_http, to_the_program
 from prove.hostile_input.parsers import PARSERS
 from prove.hostile_input.prompts import complaints, shown
 from prove.hostile_input.silence import leaks
@@ -29,24 +31,33 @@ from prove.section import Check, Plan, Section
 from recollect.errors import RecollectError
 from tests.admin.planting import Words, plant
 
-FULL_SECONDS = 600.0
-"""What each part that could go on without end takes in a full run."""
+FULL_SECONDS = 300.0
+"""What the longest of the parts that could go on without end takes in a full run; the others take their share of it."""
 
 
 def run(plan: Plan) -> Iterator[Check]:
-    yield _fuzzed(plan, _share(plan, 0.3))
-    yield _grown(plan, _share(plan, 0.15))
+    yield _fuzzed(plan, _share(plan, 1))
+    yield _grown(plan, _share(plan, 0.3))
     with _databases(plan) as urls:
-        for engine in plan.engines:
-            yield _called(plan, engine, urls(engine), _share(plan, 0.1))
-            yield from _imported(plan, engine, urls(engine), _share(plan, 0.1))
-            yield _injected(engine, urls)
+        for place, engine in enumerate(plan.engines):
+            # What takes as long as it takes comes first, and what has a share of the time takes less where it is late.
+            yield _injected(plan, engine, urls)
             yield _silent(engine, urls(engine))
-            yield _described(plan, engine, urls(engine), _share(plan, 0.1))
+            late = len(plan.engines) - place
+            yield _called(plan, engine, urls(engine), _share(plan, 0.15, late))
+            yield from _imported(plan, engine, urls(engine), _share(plan, 0.15, late))
+            yield _typed(plan, engine, urls(engine), _share(plan, 0.2, late))
+            yield from _sent(plan, engine, urls(engine), _share(plan, 0.1, late))
+            yield _described(plan, engine, urls(engine), _share(plan, 0.4, late))
 
 
-def _share(plan: Plan, share: float) -> float:
-    return FULL_SECONDS if plan.full else plan.seconds * share
+def _share(plan: Plan, share: float, engines: int = 0) -> float:
+    """The seconds of a part: its share of the usual time, or of what is left, where that is less."""
+    if plan.full:
+        return FULL_SECONDS * share
+    usual = plan.seconds * share * 0.2
+    # All shares of an engine together are about a third more than 1.
+    return usual if not engines else max(1.0, min(usual, plan.left() * share / (1.3 * engines)))
 
 
 @contextmanager
@@ -196,16 +207,23 @@ def used(context: recollect.Context) -> None:
     context.jobs.list_jobs()
 
 
-def _injected(engine: str, urls: Any) -> Check:
-    slipped, paths, url = [], set(), urls(engine)
-    for number, (name, text) in enumerate(INJECTIONS.items()):
+def _injected(plan: Plan, engine: str, urls: Any) -> Check:
+    slipped, paths, url, tried = [], set(), urls(engine), 0
+    attacks = [*INJECTIONS.items()]
+    plan.dice(f"injections {engine}").shuffle(attacks)
+    least = plan.seconds * (0.45 if engine == plan.engines[0] else 0.2)
+    for number, (name, text) in enumerate(attacks):
+        # On a machine that is slow only some have their turn, others with another seed.
+        if number and plan.left() < least:
+            break
+        tried += 1
         calm, seen = shown(url, calmed(text), f"calm{number}"), shown(url, text, f"user{number}")
         paths |= {*seen.prompts, *seen.requests}
         slipped += [f"{name}: {what}" for what in complaints(calm, seen)]
     return Check(
         f"{engine}: what was remembered stays data in every prompt, becomes no rule by itself and calls no tool",
         not slipped,
-        {"attacks": len(INJECTIONS), "ways into a prompt": len(paths)},
+        {"attacks": tried, "of": len(INJECTIONS), "ways into a prompt": len(paths)},
         "; ".join(slipped[:10]),
     )
 
@@ -218,6 +236,28 @@ def _silent(engine: str, url: str) -> Check:
         {"characters looked through": looked},
         "; ".join(found[:5]),
     )
+
+
+def _typed(plan: Plan, engine: str, url: str, seconds: float) -> Check:
+    folder = plan.folder / f"typed-{engine}"
+    folder.mkdir()
+    codes, broken = broken_commands(url, folder, seconds, plan.dice(f"commands {engine}"))
+    return Check(
+        f"{engine}: a command with any arguments and environment ends as documented, and never with a traceback",
+        not broken,
+        {"commands": sum(codes.values()), "ended with": {str(code): codes[code] for code in sorted(codes, key=str)}},
+        "; ".join(broken[:10]),
+    )
+
+
+def _sent(plan: Plan, engine: str, url: str, seconds: float) -> Iterator[Check]:
+    dice = plan.dice(f"messages {engine}")
+    sent, broken = to_the_program(url, plan.folder, seconds, dice)
+    claim = "the server of the Model Context Protocol goes on answering, and says nothing but protocol"
+    yield Check(f"{engine}: whatever it is sent, {claim}", not broken, {"messages": sent}, "; ".join(broken[:5]))
+    sent, broken = over_http(url, seconds, dice)
+    claim = "no such message is a fault of the server when it comes over HTTP"
+    yield Check(f"{engine}: {claim}", not broken, {"messages": sent}, "; ".join(broken[:5]))
 
 
 def _described(plan: Plan, engine: str, url: str, seconds: float) -> Check:

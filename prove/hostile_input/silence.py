@@ -6,6 +6,7 @@ import io
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any
 
 from opentelemetry import trace
@@ -15,7 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 import recollect
 from harness.calling import Refused, directly, over_http
-from harness.log_watch import DATABASE_PASSWORD, MODEL_KEY, TOKEN_SECRET, secrets_in
+from harness.log_watch import DATABASE_PASSWORD, MODEL_KEY, TOKEN_SECRET, InFull, secrets_in
 from recollect.errors import RecollectError
 from tests.admin.planting import Words, plant
 from tests.server.running import serving
@@ -25,10 +26,8 @@ _AUDIT_KEY = MODEL_KEY
 
 def told(url: str) -> Iterator[tuple[str, str]]:
     """What can be seen from outside after everything was used, each with where."""
-    spans = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(spans))
-    trace.set_tracer_provider(provider)
+    spans = _spans()
+    spans.clear()
     settings: dict[str, Any] = {"jwt_algorithm": "HS256", "jwt_secret": TOKEN_SECRET, "audit_key": _AUDIT_KEY}
     with _logged() as log, recollect.open(url, embedder=None, tracing="host", **settings) as engine:
         admin = engine.keys.create(tenant_id="acme", app_id="support", admin=True)
@@ -51,11 +50,23 @@ def told(url: str) -> Iterator[tuple[str, str]]:
     yield "errors of opening", "\n".join(_errors_of_opening())
 
 
+@cache
+def _spans() -> InMemorySpanExporter:
+    """Where the spans of this process go. A provider can be set once, and stays."""
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    trace.set_tracer_provider(provider)
+    return spans
+
+
 def leaks(url: str) -> tuple[list[str], dict[str, int]]:
     """The secrets that were told, and how many characters were looked through in each place."""
     found, looked = [], {}
     for where, text in told(url):
         looked[where] = len(text)
+        if not text:
+            found.append(f"{where}: nothing was there to look through")
         found += [f"{where}: {each}" for each in secrets_in(text)]
     return found, looked
 
@@ -87,6 +98,7 @@ def _logged() -> Iterator[io.StringIO]:
     """Everything of all packages, with the words of errors: as a program sees it that has set up logs by itself."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
+    handler.setFormatter(InFull())
     loggers = [logging.getLogger(), logging.getLogger("recollect")]
     levels = [logger.level for logger in loggers]
     loggers[0].addHandler(handler)

@@ -10,11 +10,13 @@ from random import Random
 
 import pytest
 
-from harness.log_watch import DATABASE_PASSWORD, MODEL_KEY, LogWatch, secrets_in
+from harness.log_watch import DATABASE_PASSWORD, MODEL_KEY, PLANTED, TOKEN_SECRET, LogWatch, secrets_in
 from prove.hostile_input.calls import broken_calls
+from prove.hostile_input.commands import Ended, Typed, broken_commands, wrong_with
 from prove.hostile_input.fuzzing import mutated, parser_named, tried, with_hypothesis
 from prove.hostile_input.growth import steep
 from prove.hostile_input.injections import INJECTIONS, calmed
+from prove.hostile_input.messages import over_http, to_the_program
 from prove.hostile_input.parsers import PARSERS, Parser
 from prove.hostile_input.prompts import Seen, complaints, shown
 from prove.hostile_input.reading import NOT_FROM_OUTSIDE, forgotten, modules_that_read
@@ -110,6 +112,37 @@ def test_arguments_of_any_shape_break_no_operation(database_url: str) -> None:
     assert not broken
 
 
+def test_commands_of_any_shape_end_as_documented(sqlite_url: str, tmp_path: Path) -> None:
+    codes, broken = broken_commands(sqlite_url, tmp_path, 1, Random(3))
+    assert codes
+    assert not broken
+
+
+def test_an_end_that_is_not_documented_is_caught() -> None:
+    typed = Typed("recollect", ["memory", "list", "--json"], {})
+    assert wrong_with(typed, Ended(0, "[]", "")) is None
+    assert wrong_with(typed, Ended(1, "", '{"detail": "x"}')) is None
+    assert wrong_with(Typed("recollect", ["memory"], {}), Ended(1, "", "Error: x")) is None
+    for wrong in (
+        Ended(None, "", ""),
+        Ended(1, "", "Traceback (most recent call last):\nValueError"),
+        Ended(-9, "", "killed"),
+        Ended(3, "", '{"detail": "x"}'),
+        Ended(1, "", ""),
+        Ended(1, "", "Error: x"),
+    ):
+        assert wrong_with(typed, wrong) is not None, wrong
+
+
+def test_messages_of_any_shape_do_not_stop_the_server_of_tools(sqlite_url: str, tmp_path: Path) -> None:
+    sent, broken = to_the_program(sqlite_url, tmp_path, 0.5, Random(3))
+    assert sent
+    assert not broken
+    sent, broken = over_http(sqlite_url, 0.5, Random(3))
+    assert sent
+    assert not broken
+
+
 def test_a_secret_in_a_log_is_caught(tmp_path: Path) -> None:
     # A logger apart from all others, since those of this run are watched themselves.
     watch, log = LogWatch(tmp_path / "all.log"), logging.Logger("planted")
@@ -121,7 +154,8 @@ def test_a_secret_in_a_log_is_caught(tmp_path: Path) -> None:
         raise ValueError(f"no answer with {MODEL_KEY}")
     except ValueError:
         log.exception("failed")
-    assert [DATABASE_PASSWORD in watch.found()[0], MODEL_KEY in watch.found()[1]] == [True, True]
+    log.warning("beside the message", extra={"about": {"key": TOKEN_SECRET}})
+    assert all(secret in found for secret, found in zip(PLANTED, watch.found(), strict=True))
     watch.close()
 
 

@@ -82,8 +82,7 @@ class ScopedConnection(psycopg.Connection[Row]):
         limits = ["transaction_timeout"] if self._times_transactions else []
         limits += ["idle_in_transaction_session_timeout"] if also_idle else []
         if limits:
-            calls = ", ".join(f"set_config('{name}', '0', true)" for name in limits)
-            self.execute(f"SELECT {calls}".encode())
+            self.execute("SELECT count(set_config(name, '0', true)) FROM unnest(%s::text[]) AS name", (limits,))
 
     @property
     def _times_transactions(self) -> bool:
