@@ -34,7 +34,7 @@ CLIENTS = 16
 WORDS = "Graz Wien coffee tea meeting Tuesday morning project budget garden boat piano doctor invoice train".split()
 _FAR = 10**15
 _FIRST_JOBS = 10
-_MORE_COST = 1.75
+_MORE_COST = 1.5
 _MANY_WAITS = 0.5
 """A job for which others wait half of the time would be a limit that no further machine lifts."""
 
