@@ -41,7 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.report is not None:
         options.report.write_text(report.page(report.read(options.json)), "utf-8")
     failed = [name for name, result in results.items() if not report.passed(result)]
-    print(f"\nfailed: {', '.join(failed)}" if failed else "\neverything held")
+    skipped = sum(check["skipped"] for result in results.values() for check in result["checks"])
+    print(f"\nfailed: {', '.join(failed)}" if failed else "\neverything that was tried held", end="")
+    print(f"; {skipped} skipped" if skipped else "")
     return 1 if failed else 0
 
 
@@ -99,11 +101,6 @@ def _run(section: Section, options: argparse.Namespace) -> report.Result:
 
 
 if __name__ == "__main__":
-<<<<<<< HEAD
     # As Ctrl-C does: what was started and set up is ended and removed on the way out.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-=======
-    # Told to stop, it clears up as it does after Ctrl-C: programs that it has started, servers and folders.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
->>>>>>> r-hostile
     sys.exit(main())
