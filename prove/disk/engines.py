@@ -59,7 +59,7 @@ def full_postgres(dice: random.Random, cycles: int, more: Callable[[], bool]) ->
             filling = Filling(engine, dice)
             filling.go_on()
             # The rest of the large disk is taken away first: what counts is the small room that is left.
-            tried = _cycles(filling, room, dice, cycles, (StoreFull, StoreUnavailable), more)
+            tried = _cycles(filling, room, dice, cycles, (StoreFull, StoreUnavailable), more, server)
             yield from told("PostgreSQL, disk full", filling.outcome, tried)
         with recollect.open(server.create_database("log"), embedder=None, connect_timeout_seconds=2) as engine:
             filling = Filling(engine, dice)
@@ -103,15 +103,20 @@ def _cycles(
     cycles: int,
     expected: tuple[type[recollect.RecollectError], ...],
     more: Callable[[], bool],
+    server: PostgresServer | None = None,
 ) -> int:
     tried = told = 0
     while tried < cycles and (tried < 2 or more()):
         room.fill(leave=_LEFT[tried % len(_LEFT)])
         if not filling.until_it_fails(expected):
             filling.outcome.unclear.append("nothing failed on a full disk")
-        filling.look("full", can_write=False)
+        # A server that finds no room for its log stops as a whole; then there is nothing to be looked at meanwhile.
+        if server is None or _answers(server):
+            filling.look("full", can_write=False)
         told += _not_ready(filling.engine)
         room.make_room()
+        if server is not None and not _answers(server):
+            _come_back(server, filling.engine)
         filling.go_on()
         filling.look("room again")
         tried += 1
@@ -138,6 +143,14 @@ def _fill_log(server: PostgresServer, room: Room, filling: Filling) -> str:
             connection.execute("CHECKPOINT")
     filling.until_it_fails((StoreFull, StoreUnavailable))
     room.make_room()
+    started = _come_back(server, filling.engine)
+    filling.go_on()
+    filling.look("room again")
+    return started
+
+
+def _come_back(server: PostgresServer, engine: recollect.Recollect) -> str:
+    """Wait for a server that has stopped for want of room, and start it if it does not come up by itself."""
     started = "by itself"
     deadline = time.monotonic() + _SERVER_SECONDS
     while not _answers(server):
@@ -147,10 +160,8 @@ def _fill_log(server: PostgresServer, room: Room, filling: Filling) -> str:
             break
         time.sleep(0.1)
     # The pool tries again now and then.
-    while time.monotonic() < deadline + _SERVER_SECONDS and _not_ready(filling.engine):
+    while time.monotonic() < deadline + _SERVER_SECONDS and _not_ready(engine):
         time.sleep(0.1)
-    filling.go_on()
-    filling.look("room again")
     return started
 
 
