@@ -51,7 +51,7 @@ def test_no_module_that_reads_text_is_forgotten() -> None:
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
 def test_no_seed_and_nothing_made_of_one_breaks_a_parser(parser: Parser) -> None:
     dice = Random(parser.name)
-    for text in (*parser.seeds, *(mutated(parser, dice) for _ in range(20))):
+    for text in (*parser.seeds, *(mutated(parser, dice) for _ in range(8))):
         assert tried(parser, text) is None, repr(text)
 
 
@@ -66,7 +66,7 @@ def test_a_parser_that_raises_what_it_may_not_is_caught() -> None:
             raise ValueError("planted")
         raise InvalidInput("refused")
 
-    found = with_hypothesis(parser_of(read), 20, 1)
+    found = with_hypothesis(parser_of(read), 10, 1)
     assert found.wrong.startswith("ValueError")
     assert "\x00" in found.text
 
@@ -90,9 +90,7 @@ def test_text_that_leaves_its_place_in_a_prompt_is_caught() -> None:
     assert list(complaints(calm, Seen({"brief": "## Memory\n- a fact"}, called=["danger"])))
 
 
-@pytest.mark.parametrize(
-    "name", ["closing tags", "a reminder of the application", "headings of roles", "joiners alone"]
-)
+@pytest.mark.parametrize("name", ["a reminder of the application", "headings of roles"])
 def test_what_was_remembered_stays_data_in_every_prompt(name: str, sqlite_url: str) -> None:
     calm, seen = (
         shown(sqlite_url, text, who) for who, text in (("eva", calmed(INJECTIONS[name])), ("ada", INJECTIONS[name]))
@@ -109,11 +107,12 @@ def test_no_attack_gets_out_of_any_prompt(name: str, database_url: str) -> None:
 
 
 def test_arguments_of_any_shape_break_no_operation(database_url: str) -> None:
-    calls, broken = broken_calls(database_url, 2, Random(11))
+    calls, broken = broken_calls(database_url, 0.7, Random(11))
     assert calls
     assert not broken
 
 
+@pytest.mark.slow
 def test_commands_of_any_shape_end_as_documented(sqlite_url: str, tmp_path: Path) -> None:
     codes, broken = broken_commands(sqlite_url, tmp_path, 1, Random(3))
     assert codes
@@ -136,6 +135,7 @@ def test_an_end_that_is_not_documented_is_caught() -> None:
         assert wrong_with(typed, wrong) is not None, wrong
 
 
+@pytest.mark.slow
 def test_messages_of_any_shape_do_not_stop_the_server_of_tools(sqlite_url: str, tmp_path: Path) -> None:
     sent, broken = to_the_program(sqlite_url, tmp_path, 0.5, Random(3))
     assert sent
