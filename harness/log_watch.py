@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import re
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from unittest.mock import patch
+
+from harness.program_watch import programs_heard
 
 DATABASE_PASSWORD = "planted-password-of-the-database"
 MODEL_KEY = "sk-planted-key-of-a-model"
@@ -52,8 +53,17 @@ class LogWatch(logging.Handler):
         self.note(self.format(record))
 
     def note(self, text: str) -> None:
-        if not self._out.closed:
+        if not self.closed:
             self._out.write(text.rstrip("\n") + "\n")
+
+    def answered(self, text: str) -> None:
+        """Hear an answer of a program, which may tell a key or what a user said, and none of the planted secrets."""
+        if any(each in text for each in PLANTED):
+            self.note(text)
+
+    @property
+    def closed(self) -> bool:
+        return self._out.closed
 
     def close(self) -> None:
         self._out.close()
@@ -74,25 +84,17 @@ def secrets_in(text: str) -> list[str]:
 
 @contextmanager
 def watched(file: Path) -> Iterator[LogWatch]:
-    """Watch all logs of this process, and the standard error of the programs that it waits for."""
+    """Watch the records of all loggers of this process, whatever their handlers, and the programs that it starts."""
     watch = LogWatch(file)
-    loggers = (logging.getLogger(), logging.getLogger("recollect"))
-    communicate = subprocess.Popen.communicate
+    call_handlers = logging.Logger.callHandlers
 
-    def communicated(program: Any, *given: Any, **named: Any) -> Any:
-        out, err = communicate(program, *given, **named)
-        # Only what it complains of: a command may print a new key, since somebody has asked for one.
-        if err:
-            watch.note(err if isinstance(err, str) else err.decode("utf-8", "replace"))
-        return out, err
+    def called(logger: logging.Logger, record: logging.LogRecord) -> None:
+        # Here and not as a handler: a program replaces those, and some loggers do not hand on what they are told.
+        watch.handle(record)
+        call_handlers(logger, record)
 
-    for logger in loggers:
-        logger.addHandler(watch)
-    subprocess.Popen.communicate = communicated  # type: ignore[method-assign, assignment]
-    try:
-        yield watch
-    finally:
-        subprocess.Popen.communicate = communicate  # type: ignore[method-assign]
-        for logger in loggers:
-            logger.removeHandler(watch)
-        watch.close()
+    with patch.object(logging.Logger, "callHandlers", called), programs_heard(watch):
+        try:
+            yield watch
+        finally:
+            watch.close()

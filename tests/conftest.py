@@ -14,6 +14,7 @@ from harness.clean_databases import CleanDatabases
 from harness.log_watch import watched
 from harness.network import loopback_only
 from harness.postgres import PostgresServer
+from harness.run_watch import RunWatch
 from tests.vendor.server import Vendor, vendor_running
 
 TEMPLATE = "recollect_template"
@@ -28,11 +29,12 @@ def _no_network() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_secrets_in_logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _no_secrets_in_logs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No log of the whole run, or of a worker's part of it, has a secret or a user's words in it."""
     level = logging.getLogger("recollect").level
     logging.getLogger("recollect").setLevel(logging.DEBUG)
     with watched(tmp_path_factory.mktemp("logs") / "all.log") as watch:
+        request.config.pluginmanager.register(RunWatch(watch))
         yield
         found = watch.found()
     logging.getLogger("recollect").setLevel(level)

@@ -20,7 +20,7 @@ from prove.hostile_input.archives import broken_archives, forged_documents
 from prove.hostile_input.calls import broken_calls
 from prove.hostile_input.commands import broken_commands
 from prove.hostile_input.description import made_up_requests
-from prove.hostile_input.fuzzing import fuzz, tool
+from prove.hostile_input.fuzzing import fuzzed, tool
 from prove.hostile_input.growth import MOST_MEMORY, memory_of, some_steep
 from prove.hostile_input.injections import INJECTIONS, calmed
 from prove.hostile_input.messages import over_http, to_the_program
@@ -83,13 +83,10 @@ def _databases(plan: Plan) -> Iterator[Any]:
 
 
 def _fuzzed(plan: Plan, seconds: float) -> Check:
-    dice, texts, broken = plan.dice("fuzzing"), 0, []
-    for parser in PARSERS:
-        found = fuzz(parser, max(1.0, seconds / len(PARSERS)), dice.randrange(2**30))
-        texts += found.texts
-        if found.wrong:
-            broken.append(f"{parser.name}: {found.wrong} with {found.text!r:.200}")
-    figures = {"parsers": len(PARSERS), "texts": texts, "with": tool()}
+    seed = plan.dice("fuzzing").randrange(2**30)
+    found = fuzzed(max(1.0, seconds / len(PARSERS)), seed)
+    broken = [f"{name}: {each.wrong} with {each.text!r:.200}" for name, each in found.items() if each.wrong]
+    figures = {"parsers": len(found), "texts": sum(each.texts for each in found.values()), "with": tool()}
     return Check("no text breaks a parser; what it accepts reads back the same", not broken, figures, "; ".join(broken))
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from random import Random
+from typing import Any
 
 from prove.hostile_input.fragments import FRAGMENTS
 from prove.hostile_input.parsers import MOST, PARSERS, Parser, refused_or_read
@@ -30,9 +34,11 @@ def tool() -> str:
     return "atheris" if find_spec("atheris") else "hypothesis"
 
 
-def fuzz(parser: Parser, seconds: float, seed: int) -> Fuzzed:
-    """Try a parser for so long, or until a text breaks it."""
-    return _with_atheris(parser, seconds, seed) if tool() == "atheris" else with_hypothesis(parser, seconds, seed)
+def fuzzed(seconds: float, seed: int) -> dict[str, Fuzzed]:
+    """Try each parser for so long, or until a text breaks it; gives what came of it by the parser's name."""
+    if tool() == "atheris":
+        return with_atheris(seconds, seed)
+    return {parser.name: with_hypothesis(parser, seconds, seed + place) for place, parser in enumerate(PARSERS)}
 
 
 def tried(parser: Parser, text: str) -> str | None:
@@ -91,14 +97,29 @@ def mutated(parser: Parser, dice: Random) -> str:
     return text[:MOST]
 
 
-def _with_atheris(parser: Parser, seconds: float, seed: int) -> Fuzzed:
-    # It ends its process when its time is over, so it has one of its own.
-    command = [sys.executable, "-m", "prove.hostile_input.coverage_guided", parser.name, f"{seconds:.0f}", str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds * 3 + 120)
-    told = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if not told:
-        return Fuzzed(0, wrong=f"atheris ended with {done.returncode}: {done.stderr[-500:]}")
-    return Fuzzed(**json.loads(told[-1]))
+def with_atheris(seconds: float, seed: int) -> dict[str, Fuzzed]:
+    command = [sys.executable, "-m", "prove.hostile_input.coverage_guided", str(max(1, round(seconds))), str(seed)]
+    # A group of its own, so that nothing is left of it, the process of a parser included, when this is interrupted.
+    program = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        out, err = program.communicate(timeout=(seconds + 20) * len(PARSERS) + 120)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
+    told = {line["parser"]: line for line in map(json.loads, filter(_is_json, out.splitlines()))}
+    silent = Fuzzed(0, wrong=f"atheris told nothing: {err[-300:]}")
+    return {name: _told(told[name]) if name in told else silent for name in (each.name for each in PARSERS)}
+
+
+def _is_json(line: str) -> bool:
+    return line.startswith('{"parser"')
+
+
+def _told(line: dict[str, Any]) -> Fuzzed:
+    return Fuzzed(line["texts"], line["text"], line["wrong"])
 
 
 def parser_named(name: str) -> Parser:

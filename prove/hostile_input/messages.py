@@ -199,7 +199,7 @@ def over_http(url: str, seconds: float, dice: Random) -> tuple[int, list[str]]:
         with serving(engine) as somebody:
             client, until = somebody.with_key(key.token), time.monotonic() + seconds
             for body in messages(dice):
-                if time.monotonic() > until:
+                if sent and time.monotonic() > until:
                     break
                 sent += 1
                 answer = client.post("/mcp", body, **kinds)

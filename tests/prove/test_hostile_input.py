@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import logging
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from harness.log_watch import DATABASE_PASSWORD, MODEL_KEY, PLANTED, TOKEN_SECRET, LogWatch, secrets_in
+from harness.log_watch import DATABASE_PASSWORD, LogWatch, secrets_in
 from prove.hostile_input.calls import broken_calls
 from prove.hostile_input.commands import Ended, Typed, broken_commands, wrong_with
 from prove.hostile_input.fuzzing import mutated, parser_named, tried, with_hypothesis
@@ -49,7 +51,7 @@ def test_no_module_that_reads_text_is_forgotten() -> None:
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
 def test_no_seed_and_nothing_made_of_one_breaks_a_parser(parser: Parser) -> None:
     dice = Random(parser.name)
-    for text in (*parser.seeds, *(mutated(parser, dice) for _ in range(20))):
+    for text in (*parser.seeds, *(mutated(parser, dice) for _ in range(8))):
         assert tried(parser, text) is None, repr(text)
 
 
@@ -64,7 +66,7 @@ def test_a_parser_that_raises_what_it_may_not_is_caught() -> None:
             raise ValueError("planted")
         raise InvalidInput("refused")
 
-    found = with_hypothesis(parser_of(read), 20, 1)
+    found = with_hypothesis(parser_of(read), 10, 1)
     assert found.wrong.startswith("ValueError")
     assert "\x00" in found.text
 
@@ -88,9 +90,7 @@ def test_text_that_leaves_its_place_in_a_prompt_is_caught() -> None:
     assert list(complaints(calm, Seen({"brief": "## Memory\n- a fact"}, called=["danger"])))
 
 
-@pytest.mark.parametrize(
-    "name", ["closing tags", "a reminder of the application", "headings of roles", "joiners alone"]
-)
+@pytest.mark.parametrize("name", ["a reminder of the application", "headings of roles"])
 def test_what_was_remembered_stays_data_in_every_prompt(name: str, sqlite_url: str) -> None:
     calm, seen = (
         shown(sqlite_url, text, who) for who, text in (("eva", calmed(INJECTIONS[name])), ("ada", INJECTIONS[name]))
@@ -107,11 +107,12 @@ def test_no_attack_gets_out_of_any_prompt(name: str, database_url: str) -> None:
 
 
 def test_arguments_of_any_shape_break_no_operation(database_url: str) -> None:
-    calls, broken = broken_calls(database_url, 2, Random(11))
+    calls, broken = broken_calls(database_url, 0.7, Random(11))
     assert calls
     assert not broken
 
 
+@pytest.mark.slow
 def test_commands_of_any_shape_end_as_documented(sqlite_url: str, tmp_path: Path) -> None:
     codes, broken = broken_commands(sqlite_url, tmp_path, 1, Random(3))
     assert codes
@@ -134,6 +135,7 @@ def test_an_end_that_is_not_documented_is_caught() -> None:
         assert wrong_with(typed, wrong) is not None, wrong
 
 
+@pytest.mark.slow
 def test_messages_of_any_shape_do_not_stop_the_server_of_tools(sqlite_url: str, tmp_path: Path) -> None:
     sent, broken = to_the_program(sqlite_url, tmp_path, 0.5, Random(3))
     assert sent
@@ -143,25 +145,64 @@ def test_messages_of_any_shape_do_not_stop_the_server_of_tools(sqlite_url: str, 
     assert not broken
 
 
-def test_a_secret_in_a_log_is_caught(tmp_path: Path) -> None:
-    # A logger apart from all others, since those of this run are watched themselves.
-    watch, log = LogWatch(tmp_path / "all.log"), logging.Logger("planted")
-    log.addHandler(watch)
-    log.warning("calm")
+LEAKS = {
+    "log": 'logging.getLogger("planted").warning("connected to %s", SECRET)',
+    "field_of_a_log": 'logging.getLogger("planted").warning("connected", extra={"about": SECRET})',
+    "log_whose_handlers_were_replaced": "logging.getLogger().handlers = []; logging.warning(SECRET)",
+    "log_that_is_not_handed_on": 'logging.Logger("apart").warning(SECRET)',
+    "error_in_a_log": 'logging.error("failed", exc_info=ValueError(SECRET))',
+    "warning": "warnings.warn(SECRET)",
+    "output_of_a_server": 'started("print(SECRET, flush=True); input()").stdout.readline()',
+    "complaints_of_a_program": 'started("print(SECRET, file=sys.stderr)").communicate()',
+    "output_of_a_program_in_a_file": 'started("print(SECRET)", open(tmp_path / "out", "w")).wait()',
+    "output_that_a_program_shares": 'started("print(SECRET)", None).wait()',
+    "output_of_the_test": "print(SECRET)",
+}
+"""What a test does that must not stay unseen."""
+LEAKING = """
+import logging, subprocess, sys, warnings
+import pytest
+@pytest.fixture(autouse=True)
+def secret(request):
+    global SECRET
+    SECRET = "planted-password-" + f"of-the-database in the {request.node.name}"
+def started(code, out=subprocess.PIPE):
+    code = f"import sys; SECRET = {SECRET!r}; {code}"
+    return subprocess.Popen([sys.executable, "-S", "-c", code], stdin=-1, stdout=out, stderr=-1)
+"""
+
+
+def test_a_run_that_tells_a_secret_anywhere_fails(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    tests = "".join(f"\ndef test_{name}(tmp_path):\n    {leak}\n" for name, leak in LEAKS.items())
+    (tmp_path / "test_leaks.py").write_text(LEAKING + tests, "utf-8")
+    (tmp_path / "conftest.py").write_text("from tests.conftest import _no_secrets_in_logs\n", "utf-8")
+    (tmp_path / "pytest.ini").touch()
+    # What it writes is not read by this run, which would find the secrets as well.
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--basetemp", str(tmp_path / "kept"), "test_leaks.py"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={
+            **os.environ,
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTHONPATH": os.pathsep.join((str(root), *sys.path)),
+        },
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    told = (tmp_path / "kept" / "logs0" / "all.log").read_text("utf-8")
+    assert [name for name in LEAKS if f"{DATABASE_PASSWORD} in the test_{name}" not in told] == []
+
+
+def test_no_answer_of_a_program_has_a_planted_secret_while_it_may_tell_a_key(tmp_path: Path) -> None:
+    watch, key = LogWatch(tmp_path / "all.log"), f"rk_{'0' * 32}_{'x' * 43}"
+    watch.answered(f"a new key: {key}")
     assert not watch.found()
-    log.warning("connected to %s", f"postgresql://postgres:{DATABASE_PASSWORD}@host/db")
-    try:
-        raise ValueError(f"no answer with {MODEL_KEY}")
-    except ValueError:
-        log.exception("failed")
-    log.warning("beside the message", extra={"about": {"key": TOKEN_SECRET}})
-    assert all(secret in found for secret, found in zip(PLANTED, watch.found(), strict=True))
+    watch.answered(f"the address: postgresql://postgres:{DATABASE_PASSWORD}@host/db")
+    watch.note(f"used {key}")
+    assert len(watch.found()) == 2
     watch.close()
-
-
-def test_the_logs_of_this_run_are_watched() -> None:
-    handlers = logging.getLogger("recollect").handlers
-    assert any(isinstance(handler, LogWatch) for handler in handlers)
 
 
 def test_keys_and_words_of_users_are_known_by_their_looks() -> None:
