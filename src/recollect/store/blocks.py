@@ -140,14 +140,17 @@ def write(
 
 def delete(run: Transaction, scope: Scope, place: Place, expected: Micros | None, now: Micros) -> None:
     """Remove a block and all that it held before; given an instant, only if nobody has written since."""
-    # Without an instant it is removed whoever writes it at the same time.
-    hold(run, place)
-    known = find(run, place)
-    if known is None:
-        raise NotFound("block", place.name)
-    if expected is not None and known.updated_at != expected:
-        raise _conflict(place, known, expected)
-    run.send("delete_block", version=known.block.version, now=now, **place.columns)
+    while True:
+        # Without an instant it is removed whoever writes it at the same time.
+        hold(run, place)
+        known = find(run, place)
+        if known is None:
+            raise NotFound("block", place.name)
+        if expected is not None and known.updated_at != expected:
+            raise _conflict(place, known, expected)
+        if run.one("delete_block", version=known.block.version, now=now, **place.columns) is not None:
+            break
+        # It was not there to be held, and was made and written again since. Now it can be.
     run.send("drop_revisions", **place.columns)
     record_change(run, scope, "block.deleted", now, block_id=known.block.id, **place.told)
 
