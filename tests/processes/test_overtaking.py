@@ -93,3 +93,36 @@ def test_an_atom_that_was_deleted_meanwhile_is_missing_and_was_not_superseded(po
         superseding = overtaken(postgres_url, lambda ctx: ctx.memory.supersede_atom(atom.id, new), delete)
         with superseding as superseded, pytest.raises(recollect.NotFound):
             superseded.result()
+
+
+class Between:
+    """A transaction in which something else happens after some of its statements."""
+
+    def __init__(self, run: Transaction, after: dict[str, Callable[[], object]]) -> None:
+        self._run = run
+        self._after = after
+
+    def one(self, query: str, **values: Any) -> Any:
+        row = self._run.one(query, **values)
+        self._after.pop(query, lambda: None)()
+        return row
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._run, name)
+
+
+def test_a_block_that_is_made_and_written_while_it_is_deleted_is_deleted(postgres_url: str) -> None:
+    with ada(postgres_url) as (engine, ctx), ada(postgres_url) as (_, others):
+
+        def make() -> None:
+            others.blocks.update("archival", "one", None)
+
+        def write() -> None:
+            others.blocks.update("archival", "two", others.blocks.get("archival").updated_at)
+
+        def delete(run: Any) -> None:
+            between = Between(run, {"hold_block": make, "get_block": write})
+            blocks.delete(between, ctx.scope, PLACE, None, system_clock())  # type: ignore[arg-type]  # all that it uses
+
+        engine._database.write(ctx.scope, delete)
+        assert ctx.blocks.get("archival") is None
