@@ -118,11 +118,13 @@ def test_a_block_that_is_made_and_written_while_it_is_deleted_is_deleted(postgre
             others.blocks.update("archival", "one", None)
 
         def write() -> None:
-            others.blocks.update("archival", "two", others.blocks.get("archival").updated_at)
+            made = others.blocks.get("archival")
+            assert made is not None
+            others.blocks.update("archival", "two", made.updated_at)
 
         def delete(run: Any) -> None:
-            between = Between(run, {"hold_block": make, "get_block": write})
-            blocks.delete(between, ctx.scope, PLACE, None, system_clock())  # type: ignore[arg-type]  # all that it uses
+            between: Any = Between(run, {"hold_block": make, "get_block": write})
+            blocks.delete(between, ctx.scope, PLACE, None, system_clock())
 
         engine._database.write(ctx.scope, delete)
         assert ctx.blocks.get("archival") is None
