@@ -164,7 +164,10 @@ def write_json(path: Path, results: Mapping[str, Any]) -> None:
     """Write it with one line for each entry of a list, so that a change from run to run can be read."""
     entries = ",\n".join(f"{json.dumps(name)}: {_json(value)}" for name, value in results.items())
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{{\n{entries}\n}}\n", "utf-8")
+    # Written beside it first: what was kept before must not be lost by who is interrupted here.
+    beside = path.with_name(f"{path.name}.new")
+    beside.write_text(f"{{\n{entries}\n}}\n", "utf-8")
+    beside.replace(path)
 
 
 def _json(value: object) -> str:

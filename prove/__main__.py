@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -29,6 +30,11 @@ MODULES = (
     "upgrades",
 )
 
+NOTHING = "nothing could be tried, so nothing was shown"
+EXIT_CODES = (
+    "It ends with 0 when all that was tried held, with 1 when something did not, with 3 when nothing was tried."
+)
+
 
 def main(arguments: list[str] | None = None) -> int:
     options = _read(arguments)
@@ -37,21 +43,29 @@ def main(arguments: list[str] | None = None) -> int:
     for section in sections:
         results[section.name] = _run(section, options)
         # Written after each section, so that what was shown stays when a later one is interrupted.
-        report.keep(options.json, results)
+        report.keep(options.json, results, MODULES)
     if options.report is not None:
         options.report.write_text(report.page(report.read(options.json)), "utf-8")
+    return _end(results)
+
+
+def _end(results: Mapping[str, report.Result]) -> int:
+    """Say in a line what came of it; the answer is the exit code."""
     failed = [name for name, result in results.items() if not report.passed(result)]
+    tried = sum(map(report.tried, results.values()))
     skipped = sum(check["skipped"] for result in results.values() for check in result["checks"])
-    print(f"\nfailed: {', '.join(failed)}" if failed else "\neverything that was tried held", end="")
-    print(f"; {skipped} skipped" if skipped else "")
-    return 1 if failed else 0
+    said = f"failed: {', '.join(failed)}" if failed else "everything that was tried held" if tried else NOTHING
+    print(f"\n{said}{f'; {skipped} skipped' if skipped else ''}")
+    return 1 if failed else 0 if tried else 3
 
 
 def _read(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="./dev prove", description=__doc__)
+    parser = argparse.ArgumentParser(prog="./dev prove", description=__doc__, epilog=EXIT_CODES)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"some of: {', '.join(MODULES)}; else all")
     parser.add_argument("--engine", choices=ENGINES, help="only this engine")
-    parser.add_argument("--seconds", type=float, help="about how long each section may take; each has its own default")
+    parser.add_argument(
+        "--seconds", type=_seconds, help="about how long each section may take; each has its own default"
+    )
     parser.add_argument("--full", action="store_true", help="reach every count that is claimed, however long it takes")
     parser.add_argument("--seed", type=int, default=1, help="what chooses the points of attack; the default is 1")
     parser.add_argument("--json", type=Path, default=report.RESULTS, help="where results are kept")
@@ -60,7 +74,36 @@ def _read(arguments: list[str] | None) -> argparse.Namespace:
     for name in options.sections:
         if name not in MODULES:
             parser.error(f"there is no section called {name}; there are: {', '.join(MODULES)}")
+    options.sections = list(dict.fromkeys(options.sections))
+    # Known before minutes of attacks, and not after them.
+    for option, path in (("--json", options.json), ("--report", options.report)):
+        if path is not None and (why := _unwritable(path)):
+            parser.error(f"argument {option}: {path} cannot be written: {why}")
+    try:
+        report.read(options.json)
+    except ValueError as error:
+        parser.error(f"argument --json: {options.json} is there and holds no results: {error}")
     return options
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no time that a section could take")
+    return seconds
+
+
+def _unwritable(path: Path) -> str | None:
+    """Why a file cannot be written; None when it can."""
+    there = path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("a").close()
+    except OSError as error:
+        return error.strerror or str(error)
+    if not there:
+        path.unlink()
+    return None
 
 
 def _section(name: str) -> Section:
@@ -89,6 +132,9 @@ def _run(section: Section, options: argparse.Namespace) -> report.Result:
             traceback.print_exc()
             checks.append(Check("the section runs to its end", passed=False, detail=traceback.format_exc(limit=-3)))
             print(report.line(checks[-1]), flush=True)
+    if not checks:
+        checks.append(Check("the section puts something to the test", passed=False, detail="it made no check"))
+        print(report.line(checks[-1]), flush=True)
     return {
         "title": section.title,
         "environment": environment("recollect", "apsw", "psycopg"),
@@ -96,11 +142,18 @@ def _run(section: Section, options: argparse.Namespace) -> report.Result:
         "seconds": round(time.monotonic() - began, 1),
         "seed": options.seed,
         "full": options.full,
+        "engines": [options.engine] if options.engine else list(ENGINES),
+        "limit": options.seconds,
         "checks": [vars(check) for check in checks],
     }
 
 
 if __name__ == "__main__":
     # As Ctrl-C does: what was started and set up is ended and removed on the way out.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    sys.exit(main())
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("\ninterrupted; what the sections before this one have shown is kept", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import write_json
-from prove.section import Check
+from prove.section import ENGINES, Check
 
 RESULTS = Path(__file__).parent / "results" / "proof.json"
 
@@ -19,13 +19,19 @@ def read(path: Path) -> dict[str, Result]:
     return json.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
-def keep(path: Path, results: Mapping[str, Result]) -> None:
+def keep(path: Path, results: Mapping[str, Result], order: Sequence[str]) -> None:
     """Put the sections that were run in the place of their earlier results; the others stay as they were."""
-    write_json(path, {**read(path), **results})
+    kept = {**read(path), **results}
+    write_json(path, {name: kept[name] for name in sorted(kept, key=lambda name: (*order, name).index(name))})
 
 
 def passed(result: Result) -> bool:
     return all(check["passed"] or check["skipped"] for check in result["checks"])
+
+
+def tried(result: Result) -> int:
+    """How many claims were put to the test."""
+    return sum(_verdict(check) in ("held", "FAILED") for check in result["checks"])
 
 
 def line(check: Check) -> str:
@@ -40,7 +46,7 @@ def page(results: Mapping[str, Result]) -> str:
     for name, result in results.items():
         machine = result["environment"]["machine"]
         parts.append(
-            f"## {result['title']}\n\n`./dev prove {name}{' --full' if result['full'] else ''}`, "
+            f"## {result['title']}\n\n`./dev prove {name}{_options(result)}`, "
             f"seed {result['seed']}, {result['seconds']:,.0f} seconds on {machine['cores']} cores "
             f"({result['environment']['date'][:10]}).\n"
         )
@@ -48,6 +54,15 @@ def page(results: Mapping[str, Result]) -> str:
         parts += [_row(check) for check in result["checks"]]
         parts.append("")
     return "\n".join(parts)
+
+
+def _options(result: Result) -> str:
+    """What was asked for beside the section: with less than is usual, less was shown."""
+    # Results that were kept by an earlier version do not say all of it.
+    engines, limit = result.get("engines", ENGINES), result.get("limit")
+    options = [f"--engine {engines[0]}"] if len(engines) < len(ENGINES) else []
+    options += ["--full"] if result["full"] else [f"--seconds {limit:g}"] if limit else []
+    return "".join(f" {option}" for option in options)
 
 
 def _row(check: dict[str, Any]) -> str:
@@ -59,7 +74,11 @@ def _row(check: dict[str, Any]) -> str:
 
 
 def _verdict(check: Mapping[str, Any]) -> str:
-    return "skipped" if check["skipped"] else "held" if check["passed"] else "FAILED"
+    if check["skipped"]:
+        return "skipped"
+    if not check["passed"]:
+        return "FAILED"
+    return "measured" if check.get("measured") else "held"
 
 
 def _figure(value: object) -> str:
@@ -79,5 +98,7 @@ What `./dev prove` has shown: Recollect attacked on purpose, on both engines, wi
 real networks. Each section can be run by itself (`./dev prove NAME`), stops at its time (`--seconds`), or goes on until
 every count that is claimed here is reached (`--full`). The points of attack are drawn from `--seed`. The results are
 kept in `prove/results/proof.json`, and this page is written from them: `./dev prove … --report docs/proof.md`.
+
+A claim was `held` or `FAILED`; what could not be tried here is `skipped` and says why; what is `measured` claims nothing.
 
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,24 @@ class Check:
     """What was seen instead, when the claim did not hold; or why it could not be tried."""
     skipped: bool = False
     """It could not be tried on this machine. It counts neither as passed nor as failed, and the report says so."""
+    measured: bool = False
+    """Nothing is claimed and nothing can fail: the figures are told as they are."""
 
 
 def skipped(claim: str, why: str) -> Check:
     return Check(claim, passed=False, detail=why, skipped=True)
+
+
+def measured(what: str, figures: dict[str, Any]) -> Check:
+    """Figures that are told beside the claims."""
+    return Check(what, passed=True, figures=figures, measured=True)
+
+
+def judged(claim: str, tried: int, wrong: Sequence[str], figures: dict[str, Any] | None = None) -> Check:
+    """A claim that holds when something was tried and nothing is wrong. Where nothing was tried, nothing is shown."""
+    if not tried and not wrong:
+        return skipped(claim, "nothing was tried, since the time was over before")
+    return Check(claim, not wrong, figures or {}, "; ".join(wrong[:10]))
 
 
 @dataclass(frozen=True)

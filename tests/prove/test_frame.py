@@ -13,7 +13,7 @@ import pytest
 
 from prove import __main__ as proof
 from prove import report
-from prove.section import ENGINES, Check, Plan, Section, skipped
+from prove.section import ENGINES, Check, Plan, Section, judged, measured, skipped
 
 Run = Callable[[Plan], Iterator[Check]]
 Add = Callable[[str, Run], None]
@@ -64,6 +64,40 @@ def test_checks_that_hold_or_could_not_be_tried_end_with_0(add: Add, tmp_path: P
     add("two", is_skipped)
     assert prove(tmp_path) == 0
     assert [check["skipped"] for result in kept(tmp_path).values() for check in result["checks"]] == [False, True]
+
+
+def test_a_run_in_which_nothing_could_be_tried_is_no_success(
+    add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add("one", is_skipped)
+    assert prove(tmp_path) == 3
+    assert capsys.readouterr().out.endswith("nothing could be tried, so nothing was shown; 1 skipped\n")
+
+
+def test_figures_alone_are_no_claim_that_held(add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def tells(plan: Plan) -> Iterator[Check]:
+        yield measured("what it takes", {"bytes": 1234})
+
+    add("one", tells)
+    assert prove(tmp_path, "--report", str(tmp_path / "proof.md")) == 3
+    assert "measured  what it takes" in capsys.readouterr().out
+    assert "| measured | what it takes | bytes 1,234 |" in (tmp_path / "proof.md").read_text("utf-8")
+
+
+def test_a_section_without_a_check_fails(add: Add, tmp_path: Path) -> None:
+    add("one", lambda plan: iter(()))
+    assert prove(tmp_path) == 1
+    assert [check["detail"] for check in kept(tmp_path)["one"]["checks"]] == ["it made no check"]
+
+
+def test_a_claim_for_which_nothing_was_tried_is_skipped() -> None:
+    nothing, held = judged("none is lost", 0, [], {"writes": 0}), judged("none is lost", 3, [], {"writes": 3})
+    assert (nothing.skipped, nothing.passed) == (True, False)
+    assert nothing.detail == "nothing was tried, since the time was over before"
+    assert (held.skipped, held.passed, held.figures) == (False, True, {"writes": 3})
+    # What broke before the first try is told.
+    broken = judged("none is lost", 0, ["it did not open"])
+    assert (broken.skipped, broken.passed, broken.detail) == (False, False, "it did not open")
 
 
 def test_one_check_that_fails_ends_with_1_and_is_named(
@@ -130,6 +164,58 @@ def test_the_page_is_written_from_the_results_that_are_kept(add: Add, tmp_path: 
     assert "| FAILED | a write is kept | write 7 \\| is gone for good |" in text
     assert "| held | it holds | writes 1,234; share 0.25 |" in text
     assert text == report.page(json.loads((tmp_path / "proof.json").read_text("utf-8")))
+
+
+def test_the_page_says_when_less_than_usual_was_asked_for(add: Add, tmp_path: Path) -> None:
+    add("one", holds)
+    page = tmp_path / "proof.md"
+    prove(tmp_path, "--engine", "sqlite", "--seconds", "2.5", "--report", str(page))
+    assert "`./dev prove one --engine sqlite --seconds 2.5`, seed 1, " in page.read_text("utf-8")
+
+
+def test_the_page_has_the_sections_in_their_order_whenever_they_were_run(add: Add, tmp_path: Path) -> None:
+    add("one", holds)
+    add("two", holds)
+    prove(tmp_path, "two")
+    prove(tmp_path, "one", "one")
+    assert list(kept(tmp_path)) == ["one", "two"]
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "inf", "nan", "soon"])
+def test_a_time_that_is_none_is_refused(add: Add, tmp_path: Path, seconds: str) -> None:
+    add("one", holds)
+    with pytest.raises(SystemExit) as ended:
+        prove(tmp_path, f"--seconds={seconds}")
+    assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("option", ["--json", "--report"])
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_run(
+    add: Add, tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def must_not_run(plan: Plan) -> Iterator[Check]:
+        pytest.fail("it was run")
+        yield from holds(plan)
+
+    add("one", must_not_run)
+    (tmp_path / "file").write_text("no folder")
+    for path in (tmp_path / "file" / "proof", tmp_path):
+        with pytest.raises(SystemExit) as ended:
+            proof.main(["--json", str(tmp_path / "proof.json"), option, str(path)])
+        assert ended.value.code == 2
+        assert f"argument {option}: {path} cannot be written: " in capsys.readouterr().err
+
+
+def test_a_file_of_results_that_holds_none_is_left_as_it_is(
+    add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add("one", holds)
+    (tmp_path / "proof.json").write_text("dear diary")
+    with pytest.raises(SystemExit) as ended:
+        prove(tmp_path)
+    assert ended.value.code == 2
+    assert "is there and holds no results" in capsys.readouterr().err
+    assert (tmp_path / "proof.json").read_text() == "dear diary"
 
 
 def test_an_unknown_section_is_named_and_nothing_is_run(
