@@ -99,6 +99,6 @@ real networks. Each section can be run by itself (`./dev prove NAME`), stops at 
 every count that is claimed here is reached (`--full`). The points of attack are drawn from `--seed`. The results are
 kept in `prove/results/proof.json`, and this page is written from them: `./dev prove … --report docs/proof.md`.
 
-A claim was `held` or `FAILED`; what could not be tried here is `skipped` and says why; what is `measured` claims nothing.
+A claim has `held` or `FAILED`. What could not be tried is `skipped` and says why; what is `measured` claims nothing.
 
 """

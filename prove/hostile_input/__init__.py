@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import resource
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -27,7 +28,7 @@ from prove.hostile_input.messages import over_http, to_the_program
 from prove.hostile_input.parsers import PARSERS
 from prove.hostile_input.prompts import complaints, shown
 from prove.hostile_input.silence import leaks
-from prove.section import Check, Plan, Section
+from prove.section import Check, Plan, Section, judged
 from recollect.errors import RecollectError
 from tests.admin.planting import Words, plant
 
@@ -86,8 +87,11 @@ def _fuzzed(plan: Plan, seconds: float) -> Check:
     seed = plan.dice("fuzzing").randrange(2**30)
     found = fuzzed(max(1.0, seconds / len(PARSERS)), seed)
     broken = [f"{name}: {each.wrong} with {each.text!r:.200}" for name, each in found.items() if each.wrong]
-    figures = {"parsers": len(found), "texts": sum(each.texts for each in found.values()), "with": tool()}
-    return Check("no text breaks a parser; what it accepts reads back the same", not broken, figures, "; ".join(broken))
+    broken += [f"{name}: it was given no text" for name, each in found.items() if not each.texts and not each.wrong]
+    texts = [each.texts for each in found.values()]
+    figures = {"parsers": len(found), "texts": sum(texts), "fewest for one": min(texts), "with": tool()}
+    claim = "no text breaks a parser; what it accepts and can be written down again reads back the same"
+    return judged(claim, sum(texts), broken, figures)
 
 
 def _grown(plan: Plan, seconds: float) -> Check:
@@ -106,18 +110,15 @@ def _grown(plan: Plan, seconds: float) -> Check:
             largest = max(largest, memory_of(parser, piece))
     if largest > MOST_MEMORY:
         steep.append(f"a megabyte took {largest:,} bytes of memory")
-    return Check(
-        "reading takes time in proportion to the text, and memory within bounds",
-        not steep,
-        {"repetitions tried": tries, "most memory for a megabyte": largest},
-        "; ".join(steep),
-    )
+    figures = {"repetitions tried": tries, "most memory for a megabyte": largest}
+    return judged("reading takes time in proportion to the text, and memory within bounds", tries, steep, figures)
 
 
 def _called(plan: Plan, engine: str, url: str, seconds: float) -> Check:
-    calls, broken = broken_calls(url, seconds, plan.dice(f"calls {engine}"))
+    called, broken = broken_calls(url, seconds, plan.dice(f"calls {engine}"))
     claim = f"{engine}: an argument of any shape is taken or refused with an error of Recollect, by every operation"
-    return Check(claim, not broken, {"calls": calls, "broken": len(broken)}, "; ".join(broken[:10]))
+    figures = {"operations": len(called), "calls": called.total(), "broken": len(broken)}
+    return judged(claim, called.total(), broken, figures)
 
 
 def _imported(plan: Plan, engine: str, url: str, seconds: float) -> Iterator[Check]:
@@ -128,14 +129,15 @@ def _imported(plan: Plan, engine: str, url: str, seconds: float) -> Iterator[Che
         whole = io.BytesIO()
         ada.admin.export_user_archive(whole)
         document = json.loads(json.dumps(ada.admin.export_user_data()))
-        yield _refused(engine, database, list(broken_archives(whole.getvalue())))
+        yield refused_archives(engine, database, whole.getvalue())
         yield _forged(engine, database, document, plan.dice(f"forged {engine}"), seconds)
 
 
-def _refused(engine: str, database: recollect.Recollect, broken: list[tuple[str, bytes]]) -> Check:
+def refused_archives(engine: str, database: recollect.Recollect, whole: bytes) -> Check:
+    broken = list(broken_archives(whole))
     taken, slowest = [], 0.0
     root = database.context(tenant_id="beta", app_id="other", user_id="root", capabilities={"admin"})
-    with tempfile.TemporaryDirectory() as folder:
+    with watched_folder() as stray:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for name, archive in broken:
             began = time.process_time()
@@ -149,17 +151,43 @@ def _refused(engine: str, database: recollect.Recollect, broken: list[tuple[str,
                 taken.append(f"an archive {name}: {type(error).__name__}")
             slowest = max(slowest, time.process_time() - began)
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-        left = len(list(Path(folder).iterdir()))
-    eva = root.admin.export_user_data("eva")["records"]
-    rows = sum(len(part["rows"]) for name, part in eva.items() if not name.startswith("tool_audit"))
-    if rows or left or slowest > 5 or grown > MOST_MEMORY:
-        taken.append(f"{rows} rows were kept, it took {slowest:.1f} seconds and {grown:,} bytes of memory")
-    return Check(
-        f"{engine}: bombs, paths that lead out and archives that are not whole are refused, and nothing is kept",
-        not taken,
-        {"archives": len(broken), "slowest seconds": slowest, "memory grown by": grown},
-        "; ".join(taken[:10]),
-    )
+        taken += [f"the file {name} was written" for name in stray()]
+    if rows := _rows_of(root, "eva"):
+        taken.append(f"{rows} rows were kept")
+    if slowest > 5 or grown > MOST_MEMORY:
+        taken.append(f"it took {slowest:.1f} seconds and {grown:,} bytes of memory")
+    try:
+        root.admin.import_user_data(io.BytesIO(whole), "eva")
+    except RecollectError as error:
+        # Who refuses everything has shown nothing.
+        taken.append(f"the archive that is whole was refused as well: {error.message}")
+    figures = {"archives": len(broken), "slowest seconds": slowest, "memory grown by": grown}
+    claim = "bombs, paths that lead out and archives that are not whole are refused, and nothing is kept"
+    return judged(f"{engine}: {claim}; the whole one is taken", len(broken), taken, figures)
+
+
+def _rows_of(admin: recollect.Context, user: str) -> int:
+    records = admin.admin.export_user_data(user)["records"]
+    return sum(len(part["rows"]) for name, part in records.items() if not name.startswith("tool_audit"))
+
+
+@contextmanager
+def watched_folder() -> Iterator[Callable[[], list[str]]]:
+    """Work deep in an empty folder, with temporary files there too; gives what asks for files that were left in it.
+
+    A path of an archive that leads out by two steps, or by three, would lead there.
+    """
+    before, temporary = Path.cwd(), tempfile.tempdir
+    with tempfile.TemporaryDirectory() as folder:
+        deep = Path(folder, "a", "b", "c")
+        deep.mkdir(parents=True)
+        os.chdir(deep)
+        tempfile.tempdir = str(deep)
+        try:
+            yield lambda: [path.name for path in Path(folder).rglob("*") if not deep.is_relative_to(path)]
+        finally:
+            os.chdir(before)
+            tempfile.tempdir = temporary
 
 
 def _forged(engine: str, database: recollect.Recollect, document: Any, dice: Random, seconds: float) -> Check:
@@ -179,12 +207,8 @@ def _forged(engine: str, database: recollect.Recollect, document: Any, dice: Ran
                 broken.append(f"{what}: {error.message}")
         except Exception as error:
             broken.append(f"{what}: {type(error).__name__} {str(error)[:100]}")
-    return Check(
-        f"{engine}: a document with a forged value and a hash that is right is refused, or all of it can be used",
-        not broken,
-        {"documents": tried, "accepted": accepted},
-        "; ".join(broken[:10]),
-    )
+    claim = f"{engine}: a document with a forged value and a hash that is right is refused, or all of it can be used"
+    return judged(claim, tried, broken, {"documents": tried, "accepted": accepted})
 
 
 def used(context: recollect.Context) -> None:
@@ -217,54 +241,40 @@ def _injected(plan: Plan, engine: str, urls: Any) -> Check:
         calm, seen = shown(url, calmed(text), f"calm{number}"), shown(url, text, f"user{number}")
         paths |= {*seen.prompts, *seen.requests}
         slipped += [f"{name}: {what}" for what in complaints(calm, seen)]
-    return Check(
-        f"{engine}: what was remembered stays data in every prompt, becomes no rule by itself and calls no tool",
-        not slipped,
-        {"attacks": tried, "of": len(INJECTIONS), "ways into a prompt": len(paths)},
-        "; ".join(slipped[:10]),
-    )
+    claim = f"{engine}: what was remembered stays data in every prompt, becomes no rule by itself and calls no tool"
+    return judged(claim, tried, slipped, {"attacks": tried, "of": len(INJECTIONS), "ways into a prompt": len(paths)})
 
 
 def _silent(engine: str, url: str) -> Check:
     found, looked = leaks(url)
-    return Check(
-        f"{engine}: no secret and nothing that users said is in logs, metrics, traces, errors or representations",
-        not found,
-        {"characters looked through": looked},
-        "; ".join(found[:5]),
-    )
+    claim = f"{engine}: no secret and nothing that users said is in logs, metrics, traces, errors or representations"
+    return judged(claim, sum(looked.values()), found, {"characters looked through": looked})
 
 
 def _typed(plan: Plan, engine: str, url: str, seconds: float) -> Check:
     folder = plan.folder / f"typed-{engine}"
     folder.mkdir()
     codes, broken = broken_commands(url, folder, seconds, plan.dice(f"commands {engine}"))
-    return Check(
-        f"{engine}: a command with any arguments and environment ends as documented, and never with a traceback",
-        not broken,
-        {"commands": sum(codes.values()), "ended with": {str(code): codes[code] for code in sorted(codes, key=str)}},
-        "; ".join(broken[:10]),
-    )
+    claim = f"{engine}: a command with any arguments and environment ends as documented, and never with a traceback"
+    tried = sum(codes.values())
+    ends = {str(code): codes[code] for code in sorted(codes, key=str)}
+    return judged(claim, tried, broken, {"commands": tried, "ended with": ends})
 
 
 def _sent(plan: Plan, engine: str, url: str, seconds: float) -> Iterator[Check]:
     dice = plan.dice(f"messages {engine}")
     sent, broken = to_the_program(url, plan.folder, seconds, dice)
     claim = "the server of the Model Context Protocol goes on answering, and says nothing but protocol"
-    yield Check(f"{engine}: whatever it is sent, {claim}", not broken, {"messages": sent}, "; ".join(broken[:5]))
+    yield judged(f"{engine}: whatever it is sent, {claim}", sent, broken, {"messages": sent})
     sent, broken = over_http(url, seconds, dice)
     claim = "no such message is a fault of the server when it comes over HTTP"
-    yield Check(f"{engine}: {claim}", not broken, {"messages": sent}, "; ".join(broken[:5]))
+    yield judged(f"{engine}: {claim}", sent, broken, {"messages": sent})
 
 
 def _described(plan: Plan, engine: str, url: str, seconds: float) -> Check:
     requests, complaint = made_up_requests(url, plan.folder, seconds, plan.seed)
-    return Check(
-        f"{engine}: requests made up from the description find no fault and nothing that is not described",
-        not complaint,
-        {"requests": requests},
-        complaint,
-    )
+    claim = f"{engine}: requests made up from the description find no fault and nothing that is not described"
+    return judged(claim, requests, [complaint] if complaint else [], {"requests": requests})
 
 
 SECTION = Section(name="hostile_input", title="Hostile input", seconds=180, run=run)

@@ -75,6 +75,7 @@ def broken_archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
     yield "with a method that nobody knows", _method_changed(whole, 99)
     yield "encrypted", _flagged(whole)
     yield "with files that share their bytes", overlapping(files)
+    yield "with a bomb that lies about its size", _understated({**files, "records/atoms.jsonl": b"\0" * 40_000_000})
 
 
 def _changed_files(files: Files) -> Iterator[tuple[str, Files]]:
@@ -162,6 +163,11 @@ def _each_entry(whole: bytes, change: Callable[[bytearray, int, int], None]) -> 
 
 def _method_changed(whole: bytes, method: int) -> bytes:
     return _each_entry(whole, lambda data, at, moved: struct.pack_into("<H", data, at + 8 + moved, method))
+
+
+def _understated(files: Files) -> bytes:
+    """All headers say that little comes out of their bytes."""
+    return _each_entry(packed(files), lambda data, at, moved: struct.pack_into("<I", data, at + 22 + moved, 100))
 
 
 def _flagged(whole: bytes) -> bytes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain, count
 from random import Random
 from typing import Any
 
@@ -31,10 +33,9 @@ STRANGE: tuple[Any, ...] = (
 
 
 def calls(things: Things, dice: Random) -> Iterator[tuple[Operation, dict[str, Any], str]]:
-    """Calls without end, each with the name of what is wrong in it."""
+    """Calls without end, each with the name of what is wrong in it. All operations have their turn, then all again."""
     operations = [each for each in OPERATIONS if each.signature.parameters and each.path != "admin.delete_user_data"]
-    while True:
-        operation = dice.choice(operations)
+    for operation in chain.from_iterable(dice.sample(operations, len(operations)) for _ in count()):
         given = dict(dice.choice(ARGUMENTS[operation.path])(things))
         name = dice.choice([*operation.signature.parameters])
         given[name] = (
@@ -65,9 +66,9 @@ def warmed_up(context: recollect.Context) -> None:
         context.events.distill_long_term(use_llm=True, model="openai:none")
 
 
-def broken_calls(url: str, seconds: float, dice: Random) -> tuple[int, list[str]]:
-    """How many calls were made within the time, and what broke."""
-    count = 0
+def broken_calls(url: str, seconds: float, dice: Random) -> tuple[Counter[str], list[str]]:
+    """How often each operation was called, all of them once whatever time that takes, and what broke."""
+    called: Counter[str] = Counter()
     broken: list[str] = []
     with recollect.open(url, embedder=WordsEmbedder()) as engine:
         context = engine.context(**OWNER)
@@ -75,10 +76,11 @@ def broken_calls(url: str, seconds: float, dice: Random) -> tuple[int, list[str]
         warmed_up(context)
         until = time.monotonic() + seconds
         for operation, given, name in calls(things, dice):
-            if time.monotonic() > until:
-                return count, broken
-            count += 1
+            # The first that has its second turn comes when all had their first.
+            if operation.path in called and time.monotonic() > until:
+                break
+            called[operation.path] += 1
             wrong = tried(context, operation, given)
             if wrong is not None:
                 broken.append(f"{operation.path}({name}={given[name]!r:.80}): {wrong}")
-    return count, broken
+    return called, broken

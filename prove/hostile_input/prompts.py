@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import recollect
+from prove.hostile_input.injections import MARK
 from recollect.assembly.templates import BUILT_IN
 from recollect.extraction.model import ModelExtractor
 from recollect.models.content import ToolUseBlock
@@ -99,7 +100,7 @@ def _gather(ctx: recollect.Context, space_id: str, talk_id: str, text: str, seen
         built = ctx.working_context.build_working_context(
             talk_id,
             memory_space_id=space_id,
-            recall_query="MARK",
+            recall_query=MARK,
             always_on_category_names=["rules"],
             template_id=template,
             token_budget=100_000,
@@ -110,7 +111,7 @@ def _gather(ctx: recollect.Context, space_id: str, talk_id: str, text: str, seen
     seen.prompts["brief"] = ctx.tools.session_brief()
     seen.prompts["user memory"] = ctx.blocks.user_memory("planner", {"archival_mode": "auto"})
     segments = ctx.events.build_prompt_segments(include_recent_tools=True)
-    seen.prompts |= {f"segment {place}": each for place, each in enumerate(_texts(segments)) if "MARK" in each}
+    seen.prompts |= {f"segment {place}": each for place, each in enumerate(_texts(segments)) if MARK in each}
     distilling = ScriptedModel(lambda request: "calm")
     ctx.events.distill_long_term(use_llm=True, model=distilling)
     seen.requests["distillation"] = distilling.requests[:1]
@@ -143,12 +144,16 @@ def _texts(value: Any) -> Iterator[str]:
 def complaints(calm: Seen, seen: Seen) -> Iterator[str]:
     """What of the text has left its place: the shape of each prompt must be that of the calm one."""
     for name, prompt in seen.prompts.items():
+        if MARK not in prompt:
+            yield f"{name} shows nothing of it"
         if name not in calm.prompts or shape_of(prompt) != shape_of(calm.prompts[name]):
             yield f"{name} has another shape"
         yield from (f"{name} {what}" for what in _slips(prompt))
     for name, requests in seen.requests.items():
         if not requests:
             yield f"{name}: no model was asked"
+        elif MARK not in _said(requests[0]):
+            yield f"{name} shows nothing of it"
         for request, usual in zip(requests, calm.requests[name], strict=True):
             yield from (f"{name} {what}" for what in _request_slips(name, request, usual))
     if seen.called:
@@ -176,6 +181,12 @@ def _slips(prompt: str) -> Iterator[str]:
         yield f"has signs that are not seen {sorted(unseen)!r}"
 
 
+def _said(request: ModelRequest) -> str:
+    """All that a model is told."""
+    said = [block.model_dump() for message in request.messages for block in message.blocks]
+    return "".join([request.system or "", *_texts(said)])
+
+
 def _reminders(request: ModelRequest) -> list[int]:
     """How many tags of the application each message has."""
     # The arguments of a call are left as the model has chosen them: they are read by a program.
@@ -194,7 +205,7 @@ def _request_slips(name: str, request: ModelRequest, usual: ModelRequest) -> Ite
         if _reminders(request) != _reminders(usual):
             yield "has a reminder that the application did not give"
         return
-    if "MARK" in (request.system or ""):
+    if MARK in (request.system or ""):
         yield "has memory among its instructions"
     [message] = request.messages
     lines = str(message.content).split("\n")

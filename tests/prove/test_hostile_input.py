@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -12,7 +13,9 @@ from random import Random
 
 import pytest
 
+import recollect
 from harness.log_watch import DATABASE_PASSWORD, LogWatch, secrets_in
+from prove.hostile_input import refused_archives, watched_folder
 from prove.hostile_input.calls import broken_calls
 from prove.hostile_input.commands import Ended, Typed, broken_commands, wrong_with
 from prove.hostile_input.fuzzing import mutated, parser_named, tried, with_hypothesis
@@ -22,7 +25,9 @@ from prove.hostile_input.messages import over_http, to_the_program
 from prove.hostile_input.parsers import PARSERS, Parser
 from prove.hostile_input.prompts import Seen, complaints, shown
 from prove.hostile_input.reading import NOT_FROM_OUTSIDE, forgotten, modules_that_read
+from recollect.admin.admin import Admin
 from recollect.errors import InvalidInput
+from recollect.operations import OPERATIONS
 
 FOUND = (
     # What was found by the attacks: the parser, what comes first, what is repeated, and the end.
@@ -78,16 +83,21 @@ def test_a_pattern_that_reads_a_text_again_and_again_is_caught() -> None:
 
 
 def test_text_that_leaves_its_place_in_a_prompt_is_caught() -> None:
-    calm = Seen({"brief": "## Memory\n- a fact"})
-    assert not list(complaints(calm, Seen({"brief": "## Memory\n- obey"})))
+    calm = Seen({"brief": "## Memory\n- MARK a fact"})
+    assert not list(complaints(calm, Seen({"brief": "## Memory\n- MARK obey"})))
     for slipped in (
-        "## Memory\n- a fact\n## System",
-        "## Memory\n- {{x}}",
-        "## Memory\n- a\u200bfact",
-        "## Memory\n- a\x85b",
+        "## Memory\n- MARK a fact\n## System",
+        "## Memory\n- MARK {{x}}",
+        "## Memory\n- MARK a\u200bfact",
+        "## Memory\n- MARK a\x85b",
     ):
         assert list(complaints(calm, Seen({"brief": slipped}))), slipped
-    assert list(complaints(calm, Seen({"brief": "## Memory\n- a fact"}, called=["danger"])))
+    assert list(complaints(calm, Seen({"brief": "## Memory\n- MARK a fact"}, called=["danger"])))
+
+
+def test_a_prompt_that_an_attack_did_not_reach_shows_nothing() -> None:
+    calm = Seen({"brief": "## Memory\n- MARK"})
+    assert list(complaints(calm, Seen({"brief": "## Memory\n- else"}))) == ["brief shows nothing of it"]
 
 
 @pytest.mark.parametrize("name", ["a reminder of the application", "headings of roles"])
@@ -107,9 +117,47 @@ def test_no_attack_gets_out_of_any_prompt(name: str, database_url: str) -> None:
 
 
 def test_arguments_of_any_shape_break_no_operation(database_url: str) -> None:
-    calls, broken = broken_calls(database_url, 0.7, Random(11))
-    assert calls
+    called, broken = broken_calls(database_url, 0.7, Random(11))
+    assert called.keys() == {
+        each.path for each in OPERATIONS if each.signature.parameters and each.path != "admin.delete_user_data"
+    }
     assert not broken
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_engine_that_takes_every_archive_or_none_is_caught(
+    engine: recollect.Recollect, ctx: recollect.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted in the reader of archives: it says that all is well, or nothing is, whatever is in it."""
+    talk = ctx.conversations.create_conversation("chat")
+    ctx.conversations.append_user_message(talk.id, "Hello")
+    space = ctx.memory.create_memory_space("notes")
+    ctx.memory.add_atom(space.id, {"text": "The lamp is green.", "category": {"name": "n", "kind": "FACT"}})
+    whole = io.BytesIO()
+    ctx.admin.export_user_archive(whole)
+    assert refused_archives("it", engine, whole.getvalue()).passed
+    monkeypatch.setattr(Admin, "import_user_data", lambda *given: None)
+    takes_all = refused_archives("it", engine, whole.getvalue())
+    assert not takes_all.passed
+    assert "an archive cut in half was taken" in takes_all.detail
+
+    def refuse(*given: object) -> None:
+        raise InvalidInput("It is no archive.")
+
+    monkeypatch.setattr(Admin, "import_user_data", refuse)
+    takes_none = refused_archives("it", engine, whole.getvalue())
+    assert not takes_none.passed
+    assert "the archive that is whole was refused as well" in takes_none.detail
+
+
+def test_a_file_that_an_import_leaves_is_found() -> None:
+    before = Path.cwd()
+    with watched_folder() as stray:
+        assert stray() == []
+        Path("../../evil").write_text("out by two steps")
+        Path("beside").write_text("where it works")
+        assert sorted(stray()) == ["beside", "evil"]
+    assert Path.cwd() == before
 
 
 @pytest.mark.slow
