@@ -63,13 +63,13 @@ def play(line: Line, url: str, folder: Path, process: str, objects: Objects, see
         following.result()
 
 
-def look_at_all(url: str, folder: Path, objects: Objects) -> None:
+def look_at_all(url: str, folder: Path, objects: Objects, name: str) -> None:
     """Read every object when all are done, and say to the followers that there is no more."""
     with opened(url) as engine:
-        player = Player(Client("the last", folder), engine, random.Random(0), {})
+        player = Player(Client(name, folder), engine, random.Random(0), {})
         for kind, names in objects.items():
-            for name in names:
-                KINDS[kind].look(player, name)
+            for each in names:
+                KINDS[kind].look(player, each)
         player.context().conversations.create_conversation(END)
         player.client.close()
 

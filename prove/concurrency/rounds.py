@@ -21,9 +21,10 @@ from prove.concurrency.objects import KINDS
 from prove.concurrency.smallest import told_smallest
 
 _CUT = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND random() < 0.3
 """
+_LAST = "the last"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,22 @@ class Attack:
     kills: int = 0
     cuts: int = 0
     """How often connections to PostgreSQL are ended by the server."""
+
+
+@dataclass
+class Played:
+    """What came of a round, and of the attack on it."""
+
+    judged: dict[str, Outcome]
+    seen: Seen
+    kills: int = 0
+    """Of processes that were still playing."""
+    cut: int = 0
+    """Connections that were ended."""
+
+    @property
+    def unknown(self) -> int:
+        return sum(outcome.unknown for outcome in self.judged.values())
 
 
 @dataclass
@@ -56,10 +73,11 @@ class Outcome:
         self.wrong += other.wrong
 
 
-def play_round(url: str, folder: Path, attack: Attack, dice: random.Random) -> tuple[dict[str, Outcome], Seen]:
+def play_round(url: str, folder: Path, attack: Attack, dice: random.Random) -> Played:
     """Play, read everything once more, and judge."""
     folder.mkdir()
     objects = prepared(url)
+    kills = cut = 0
     with ExitStack() as crew:
         names = _names()
 
@@ -77,22 +95,26 @@ def play_round(url: str, folder: Path, attack: Attack, dice: random.Random) -> t
             if what == "kill":
                 place = dice.randrange(PROCESSES)
                 playing[place].kill()
+                kills += time.monotonic() < until
                 playing[place] = start()
                 playing[place].hear()
                 playing[place].say(until)
             else:
                 with psycopg.connect(url, autocommit=True) as connection:
-                    connection.execute(_CUT)
+                    [(ended,)] = connection.execute(_CUT)
+                    cut += ended
         for child in playing:
             while child.hear() != "played":
                 pass
-        look_at_all(url, folder, objects)
+        look_at_all(url, folder, objects, _LAST)
         for child in playing:
             child.result()
     history = read_history(folder)
+    # Nobody disturbs the last look, by which what became of everything is known.
+    assert all(operation.known for operation in history if operation.client == _LAST), "the last look had no answer"
     kinds = {name: kind for kind, names in objects.items() for name in names}
     judged = {kind: judge(kind, _of_kind(kind, kinds, history)) for kind in objects}
-    return judged, compared(read_changes(folder), _of_kind("conversations", kinds, history))
+    return Played(judged, compared(read_changes(folder), _of_kind("conversations", kinds, history)), kills, cut)
 
 
 def judge(kind: str, operations: list[Operation]) -> Outcome:

@@ -200,7 +200,10 @@ def broken_commands(url: str, folder: Path, seconds: float, dice: Random) -> tup
     """How many commands have ended with which code, and what was wrong with some."""
     with recollect.open(url, embedder=None):
         pass
-    runner, until = Runner(folder), time.monotonic() + seconds
+    runner = Runner(folder)
+    # The process that the others are forked from has to load all of it first, which takes seconds.
+    runner.run(Typed("recollect", ["--version"], {}))
+    until = time.monotonic() + seconds
     codes: dict[int | None, int] = {}
     broken: list[str] = []
     for typed in command_lines(url, dice):

@@ -6,10 +6,11 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from prove.concurrency.followers import Change, compared
+from prove.concurrency import Tally, checks_of
+from prove.concurrency.followers import Change, Seen, compared
 from prove.concurrency.history import Client, read_history
 from prove.concurrency.objects import KINDS
-from prove.concurrency.rounds import Attack, judge, play_round
+from prove.concurrency.rounds import Attack, Outcome, Played, judge, play_round
 from recollect.errors import StoreUnavailable
 from tests.prove.histories import done
 
@@ -21,12 +22,13 @@ CHANGES: list[Change] = [
 
 
 def test_what_sixteen_clients_are_told_can_have_come_from_one_after_another(database_url: str, tmp_path: Path) -> None:
-    judged, seen = play_round(database_url, tmp_path / "round", Attack(1.5, kills=1), random.Random(5))
+    played = play_round(database_url, tmp_path / "round", Attack(1.5, kills=1), random.Random(5))
 
-    assert {kind: outcome.wrong for kind, outcome in judged.items()} == {kind: [] for kind in KINDS}
-    assert seen.wrong == ""
-    assert sum(outcome.operations for outcome in judged.values()) > 50
-    assert seen.changes > 5
+    assert {kind: outcome.wrong for kind, outcome in played.judged.items()} == {kind: [] for kind in KINDS}
+    assert played.seen.wrong == ""
+    assert sum(outcome.operations for outcome in played.judged.values()) > 50
+    assert played.seen.changes > 5
+    assert played.kills == 1
 
     # The same history with one answer changed is not explained any more.
     history = [each for each in read_history(tmp_path / "round") if each.key == "block first"]
@@ -66,3 +68,20 @@ def test_followers_that_see_another_order_are_caught() -> None:
     assert "see the second of these first" in compared({"a": swapped, "b": swapped}, said).wrong
     assert "No follower has seen" in compared({"a": CHANGES[:2]}, said).wrong
     assert "out of the order" in compared({"a": [*CHANGES, CHANGES[1]]}, said).wrong
+
+
+def test_a_round_in_which_nothing_happened_shows_nothing() -> None:
+    """Nobody met anybody, nothing was answered, nobody was killed: none of that may count as held."""
+    tally = Tally()
+    tally.add(Played({kind: Outcome(operations=9, unknown=9) for kind in KINDS}, Seen(0)), calm=True)
+    assert not any(check.passed for check in checks_of("sqlite", tally))
+
+
+def test_answers_that_are_missing_in_peace_are_told() -> None:
+    tally, quiet = Tally(), {kind: Outcome(operations=9, most_at_once=9) for kind in KINDS}
+    tally.add(Played(quiet, Seen(1)), calm=True)
+    [answered] = [check for check in checks_of("sqlite", tally) if "every operation is answered" in check.claim]
+    assert answered.passed
+    tally.add(Played({**quiet, "blocks": Outcome(operations=9, unknown=1)}, Seen(1)), calm=True)
+    [answered] = [check for check in checks_of("sqlite", tally) if "every operation is answered" in check.claim]
+    assert (answered.passed, answered.detail) == (False, "1 were not")

@@ -50,7 +50,9 @@ RIGHT: dict[str, list[Steps]] = {
             ("ask", (None, "what"), ("ok", (6, "m6 t6", False))),
             ("answer", (None, "what", "that"), (7, 1)),
             ("read", 2, ((6, "what"), (7, "that"))),
+            ("ask", (None, "and"), ("ok", (8, "m8 t8", False))),
             ("close", None, "done"),
+            ("answer", (None, "and", "late"), ("closed", "conversation")),
             ("say", ("k", "hi"), ("ok", (1, "m1 t1", True))),
             ("turn", ("k", "hi", "late"), ("closed", "conversation")),
             ("say", (None, "late"), ("closed", "conversation")),
@@ -90,7 +92,10 @@ RIGHT: dict[str, list[Steps]] = {
             ("recall", None, ()),
         ]
     ],
-    "jobs": [[("enqueue", None, "job_1"), ("enqueue", None, "job_1"), ("list", None, "job_1")]],
+    "jobs": [
+        [("enqueue", None, "job_1"), ("enqueue", None, "job_1"), ("list", None, ("job_1",))],
+        [("list", None, ())],
+    ],
 }
 
 WRONG: dict[str, tuple[str, Steps]] = {
@@ -137,6 +142,13 @@ WRONG: dict[str, tuple[str, Steps]] = {
         "conversations",
         [("close", None, "done"), ("say", (None, "hi"), ("ok", (1, "m1 t1", False)))],
     ),
+    "an answer that is refused for nothing": (
+        "conversations",
+        [
+            ("ask", (None, "what"), ("ok", (1, "m1 t1", False))),
+            ("answer", (None, "what", "that"), ("closed", "conversation")),
+        ],
+    ),
     "an attempt that is counted twice": (
         "conversations",
         [
@@ -169,6 +181,8 @@ WRONG: dict[str, tuple[str, Steps]] = {
         [("add", "a", "done"), ("supersede", ("a", "b"), "done"), ("recall", None, ())],
     ),
     "a job that is queued twice": ("jobs", [("enqueue", None, "job_1"), ("enqueue", None, "job_2")]),
+    "a job that is there twice": ("jobs", [("enqueue", None, "job_1"), ("list", None, ("job_1", "job_2"))]),
+    "a job that is gone": ("jobs", [("enqueue", None, "job_1"), ("list", None, ())]),
 }
 
 

@@ -13,6 +13,7 @@ from recollect.providers.testing import ScriptedModel
 
 _KEYS = 6
 """So few that clients meet on them."""
+_CLOSED = ["closed", "conversation"]
 
 
 class Row(NamedTuple):
@@ -103,6 +104,8 @@ def _recognised(state: Talk, used: Used, id: str | None) -> Talk:
 
 
 def _answered(state: Talk, operation: Operation, key: str | None, text: str, answer: str) -> Talk | Impossible:
+    if operation.refusal == "closed":
+        return state if state.closed else IMPOSSIBLE
     if state.closed or (asked := _place_of(state, key, text)) is None:
         return IMPOSSIBLE
     after = state.answering(asked, answer)
@@ -190,6 +193,8 @@ class Conversations:
         client.told(asking, ["ok", [asked.sequence, _identity(asked), asked.replayed]], asked_at or None)
         if answers:
             client.told(answering, [answers[0].sequence, answers[0].attempt])
+        elif answering and "is closed" in (done.error or ""):
+            client.told(answering, _CLOSED)
 
 
 def _close(player: Player, name: str) -> str:
@@ -203,7 +208,7 @@ def _or_refusal(act: Any) -> list[Any]:
     except recollect.IdempotencyMismatch:
         return ["mismatch", "key"]
     except recollect.ConversationClosed:
-        return ["closed", "conversation"]
+        return _CLOSED
 
 
 def _identity(message: recollect.Message) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
 
 import recollect
@@ -14,7 +15,7 @@ _MOVES_A_KEY = 3
 
 
 class JobModel:
-    """None before it is queued, then its id; empty when nobody has heard that."""
+    """None before it is queued, then its id; empty when nobody has heard that. A list tells the ids of all there are."""
 
     initial: str | None = None
     reads = frozenset({"list"})
@@ -23,7 +24,10 @@ class JobModel:
         if not operation.known:
             return state or ""
         if operation.name == "list":
-            return operation.answer if operation.answer == state or (operation.answer and state == "") else IMPOSSIBLE
+            if len(operation.answer) > 1:
+                return IMPOSSIBLE
+            listed: str | None = operation.answer[0] if operation.answer else None
+            return listed if listed == state or (listed and state == "") else IMPOSSIBLE
         return operation.answer if state in (None, "", operation.answer) else IMPOSSIBLE
 
 
@@ -41,7 +45,9 @@ class UniqueJobs:
         player.client.do(key, "enqueue", None, lambda: jobs.enqueue("nothing", unique_key=key).id)
 
     def look(self, player: Player, name: str) -> None:
-        found = {job.unique_key: job.id for job in player.context().jobs.list_jobs(limit=1000)}
+        found = defaultdict(list)
+        for job in player.context().jobs.list_jobs(limit=1000):
+            found[job.unique_key].append(job.id)
         for number in range(_KEYS):
             key = f"{name}-{number}"
-            player.client.do(key, "list", None, partial(found.get, key))
+            player.client.do(key, "list", None, partial(found.get, key, []))
