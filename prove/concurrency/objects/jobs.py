@@ -15,7 +15,7 @@ _MOVES_A_KEY = 3
 
 
 class JobModel:
-    """None before it is queued, then its id; empty when nobody has heard that. A list tells the ids of all there are."""
+    """None before it is queued, then its id; empty when nobody has heard that. A list tells all ids that there are."""
 
     initial: str | None = None
     reads = frozenset({"list"})
