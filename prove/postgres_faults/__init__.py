@@ -75,7 +75,7 @@ def _told(crew: Crew, node: Node, how: str) -> Iterator[Check]:
     """The claims, and what speaks against them."""
     report = crew.report
     for struck in report.struck:
-        yield _recovery(struck, report)
+        yield recovery(struck, report)
     there, ledger, counter, jobs = what_is_there(node, crew.name)
     operations = [each for each in report.operations if each.kind != "count"]
     done = [Operation("effect", f"#effect:{mark.strip('#')}#", "done") for mark in jobs]
@@ -118,18 +118,20 @@ def _told(crew: Crew, node: Node, how: str) -> Iterator[Check]:
     )
 
 
-def _recovery(struck: Struck, report: Report) -> Check:
+def recovery(struck: Struck, report: Report) -> Check:
     """Everybody has written again, and /readyz has told of the fault where it had to, and of its end."""
     during = [status for at, status in report.readiness if struck.began <= at <= struck.healed + (struck.seconds or 0)]
     back = [at for at, status in report.readiness if at > struck.healed and status == 200]
     against = []
+    if not struck.times:
+        against.append("it struck nobody, so nothing was shown")
     if struck.seconds is None:
         against.append("somebody did not come back")
     if struck.fault.unready and 503 not in during:
         against.append("/readyz did not tell of it")
     if not back:
         against.append("/readyz did not come back")
-    figures = {"fault seconds": round(struck.healed - struck.began, 1)}
+    figures = {"struck": struck.times, "fault seconds": round(struck.healed - struck.began, 1)}
     if struck.seconds is not None:
         figures["all at work again after seconds"] = round(struck.seconds, 2)
     if back:

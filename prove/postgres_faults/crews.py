@@ -33,6 +33,8 @@ class Struck:
     healed: float
     seconds: float | None
     """None when somebody did not come back."""
+    times: int = 1
+    """How often it struck: sessions that were ended, connections that were cut, or that it was there at all."""
 
 
 @dataclass
@@ -75,7 +77,7 @@ class Crew:
             server = stack.enter_context(started(serve_on, self._url, stop, name))
             for child in (*writers, worker, follower, server):
                 assert child.hear() == "ready"
-            wait_until_all_write(world.node, time.time_ns() // 1000)
+            assert wait_until_all_write(world.node, time.time_ns() // 1000) is not None, "not everybody came to work"
             yield
             self.report.most = sessions(world.node)
             self._finish(world, writers, follower, server, worker)
@@ -83,9 +85,9 @@ class Crew:
 
     def strike(self, world: World, fault: Fault) -> None:
         began = time.monotonic()
-        fault.strike(world)
+        times = fault.strike(world)
         healed, at = time.monotonic(), time.time_ns() // 1000
-        self.report.struck.append(Struck(fault, began, healed, wait_until_all_write(world.node, at)))
+        self.report.struck.append(Struck(fault, began, healed, wait_until_all_write(world.node, at), times))
 
     def _finish(self, world: World, writers: list[Child], follower: Child, server: Child, worker: Child) -> None:
         self._stop.touch()

@@ -1,4 +1,7 @@
-"""What is done to PostgreSQL and to the way that leads there. Each fault is over, or healed, when its function ends."""
+"""What is done to PostgreSQL and to the way that leads there. Each fault is over, or healed, when its function ends.
+
+Its answer is how often it struck, as somebody else than the engine sees it: a fault that struck nobody shows nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import get_args
 
 import psycopg
 
-from prove.postgres_faults.nodes import OWNER, PASSWORD, Node
+from prove.postgres_faults.nodes import OWNER, PASSWORD, Node, StopMode
 from prove.postgres_faults.proxy import Attack, Proxy
 
 SHORT, LONG = 5.0, 9.0
@@ -31,104 +34,156 @@ class World:
 @dataclass(frozen=True)
 class Fault:
     name: str
-    strike: Callable[[World], object]
+    strike: Callable[[World], int]
     unready: bool = False
     """Whether /readyz has to tell of it."""
 
 
-_CREW = f"usename = '{OWNER}' AND backend_type = 'client backend'"
+_HOLDER = "holder"
+"""The name of sessions that the attacker holds in the name of the owner."""
+_CREW = f"usename = '{OWNER}' AND backend_type = 'client backend' AND application_name <> '{_HOLDER}'"
+_END = f"SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {_CREW}"
 
 
-def _end_sessions(world: World) -> None:
-    world.node.administer(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {_CREW}")
+def _restart(mode: StopMode) -> Callable[[World], int]:
+    def strike(world: World) -> int:
+        before = world.node.pid
+        world.node.restart(mode)
+        return int(world.node.pid != before)
+
+    return strike
 
 
-def _end_some_sessions(world: World) -> None:
+def _end_sessions(world: World) -> int:
+    return _number(world, _END)
+
+
+def _end_some_sessions(world: World) -> int:
     """Again and again one of them, at whatever it is doing."""
+    ended = 0
     for _ in range(20):
-        world.node.administer(
-            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {_CREW} AND state <> 'idle' "
-            "ORDER BY random() LIMIT 1"
+        ended += len(
+            world.node.administer(
+                f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {_CREW} AND state <> 'idle' "
+                "ORDER BY random() LIMIT 1"
+            )
         )
         time.sleep(world.chance.uniform(0.01, 0.1))
+    return ended
 
 
-def _down_for_a_while(world: World) -> None:
+def _down_for_a_while(world: World) -> int:
     world.node.stop("fast")
     time.sleep(4)
+    refused = _is_refused(world)
     world.node.start()
+    return refused
 
 
-def _attack(attack: Attack) -> Callable[[World], None]:
-    def strike(world: World) -> None:
+def _attack(attack: Attack) -> Callable[[World], int]:
+    def strike(world: World) -> int:
+        before = len(world.proxy.done)
         world.proxy.attacks = [attack] * 8
         deadline = time.monotonic() + 8
         while world.proxy.attacks and time.monotonic() < deadline:
             time.sleep(0.02)
         world.proxy.attacks = []
+        return len(world.proxy.done) - before
 
     return strike
 
 
-def _delay(world: World) -> None:
-    world.proxy.delay = 0.1
+def _delay(world: World) -> int:
+    before, world.proxy.delay = world.proxy.delayed, 0.1
     time.sleep(2)
     world.proxy.delay = 0.0
+    return world.proxy.delayed - before
 
 
-def _silence(world: World) -> None:
+def _silence(world: World) -> int:
     world.proxy.silence()
     time.sleep(LONG)
     # What was on its way is gone, as with a firewall that has forgotten its connections.
-    world.proxy.cut_all()
+    lost = world.proxy.cut_all()
     world.proxy.resume()
+    return lost
 
 
-def _freeze(seconds: float) -> Callable[[World], None]:
-    def strike(world: World) -> None:
+def _freeze(seconds: float) -> Callable[[World], int]:
+    def strike(world: World) -> int:
         with world.node.frozen():
             time.sleep(seconds)
+            return world.node.stopped()
 
     return strike
 
 
-def _hold_locks(world: World) -> None:
+def _hold_locks(world: World) -> int:
     """Longer than a write waits."""
     with world.node.session() as connection:
         connection.execute("LOCK TABLE recollect.events IN ACCESS EXCLUSIVE MODE")
-        time.sleep(4.5)
+        time.sleep(2)
+        waiting = _number(world, f"SELECT count(*) FROM pg_stat_activity WHERE {_CREW} AND wait_event_type = 'Lock'")
+        time.sleep(2.5)
+    return waiting
 
 
-def _time_out_statements(world: World) -> None:
+def _time_out_statements(world: World) -> int:
     world.node.administer(f"ALTER ROLE {OWNER} SET statement_timeout = '4ms'")
     _end_sessions(world)
     time.sleep(2)
+    timed_out = _is_refused(world, "SELECT pg_sleep(1)")
     world.node.administer(f"ALTER ROLE {OWNER} RESET statement_timeout")
-    _end_sessions(world)
+    return _end_sessions(world) if timed_out else 0
 
 
-def _take_all_connections(world: World) -> None:
+def _take_all_connections(world: World) -> int:
+    """Until the crew has none any more, and nobody gets one."""
     with ExitStack() as held:
-        for _ in range(100):
-            _end_sessions(world)
+        # By a session that is there already: those who ask in vain take the places that are kept for administrators.
+        administrator = held.enter_context(world.node.session())
+        for _ in range(200):
+            left = administrator.execute(_END.encode()).fetchone()
+            administrator.commit()
             try:
-                held.enter_context(psycopg.connect(world.node.url()))
+                held.enter_context(psycopg.connect(world.node.url(), application_name=_HOLDER))
             except psycopg.OperationalError:
-                break
-        time.sleep(2)
+                if left == (0,):
+                    break
+        time.sleep(4)
+        return _is_refused(world)
 
 
-def _change_password(world: World) -> None:
+def _change_password(world: World) -> int:
     world.node.administer(f"ALTER ROLE {OWNER} PASSWORD 'another'")
     _end_sessions(world)
     time.sleep(4)
+    refused = _is_refused(world)
     world.node.administer(f"ALTER ROLE {OWNER} PASSWORD '{PASSWORD}'")
+    return refused
 
 
-def _make_read_only(world: World) -> None:
+def _make_read_only(world: World) -> int:
     world.node.administer("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
     time.sleep(2)
+    refused = _is_refused(world, "CREATE TEMP TABLE of_nobody (); DELETE FROM recollect.jobs WHERE false")
     world.node.administer("ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
+    return refused
+
+
+def _number(world: World, query: str) -> int:
+    [(number,)] = world.node.administer(query)
+    return int(number)
+
+
+def _is_refused(world: World, statement: str = "SELECT 1") -> int:
+    """1 when the owner of the database cannot connect just now, or not do this."""
+    try:
+        with psycopg.connect(world.node.url(), connect_timeout=5) as connection:
+            connection.execute(statement.encode())
+    except psycopg.Error:
+        return 1
+    return 0
 
 
 def await_replica(world: World) -> None:
@@ -143,18 +198,19 @@ def await_replica(world: World) -> None:
     time.sleep(0.5)
 
 
-def fail_over(world: World) -> None:
+def fail_over(world: World) -> int:
     """The primary crashes, and the replica takes over; the way leads there."""
     await_replica(world)
     world.node.stop("immediate")
     world.replica.promote()
     world.proxy.target = ("127.0.0.1", world.replica.port)
     world.node, world.replica = world.replica, world.node
+    return _number(world, "SELECT (NOT pg_is_in_recovery())::int")
 
 
 FAULTS = (
-    Fault("a restart", lambda world: world.node.restart("fast")),
-    Fault("a crash", lambda world: world.node.restart("immediate")),
+    Fault("a restart", _restart("fast")),
+    Fault("a crash", _restart("immediate")),
     Fault("four seconds without a server", _down_for_a_while, unready=True),
     Fault("sessions that are ended at any moment", _end_some_sessions),
     *(Fault(f"a connection cut {attack}", _attack(attack)) for attack in get_args(Attack)[:3]),
@@ -165,7 +221,7 @@ FAULTS = (
     Fault("a server that stands still for longer than the limits", _freeze(LONG), unready=True),
     Fault("locks that are held too long", _hold_locks),
     Fault("statements that take too long", _time_out_statements),
-    Fault("a server without a free connection", _take_all_connections),
+    Fault("a server without a free connection", _take_all_connections, unready=True),
     Fault("a password that is changed", _change_password, unready=True),
     Fault("a server that is made read-only", _make_read_only, unready=True),
     # Last, because what was the primary is gone then.

@@ -83,6 +83,12 @@ class Node:
             for each in reversed(processes):
                 _signal(each, signal.SIGCONT)
 
+    def stopped(self) -> int:
+        """How many of its processes stand still."""
+        postmaster = psutil.Process(self.pid)
+        processes = (postmaster, *postmaster.children(recursive=True))
+        return sum(each.status() == psutil.STATUS_STOPPED for each in processes)
+
     def replica(self, name: str) -> Node:
         """A copy that follows this server, in a folder that goes with the first server's."""
         data, port = self._sockets / name, _free_port()

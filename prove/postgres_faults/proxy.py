@@ -25,6 +25,8 @@ class Proxy:
     def __init__(self, target: tuple[str, int]) -> None:
         self.target = target
         self.delay = 0.0
+        self.delayed = 0
+        """How many pieces of what was sent have come later."""
         self.attacks: list[Attack] = []
         """What is done to the next connections that come to such a point, in this order; each is used once."""
         self.done: list[Attack] = []
@@ -43,9 +45,12 @@ class Proxy:
     def resume(self) -> None:
         self._open.set()
 
-    def cut_all(self) -> None:
-        for pair in list(self._pairs):
+    def cut_all(self) -> int:
+        """Cut every connection; gives how many there were."""
+        pairs = list(self._pairs)
+        for pair in pairs:
             pair.cut()
+        return len(pairs)
 
     def close(self) -> None:
         self._listener.close()
@@ -55,6 +60,7 @@ class Proxy:
     def wait_for_way(self) -> None:
         self._open.wait()
         if self.delay:
+            self.delayed += 1
             time.sleep(self.delay)
 
     def take(self, *points: Attack) -> Attack | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from prove.postgres_faults import recovery
 from prove.postgres_faults.checking import Ledger, Operation, Outcome, counts, effects, followed, orders, subscribed
+from prove.postgres_faults.crews import Report, Struck
+from prove.postgres_faults.faults import Fault
 
 
 def there(*marks: str, **sequences: list[int]) -> Ledger:
@@ -80,3 +83,14 @@ def test_a_subscriber_that_misses_repeats_or_hears_of_what_is_not_there_is_found
     unsure = Operation("turn", "#turn:3#", "done", attempts=2)
     assert list(subscribed([*done, unsure], ["a", "b"], ledger, events)) == []
     assert any(said in complaint for complaint in subscribed(done, heard, ledger, events))
+
+
+def test_a_fault_that_struck_nobody_shows_nothing() -> None:
+    def struck(times: int) -> Struck:
+        return Struck(Fault("a planted fault", lambda world: times), 1.0, 2.0, 0.5, times)
+
+    ready = Report(readiness=[(2.5, 200)])
+    assert recovery(struck(3), ready).passed
+    assert recovery(struck(3), ready).figures["struck"] == 3
+    assert "it struck nobody" in recovery(struck(0), ready).detail
+    assert not recovery(struck(0), ready).passed
