@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.measure import percentile
 from prove.scale.filling import atom, context_of, event, opened
 from prove.scale.stores import Pair
-from prove.section import Check
+from prove.section import Check, measured
 
 AT_ONCE = 2_000
 TIMES = 2.0
@@ -32,10 +32,9 @@ def pages(pair: Pair, rows: int) -> Iterator[Check]:
             ("list_conversations", lambda cursor: context.conversations.list_conversations(limit=_PAGE, cursor=cursor)),
         ):
             yield _paged(pair, name, read)
-        yield Check(
+        yield measured(
             f"{pair.engine}: what reads along a user's own timeline, with {rows:,} events on it",
-            passed=True,
-            figures={
+            {
                 "ms": {
                     "newest 50": _milliseconds(lambda: context.events.recent_persisted(limit=50)),
                     "50 after half of it": _milliseconds(

@@ -1,4 +1,4 @@
-"""What a filled store takes on the disk, by table with its indexes."""
+"""What is in a filled store, counted by SQL, and what it takes on the disk, by table with its indexes."""
 
 from __future__ import annotations
 
@@ -25,6 +25,24 @@ LEFT JOIN LATERAL (
 LEFT JOIN pg_class AS index_class ON index_class.oid = of_table.indexrelid
 WHERE table_class.relnamespace = 'recollect'::regnamespace AND table_class.relkind = 'r'
 """
+
+_COUNTED = {
+    "users": "SELECT COUNT(DISTINCT scope_id) FROM atoms",
+    "atoms": "SELECT COUNT(*) FROM atoms",
+    "events": "SELECT COUNT(*) FROM events",
+}
+
+
+def counted(url: str) -> dict[str, int]:
+    """How many rows there are, whatever whoever has filled it says."""
+    if url.startswith("sqlite:"):
+        connection = apsw.Connection(str(path_of(url)), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            return {name: int(connection.execute(query).get) for name, query in _COUNTED.items()}
+        finally:
+            connection.close()
+    with psycopg.connect(url, options="-c search_path=recollect") as postgres:
+        return {name: int(row[0]) for name, query in _COUNTED.items() for row in postgres.execute(query.encode())}
 
 
 def sizes(pair: Pair) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import recollect
 from benchmarks.measure import Timing
-from prove.scale import latency, leaving, run, starting, stores
+from prove.scale import latency, leaving, run, starting, stored, stores
 from prove.scale.arithmetic import Assumed, Measured, page, results
 from prove.scale.filling import ATOMS, EVENTS, context_of, fill, measured, opened
 from prove.scale.latency import OPERATIONS, compared, person, steady
@@ -33,6 +34,10 @@ def test_everybody_has_as_much_memory_in_either_store(pair: stores.Pair) -> None
             assert len(context.admin.export_user_data()["atoms"]) == ATOMS
             assert sum(kind.events for kind in context.events.usage()) == EVENTS
     assert sizes(pair)["per atom"] > 500
+    assert stored(pair, USERS).passed
+    # What is not there is missed, whoever says that he has stored it.
+    assert not stored(pair, USERS + 1).passed
+    assert not stored(replace(pair, big=pair.small), USERS).passed
     assert all(check.passed for check in settled(pair))
     # How long it took says nothing of so few; what was missing would be told in front of it.
     assert [check.detail for check in leaving.leavings(pair) if "times as long" not in check.detail] == []
