@@ -34,6 +34,16 @@ def run(plan: Plan) -> Iterator[Check]:
 Part = tuple[str, Callable[[], Iterator[Check]]]
 
 
+def _breaking(name: str, part: Callable[[], Iterator[Check]]) -> Part:
+    """A part that takes a disk which can be broken off; it is skipped where there is none."""
+
+    def run() -> Iterator[Check]:
+        why = rooms.why_not_breakable()
+        return part() if why is None else iter([skipped(name, why)])
+
+    return name, run
+
+
 def _of_sqlite(plan: Plan) -> list[Part]:
     cycles = _CYCLES_IN_FULL if plan.full else _CYCLES
     url = f"sqlite:///{plan.folder}/beside.db"
@@ -42,7 +52,7 @@ def _of_sqlite(plan: Plan) -> list[Part]:
             "SQLite, disk full",
             lambda: engines.full_sqlite(plan.dice("full sqlite"), cycles, lambda: plan.left() > plan.seconds * 0.8),
         ),
-        (
+        _breaking(
             "SQLite, disk gone read-only",
             lambda: engines.read_only_sqlite(plan.folder, plan.dice("read-only sqlite")),
         ),
@@ -66,7 +76,7 @@ def _of_postgres(plan: Plan) -> list[Part]:
             "PostgreSQL, disk full",
             lambda: engines.full_postgres(plan.dice("full postgres"), cycles, lambda: plan.left() > plan.seconds * 0.6),
         ),
-        (
+        _breaking(
             "PostgreSQL, disk gone read-only",
             lambda: engines.read_only_postgres(plan.folder, plan.dice("read-only postgres")),
         ),

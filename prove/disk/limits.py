@@ -6,6 +6,7 @@ import os
 import random
 import resource
 import signal
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,11 +37,23 @@ def limits(folder: Path) -> Iterator[Check]:
         recollect.open(f"sqlite:///{shut}/memory.db", embedder=None).close()
         shut.chmod(0o755)
         (shut / "memory.db").chmod(0o644)
-        for above in (folder, *folder.parents):
-            above.chmod(above.stat().st_mode | 0o011)
-        yield _asked(claim, _without_rights, str(shut))
+        with passable(folder):
+            yield _asked(claim, _without_rights, str(shut))
     else:
         yield skipped(claim, "it takes root to become somebody else")
+
+
+@contextmanager
+def passable(folder: Path) -> Iterator[None]:
+    """Let everybody pass through a folder and all above it, and leave them afterwards as they were."""
+    closed = {each: each.stat().st_mode for each in (folder, *folder.parents) if not each.stat().st_mode & 0o001}
+    try:
+        for each, mode in closed.items():
+            each.chmod(mode | 0o001)
+        yield
+    finally:
+        for each, mode in closed.items():
+            each.chmod(stat.S_IMODE(mode))
 
 
 def _asked(claim: str, work: Any, *arguments: str) -> Check:
@@ -105,5 +118,6 @@ def _without_rights(_: Line, folder: str) -> Said:
             recollect.open(f"sqlite:///{folder}/{name}", embedder=None).close()
             wrong.append(f"{name} could be opened")
         except (StoreReadOnly, StoreUnavailable) as error:
-            clear += bool(error.message and error.hint)
+            wrong += [] if error.message and error.hint else [f"{name}: {error} has no hint"]
+            clear += 1
     return {"clear errors": clear, "wrong": wrong}

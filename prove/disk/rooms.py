@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -18,12 +19,26 @@ def why_not() -> str | None:
     """What keeps this machine from giving us small disks; None when nothing does."""
     if os.geteuid() != 0:
         return "only root may mount a small disk"
+    if shutil.which("mount") is None:
+        return "the command mount is not there"
     with tempfile.TemporaryDirectory() as folder:
         tried = subprocess.run(["mount", "-t", "tmpfs", "none", folder], capture_output=True, text=True)
         if tried.returncode:
             return f"a small disk cannot be mounted: {tried.stderr.strip()}"
         subprocess.run(["umount", folder], check=True)
     return None
+
+
+def why_not_breakable() -> str | None:
+    """What keeps this machine from giving us disks that break; None when nothing does."""
+    if shutil.which("mkfs.ext4") is None:
+        return "the command mkfs.ext4 is not there"
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with breakable_disk(Path(folder) / "disk.ext4", megabytes=4):
+                return None
+        except subprocess.CalledProcessError as error:
+            return f"a disk in a file cannot be mounted: {(error.stderr or b'').decode().strip()}"
 
 
 class Room:

@@ -9,15 +9,15 @@ from prove.section import Check, Plan, Section, skipped
 
 
 def run(plan: Plan) -> Iterator[Check]:
-    from prove.machines import agreement, clocks, flaky, node_cuts, throughput, worker_cuts
-    from prove.machines.world import world
-
     if "postgresql" not in plan.engines:
         yield skipped("several machines share one PostgreSQL", "only SQLite was asked for, which is for one machine")
         return
     if why := cannot():
         yield skipped("several machines share one PostgreSQL", why)
         return
+    from prove.machines import agreement, clocks, flaky, node_cuts, throughput, worker_cuts
+    from prove.machines.world import world
+
     with world() as machines:
         parts: dict[str, Callable[[], Iterator[Check]]] = {
             "what one node does holds on the other": lambda: agreement.run(plan, machines),

@@ -22,6 +22,8 @@ class Answer:
     seconds: float
     body: Any = None
     error: str = ""
+    date: str = ""
+    """What time it is on the node, as it says itself."""
 
     @property
     def good(self) -> bool:

@@ -29,7 +29,8 @@ def ask(request: dict[str, Any]) -> dict[str, Any]:
         connection.request(request["method"], request["path"], body, headers)
         response = connection.getresponse()
         text = response.read()
-        outcome = {"status": response.status, "body": json.loads(text) if text else None}
+        date = response.getheader("date", "")
+        outcome = {"status": response.status, "body": json.loads(text) if text else None, "date": date}
     except (OSError, http.client.HTTPException) as error:
         outcome = {"status": 0, "error": type(error).__name__}
     finally:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import recollect
 from prove.machines.accounts import faults
 from prove.machines.asking import client
 from prove.machines.backlog import Backlog, happened, summaries
-from prove.machines.nodes import api_node, thinking_worker
+from prove.machines.nodes import Node, api_node, thinking_worker
 from prove.machines.waiting import work_off
 from prove.machines.world import API, CLIENT, QUICK, WORKERS, World, connect
 from prove.section import Check, Plan
@@ -20,6 +22,7 @@ from prove.section import Check, Plan
 OFF = (300.0, -300.0, 0.0)
 JOBS = 30
 FULL_JOBS = 300
+_CLOSE = 60.0
 
 
 def run(plan: Plan, world: World) -> Iterator[Check]:
@@ -31,9 +34,11 @@ def _workers(world: World, jobs: int) -> Check:
     """Three workers, one ahead, one behind, one right. Nobody dies: no job may be taken twice."""
     url, door = world.new_database()
     with recollect.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
+        apart = []
         for name, off in zip(WORKERS, OFF, strict=False):
             options = ("--clock", str(off), "--think", "0.1")
-            stack.enter_context(thinking_worker(world.lines[name], url, QUICK, *options))
+            worker = stack.enter_context(thinking_worker(world.lines[name], url, QUICK, *options))
+            apart.append(_micros_of(worker) / 1e6 - time.time())
         backlog = Backlog(engine)
         backlog.queue_remarks(jobs)
         backlog.queue_conversations(3)
@@ -44,8 +49,13 @@ def _workers(world: World, jobs: int) -> Check:
         [(stolen,)] = database.execute("SELECT count(*) FROM recollect.jobs WHERE fencing_token > 1")
     return Check(
         "workers whose clocks are five minutes ahead and behind take no job away from one another",
-        passed=not left and not wrong and stolen == 0,
-        figures={"jobs": backlog.jobs, "taken twice": stolen, "seconds": round(took, 1)},
+        passed=not left and not wrong and stolen == 0 and _as_wanted(apart),
+        figures={
+            "jobs": backlog.jobs,
+            "taken twice": stolen,
+            "seconds": round(took, 1),
+            "clocks off by": [round(each) for each in apart],
+        },
         detail="; ".join([*left, *wrong[:5]]) or f"{stolen} jobs were taken from a worker that was at them",
     )
 
@@ -63,13 +73,31 @@ def _nodes(world: World) -> Check:
             asking.ask(world.lines[API[number % 2]], "POST", "/ai-conversations", {"namespace": "chat"}).body
             for number in range(10)
         ]
+        told = [asking.ask(world.lines[name], "GET", "/healthz").date for name in API]
+        apart = [parsedate_to_datetime(each).timestamp() - time.time() for each in told]
         listed = asking.ask(world.lines[API[0]], "GET", "/ai-conversations?limit=100").body["items"]
     order = [each["id"] for each in reversed(listed)] == [each["id"] for each in made]
     now = datetime.now(UTC)
     off = max(abs((datetime.fromisoformat(each["createdAt"]) - now).total_seconds()) for each in made)
     return Check(
         "what nodes write whose clocks are ten minutes apart has the time of the database, and its order",
-        passed=order and off < 60,
-        figures={"writes": len(made), "in order": order, "furthest from the right time": f"{off:.0f} s"},
+        passed=order and off < 60 and _as_wanted(apart),
+        figures={
+            "writes": len(made),
+            "in order": order,
+            "furthest from the right time": f"{off:.0f} s",
+            "clocks off by": [round(each) for each in apart],
+        },
         detail="they are in another order than they were written in, or have another time",
     )
+
+
+def _micros_of(worker: Node) -> int:
+    """What time it was for a worker when it began, which is just now."""
+    [at] = (found[1] for line in worker.log if (found := re.search(r"at work at (\d+)", line)))
+    return int(at)
+
+
+def _as_wanted(apart: list[float]) -> bool:
+    """Whether the clocks are as wrong as they were to be: else nothing is shown."""
+    return all(abs(each - off) < _CLOSE for each, off in zip(apart, OFF, strict=False))

@@ -37,6 +37,8 @@ class Tally:
     accounts: Accounts = field(default_factory=Accounts)
     refused: Counter[str] = field(default_factory=Counter)
     unclean: list[str] = field(default_factory=list)
+    uncut: list[str] = field(default_factory=list)
+    """Requests that were answered well by a node that was cut off before they were sent."""
     slowest: float = 0.0
     retried: int = 0
 
@@ -63,7 +65,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
     ):
         path = f"/ai-conversations/{conversation.id}/messages/user"
         yield _nodes_cut(plan, world, asking, path, database)
-        yield _database_cut(world, asking, path)
+        yield _database_cut(world, asking, path, database)
 
 
 def _nodes_cut(
@@ -89,8 +91,11 @@ def _nodes_cut(
             # A client that hears nothing of the node learns nothing by waiting for it.
             seconds = LONGEST + 2 if "database" in manner else 4.0
             sent.append(asking.send(world.lines[name], "POST", path, body, key=key, seconds=seconds))
-        for key, future in zip(keys, sent, strict=True):
-            _settle(world, asking, path, key, future.result(90), other, tally)
+        for number, (key, future) in enumerate(zip(keys, sent, strict=True)):
+            first = future.result(90)
+            if number >= cut_after and first.good:
+                tally.uncut.append(f"{key} was answered over a line that was cut")
+            _settle(world, asking, path, key, first, other, tally)
         world.lines.plug_in(name)
         world.lines.heal(name)
         _works_again(world, asking, name)
@@ -109,7 +114,7 @@ def _nodes_cut(
     late = [f"the slowest answer took {tally.slowest:.0f} s"] if tally.slowest > LONGEST else []
     return Check(
         "requests to a node that is cut off are answered or fail cleanly; repeated on the other they are done once",
-        passed=not wrong and not tally.unclean and not late,
+        passed=not wrong and not tally.unclean and not late and not tally.uncut,
         figures={
             "cuts": dict(cuts),
             "writes": len(tally.accounts.acknowledged),
@@ -117,7 +122,7 @@ def _nodes_cut(
             "refused": dict(tally.refused),
             "slowest refusal of a node": f"{tally.slowest:.1f} s",
         },
-        detail="; ".join([*wrong[:5], *tally.unclean[:5], *late]),
+        detail="; ".join([*wrong[:5], *tally.unclean[:5], *late, *tally.uncut[:5]]),
     )
 
 
@@ -140,7 +145,7 @@ def _works_again(world: World, asking: Client, name: str, seconds: float = 30.0)
     return time.monotonic() - began
 
 
-def _database_cut(world: World, asking: Client, path: str) -> Check:
+def _database_cut(world: World, asking: Client, path: str, database: psycopg.Connection[tuple[Any, ...]]) -> Check:
     """Cut PostgreSQL off from everybody."""
     for name in API:
         world.lines.cut(name, DATABASE)
@@ -162,6 +167,7 @@ def _database_cut(world: World, asking: Client, path: str) -> Check:
         for name in API
         for number in range(4)
     ]
+    [(written,)] = database.execute("SELECT count(*) FROM recollect.events WHERE idempotency_key LIKE 'db %'")
     told = Counter(answer.status for answer in answers)
     slowest = max(answer.seconds for answer in answers)
     passed = (
@@ -169,6 +175,7 @@ def _database_cut(world: World, asking: Client, path: str) -> Check:
         and all(answer.clean for answer in answers)
         and (alive, ready) == ([200, 200], [503, 503])
         and set(after) == {201}
+        and written == len(after)
         and slowest <= LONGEST
     )
     figures = {
@@ -182,5 +189,5 @@ def _database_cut(world: World, asking: Client, path: str) -> Check:
         "when PostgreSQL is cut off from all, nodes say so in time, stay alive, and go on by themselves afterwards",
         passed=passed,
         figures=figures,
-        detail=f"answers after it: {after}",
+        detail=f"answers after it: {after}; {written} of {len(after)} messages are there",
     )

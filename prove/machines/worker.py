@@ -101,7 +101,7 @@ def main() -> None:
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, lambda *_: stop.set())
         engine.start_workers(options.threads)
-        print("at work", file=sys.stderr, flush=True)
+        print(f"at work at {engine._clock()}", file=sys.stderr, flush=True)
         stop.wait()
         engine.stop_workers(5)
 

@@ -29,6 +29,12 @@ MANNERS: dict[str, Callable[[Network, str], None]] = {
 FULL_ROUNDS = 10
 _LONG = LEASE + SILENCE + 1
 _WORKING_AGAIN = 20.0
+OPEN = 1.0
+"""Seconds that the transaction of a slow remark is open."""
+_HELD = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND backend_xid IS NOT NULL AND now() - xact_start >= interval '1 second'
+"""
 
 
 def run(plan: Plan, world: World) -> Iterator[Check]:
@@ -97,28 +103,37 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
 
 
 def a_vanished_transaction(world: World) -> Iterator[Check]:
-    """What a worker has locked when it vanishes must not hold up the others for longer than the silence."""
+    """What a worker has locked when it vanishes must not hold up the others for long."""
+    longest = LEASE + 4 * SILENCE
     url, door = world.new_database()
     with (
         recollect.open(door, embedder=None, job_attempts=100) as engine,
         connect(door) as database,
-        world.workers(url, WORKERS[:2], "--open", "1") as workers,
+        world.workers(url, WORKERS[:2], "--open", str(OPEN)) as workers,
     ):
         backlog = Backlog(engine)
         victim = workers[WORKERS[0]]
         _wait_for_beginning(victim, backlog, "slow-remark")
         world.lines.cut(WORKERS[0], DATABASE)
         began = time.monotonic()
+        # Long after its transaction would have ended by itself, by what the worker says.
+        time.sleep(OPEN)
+        held = _one(database, _HELD)
         backlog.queue_remarks(3)
         left = work_off(database, seconds=60)
         took = time.monotonic() - began
         wrong = faults(backlog.accounts, happened(database))
         world.lines.heal(WORKERS[0])
     yield Check(
-        "what a worker has locked that vanished in a transaction holds the others up no longer than silence_seconds",
-        passed=not left and not wrong and took < LEASE + 4 * SILENCE,
-        figures={"seconds until all was done": round(took, 1), "silence_seconds": SILENCE, "lease": LEASE},
-        detail="; ".join([*wrong[:5], *left]) or "it took too long",
+        "what a worker that vanished in a transaction has locked is free after its lease and a few silence_seconds",
+        passed=not left and not wrong and held > 0 and took < longest,
+        figures={
+            "seconds until all was done": round(took, 1),
+            "at most": longest,
+            "silence_seconds": SILENCE,
+            "lease": LEASE,
+        },
+        detail="; ".join([*wrong[:5], *left]) or ("it took too long" if held else "it held nothing: nothing was shown"),
     )
 
 

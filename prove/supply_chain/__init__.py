@@ -30,13 +30,13 @@ def locked_packages(folder: Path) -> Iterator[Check]:
     )
     claim = "pip takes the whole lock by its checksums"
     said = installing.resolved(folder)
-    yield (
-        skipped(claim, f"the index does not answer: {said}")
-        if _offline(said)
-        else _check(claim, [said] if said else [])
-    )
+    if said and (why := auditing.no_index(folder)):
+        yield skipped(claim, f"no index answers here: {why}")
+    else:
+        yield _check(claim, [said] if said else [])
     found, counts = licences.counted(packages)
-    yield _check("every licence may be used together with Apache-2.0", licences.problems(found), counts)
+    claim = "every licence of a package that is installed here may be used together with Apache-2.0"
+    yield _check(claim, licences.problems(found), counts)
 
 
 def own_code() -> Iterator[Check]:
@@ -54,11 +54,14 @@ def audits(folder: Path) -> Iterator[Check]:
     try:
         tools = auditing.audit_tools(folder / "audit")
     except auditing.NoTools as error:
+        why = auditing.no_index(folder)
         for claim in claims:
-            yield skipped(claim, f"the programs cannot be installed here: {error}")
+            yield skipped(claim, f"no index answers here: {why}") if why else _check(claim, [str(error)])
         return
     weak, looked_up, why = auditing.vulnerabilities(tools)
     if looked_up:
+        locked = len(pins(LOCK.read_text("utf-8")))
+        weak += [] if looked_up == locked else [f"{looked_up} of {locked} packages were looked up"]
         yield _check(claims[0], weak, {"packages looked up": looked_up})
     else:
         yield skipped(claims[0], f"no service of advisories answers here: {why}")
@@ -69,13 +72,18 @@ def audits(folder: Path) -> Iterator[Check]:
 
 
 def built(folder: Path) -> Iterator[Check]:
+    claims = ("the wheel holds the package and nothing else", "the source archive holds the package and nothing else")
     files = package.tracked()
     wheel = package.build(ROOT, "wheel", folder / "wheel")
     sdist = package.build(ROOT, "sdist", folder / "sdist")
-    figures = {"bytes": wheel.stat().st_size}
-    yield _check("the wheel holds the package and nothing else", package.wheel_problems(wheel, files), figures)
-    figures = {"bytes": sdist.stat().st_size}
-    yield _check("the source archive holds the package and nothing else", package.sdist_problems(sdist, files), figures)
+    if files is None:
+        yield from (skipped(claim, "git does not say here what belongs to the package") for claim in claims)
+    else:
+        for claim, archive, look in zip(
+            claims, (wheel, sdist), (package.wheel_problems, package.sdist_problems), strict=True
+        ):
+            figures = {"bytes": archive.stat().st_size, "files of the repository": len(files)}
+            yield _check(claim, look(archive, files), figures)
     readme = (ROOT / "README.md").read_text("utf-8")
     wrong = package.metadata_problems(package.metadata_of(wheel), recollect.__version__, readme)
     yield _check("the wheel says what it is", wrong)
@@ -86,7 +94,9 @@ def built(folder: Path) -> Iterator[Check]:
         try:
             yield _check(claim, installing.tried(wheel, folder, extra))
         except auditing.NoTools as error:
-            yield skipped(claim, f"its packages cannot be installed here: {error}")
+            # What cannot be installed though there is an index is the wheel's own fault.
+            why = auditing.no_index(folder)
+            yield skipped(claim, f"no index answers here: {why}") if why else _check(claim, [str(error)])
 
 
 def reproduced(wheel: Path, sdist: Path, folder: Path) -> list[str]:
@@ -105,10 +115,6 @@ def reproduced(wheel: Path, sdist: Path, folder: Path) -> list[str]:
 
 def _check(claim: str, found: list[str], figures: Mapping[str, object] | None = None) -> Check:
     return Check(claim, not found, dict(figures or {}), "; ".join(found[:10]))
-
-
-def _offline(said: str) -> bool:
-    return any(words in said for words in ("No matching distribution", "NewConnectionError", "name resolution"))
 
 
 SECTION = Section(name="supply_chain", title="Supply chain: what it is made of", seconds=180, run=run)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections import Counter
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from prove.supply_chain.lock import LOCK, PROJECT, ROOT, pins
 
 EXPLAINED = Path(__file__).with_name("explained.toml")
 PATIENCE = 300.0
+_SURELY_THERE = "packaging"
+"""A package that every index has."""
 
 
 class NoTools(RuntimeError):
@@ -56,6 +59,16 @@ def environment(folder: Path, packages: list[str]) -> Tools:
         if done.returncode:
             raise NoTools(done.stderr.strip()[-500:])
     return Tools(folder)
+
+
+def no_index(folder: Path) -> str:
+    """Why nothing at all can be installed here; empty when something can."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        try:
+            environment(Path(place) / "probe", [_SURELY_THERE])
+        except NoTools as error:
+            return str(error)
+    return ""
 
 
 def audit_tools(folder: Path) -> Tools:
@@ -123,8 +136,10 @@ def _checksums(component: dict[str, Any]) -> list[Any]:
 def bandit(tools: Tools) -> tuple[list[str], int]:
     """What bandit finds in the package and nobody has explained, or what was explained and is gone."""
     done = tools.run("bandit", "-q", "-r", "src/recollect", "-f", "json")
-    results = json.loads(done.stdout)["results"]
-    return weighed([(each["filename"], each["test_id"]) for each in results], _explained("bandit")), len(results)
+    report = json.loads(done.stdout)
+    found = [(each["filename"], each["test_id"]) for each in report["results"]]
+    unread = [f"{each['filename']}: {each['reason']}" for each in report["errors"]]
+    return unread + weighed(found, _explained("bandit")), len(found)
 
 
 def weighed(found: list[tuple[str, str]], explained: dict[str, str]) -> list[str]:

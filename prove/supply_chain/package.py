@@ -38,9 +38,12 @@ def build(source: Path, kind: str, target: Path) -> Path:
     return built
 
 
-def tracked() -> list[str]:
-    """The files of the repository, as git has them."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+def tracked() -> list[str] | None:
+    """The files of the repository, as git has them; None where there is no git, or no repository."""
+    try:
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return None
     return [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 

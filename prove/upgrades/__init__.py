@@ -13,7 +13,7 @@ from harness.postgres import PostgresServer
 from prove.section import Check, Plan, Section, skipped
 from prove.upgrades import attacks, checking
 from prove.upgrades.recorded import Recording, applied
-from prove.upgrades.recording import ROOT, VERSIONS, taken_out, written_by
+from prove.upgrades.recording import VERSIONS, is_here, taken_out, written_by
 from prove.upgrades.schema import unlike
 
 # In the order in which they are tried on one and the same database; the last leaves little of it.
@@ -119,8 +119,8 @@ def attacked_versions(places: Places, plan: Plan, to_leave: float) -> Iterator[C
 def versions_at_work(places: Places, plan: Plan, to_leave: float) -> Check:
     """Databases that are not recorded but made now, by the code of the versions themselves."""
     claim = f"{places.engine}: a database made this moment by the code of an earlier version opens and works"
-    if not (ROOT / ".git").exists():
-        return skipped(claim, "the history is not here")
+    if lacking := [version for version, commit in VERSIONS.items() if not is_here(commit)]:
+        return skipped(claim, f"the history is not here: {', '.join(lacking)}")
     fresh = places.new()
     found: list[str] = []
     made: list[str] = []

@@ -54,6 +54,15 @@ def main(names: list[str]) -> None:
             print(name, {each.name: each.stat().st_size for each in sorted(target.iterdir())}, flush=True)
 
 
+def is_here(commit: str) -> bool:
+    """Whether the history has a commit: not without git, not in an archive, and not in a clone that was cut short."""
+    try:
+        asked = subprocess.run(["git", "cat-file", "-e", f"{commit}^{{tree}}"], cwd=ROOT, capture_output=True)
+    except FileNotFoundError:
+        return False
+    return asked.returncode == 0
+
+
 def taken_out(commit: str, folder: Path) -> Path:
     """The source of a version, in a folder of its own."""
     packed = subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, check=True, capture_output=True).stdout
