@@ -79,7 +79,7 @@ class PostgresServer:
         self._kept = kept is not None
         self._machine = machine
         tcp = tcp or machine is not None
-        self._port = _free_port() if tcp else DEFAULT_PORT
+        self._port = free_port() if tcp else DEFAULT_PORT
         # Other users of the machine can reach a port, but not a socket in a private folder.
         self._password = secrets.token_urlsafe() if tcp else None
         # A session of its own keeps Ctrl-C, and a kill of the whole process group, from the keeper.
@@ -216,7 +216,8 @@ def _short_temporary_folder(within: Path | None) -> Path:
     return folder
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback on which nobody listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]

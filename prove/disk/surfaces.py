@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import random
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import recollect
+from harness.postgres import free_port
 from prove.disk.rooms import Room, small_disk
 from prove.section import Check
 from prove.world import ADA
@@ -122,9 +122,7 @@ def archive(folder: Path) -> Iterator[Check]:
 
 @contextmanager
 def _serving(url: str, **environment: str) -> Iterator[int]:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
+    port = free_port()
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")},
         **environment,

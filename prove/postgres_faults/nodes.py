@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +15,7 @@ from urllib.parse import quote
 import psutil
 import psycopg
 
-from harness.postgres import PostgresServer
+from harness.postgres import PostgresServer, free_port
 
 OWNER, PASSWORD, DATABASE = "keeper", "kept-secret", "memory"
 
@@ -91,7 +90,7 @@ class Node:
 
     def replica(self, name: str) -> Node:
         """A copy that follows this server, in a folder that goes with the first server's."""
-        data, port = self._sockets / name, _free_port()
+        data, port = self._sockets / name, free_port()
         self._run(
             "pg_basebackup", "--pgdata", str(data), "--host", str(self._sockets), "--port", str(self.port),
             "--username", "postgres", "--write-recovery-conf", "--checkpoint", "fast",
@@ -142,9 +141,3 @@ def first_node() -> Iterator[Node]:
 def _signal(process: psutil.Process, number: signal.Signals) -> None:
     with suppress(psutil.NoSuchProcess):
         process.send_signal(number)
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])

@@ -6,8 +6,8 @@ Columns are told by name and not by place: one that was added later stands at th
 from __future__ import annotations
 
 import apsw
-import psycopg
 
+from harness.postgres_schema import postgres_schema
 from prove.upgrades.recorded import path_of
 
 _SQLITE = {
@@ -23,31 +23,7 @@ _SQLITE = {
     "migrations": "SELECT version, name FROM recollect_schema",
 }
 
-_POSTGRES = {
-    "columns": """
-        SELECT table_name, column_name, data_type, is_nullable, column_default, collation_name, is_identity,
-            identity_generation, is_generated, generation_expression
-        FROM information_schema.columns WHERE table_schema = 'recollect'""",
-    "constraints": """
-        SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
-        WHERE connamespace = to_regnamespace('recollect')""",
-    "indexes": "SELECT indexdef FROM pg_indexes WHERE schemaname = 'recollect'",
-    "policies": """
-        SELECT tablename, policyname, permissive, roles::text[], cmd, qual, with_check FROM pg_policies
-        WHERE schemaname = 'recollect'""",
-    "relations": """
-        SELECT relname, relkind, relpersistence, relrowsecurity, relforcerowsecurity, reloptions, relacl::text
-        FROM pg_class WHERE relnamespace = to_regnamespace('recollect')""",
-    "triggers": """
-        SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
-            AND tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('recollect'))""",
-    "functions": """
-        SELECT proname, pg_get_functiondef(oid) FROM pg_proc
-        WHERE pronamespace = to_regnamespace('recollect') AND prokind = 'f'""",
-    "schema": "SELECT nspname, nspacl::text FROM pg_namespace WHERE nspname = 'recollect'",
-    "extensions": "SELECT extname FROM pg_extension",
-    "migrations": "SELECT version, name FROM recollect.recollect_schema",
-}
+_POSTGRES = {"migrations": "SELECT version, name FROM recollect.recollect_schema"}
 
 
 def shape(url: str) -> dict[str, list[str]]:
@@ -58,8 +34,7 @@ def shape(url: str) -> dict[str, list[str]]:
             return {part: sorted(map(repr, connection.execute(query))) for part, query in _SQLITE.items()}
         finally:
             connection.close()
-    with psycopg.connect(url) as postgres:
-        return {part: sorted(map(repr, postgres.execute(query.encode()))) for part, query in _POSTGRES.items()}
+    return postgres_schema(url, _POSTGRES)
 
 
 def unlike(url: str, fresh: str) -> list[str]:

@@ -8,6 +8,7 @@ import apsw
 import psycopg
 from psycopg.rows import TupleRow
 
+from harness.postgres_schema import postgres_schema
 from recollect.store.migrate import load_migrations
 
 OWN_TABLES = {"recollect_schema"}
@@ -136,37 +137,11 @@ def postgres_keys(connection: psycopg.Connection[TupleRow], table: str) -> set[K
     return {Key(table, tuple(columns)) for (columns,) in rows}
 
 
-_POSTGRES_DESCRIPTION = {
-    "columns": """
-        SELECT table_name, ordinal_position, column_name, data_type, is_nullable, column_default, collation_name,
-            is_identity, identity_generation, is_generated, generation_expression
-        FROM information_schema.columns WHERE table_schema = 'recollect'""",
-    "constraints": """
-        SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
-        WHERE connamespace = to_regnamespace('recollect')""",
-    "indexes": "SELECT indexdef FROM pg_indexes WHERE schemaname = 'recollect'",
-    "policies": """
-        SELECT tablename, policyname, permissive, roles::text[], cmd, qual, with_check FROM pg_policies
-        WHERE schemaname = 'recollect'""",
-    "relations": """
-        SELECT relname, relkind, relpersistence, relrowsecurity, relforcerowsecurity, reloptions, relacl::text
-        FROM pg_class WHERE relnamespace = to_regnamespace('recollect')""",
-    "triggers": """
-        SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger
-        WHERE NOT tgisinternal
-            AND tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('recollect'))""",
-    "functions": """
-        SELECT proname, pg_get_functiondef(oid) FROM pg_proc
-        WHERE pronamespace = to_regnamespace('recollect') AND prokind = 'f'""",
-    "schema": "SELECT nspname, nspacl::text FROM pg_namespace WHERE nspname = 'recollect'",
-    "extensions": "SELECT extname FROM pg_extension",
-}
+_PLACES = """
+SELECT table_name, ordinal_position, column_name FROM information_schema.columns WHERE table_schema = 'recollect'
+"""
 
 
 def postgres_description(url: str) -> dict[str, list[str]]:
-    """Everything that makes up the schema, in a form that can be compared."""
-    with psycopg.connect(url) as connection:
-        return {
-            part: sorted(repr(row) for row in connection.execute(query.encode()))
-            for part, query in _POSTGRES_DESCRIPTION.items()
-        }
+    """Everything that makes up the schema, in a form that can be compared; columns also by their places."""
+    return postgres_schema(url, {"places": _PLACES})
