@@ -1,4 +1,8 @@
-"""A mixed workload, one operation at a time: talk, atoms, blocks, tools, events, jobs, extraction, erasure."""
+"""A mixed workload, one operation at a time: talk, atoms, blocks, tools, events, jobs, extraction, erasure.
+
+What must be true afterwards is told from what was given, and not from what Recollect has answered: of that only the ids
+are taken.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,9 @@ class MixedWork:
         self.ada.memory.create_binding({"namespace": "chat", "userId": ADA}, [learnt.id])
         self._talk: list[list[str]] = []
         self._conversation: str | None = None
-        self._atoms: list[recollect.Atom] = []
+        self._title = ""
+        self._atoms: list[tuple[str, str]] = []
+        """The ids of those that are in force, each with its text."""
         self._jobs: list[str] = []
         self._stored = 0
 
@@ -92,9 +98,10 @@ class MixedWork:
         return self._conversation
 
     def _create(self) -> Done:
-        made = self.ada.conversations.create_conversation("chat", title=f"talk {self._number}")
-        self._talk, self._conversation = [], made.id
-        return Done("create", {f"{ADA} conversation {made.id}": [made.title, "open"], f"{ADA} messages {made.id}": []})
+        title = f"talk {self._number}"
+        made = self.ada.conversations.create_conversation("chat", title=title)
+        self._talk, self._conversation, self._title = [], made.id, title
+        return Done("create", {f"{ADA} conversation {made.id}": [title, "open"], f"{ADA} messages {made.id}": []})
 
     def _said(self, name: str, *said: list[str]) -> Done:
         self._talk = [*self._talk, *said]
@@ -110,28 +117,23 @@ class MixedWork:
         self.ada.conversations.append_turn(self._here, user_content=text, assistant={"content": f"to {text}"})
         return self._said("turn", ["user", text], ["assistant", f"to {text}"])
 
-    def _fact(self) -> dict[str, Any]:
-        return {"text": self._text(), "category": {"name": "notes", "kind": "FACT"}}
-
     def _add_atom(self) -> Done:
-        atom = self.ada.memory.add_atom(self._space.id, self._fact())
-        self._atoms.append(atom)
-        return Done("atom", {f"{ADA} atom {atom.id}": [atom.text, "ACTIVE", False]})
+        text = self._text()
+        atom = self.ada.memory.add_atom(self._space.id, _fact(text))
+        self._atoms.append((atom.id, text))
+        return Done("atom", {f"{ADA} atom {atom.id}": [text, "ACTIVE", False]})
 
     def _supersede(self) -> Done:
         if not self._atoms:
             return self._add_atom()
-        old = self._atoms[0]
-        new = self.ada.memory.supersede_atom(old.id, self._fact())
-        self._atoms = [*self._atoms[1:], new]
-        world: World = {f"{ADA} atom {new.id}": [new.text, "ACTIVE", False], f"{ADA} atom {old.id}": self._now(old)}
+        (id, before), text = self._atoms[0], self._text()
+        new = self.ada.memory.supersede_atom(id, _fact(text))
+        self._atoms = [*self._atoms[1:], (new.id, text)]
+        world: World = {
+            f"{ADA} atom {new.id}": [text, "ACTIVE", False],
+            f"{ADA} atom {id}": [before, "ACTIVE", True],
+        }
         return Done("supersede", world)
-
-    def _now(self, atom: recollect.Atom) -> list[Any]:
-        now = self.ada.memory.get_atom(atom.id)
-        assert now is not None
-        assert now.superseded_by is not None, "a superseded atom does not say so"
-        return [now.text, now.status, True]
 
     def _write_block(self) -> Done:
         before = self.ada.blocks.get("core")
@@ -143,16 +145,20 @@ class MixedWork:
         if self._stored == _MOST_STORED:
             return self._record()
         self._stored += 1
-        entry = self.ada.tools.memory_store("fact", self._text())
-        return Done("tool", {f"{ADA} entry {entry.id}": entry.content})
+        text = self._text()
+        entry = self.ada.tools.memory_store("fact", text)
+        return Done("tool", {f"{ADA} entry {entry.id}": text})
 
     def _record(self) -> Done:
-        event = self.ada.events.record("visit", {"note": self._text()})
-        return Done("event", {f"{ADA} event {event.event_id}": event.data})
+        data = {"note": self._text()}
+        event = self.ada.events.record("visit", data)
+        return Done("event", {f"{ADA} event {event.event_id}": data})
 
     def _record_many(self) -> Done:
-        events = self.ada.events.record_many([{"kind": "visit", "data": {"note": self._text()}} for _ in range(3)])
-        return Done("events", {f"{ADA} event {event.event_id}": event.data for event in events})
+        all_data = [{"note": self._text()} for _ in range(3)]
+        events = self.ada.events.record_many([{"kind": "visit", "data": data} for data in all_data])
+        told = zip(events, all_data, strict=True)
+        return Done("events", {f"{ADA} event {event.event_id}": data for event, data in told})
 
     def _enqueue(self) -> Done:
         job = self.ada.jobs.enqueue(LOOK, {"text": self._text()})
@@ -162,7 +168,7 @@ class MixedWork:
     def _close(self) -> Done:
         closed = self.ada.conversations.close_conversation(self._here)
         self._conversation = None
-        return Done("close", {f"{ADA} conversation {closed.id}": [closed.title, "closed"]})
+        return Done("close", {f"{ADA} conversation {closed.id}": [self._title, "closed"]})
 
     def _work(self) -> Done:
         self.engine.register_job(LOOK, lambda run: {"seen": run.job.payload["text"]})
@@ -172,3 +178,7 @@ class MixedWork:
         done = {f"{ADA} job {id}": "succeeded" for id in self._jobs if id not in left}
         self._jobs = left
         return Done("work", done, at_once=False)
+
+
+def _fact(text: str) -> dict[str, Any]:
+    return {"text": text, "category": {"name": "notes", "kind": "FACT"}}
