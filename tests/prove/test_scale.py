@@ -117,10 +117,18 @@ def test_twice_the_users_take_twice_the_disk() -> None:
 def test_the_section_runs_to_its_end(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, few in (("USERS", 40), ("JOBS", 200), ("PAGED", 200), ("APPENDS", 50)):
         monkeypatch.setattr(f"prove.scale.FEWER_{name}", few)
-    checks = list(run(Plan(seconds=60, seed=1, engines=(engine,), folder=tmp_path)))
+    checks = list(run(Plan(seconds=600, seed=1, engines=(engine,), folder=tmp_path)))
     # How long things take says nothing in so short a run; that all of it was done does.
     assert len(checks) > 20
     assert all(check.figures for check in checks)
+
+
+def test_parts_for_which_there_is_no_time_are_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prove.scale.FEWER_USERS", USERS)
+    plan = Plan(seconds=1, seed=1, engines=("sqlite",), folder=tmp_path, began=0.0)
+    checks = list(run(plan))
+    assert len(checks) == 10
+    assert {(check.skipped, check.passed, check.detail) for check in checks} == {(True, False, "the time was over")}
 
 
 def test_a_store_is_filled_through_the_public_operations(engine: recollect.Recollect, database_url: str) -> None:
