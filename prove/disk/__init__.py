@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, zip_longest
 
 from harness.postgres import PostgresServer
-from prove.disk import engines, files, limits, rooms, surfaces, temporary
+from prove.disk import engines, files, larger, limits, rooms, surfaces, temporary
 from prove.section import Check, Plan, Section, skipped
 
 _CYCLES, _CYCLES_IN_FULL = 10, 100
@@ -56,6 +56,7 @@ def _of_sqlite(plan: Plan) -> list[Part]:
             "SQLite, disk gone read-only",
             lambda: engines.read_only_sqlite(plan.folder, plan.dice("read-only sqlite")),
         ),
+        ("workers, imports and erasures on SQLite's full disk", larger.of_sqlite),
         ("files beside SQLite", lambda: files.all_of_them(url)),
         ("commands on a full disk", surfaces.commands),
         ("the server on a full disk", surfaces.server),
@@ -80,6 +81,7 @@ def _of_postgres(plan: Plan) -> list[Part]:
             "PostgreSQL, disk gone read-only",
             lambda: engines.read_only_postgres(plan.folder, plan.dice("read-only postgres")),
         ),
+        ("workers, imports and erasures on PostgreSQL's full disk", larger.of_postgres),
         ("files beside PostgreSQL", beside),
     ]
 

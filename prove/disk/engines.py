@@ -21,15 +21,21 @@ from recollect import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 _LEFT = (0, 4096, 20_000, 100_000, 400_000)
 """So many bytes are left free, so that different parts of a write find no room."""
 _SERVER_SECONDS = 10.0
-_MEGABYTES_BEYOND_SERVER = 24
+_TIMES_A_STORE = 10
+"""After so many times a store is begun anew: what is in it would itself fill a small disk in the end."""
 
 
 def full_sqlite(dice: random.Random, cycles: int, more: Callable[[], bool]) -> Iterator[Check]:
-    with small_disk(24) as room, recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
-        filling = Filling(engine, dice)
-        tried = _cycles(filling, room, dice, cycles, (StoreFull,), more)
-        yield from told("SQLite, disk full", filling.outcome, tried)
-        yield Check("SQLite, disk full: the file is whole afterwards", *_whole(room.folder / "memory.db"))
+    outcome, tried = Outcome(), 0
+    whole: tuple[bool, dict[str, int], str] = (True, {}, "")
+    while tried < cycles and (tried == 0 or more()):
+        with small_disk(24) as room, recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
+            filling = Filling(engine, dice, outcome=outcome)
+            tried += _cycles(filling, room, dice, min(_TIMES_A_STORE, cycles - tried), (StoreFull,), more)
+            found = _whole(room.folder / "memory.db")
+            whole = found if whole[0] else whole
+    yield from told("SQLite, disk full", outcome, tried)
+    yield Check("SQLite, disk full: the file is whole afterwards", *whole)
 
 
 def read_only_sqlite(folder: Path, dice: random.Random) -> Iterator[Check]:
@@ -54,13 +60,16 @@ def read_only_sqlite(folder: Path, dice: random.Random) -> Iterator[Check]:
 
 
 def full_postgres(dice: random.Random, cycles: int, more: Callable[[], bool]) -> Iterator[Check]:
+    outcome, tried = Outcome(), 0
     with small_disk(1024) as room, PostgresServer(within=room.folder) as server:
-        with recollect.open(server.create_database("full"), embedder=None, connect_timeout_seconds=2) as engine:
-            filling = Filling(engine, dice)
-            filling.go_on()
-            # The rest of the large disk is taken away first: what counts is the small room that is left.
-            tried = _cycles(filling, room, dice, cycles, (StoreFull, StoreUnavailable), more, server)
-            yield from told("PostgreSQL, disk full", filling.outcome, tried)
+        while tried < cycles and (tried == 0 or more()):
+            url = server.create_database(f"full_{tried}")
+            with recollect.open(url, embedder=None, connect_timeout_seconds=2) as engine:
+                filling = Filling(engine, dice, outcome=outcome)
+                filling.go_on()
+                times = min(_TIMES_A_STORE, cycles - tried)
+                tried += _cycles(filling, room, dice, times, (StoreFull, StoreUnavailable), more, server)
+        yield from told("PostgreSQL, disk full", outcome, tried)
         with recollect.open(server.create_database("log"), embedder=None, connect_timeout_seconds=2) as engine:
             filling = Filling(engine, dice)
             filling.go_on()
@@ -111,12 +120,12 @@ def _cycles(
         if not filling.until_it_fails(expected):
             filling.outcome.unclear.append("nothing failed on a full disk")
         # A server that finds no room for its log stops as a whole; then there is nothing to be looked at meanwhile.
-        if server is None or _answers(server):
+        if server is None or answers(server):
             filling.look("full", can_write=False)
         told += _not_ready(filling.engine)
         room.make_room()
-        if server is not None and not _answers(server):
-            _come_back(server, filling.engine)
+        if server is not None and not answers(server):
+            come_back(server, filling.engine)
         filling.go_on()
         filling.look("room again")
         tried += 1
@@ -143,17 +152,17 @@ def _fill_log(server: PostgresServer, room: Room, filling: Filling) -> str:
             connection.execute("CHECKPOINT")
     filling.until_it_fails((StoreFull, StoreUnavailable))
     room.make_room()
-    started = _come_back(server, filling.engine)
+    started = come_back(server, filling.engine)
     filling.go_on()
     filling.look("room again")
     return started
 
 
-def _come_back(server: PostgresServer, engine: recollect.Recollect) -> str:
+def come_back(server: PostgresServer, engine: recollect.Recollect) -> str:
     """Wait for a server that has stopped for want of room, and start it if it does not come up by itself."""
     started = "by itself"
     deadline = time.monotonic() + _SERVER_SECONDS
-    while not _answers(server):
+    while not answers(server):
         if time.monotonic() > deadline:
             started = "by hand"
             server.restart()
@@ -165,7 +174,7 @@ def _come_back(server: PostgresServer, engine: recollect.Recollect) -> str:
     return started
 
 
-def _answers(server: PostgresServer) -> bool:
+def answers(server: PostgresServer) -> bool:
     with suppress(psycopg.Error), psycopg.connect(server.url(), connect_timeout=2) as connection:
         return connection.execute("SELECT NOT pg_is_in_recovery()").fetchone() == (True,)
     return False

@@ -35,11 +35,13 @@ class Outcome:
 class Filling:
     """A mixed workload on one engine, which goes on with it through every trouble."""
 
-    def __init__(self, engine: recollect.Recollect, dice: random.Random, length: int = 1900) -> None:
+    def __init__(
+        self, engine: recollect.Recollect, dice: random.Random, length: int = 1900, outcome: Outcome | None = None
+    ) -> None:
         self.engine = engine
         self.work = MixedWork(engine, dice, length=length)
         self.world: World = {}
-        self.outcome = Outcome()
+        self.outcome = outcome or Outcome()
 
     def until_it_fails(self, expected: tuple[type[recollect.RecollectError], ...]) -> bool:
         """Work until some operations have failed one after another; False when none did."""

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _PIECE = 64 * 1024
+_AT_LAST = 16 * _PIECE
 BALLAST = "ballast"
 """The file that takes the room."""
 
@@ -56,6 +57,10 @@ class Room:
     def fill(self, leave: int = 0) -> None:
         """Take all room but so many bytes."""
         with self._ballast.open("ab", buffering=0) as ballast, suppress(OSError):
+            # Most of it at once, and the rest in pieces, since a disk needs some of its room for itself.
+            with suppress(OSError):
+                os.posix_fallocate(ballast.fileno(), 0, max(1, ballast.tell() + self.free - leave - _AT_LAST))
+                ballast.seek(0, os.SEEK_END)
             while self.free > leave:
                 ballast.write(bytes(min(_PIECE, self.free - leave)))
 

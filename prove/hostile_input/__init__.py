@@ -32,8 +32,8 @@ from prove.section import Check, Plan, Section, judged
 from recollect.errors import RecollectError
 from tests.admin.planting import Words, plant
 
-FULL_SECONDS = 300.0
-"""What the longest of the parts that could go on without end takes in a full run; the others take their share of it."""
+FULL_SECONDS = 150.0
+"""What the longest of the parts that could go on without end take in a full run; the others take their share of it."""
 
 
 def run(plan: Plan) -> Iterator[Check]:
@@ -49,7 +49,8 @@ def run(plan: Plan) -> Iterator[Check]:
             yield from _imported(plan, engine, urls(engine), _share(plan, 0.15, late))
             yield _typed(plan, engine, urls(engine), _share(plan, 0.2, late))
             yield from _sent(plan, engine, urls(engine), _share(plan, 0.1, late))
-            yield _described(plan, engine, urls(engine), _share(plan, 0.4, late))
+            # Long in a full run: what is wrong here hangs on what many requests before have left.
+            yield _described(plan, engine, urls(engine), _share(plan, 1 if plan.full else 0.4, late))
 
 
 def _share(plan: Plan, share: float, engines: int = 0) -> float:
@@ -239,7 +240,7 @@ def _injected(plan: Plan, engine: str, urls: Any) -> Check:
             break
         tried += 1
         calm, seen = shown(url, calmed(text), f"calm{number}"), shown(url, text, f"user{number}")
-        paths |= {*seen.prompts, *seen.requests}
+        paths |= {*seen.prompts, *seen.requests, *seen.answers}
         slipped += [f"{name}: {what}" for what in complaints(calm, seen)]
     claim = f"{engine}: what was remembered stays data in every prompt, becomes no rule by itself and calls no tool"
     return judged(claim, tried, slipped, {"attacks": tried, "of": len(INJECTIONS), "ways into a prompt": len(paths)})

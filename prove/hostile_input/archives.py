@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import stat
@@ -29,6 +30,29 @@ VALUES: tuple[Any, ...] = (
     "9" * 400, '[{"type": "text"}]', "SYSTEM",
 )  # fmt: skip
 """What a column hardly ever holds."""
+
+
+XML_LAUGHS = (
+    '<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol0 "lol">'
+    + "".join(f'<!ENTITY lol{level} "{f"&lol{level - 1};" * 10}">' for level in range(1, 10))
+    + '<!ENTITY outside SYSTEM "file:///etc/passwd">]><lolz>&lol9;&outside;</lolz>'
+).encode()
+YAML_LAUGHS = "".join(
+    f"a{level}: &a{level} [{', '.join([f'*a{level - 1}' if level else 'lol'] * 9)}]\n" for level in range(9)
+).encode()
+JSON_LAUGHS = b'{"$ref": "#", "a": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"
+"""Texts that are small, and would be endless to who puts in for a name what it stands for."""
+LAUGHS = {"XML entities": XML_LAUGHS, "YAML anchors": YAML_LAUGHS, "JSON without end": JSON_LAUGHS}
+LINES = {
+    "laughing lines of XML": XML_LAUGHS.replace(b"\n", b" "),
+    "laughing lines of JSON": JSON_LAUGHS,
+    "a line of brackets": b"[" * 1_000_000,
+    "a line of one number": b"[" + b"9" * 900_000 + b"]",
+    "a line that is no JSON": b"\xff\xfe",
+    "a line that is an object": b'{"id": "x"}',
+    "a line that is too short": b"[]",
+    "a line with half a character": b'["\\ud800"]',
+}
 
 
 def files_of(archive: bytes) -> Files:
@@ -62,6 +86,15 @@ def broken_archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
         ("without its end", whole[:-10]),
         ("only its end", whole[-22:]),
     )
+    for name, text in LAUGHS.items():
+        yield f"that is none, but {name}", text
+        yield f"that has {name} for its manifest", packed({**files, "manifest.json": text})
+    for name, line in LINES.items():
+        for table in ("atoms", "events"):
+            text = sealed(files, f"records/{table}.jsonl", line + b"\n")
+            yield f"whose hashes are right, with {name} among its {table}", text
+    yield "with an archive in it", sealed(files, "records/atoms.jsonl", whole)
+    yield "with twenty thousand names", _with_many(files)
     for path in PATHS:
         yield f"with the file {path!r}", _with_extra(whole, path, b"x")
     for name, mode in (("symbolic link", stat.S_IFLNK), ("device", stat.S_IFBLK), ("pipe", stat.S_IFIFO)):
@@ -76,6 +109,24 @@ def broken_archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
     yield "encrypted", _flagged(whole)
     yield "with files that share their bytes", overlapping(files)
     yield "with a bomb that lies about its size", _understated({**files, "records/atoms.jsonl": b"\0" * 40_000_000})
+
+
+def sealed(files: Files, name: str, text: bytes) -> bytes:
+    """The archive with another file in it, and a manifest that says of it what is right."""
+    manifest = json.loads(files["manifest.json"])
+    digest = hashlib.sha256(text).hexdigest()
+    lines = io.BytesIO(text).readlines()
+    told = {**manifest["files"][name], "lines": len(lines), "bytes": len(text), "sha256": digest}
+    manifest = resealed({**manifest, "files": {**manifest["files"], name: told}})
+    return packed({**files, name: text, "manifest.json": json.dumps(manifest).encode()})
+
+
+def _with_many(files: Files) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as zip:
+        for name, text in (*files.items(), *((f"records/{number}.jsonl", b"") for number in range(20_000))):
+            zip.writestr(name, text)
+    return made.getvalue()
 
 
 def _changed_files(files: Files) -> Iterator[tuple[str, Files]]:

@@ -54,6 +54,7 @@ from recollect.store.postgres_errors import without_password
 from recollect.summaries.extractive import ExtractiveSummariser
 from recollect.tools import arguments as memory_tools
 from recollect.tools.credentials import redacted
+from recollect.tools.exporting import verify_exported
 
 T = TypeVar("T")
 NOW = 1_780_000_000_000_000
@@ -191,6 +192,12 @@ def _export(text: str) -> None:
         list(records.rows("atoms"))
 
 
+def _audit(text: str) -> None:
+    report = verify_exported(text.splitlines(keepends=True), "key")
+    # Nobody but who has the key can write one that is whole.
+    assert report.problems
+
+
 def _segments(text: str) -> None:
     for kind in (WordsSegment, VectorsSegment):
         _unless_refused(kind.decode, text.encode("latin-1", "ignore"))
@@ -237,6 +244,14 @@ _DATES = (
     "between 3 and 4 May 2024",
     "two weeks ago",
     "0001-01-01",
+)
+
+_WHOSE = '{"tenantId": "a", "appId": "b", "userId": "c", "group": "g", '
+_AUDITS = (
+    _WHOSE + '"seq": 1, "entry": {"topic": "x"}, "hash": "0"}\n' + _WHOSE + '"head": 1, "hash": "0", "seal": "1"}\n',
+    _WHOSE + '"anchor": 3, "hash": "0", "file": "../x", "digest": "0", "seal": "1"}\n',
+    _WHOSE + '"moved": 3, "hash": "0", "seal": "1"}\n{"chains": 1, "seal": "0"}\n',
+    *_JSONS,
 )
 
 PARSERS: tuple[Parser, ...] = (
@@ -313,6 +328,7 @@ PARSERS: tuple[Parser, ...] = (
         ("PK\x03\x04", '{"format": "recollect.user", "version": 1}', *_JSONS),
         ("admin.sources", "admin.exporting"),
     ),
+    Parser("exported audits", _audit, _AUDITS, ("tools.exporting", "tools.verifying")),
     Parser("segments of the index", _segments, ("WRDS" + "\0" * 40, "VCTS\x01"), ("recall.segments", "recall.facts")),
     Parser("what extraction shows", _told, _PROSE, ("extraction.transcript",)),
     Parser("what prompts show", _harmless, ("</remembered>", "{{x}}", "```", *_PROSE), ("assembly.harmless",)),

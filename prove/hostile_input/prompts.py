@@ -13,6 +13,7 @@ import recollect
 from prove.hostile_input.injections import MARK
 from recollect.assembly.templates import BUILT_IN
 from recollect.extraction.model import ModelExtractor
+from recollect.mcp.reading import READABLE, brief
 from recollect.models.content import ToolUseBlock
 from recollect.providers.language import ModelRequest
 from recollect.providers.testing import ScriptedModel
@@ -22,6 +23,15 @@ DANGER = {"name": "danger", "description": "Does harm.", "parameters": {"type": 
 OWN_TAGS = re.compile(r"</?(?:remembered|user_memory|summary|memory|message|system_reminder)\b")
 _BOUNDARY = re.compile(r"=== transcript (\w+) begins ===")
 _UNSEEN_KINDS = frozenset(("Cc", "Cf", "Co", "Cs"))
+_AUTO = {"archival_mode": "auto"}
+_RECALLS: dict[str, dict[str, Any]] = {
+    "BY_TOPIC": {"query": MARK},
+    "BY_ENTITY": {"entity": MARK},
+    "TIMELINE": {},
+}
+_READING = ("memory_search", "memory_brief")
+_NUMBERED = "working context"
+_OF_MEMORY = "recollect://memory/"
 _JOINERS = frozenset("\u200c\u200d")
 
 
@@ -31,6 +41,8 @@ class Seen:
 
     prompts: dict[str, str] = field(default_factory=dict)
     requests: dict[str, list[ModelRequest]] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
+    """What tools have answered in JSON."""
     called: list[str] = field(default_factory=list)
     blocks_changed: bool = False
     rules: list[str] = field(default_factory=list)
@@ -65,9 +77,11 @@ def shown(url: str, text: str, user_id: str) -> Seen:
 def _planted(ctx: recollect.Context, text: str) -> tuple[recollect.MemorySpace, recollect.Conversation]:
     name = " ".join(text.split())[:120] or "x"
     space = ctx.memory.create_memory_space("notes")
-    ctx.memory.add_atom(space.id, _atom(f"a fact {text}", name, "FACT", [name[:100]]))
+    # By its other name it is asked for.
+    entity = ctx.memory.create_entity(space.id, "PERSON", name, aliases=[MARK])
+    fact = {**_atom(f"a fact {text}", name, "FACT", [name[:100]]), "entity_ids": [entity.id]}
+    ctx.memory.add_atom(space.id, fact)
     ctx.memory.add_atom(space.id, _atom(f"a rule {text}", "rules", "RULE", []))
-    ctx.memory.create_entity(space.id, "PERSON", name)
     for block_type in ("core", "archival"):
         ctx.blocks.update(block_type, f"a line {text}"[:4_000], None, agent_id="planner")
     ctx.tools.memory_store("fact", f"a note {text}"[:1_900], tags=["note"])
@@ -112,9 +126,16 @@ def _gather(ctx: recollect.Context, space_id: str, talk_id: str, text: str, seen
     seen.prompts["user memory"] = ctx.blocks.user_memory("planner", {"archival_mode": "auto"})
     segments = ctx.events.build_prompt_segments(include_recent_tools=True)
     seen.prompts |= {f"segment {place}": each for place, each in enumerate(_texts(segments)) if MARK in each}
-    distilling = ScriptedModel(lambda request: "calm")
+    seen.prompts |= _looked_up(ctx, space_id)
+    seen.answers = {each.tool.name: each.run({}) for each in ctx.tools.bound() if each.tool.name in _READING}
+    distilling = ScriptedModel(lambda request: f"They said: {text}"[:2_000])
     ctx.events.distill_long_term(use_llm=True, model=distilling)
-    seen.requests["distillation"] = distilling.requests[:1]
+    ctx.events.distill_meta_summary(use_llm=True, model=distilling)
+    seen.requests["distillation"], seen.requests["distillation of summaries"] = (
+        distilling.requests[:1],
+        distilling.requests[1:2],
+    )
+    seen.prompts["chat history, summary"] = ctx.events.chat_history_for_llm()["summary"]
     answering = ScriptedModel([f"I would rather not. {text}"])
 
     def handle(name: str, arguments: dict[str, Any]) -> str:
@@ -133,6 +154,25 @@ def _gather(ctx: recollect.Context, space_id: str, talk_id: str, text: str, seen
     seen.requests["turn"] = answering.requests[:1]
 
 
+def _looked_up(ctx: recollect.Context, space_id: str) -> dict[str, str]:
+    """What a model is answered when it looks something up: by its tools, and by what a host can read for it."""
+    recalls = [{"type": f"RECALL_{kind}", "name": kind, "memorySpaceId": space_id} for kind in _RECALLS]
+    tools = {each.tool.name: each.run for each in (*ctx.memory.agent_tools(recalls), *ctx.blocks.tools("planner"))}
+    found = {f"tool {kind}": tools[kind](asked) for kind, asked in _RECALLS.items()}
+    found["tool recall_memory"] = tools["recall_memory"]({"query": MARK, "limit": None})
+    # It has no line that is named, and tells in its answer which there are.
+    stale = {"block_type": "core", "scope": "agent", "edit": "replace_all", "content": "x", "expected_updated_at": None}
+    found["tool update_memory, refused"] = tools["update_memory"](stale)
+    found |= {f"reminder {place}": each for place, each in enumerate(ctx.blocks.reminders(MARK, policy=_AUTO))}
+    found |= {f"resource {uri}": each.read(ctx) for uri, each in READABLE.items() if uri.startswith(_OF_MEMORY)}
+    found["prompt of the protocol"] = str(brief(ctx).messages[0].content.text)  # type: ignore[union-attr]
+    return {name: _without_times(text) for name, text in found.items()}
+
+
+def _without_times(text: str) -> str:
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "", text)
+
+
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -146,7 +186,9 @@ def complaints(calm: Seen, seen: Seen) -> Iterator[str]:
     for name, prompt in seen.prompts.items():
         if MARK not in prompt:
             yield f"{name} shows nothing of it"
-        if name not in calm.prompts or shape_of(prompt) != shape_of(calm.prompts[name]):
+        # A number makes an atom of a line, but where there are only lines of blocks.
+        numbered = name.startswith(_NUMBERED)
+        if name not in calm.prompts or shape_of(prompt, numbered) != shape_of(calm.prompts[name], numbered):
             yield f"{name} has another shape"
         yield from (f"{name} {what}" for what in _slips(prompt))
     for name, requests in seen.requests.items():
@@ -156,6 +198,9 @@ def complaints(calm: Seen, seen: Seen) -> Iterator[str]:
             yield f"{name} shows nothing of it"
         for request, usual in zip(requests, calm.requests[name], strict=True):
             yield from (f"{name} {what}" for what in _request_slips(name, request, usual))
+    for name, answer in seen.answers.items():
+        if len(answer.splitlines()) != 1 or OWN_TAGS.search(answer) or not isinstance(json.loads(answer), dict):
+            yield f"the answer of {name} is more than a line of data"
     if seen.called:
         yield f"the tools {seen.called} were called"
     if seen.blocks_changed:
@@ -164,10 +209,9 @@ def complaints(calm: Seen, seen: Seen) -> Iterator[str]:
         yield "a tool's words became a rule"
 
 
-def shape_of(prompt: str) -> list[tuple[str, ...]]:
+def shape_of(prompt: str, numbered: bool = False) -> list[tuple[str, ...]]:
     """The lines of a prompt without what they say: their bullets, headings and tags."""
-    # A number makes an atom of a line, but where there are only lines of blocks.
-    bullet = r"- " if prompt.startswith("<user_memory>") else r"- (?:\[\d+\] )?"
+    bullet = r"- (?:\[\d+\] )?" if numbered else r"- "
     return [(*re.findall(rf"^(?:#+ |{bullet}|\* )", line), *OWN_TAGS.findall(line)) for line in prompt.split("\n")]
 
 

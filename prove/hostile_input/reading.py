@@ -43,8 +43,6 @@ NOT_FROM_OUTSIDE: dict[str, str] = {
     "tools.briefs": "makes texts, of what was checked when it was written",
     "tools.entries": "makes values, of what was checked when it was written",
     "tools.tools": "gets arguments of operations; `calls` gives it values of any shape",
-    "tools.verifying": "reads an exported audit and tells what of it is wrong",
-    "tools.exporting": "reads the audit, which this engine has written and chained",
 }
 """Modules, or folders of them, that read text and that no parser goes through, and why."""
 

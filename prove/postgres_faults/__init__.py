@@ -141,7 +141,7 @@ def recovery(struck: Struck, report: Report) -> Check:
 
 def _check(claim: str, against: list[str], figures: Mapping[str, object]) -> Check:
     # The first of each kind: they differ in the marks alone.
-    kinds = {re.sub(r"[0-9]+|#.*?#", "", each): each for each in reversed(against)}
+    kinds = {re.sub(r"#.*?#|[0-9]+", "", each): each for each in reversed(against)}
     return Check(claim, not against, dict(figures), "; ".join([f"{len(against)} in all", *kinds.values()][:6]))
 
 

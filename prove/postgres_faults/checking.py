@@ -59,8 +59,10 @@ def orders(there: Ledger) -> Iterator[str]:
 
 def counts(operations: Iterable[Operation], kind: str, found: int) -> Iterator[str]:
     """A counter that each operation of a kind raises by one, seen as a whole."""
-    told = Counter(each.outcome for each in operations if each.kind == kind)
-    least, most = told["done"], told["done"] + told["unknown"]
+    counted = [each for each in operations if each.kind == kind]
+    yield from (f"{each.mark} ended with {each.error}" for each in counted if each.outcome == "improper")
+    told = Counter(each.outcome for each in counted)
+    least, most = told["done"], told["done"] + told["unknown"] + told["improper"]
     if not least <= found <= most:
         yield f"the counter of {kind} stands at {found}, and must be between {least} and {most}"
 

@@ -14,8 +14,14 @@ from contextlib import suppress
 from typing import Literal
 
 Attack = Literal[
-    "before the commit arrives", "after the commit, before its answer", "in the middle of a transaction", "half-closed"
+    "before the commit arrives",
+    "after the commit, before its answer",
+    "in the middle of a transaction",
+    "half-closed",
+    "held up at its beginning",
 ]
+HELD_UP = 0.6
+"""For how many seconds."""
 _CHUNK = 65536
 
 
@@ -138,6 +144,8 @@ class _Pair:
                 attack = self._proxy.take("before the commit arrives", "after the commit, before its answer")
             elif point == "statement":
                 attack = self._proxy.take("in the middle of a transaction", "half-closed")
+            elif point == "begin":
+                attack = self._proxy.take("held up at its beginning")
             else:
                 attack = None
             match attack:
@@ -146,6 +154,9 @@ class _Pair:
                 case "half-closed":
                     # The client still may send, and never hears anything again.
                     client.shutdown(socket.SHUT_WR)
+                case "held up at its beginning":
+                    # Nothing is lost, and a server with a limit to statements gives this one up.
+                    time.sleep(HELD_UP)
                 case "after the commit, before its answer":
                     # The rest of the batch has to arrive as well, or nothing of it is executed.
                     server.sendall(message + _SYNC)
@@ -176,7 +187,7 @@ class _Reader:
     def __init__(self) -> None:
         self._rest = b""
         self._greeted = False
-        self._commits: set[bytes] = set()
+        self._points: dict[bytes, str] = {}
         self._bound = b""
 
     def read(self, data: bytes) -> list[tuple[bytes, str]]:
@@ -201,13 +212,19 @@ class _Reader:
         letter, body = message[:1], message[5:]
         if letter == b"P":
             name, text, *_ = body.split(b"\x00", 2)
-            (self._commits.add if text.strip() == b"COMMIT" else self._commits.discard)(name)
+            self._points[name] = _point_of(text)
         elif letter == b"Q":
-            return "commit" if body.strip(b"\x00 ;") == b"COMMIT" else "statement"
+            return _point_of(body.strip(b"\x00"))
         elif letter == b"B":
             _, name, *_ = body.split(b"\x00", 2)
             # Executed by the message that comes after it.
             self._bound = name
         elif letter == b"E":
-            return "commit" if self._bound in self._commits else "statement"
+            return self._points.get(self._bound, "statement")
         return "other"
+
+
+def _point_of(text: bytes) -> str:
+    """What a statement is in a transaction."""
+    words = text.strip(b" ;").split()
+    return "commit" if words == [b"COMMIT"] else "begin" if words[:1] == [b"BEGIN"] else "statement"

@@ -12,7 +12,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,8 @@ LIMITS: dict[str, Any] = {
     "worker_poll_seconds": 0.2,
 }
 THREADS = 2
+_FAULT = 500
+"""The status of errors that are a fault of the program."""
 _PAUSE = 0.02
 
 
@@ -156,13 +158,18 @@ def outcome_of(attempt: Callable[[], object]) -> tuple[Outcome, str]:
     except recollect.OutcomeUnknown as error:
         return "unknown", type(error).__name__
     except recollect.StoreError as error:
-        return ("refused" if error.hint else "improper"), type(error).__name__
+        # What has no name but that the database failed tells a caller nothing: may it be tried again?
+        return ("refused" if error.status != _FAULT else "improper"), _words(error)
     except recollect.ToolError as error:
         # What must not be repeated as it is may have been done.
         return ("refused" if error.retriable or error.code == "PLUGIN_ERROR" else "unknown"), error.code
     except Exception as error:
         return "improper", repr(error)
     return "done", ""
+
+
+def _words(error: recollect.StoreError) -> str:
+    return type(error).__name__ if error.status != _FAULT else f"{error!r} {error.__cause__!r}"
 
 
 def work_on(line: Line, url: str, stop: str, conversation_id: str) -> int:
@@ -240,22 +247,33 @@ def _probe(port: int, stop: Path, readiness: list[tuple[float, int]]) -> None:
 
 
 def _post(port: int, stop: Path, conversation_id: str, name: str, journal: list[Operation]) -> None:
+    """Append over HTTP. Every second message has a key, and is sent again until it is answered."""
     number = 0
+    path = f"/ai-conversations/{conversation_id}/messages/user"
     while not stop.exists():
         number += 1
         mark = f"#rest:{name}served.{number}#"
-        began = time.monotonic()
-        status, _ = _ask(port, "POST", f"/ai-conversations/{conversation_id}/messages/user", {"content": mark})
-        outcome: Outcome = {201: "done", 503: "refused", 504: "unknown"}.get(status, "improper")  # type: ignore[assignment]
-        journal.append(Operation("rest", mark, outcome, 1, time.monotonic() - began, f"{status}"))
-        time.sleep(_PAUSE)
+        headers = {"idempotency-key": mark} if number % 2 else {}
+        attempts, longest = 0, 0.0
+        outcome: Outcome = "refused"
+        while outcome in ("refused", "unknown") and (not attempts or headers) and not (attempts and stop.exists()):
+            attempts += 1
+            began = time.monotonic()
+            status, answer = _ask(port, "POST", path, {"content": mark}, headers)
+            outcome = {201: "done", 200: "done", 503: "refused", 504: "unknown"}.get(status, "improper")  # type: ignore[assignment]
+            longest = max(longest, time.monotonic() - began)
+            time.sleep(_PAUSE)
+        told = f"{status} {answer.decode()[:300]}" if outcome == "improper" else f"{status}"
+        journal.append(Operation("rest", mark, outcome, attempts, longest, told))
 
 
-def _ask(port: int, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
+def _ask(
+    port: int, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         sent = None if body is None else json.dumps(body)
-        connection.request(method, path, sent, {"content-type": "application/json"})
+        connection.request(method, path, sent, {"content-type": "application/json", **(headers or {})})
         response = connection.getresponse()
         return response.status, response.read()
     finally:

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 import recollect
-from prove.disk import engines, files, limits, rooms, surfaces, temporary
+from prove.disk import engines, files, larger, limits, rooms, surfaces, temporary
 from prove.disk.filling import Filling
 from prove.section import Check
 
@@ -90,6 +90,29 @@ def test_sqlite_bears_with_a_full_disk() -> None:
 @needs_disks
 def test_sqlite_bears_with_a_disk_that_is_gone_read_only(tmp_path: Path) -> None:
     assert all_held(engines.read_only_sqlite(tmp_path, random.Random(1)))
+
+
+@needs_disks
+@pytest.mark.slow
+def test_workers_imports_and_erasures_bear_with_a_full_disk() -> None:
+    assert all_held(larger.of_sqlite())
+    assert all_held(larger.of_postgres())
+
+
+class Endless(rooms.Room):
+    """A disk that never gets full."""
+
+    def fill(self, leave: int = 0) -> None:
+        pass
+
+
+def test_what_never_had_to_wait_for_room_proves_nothing(tmp_path: Path) -> None:
+    with recollect.open(f"sqlite:///{tmp_path}/memory.db", embedder=None) as engine:
+        place = larger.Place("SQLite", Endless(tmp_path), engine, lambda: None)
+        imported = larger.importing(place)
+    assert not imported.passed
+    assert "it was done though there is no room" in imported.detail
+    assert "messages of an import that was refused are there" in imported.detail
 
 
 @needs_disks

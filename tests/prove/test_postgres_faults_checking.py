@@ -57,6 +57,12 @@ def test_a_counter_that_lost_or_gained_a_step_is_found(found: int, complaints: i
     assert len(list(counts(told, "count", found))) == complaints
 
 
+def test_an_answer_that_is_none_is_found_also_of_who_counts() -> None:
+    told = [Operation("count", "#one#", "done"), Operation("count", "#two#", "improper", error="KeyError")]
+    for found in (1, 2):
+        assert list(counts(told, "count", found)) == ["#two# ended with KeyError"]
+
+
 @pytest.mark.parametrize(
     ("seen", "said"),
     [

@@ -117,9 +117,37 @@ def _parsed(id: str, text: str) -> combustache.Template:
     if elsewhere:
         raise _wrong(id, f"it refers to another template with {{{{{elsewhere[1]}")
     try:
-        return combustache.Template(text)
+        parsed = combustache.Template(text)
+        repeated = _repeated_within(parsed)
     except (CombustacheError, RecursionError) as error:
         raise _wrong(id, str(error) or "its sections are nested too deeply") from None
+    if repeated is not None:
+        raise _wrong(id, f"the section {repeated!r} stands within one of the same name")
+    return parsed
+
+
+def _repeated_within(parsed: combustache.Template, around: frozenset[str] = frozenset()) -> str | None:
+    """The name of a section that stands within itself.
+
+    A list is found from within its own items as well, so ten of them, one within another, would make of fifty messages
+    fifty to the tenth.
+    """
+    from combustache.nodes.section import Inverted, Section
+
+    for node in parsed._list:
+        if isinstance(node, Section):
+            # Of `turns.items` that is what is gone through.
+            name = str(node.contents).rpartition(".")[2]
+            if isinstance(node, Inverted):
+                inner = around
+            elif name and name in around:
+                return name
+            else:
+                inner = around | {name}
+            repeated = _repeated_within(node.inside, inner)
+            if repeated is not None:
+                return repeated
+    return None
 
 
 def _unknown() -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from mcp_types import GetPromptResult, Prompt, PromptMessage, Resource, TextContent, TextResourceContents
 
+from recollect.blocks.prompting import reminder_of
 from recollect.context import Context
 from recollect.tools.briefs import as_prompt
 from recollect.tools.skill import skill_text
@@ -37,7 +38,7 @@ def _user_memory(context: Context) -> str:
 
 def _archive(context: Context) -> str:
     lines = context.blocks.recall("", agent_id=context.scope.agent_id, limit=100)
-    return "\n".join(line.content for line in lines) or NOTHING_REMEMBERED
+    return reminder_of(lines) or NOTHING_REMEMBERED
 
 
 def _spaces(context: Context) -> str:

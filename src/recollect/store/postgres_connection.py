@@ -136,6 +136,10 @@ class ScopedConnection(psycopg.Connection[Row]):
                     self.rollback()
                 else:
                     self.execute("ROLLBACK")
+            elif isinstance(error, psycopg.Error):
+                # The same where not even BEGIN was done. The driver forgets only when there is something to roll back.
+                self.execute("BEGIN")
+                self.rollback()
         except psycopg.Error:
             # The pool throws a broken connection away; the server rolls back by itself.
             self.close()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from recollect.extraction.transcript import one_line_json
 from recollect.providers.language import BoundTool, Tool
 from recollect.tools.arguments import (
     Arguments,
@@ -53,7 +53,7 @@ class _Run:
     invoke: Invoke = field(repr=False, compare=False)
 
     def __call__(self, arguments: dict[str, Any]) -> str:
-        return json.dumps(self.invoke(self.name, arguments), ensure_ascii=False)
+        return one_line_json(self.invoke(self.name, arguments))
 
 
 def bound_tools(invoke: Invoke) -> list[BoundTool]:
