@@ -32,6 +32,8 @@ _LOADED = (
     "recollect.recall.writing",
     "recollect.server.app",
     "recollect.server.serving",
+    "pydantic_ai.models.openai",
+    "pydantic_ai.providers.ollama",
     "prove.kills.processes",
 )
 

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from prove.kills import vendor
 from prove.kills.processes import LEASE, mirror_of
 
 
 class Command:
     """A command that runs; it is killed as a process of the crew is."""
 
-    def __init__(self, url: str, folder: Path, *words: str) -> None:
+    def __init__(self, url: str, folder: Path, model_url: str, *words: str) -> None:
         # Without an extractor its workers leave conversations to those that have the one of the attack.
         settings = {
             "URL": url,
@@ -29,7 +30,11 @@ class Command:
         }
         self._process = subprocess.Popen(
             [sys.executable, "-m", "recollect.cli", *words, "--json"],
-            env={**os.environ, **{f"RECOLLECT_{name}": value for name, value in settings.items()}},
+            env={
+                **os.environ,
+                **vendor.environment(model_url),
+                **{f"RECOLLECT_{name}": value for name, value in settings.items()},
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -49,9 +54,9 @@ class Command:
 
 
 @contextmanager
-def command(url: str, folder: Path, *words: str) -> Iterator[Command]:
+def command(url: str, folder: Path, model_url: str, *words: str) -> Iterator[Command]:
     """A command, gone at the end of the block."""
-    running = Command(url, folder, *words)
+    running = Command(url, folder, model_url, *words)
     try:
         yield running
     finally:

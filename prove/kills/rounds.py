@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.crew import Child, Failed, started
-from prove.kills import journal, processes
+from prove.kills import journal, processes, vendor
 from prove.kills.commands import Command, command
 from prove.kills.reaching import APP, TENANT
+from prove.kills.steps import copies
 from prove.kills.steps.conversations import BOUND
 from prove.kills.steps.step import DAILY
 
@@ -84,7 +85,8 @@ class Attack:
                 stack.enter_context(processes.opened(self.url, self.folder))
             if served:
                 port = _free_port()
-                victims.append(Victim("servers", stack.enter_context(self._server(port, by_command))))
+                model_url = stack.enter_context(vendor.answering())
+                victims.append(Victim("servers", stack.enter_context(self._server(port, model_url, by_command))))
             victims.append(Victim("workers", stack.enter_context(self._worker(by_command))))
             _hear_ready(*(victim.process for victim in victims))
             if served:
@@ -105,14 +107,14 @@ class Attack:
                 engine.reindex()
         self.tally.rounds += 1
 
-    def _server(self, port: int, by_command: bool) -> AbstractContextManager[Child | Command]:
+    def _server(self, port: int, model_url: str, by_command: bool) -> AbstractContextManager[Child | Command]:
         if by_command:
-            return command(self.url, self.folder, "serve", "--port", str(port))
-        return started(processes.serve, self.url, self.folder, port)
+            return command(self.url, self.folder, model_url, "serve", "--port", str(port))
+        return started(processes.serve, self.url, self.folder, port, model_url)
 
     def _worker(self, by_command: bool) -> AbstractContextManager[Child | Command]:
         if by_command:
-            return command(self.url, self.folder, "worker")
+            return command(self.url, self.folder, "", "worker")
         return started(processes.work, self.url, self.folder)
 
     def _kill(self, victims: list[Victim]) -> None:
@@ -148,12 +150,13 @@ class Attack:
 def prepare(url: str, folder: Path, dice: random.Random) -> Attack:
     """Make the database, the key of its servers, and the rule by which conversations become memory."""
     folder.mkdir(parents=True, exist_ok=True)
+    copies.write_templates(folder)
     with processes.opened(url, folder) as engine:
         host = engine.context(tenant_id=TENANT, app_id=APP, user_id="host", capabilities={"admin"})
         space = host.memory.create_memory_space(DAILY)
         policy = {"windowed": True, "windowTurns": 3}
         host.memory.create_binding({"namespace": BOUND, "userId": "*"}, [space.id], policy)
-        made = engine.keys.create(tenant_id=TENANT, app_id=APP, any_user=True)
+        made = engine.keys.create(tenant_id=TENANT, app_id=APP, admin=True)
     return Attack(url, folder, made.token, dice)
 
 

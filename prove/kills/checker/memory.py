@@ -124,7 +124,7 @@ def wrong_recall(era: Era, seen: Seen) -> Iterator[str]:
             mark = mark_of(atom.text)
             if mark is not None and atom.status == "ACTIVE" and atom.superseded_by is None:
                 holding[mark.number].add(atom.id)
-        added = {entry.number for entry in era.of(*_ADDING, "message", "turn", "run")}
+        added = {entry.number for entry in era.of(*_ADDING, "message", "turn", "run", "run_served")}
         for number in sorted(added | set(holding)):
             for way, found in seen.recalled(space.id, number).items():
                 if found != holding[number]:
