@@ -7,6 +7,7 @@ import signal
 import socket
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,10 +67,7 @@ class Attack:
     """The key of the clients of its servers."""
     dice: random.Random
     tally: Tally = field(default_factory=Tally)
-
-    @property
-    def users(self) -> list[str]:
-        return [f"u{number}" for number in range(1, USERS + 1)]
+    users: Sequence[str] = tuple(f"u{number}" for number in range(1, USERS + 1))
 
     def round(self, *, writers: int = WRITERS, served: bool = False, by_command: bool = False) -> None:
         """Start writers, a worker and perhaps a server with its client; kill all but the client, one by one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ from prove.kills.steps import STEPS
 from prove.kills.workload import AskIn, Client
 from tests.server.running import serving
 
-ADA, BEN, CLEO = "u1", "u2", "u3"
+USERS = ADA, BEN, CLEO = ("u1", "u2", "u3")
 LIFE = (
     "create create message turn run answer turn turn turn turn summary close atom atom batch archive delete atom "
     "supersede entity entity merge block block block block block_delete block block store store replace forget store "
@@ -54,7 +54,7 @@ def told(url: str, folder: Path) -> Story:
             _live(over_http(requests), folder, CLEO, SERVED, remote=True)
             requests.close()
         engine.work()
-    return Story(attack)
+    return Story(replace(attack, users=USERS))
 
 
 def _live(ask_in: AskIn, folder: Path, user: str, operations: Iterable[str], *, remote: bool = False) -> None:

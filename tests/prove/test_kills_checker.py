@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apsw
@@ -14,7 +14,6 @@ import pytest
 import recollect
 from prove.kills import compared
 from prove.kills.reaching import APP, TENANT
-from prove.kills.rounds import Attack
 from recollect.keys.token import read_token
 from tests.prove.story import ADA, BEN, CLEO, Story, told
 
@@ -54,7 +53,7 @@ def copy(finished: Story, tmp_path: Path) -> Copy:
     for journal in journals.glob("*.jsonl"):
         # It names files by their whole paths.
         journal.write_text(journal.read_text().replace(str(source.parent), str(path.parent)))
-    return Copy(Story(Attack(f"sqlite:///{path}", journals, "", finished.attack.dice)), path)
+    return Copy(Story(replace(finished.attack, url=f"sqlite:///{path}", folder=journals)), path)
 
 
 def wrongs(copy: Copy) -> str:
