@@ -73,7 +73,12 @@ def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]
     yield Check(
         f"operations of many kinds were cut off in their middle ({engine})",
         passed=cut > 0,
-        figures={"cut off": cut, "kinds": len(tally.cut), **dict(tally.cut.most_common())},
+        figures={
+            "cut off": cut,
+            "kinds": len(tally.cut),
+            **dict(tally.cut.most_common()),
+            "jobs begun again": checker.begun_again(attack.url),
+        },
         detail="" if cut else "No kill has hit an operation: nothing was shown.",
     )
 

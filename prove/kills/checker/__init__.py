@@ -14,12 +14,14 @@ import recollect
 from prove.kills import journal
 from prove.kills.checker import access, blocks, conversations, events, memory, sleeping
 from prove.kills.checker.copies import Copy, was_copied, wrong_copies
-from prove.kills.checker.database import wrong_tables
+from prove.kills.checker.database import begun_again, wrong_tables
 from prove.kills.checker.era import Era, eras
 from prove.kills.checker.files import wrong_bytes, wrong_mirror
 from prove.kills.checker.seeing import Seen
 from prove.kills.journal import History
 from prove.kills.steps.copies import copy_of
+
+__all__ = ["begun_again", "problems"]
 
 _OF_AN_ERA = (
     conversations.wrong_conversations,

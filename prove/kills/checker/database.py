@@ -116,6 +116,12 @@ def wrong_tables(url: str, eras: Mapping[str, Sequence[Era]], gone: Collection[s
         yield from _traces(tables, eras, gone)
 
 
+def begun_again(url: str) -> dict[str, int]:
+    """How many of the jobs that are there were taken up more than once, of each kind: their workers were killed."""
+    with closing(Tables(url)) as tables:
+        return dict(tables.rows("SELECT kind, COUNT(*) FROM jobs WHERE attempts > 1 GROUP BY kind ORDER BY kind"))
+
+
 def _wrong_chains(tables: Tables) -> Iterator[str]:
     """The hash of each line of the audit covers the one before it, from the first on."""
     before: dict[tuple[str, str], str] = {}

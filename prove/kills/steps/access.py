@@ -43,8 +43,8 @@ def _key_revoke(ask: Ask, given: Given, token: str) -> Given:
 
 
 STEPS = (
-    Step("grant", 2, _plan_grant, _grant, always),
-    Step("revoke", 1.5, _plan_grant, _revoke, always),
-    Step("key", 2, _plan_key, _key, only="process"),
-    Step("key_revoke", 1.5, _plan_key_revoke, _key_revoke, always, only="process"),
+    Step("grant", 3, _plan_grant, _grant, always),
+    Step("revoke", 2.5, _plan_grant, _revoke, always),
+    Step("key", 3, _plan_key, _key, only="process"),
+    Step("key_revoke", 2.5, _plan_key_revoke, _key_revoke, always, only="process"),
 )

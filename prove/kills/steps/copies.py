@@ -85,7 +85,7 @@ def _remove(ask: Ask, given: Given, token: str) -> Given:
 
 
 STEPS = (
-    Step("import", 1, _plan_import, _import, always),
-    Step("import_file", 1, _plan_import_file, _import_file, always, only="process"),
-    Step("remove_copy", 0.6, _plan_remove, _remove, always),
+    Step("import", 1.5, _plan_import, _import, always),
+    Step("import_file", 1.5, _plan_import_file, _import_file, always, only="process"),
+    Step("remove_copy", 0.8, _plan_remove, _remove, always),
 )

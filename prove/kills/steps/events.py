@@ -85,7 +85,7 @@ STEPS = (
     Step("tool_result", 2, _plan_nothing, _tool_result),
     Step("distill", 1, _plan_nothing, _distill),
     Step("job", 3, _plan_nothing, _job, always),
-    Step("distill_job", 2, _plan_distill_job, _distill_job, always),
+    Step("distill_job", 3, _plan_distill_job, _distill_job, always),
     Step("export", 0.5, _plan_nothing, _export, always),
     Step("archive_file", 0.5, _plan_archive, _archive, only="process"),
     Step("erase", 0.6, _plan_nothing, _erase, always),
