@@ -15,6 +15,7 @@ from pathlib import Path
 from harness.crew import Child, Failed, started
 from prove.kills import journal, processes, vendor
 from prove.kills.commands import Command, command
+from prove.kills.importing import kill_an_import
 from prove.kills.reaching import APP, TENANT
 from prove.kills.steps import copies
 from prove.kills.steps.conversations import BOUND
@@ -24,6 +25,8 @@ USERS = 16
 WRITERS = 5
 SHORT_FUSE, LONG_FUSE = 10, 30_000
 """Calls of functions until a writer dies; an operation takes from hundreds to thousands of them."""
+IMPORTS = 3
+"""How many of them a round by command has."""
 WARM_UP = 12
 """Operations that a client may do before its end is near; less than this."""
 SHORTEST, LONGEST = 0.0002, 0.2
@@ -72,8 +75,10 @@ class Attack:
     def round(self, *, writers: int = WRITERS, served: bool = False, by_command: bool = False) -> None:
         """Start writers, a worker and perhaps a server with its client; kill all but the client, one by one.
 
-        By command, the worker and the server are the commands that operators start.
+        By command, the worker and the server are the commands that operators start, and imports are killed before.
         """
+        for _ in range(IMPORTS if by_command else 0):
+            self._kill_import()
         *writing, asking = self.dice.sample(self.users, writers + 1)
         client: Child | None = None
         victims: list[Victim] = []
@@ -114,6 +119,13 @@ class Attack:
         if by_command:
             return command(self.url, self.folder, "", "worker")
         return started(processes.work, self.url, self.folder)
+
+    def _kill_import(self) -> None:
+        # Whoever was cut off has to see to that first, so it is nobody of those.
+        user = self.dice.choice([user for user in self.users if not journal.read(self.folder, user).unanswered])
+        if kill_an_import(self.url, self.folder, user, self.dice):
+            self.tally.kills["imports"] += 1
+            self._note_cut(user)
 
     def _kill(self, victims: list[Victim]) -> None:
         instants = sorted(SHORTEST * (LONGEST / SHORTEST) ** self.dice.random() for _ in victims)

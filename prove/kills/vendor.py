@@ -56,8 +56,9 @@ class _Answering(BaseHTTPRequestHandler):
 
 def _completion(asked: dict[str, Any]) -> dict[str, Any]:
     last = [message for message in asked["messages"] if message["role"] == "user"][-1]
-    found = TOKEN.search(json.dumps(last["content"]))
-    message = {"role": "assistant", "content": f"{found[0] if found else 'nobody'} answered"}
+    # What a user said in several messages without an answer comes as one: the last of it is asked.
+    *_, asking = TOKEN.finditer("\n".join(_texts(last["content"])))
+    message = {"role": "assistant", "content": f"{asking[0]} answered"}
     return {
         "id": "answer",
         "object": "chat.completion",
@@ -66,3 +67,7 @@ def _completion(asked: dict[str, Any]) -> dict[str, Any]:
         "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }
+
+
+def _texts(content: str | list[dict[str, str]]) -> list[str]:
+    return [content] if isinstance(content, str) else [part["text"] for part in content]

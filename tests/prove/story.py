@@ -28,7 +28,7 @@ LIFE = (
 ERASED = (
     "create turn atom event store block job key sleep_time grant erase create turn event import remove_copy".split()
 )
-SERVED = "sleep_time create create run_served run_served run_served grant import distill_job".split()
+SERVED = "sleep_time create create message message run_served run_served run_served grant import distill_job".split()
 
 
 @dataclass(frozen=True)
