@@ -23,12 +23,20 @@ _OPEN_FILES = Path("/proc/self/fd")
 
 
 def kill_an_import(url: str, folder: Path, user: str, dice: random.Random) -> bool:
-    """Import on behalf of a user, and note it as they would; whether it was killed before its end is told."""
+    """Import on behalf of a user, and note it as they would; whether it was killed before its end is told.
+
+    What was not answered the last time is done again.
+    """
+    history, noted = journal.read(folder, user), Journal(folder, user)
     export = dice.choice(TEMPLATES)
-    file, target = template(folder, export, "zip"), copy_of(user)
-    number, noted = journal.read(folder, user).next_number, Journal(folder, user)
-    noted.intend(number, "import_file", {"export": export, "file": str(file), "target": target})
-    words = ("import", str(file), "--user", target, "--tenant", TENANT, "--app", APP)
+    file = template(folder, export, "zip")
+    given = {"export": export, "file": str(file), "target": copy_of(user)}
+    number = history.next_number
+    if history.unanswered is not None:
+        number, given = history.unanswered.number, history.unanswered.given
+        file = Path(given["file"])
+    noted.intend(number, "import_file", given)
+    words = ("import", given["file"], "--user", given["target"], "--tenant", TENANT, "--app", APP)
     with command(url, folder, "", *words) as running:
         began = time.monotonic()
         _wait_for_file(running, file)

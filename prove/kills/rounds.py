@@ -22,10 +22,10 @@ from prove.kills.steps.conversations import BOUND
 from prove.kills.steps.step import DAILY
 
 USERS = 16
-WRITERS = 5
+WRITERS = 7
 SHORT_FUSE, LONG_FUSE = 10, 30_000
 """Calls of functions until a writer dies; an operation takes from hundreds to thousands of them."""
-IMPORTS = 3
+IMPORTS = 2
 """How many of them a round by command has."""
 WARM_UP = 12
 """Operations that a client may do before its end is near; less than this."""
@@ -50,6 +50,8 @@ class Tally:
     """What was done so far."""
 
     rounds: int = 0
+    imports: int = 0
+    """How many were begun by command, each by somebody else."""
     kills: Counter[str] = field(default_factory=Counter)
     """By what was killed."""
     cut: Counter[str] = field(default_factory=Counter)
@@ -120,9 +122,17 @@ class Attack:
             return command(self.url, self.folder, "", "worker")
         return started(processes.work, self.url, self.folder)
 
+    @property
+    def everybody(self) -> list[str]:
+        """The users, and those who were named for imports by command."""
+        return [*self.users, *(path.stem for path in self.folder.glob("i*.jsonl"))]
+
     def _kill_import(self) -> None:
-        # Whoever was cut off has to see to that first, so it is nobody of those.
-        user = self.dice.choice([user for user in self.users if not journal.read(self.folder, user).unanswered])
+        """Import as somebody new, or do again what the last one did not come to the end of."""
+        user = f"i{self.tally.imports}"
+        if not journal.read(self.folder, user).unanswered or self.dice.random() < 0.5:
+            self.tally.imports += 1
+            user = f"i{self.tally.imports}"
         if kill_an_import(self.url, self.folder, user, self.dice):
             self.tally.kills["imports"] += 1
             self._note_cut(user)

@@ -37,6 +37,6 @@ def test_what_was_answered_outlives_kills_of_writers_workers_and_servers(attack:
     for _ in range(4):
         attack.round(served=True, by_command=by_command)
     kills = {name: attack.tally.kills[name] for name in ("writers", "workers", "servers")}
-    assert kills == {"writers": 20, "workers": 4, "servers": 4}
+    assert kills == {"writers": 28, "workers": 4, "servers": 4}
     assert attack.tally.cut.total() > 0
     assert compared(attack) == []
