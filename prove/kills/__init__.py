@@ -32,6 +32,8 @@ _LOADED = (
     "recollect.recall.writing",
     "recollect.server.app",
     "recollect.server.serving",
+    "pydantic_ai.models.openai",
+    "pydantic_ai.providers.ollama",
     "prove.kills.processes",
 )
 
@@ -60,7 +62,7 @@ def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]
             found = compared(attack)
     found = found or compared(attack)
     tally = attack.tally
-    states = Counter(entry.state for user in attack.users for entry in journal.read(attack.folder, user).entries)
+    states = Counter(entry.state for user in attack.everybody for entry in journal.read(attack.folder, user).entries)
     yield Check(
         f"what was answered is there once, and the rest wholly or not at all ({engine})",
         passed=not found,
@@ -71,7 +73,12 @@ def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]
     yield Check(
         f"operations of many kinds were cut off in their middle ({engine})",
         passed=cut > 0,
-        figures={"cut off": cut, "kinds": len(tally.cut), **dict(tally.cut.most_common())},
+        figures={
+            "cut off": cut,
+            "kinds": len(tally.cut),
+            **dict(tally.cut.most_common()),
+            "jobs begun again": checker.begun_again(attack.url),
+        },
         detail="" if cut else "No kill has hit an operation: nothing was shown.",
     )
 
@@ -84,7 +91,7 @@ def compared(attack: rounds.Attack) -> list[str]:
             lambda: not any(engine.find_jobs(status=status, limit=1) for status in ("queued", "running", "failed"))
         )
         engine.stop_workers()
-        return list(checker.problems(engine, attack.folder, attack.users))
+        return list(checker.problems(engine, attack.folder, attack.everybody))
 
 
 SECTION = Section(name="kills", title="Kills of writers, workers and servers", seconds=120, run=run)

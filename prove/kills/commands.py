@@ -1,21 +1,23 @@
-"""`recollect serve` and `recollect worker` as real commands, to be killed like the other processes."""
+"""`recollect serve`, `recollect worker` and others as real commands, to be killed like the other processes."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from prove.kills import vendor
 from prove.kills.processes import LEASE, mirror_of
 
 
 class Command:
     """A command that runs; it is killed as a process of the crew is."""
 
-    def __init__(self, url: str, folder: Path, *words: str) -> None:
+    def __init__(self, url: str, folder: Path, model_url: str, *words: str) -> None:
         # Without an extractor its workers leave conversations to those that have the one of the attack.
         settings = {
             "URL": url,
@@ -27,18 +29,44 @@ class Command:
             "EVENTS_JSONL_DIR": str(mirror_of(folder)),
             "EVENTS_JSONL_FSYNC": "never",
         }
+        # Not a pipe, which nobody would empty while it runs.
+        self._trouble = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed with the command
         self._process = subprocess.Popen(
             [sys.executable, "-m", "recollect.cli", *words, "--json"],
-            env={**os.environ, **{f"RECOLLECT_{name}": value for name, value in settings.items()}},
+            env={
+                **os.environ,
+                **vendor.environment(model_url),
+                **{f"RECOLLECT_{name}": value for name, value in settings.items()},
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._trouble,
         )
 
     def hear(self) -> str:
         """Wait until it says that it is there."""
         assert self._process.stdout is not None
         return "ready" if self._process.stdout.readline() else f"ended with {self._process.wait()}"
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def end(self) -> tuple[int, str, str]:
+        """What it ended with, and what it has said on both of its outputs."""
+        told, _ = self._process.communicate()
+        self._trouble.seek(0)
+        return self._process.returncode, told.decode(), self._trouble.read()
+
+    def close(self) -> None:
+        self.kill()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._trouble.close()
 
     def kill(self) -> None:
         self._process.kill()
@@ -49,10 +77,10 @@ class Command:
 
 
 @contextmanager
-def command(url: str, folder: Path, *words: str) -> Iterator[Command]:
+def command(url: str, folder: Path, model_url: str, *words: str) -> Iterator[Command]:
     """A command, gone at the end of the block."""
-    running = Command(url, folder, *words)
+    running = Command(url, folder, model_url, *words)
     try:
         yield running
     finally:
-        running.kill()
+        running.close()

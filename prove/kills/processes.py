@@ -15,9 +15,10 @@ from pathlib import Path
 import recollect
 from harness.crew import Line
 from harness.embedder import WordsEmbedder
+from prove.kills import vendor
 from prove.kills.journal import TOKEN
 from prove.kills.reaching import Requests, in_process, over_http
-from prove.kills.steps.events import REMARK
+from prove.kills.steps.events import DISTILL, REMARK
 from prove.kills.workload import Client, Lost
 from recollect.clock import system_clock
 from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
@@ -60,6 +61,7 @@ def opened(url: str, folder: Path) -> Iterator[recollect.Recollect]:
         events_jsonl_fsync="never",
     ) as engine:
         engine.register_job(REMARK, _remark)
+        engine.register_job(DISTILL, _distill)
         yield engine
 
 
@@ -69,6 +71,12 @@ def _remark(run: recollect.JobRun) -> recollect.Effect:
 
 def _leave_remark(transaction: Transaction, run: recollect.JobRun) -> None:
     record_change(transaction, run.scope, LEFT, system_clock(), token=run.job.payload["token"])
+
+
+def _distill(run: recollect.JobRun) -> dict[str, str | None]:
+    told = run.job.payload
+    summary = run.context.events.distill_long_term(f"session:{told['session']}", summary_tag=told["token"])
+    return {"summary": summary.get("event_id")}
 
 
 def write(line: Line, url: str, folder: Path, user: str, seed: int, warm_up: int, fuse: int | None) -> None:
@@ -120,11 +128,12 @@ def work(line: Line, url: str, folder: Path) -> None:
         threading.Event().wait()
 
 
-def serve(line: Line, url: str, folder: Path, port: int) -> None:
+def serve(line: Line, url: str, folder: Path, port: int, model_url: str) -> None:
     """Answer requests, and do jobs beside, until it is killed."""
     from recollect.server.app import make_app
     from recollect.server.serving import Serving, listening_socket
 
+    os.environ.update(vendor.environment(model_url))
     with opened(url, folder) as engine:
         serving = Serving(make_app(engine), engine, listening_socket("127.0.0.1", port), workers=1)
         serving.serve_until_stopped(lambda: line.say("ready"))

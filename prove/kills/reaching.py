@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +24,21 @@ def in_process(engine: recollect.Recollect, user: str) -> AskIn:
     """Ask an engine of this process."""
 
     def ask_in(session: str) -> Ask:
-        context = engine.context(tenant_id=TENANT, app_id=APP, user_id=user, session_id=session)
-        call = calling.directly(context)
-
-        def ask(path: str, **given: Any) -> Any:
+        def ask(path: str, *, as_agent: str | None = None, **given: Any) -> Any:
+            context = engine.context(
+                tenant_id=TENANT,
+                app_id=APP,
+                user_id=user,
+                session_id=session,
+                agent_id=as_agent,
+                capabilities={"admin"},
+            )
             try:
-                return call(calling.BY_PATH[path], given)
+                if path == "keys.create":
+                    return engine.keys.create(tenant_id=TENANT, app_id=APP, user_id=user, **given)
+                if path == "keys.revoke":
+                    return engine.keys.revoke(**given)
+                return calling.directly(context)(calling.BY_PATH[path], given)
             except StoreError as error:
                 raise Lost(str(error)) from error
             except ToolError as error:
@@ -68,9 +78,15 @@ class Requests:
                     raise
                 time.sleep(0.002)
 
-    def in_session(self, session: str) -> Requests:
-        self._headers["x-recollect-session"] = session
-        return self
+    def headed(self, **names: str | None) -> Requests:
+        """The same connection, with what a request says beside the user it is for."""
+        headed = copy(self)
+        said = {f"x-recollect-{name}": value for name, value in names.items() if value is not None}
+        headed._headers = {**self._headers, **said}
+        return headed
+
+    def close(self) -> None:
+        self._connection.close()
 
     def ask(self, method: str, path: str, body: Any = None) -> Answer:
         sent = {**self._headers, **({} if body is None else {"content-type": "application/json"})}
@@ -89,9 +105,8 @@ def over_http(requests: Requests) -> AskIn:
     """Ask a server."""
 
     def ask_in(session: str) -> Ask:
-        call = calling.over_http(requests.in_session(session))
-
-        def ask(path: str, **given: Any) -> Any:
+        def ask(path: str, *, as_agent: str | None = None, **given: Any) -> Any:
+            call = calling.over_http(requests.headed(session=session, agent=as_agent))
             try:
                 return call(
                     calling.BY_PATH[path],

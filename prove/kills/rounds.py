@@ -7,21 +7,26 @@ import signal
 import socket
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.crew import Child, Failed, started
-from prove.kills import journal, processes
+from prove.kills import journal, processes, vendor
 from prove.kills.commands import Command, command
+from prove.kills.importing import kill_an_import
 from prove.kills.reaching import APP, TENANT
+from prove.kills.steps import copies
 from prove.kills.steps.conversations import BOUND
 from prove.kills.steps.step import DAILY
 
 USERS = 16
-WRITERS = 5
+WRITERS = 7
 SHORT_FUSE, LONG_FUSE = 10, 30_000
 """Calls of functions until a writer dies; an operation takes from hundreds to thousands of them."""
+IMPORTS = 2
+"""How many of them a round by command has."""
 WARM_UP = 12
 """Operations that a client may do before its end is near; less than this."""
 SHORTEST, LONGEST = 0.0002, 0.2
@@ -45,6 +50,8 @@ class Tally:
     """What was done so far."""
 
     rounds: int = 0
+    imports: int = 0
+    """How many were begun by command, each by somebody else."""
     kills: Counter[str] = field(default_factory=Counter)
     """By what was killed."""
     cut: Counter[str] = field(default_factory=Counter)
@@ -65,16 +72,15 @@ class Attack:
     """The key of the clients of its servers."""
     dice: random.Random
     tally: Tally = field(default_factory=Tally)
-
-    @property
-    def users(self) -> list[str]:
-        return [f"u{number}" for number in range(1, USERS + 1)]
+    users: Sequence[str] = tuple(f"u{number}" for number in range(1, USERS + 1))
 
     def round(self, *, writers: int = WRITERS, served: bool = False, by_command: bool = False) -> None:
         """Start writers, a worker and perhaps a server with its client; kill all but the client, one by one.
 
-        By command, the worker and the server are the commands that operators start.
+        By command, the worker and the server are the commands that operators start, and imports are killed before.
         """
+        for _ in range(IMPORTS if by_command else 0):
+            self._kill_import()
         *writing, asking = self.dice.sample(self.users, writers + 1)
         client: Child | None = None
         victims: list[Victim] = []
@@ -84,7 +90,8 @@ class Attack:
                 stack.enter_context(processes.opened(self.url, self.folder))
             if served:
                 port = _free_port()
-                victims.append(Victim("servers", stack.enter_context(self._server(port, by_command))))
+                model_url = stack.enter_context(vendor.answering())
+                victims.append(Victim("servers", stack.enter_context(self._server(port, model_url, by_command))))
             victims.append(Victim("workers", stack.enter_context(self._worker(by_command))))
             _hear_ready(*(victim.process for victim in victims))
             if served:
@@ -105,15 +112,30 @@ class Attack:
                 engine.reindex()
         self.tally.rounds += 1
 
-    def _server(self, port: int, by_command: bool) -> AbstractContextManager[Child | Command]:
+    def _server(self, port: int, model_url: str, by_command: bool) -> AbstractContextManager[Child | Command]:
         if by_command:
-            return command(self.url, self.folder, "serve", "--port", str(port))
-        return started(processes.serve, self.url, self.folder, port)
+            return command(self.url, self.folder, model_url, "serve", "--port", str(port))
+        return started(processes.serve, self.url, self.folder, port, model_url)
 
     def _worker(self, by_command: bool) -> AbstractContextManager[Child | Command]:
         if by_command:
-            return command(self.url, self.folder, "worker")
+            return command(self.url, self.folder, "", "worker")
         return started(processes.work, self.url, self.folder)
+
+    @property
+    def everybody(self) -> list[str]:
+        """The users, and those who were named for imports by command."""
+        return [*self.users, *(path.stem for path in self.folder.glob("i*.jsonl"))]
+
+    def _kill_import(self) -> None:
+        """Import as somebody new, or do again what the last one did not come to the end of."""
+        user = f"i{self.tally.imports}"
+        if not journal.read(self.folder, user).unanswered or self.dice.random() < 0.5:
+            self.tally.imports += 1
+            user = f"i{self.tally.imports}"
+        if kill_an_import(self.url, self.folder, user, self.dice):
+            self.tally.kills["imports"] += 1
+            self._note_cut(user)
 
     def _kill(self, victims: list[Victim]) -> None:
         instants = sorted(SHORTEST * (LONGEST / SHORTEST) ** self.dice.random() for _ in victims)
@@ -148,12 +170,13 @@ class Attack:
 def prepare(url: str, folder: Path, dice: random.Random) -> Attack:
     """Make the database, the key of its servers, and the rule by which conversations become memory."""
     folder.mkdir(parents=True, exist_ok=True)
+    copies.write_templates(folder)
     with processes.opened(url, folder) as engine:
         host = engine.context(tenant_id=TENANT, app_id=APP, user_id="host", capabilities={"admin"})
         space = host.memory.create_memory_space(DAILY)
         policy = {"windowed": True, "windowTurns": 3}
         host.memory.create_binding({"namespace": BOUND, "userId": "*"}, [space.id], policy)
-        made = engine.keys.create(tenant_id=TENANT, app_id=APP, any_user=True)
+        made = engine.keys.create(tenant_id=TENANT, app_id=APP, admin=True)
     return Attack(url, folder, made.token, dice)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from prove.kills import journal
-from prove.kills.journal import Entry, Journal
+from prove.kills.journal import Entry, History, Journal
 from prove.kills.steps import STEPS, Impossible, Known, Planning, Step
 
 SESSION = 40
@@ -38,6 +38,20 @@ def session_of(number: int) -> str:
     return f"s{number // SESSION}"
 
 
+def _keys_of(history: History) -> list[str]:
+    """The keys that a user has, as far as is known."""
+    keys: list[str] = []
+    for entry in history.entries:
+        match entry.operation:
+            case "key" if entry.answer is not None:
+                keys.append(entry.answer["id"])
+            case "key_revoke":
+                keys = [each for each in keys if each != entry.given["ends"]]
+            case "erase":
+                keys = []
+    return keys
+
+
 class Client:
     """Somebody who acts for one user, from where the last one was stopped."""
 
@@ -45,11 +59,12 @@ class Client:
         self._ask_in = ask_in
         self._dice = dice
         self._folder = folder
-        self._steps = [step for step in STEPS.values() if not (remote and step.needs_process)]
+        here = "server" if remote else "process"
+        self._steps = [step for step in STEPS.values() if step.only in (None, here)]
         self.history = journal.read(folder, user)
         self._journal = Journal(folder, user)
         self._number = self.history.next_number
-        self.known = Known(folder)
+        self.known = Known(folder, keys=_keys_of(self.history))
 
     def act(self) -> Iterator[Step]:
         """Do one operation after the other, for ever; each is given out when it was answered."""
@@ -94,7 +109,8 @@ class Client:
         return self._ask_in(session_of(number))
 
     def _planning(self, number: int) -> Planning:
-        return Planning(self._dice, journal.token_of(self._journal.user, number))
+        user = self._journal.user
+        return Planning(self._dice, journal.token_of(user, number), user, session_of(number))
 
     def close(self) -> None:
         self._journal.close()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from prove.kills import compared, rounds
+from prove.kills import compared, journal, rounds
+from prove.kills.importing import kill_an_import
 from prove.kills.rounds import Attack
 
 
@@ -23,11 +24,19 @@ def test_what_was_answered_outlives_the_kill_of_a_writer_and_of_a_worker(attack:
     assert compared(attack) == []
 
 
+def test_an_import_that_is_killed_is_there_wholly_or_not_at_all(attack: Attack) -> None:
+    kill_an_import(attack.url, attack.folder, "u1", random.Random(4))
+    [entry] = journal.read(attack.folder, "u1").entries
+    assert entry.operation == "import_file"
+    assert compared(attack) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("by_command", [False, True])
 def test_what_was_answered_outlives_kills_of_writers_workers_and_servers(attack: Attack, by_command: bool) -> None:
     for _ in range(4):
         attack.round(served=True, by_command=by_command)
-    assert attack.tally.kills == {"writers": 20, "workers": 4, "servers": 4}
+    kills = {name: attack.tally.kills[name] for name in ("writers", "workers", "servers")}
+    assert kills == {"writers": 28, "workers": 4, "servers": 4}
     assert attack.tally.cut.total() > 0
     assert compared(attack) == []

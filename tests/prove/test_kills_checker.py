@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apsw
 import pytest
 
+import recollect
 from prove.kills import compared
-from prove.kills.rounds import Attack
-from tests.prove.story import ADA, BEN, Story, told
+from prove.kills.reaching import APP, TENANT
+from recollect.keys.token import read_token
+from tests.prove.story import ADA, BEN, CLEO, Story, told
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,7 @@ def copy(finished: Story, tmp_path: Path) -> Copy:
     for journal in journals.glob("*.jsonl"):
         # It names files by their whole paths.
         journal.write_text(journal.read_text().replace(str(source.parent), str(path.parent)))
-    return Copy(Story(Attack(f"sqlite:///{path}", journals, "", finished.attack.dice)), path)
+    return Copy(Story(replace(finished.attack, url=f"sqlite:///{path}", folder=journals)), path)
 
 
 def wrongs(copy: Copy) -> str:
@@ -107,6 +109,45 @@ def in_the_files(copy: Copy, change: Callable[[list[str]], list[str]]) -> int:
     file.write_text("".join(f"{line}\n" for line in change(lines)))
     return len(lines)
 
+
+def in_the_journal(copy: Copy, operation: str, answered: str, instead: str) -> int:
+    """Change what the only operation of a kind of a user was answered with."""
+    journal = copy.story.attack.folder / f"{CLEO}.jsonl"
+    [entry] = copy.story.entries(CLEO, operation)
+    line = f'{{"n": {entry.number}, {answered}'
+    text = journal.read_text()
+    journal.write_text(text.replace(line, f'{{"n": {entry.number}, {instead}'))
+    return text.count(line)
+
+
+def without_files_of(copy: Copy, user: str) -> int:
+    files = [
+        file for file in copy.story.attack.folder.joinpath("mirror").rglob("*.jsonl") if f'"{user}"' in file.read_text()
+    ]
+    for file in files:
+        file.unlink()
+    return len(files)
+
+
+def without_user(copy: Copy, user: str) -> int:
+    with recollect.open(copy.story.attack.url, embedder=None) as engine:
+        host = engine.context(tenant_id=TENANT, app_id=APP, user_id="host", capabilities={"admin"})
+        erased = host.admin.delete_user_data(user, confirm=True)
+    return sum(erased["deleted"].values())
+
+
+def _let_erased_in(copy: Copy) -> int:
+    """Make the key of an erased user what it was."""
+    [made] = copy.story.entries(BEN, "key")
+    token = read_token((made.answer or {})["token"])
+    assert token is not None
+    return copy.sql(
+        "UPDATE access_keys SET user_id = ?, digest = ?, revoked_at = NULL WHERE id = ?", BEN, token.digest, token.id
+    )
+
+
+_OF_COPY = f"scope_id = (SELECT scope_id FROM conversations WHERE user_id = '{CLEO}-copy' LIMIT 1)"
+_SLEEPERS = "agent_id = 'sleeper' AND content IS NOT NULL"
 
 PLANTS: dict[str, tuple[Callable[[Copy], int], str]] = {
     "a message is lost": (lambda copy: without_row(copy, copy.story.token("message"), "user"), "0 there, 1 expected"),
@@ -265,6 +306,143 @@ PLANTS: dict[str, tuple[Callable[[Copy], int], str]] = {
     "an archive is lost": (
         lambda copy: len(str(copy.archive.rename(f"{copy.archive}.elsewhere"))),
         "was answered and is not there",
+    ),
+    "a turn that a server has run is lost by halves": (
+        lambda copy: without_row(copy, copy.story.token("run_served", -1, CLEO), "assistant"),
+        "is not whole",
+    ),
+    "a grant is lost": (lambda copy: copy.sql("DELETE FROM space_grants"), "is not there after"),
+    "a grant that nobody has given": (
+        lambda copy: doubled(copy, "space_grants", "user_id = '*'", user_id="'guest'"),
+        "is there after []",
+    ),
+    "a grant was given anew": (
+        lambda copy: copy.sql("UPDATE space_grants SET created_at = created_at + 1"),
+        "was given at",
+    ),
+    "a grant was told twice": (
+        lambda copy: doubled(
+            copy, "events", "kind = 'space.granted'", position="NULL", event_id="'evt_' || event_id"
+        ),
+        "was told",
+    ),
+    "a reader does not find what was granted": (
+        lambda copy: copy.sql("UPDATE spaces SET kind = 'user' WHERE kind = 'shared'"),
+        "finds the spaces []",
+    ),
+    "a key is lost": (
+        lambda copy: copy.sql("DELETE FROM access_keys WHERE name = ?", copy.story.token("key")),
+        "0 there, 1 expected",
+    ),
+    "a key is there twice": (
+        lambda copy: doubled(copy, "access_keys", "name = ?", copy.story.token("key"), id="'rk_twice'"),
+        "2 there, 1 expected",
+    ),
+    "a key is of nobody": (
+        lambda copy: doubled(copy, "access_keys", "name = ?", copy.story.token("key"), id="'rk_no'", name="'u1n999'"),
+        "nobody has made the keys",
+    ),
+    "a revoked key is good again": (
+        lambda copy: copy.sql("UPDATE access_keys SET revoked_at = NULL WHERE name <> ''"),
+        "was revoked and is not",
+    ),
+    "a key is revoked by itself": (
+        lambda copy: copy.sql("UPDATE access_keys SET revoked_at = 1 WHERE name <> '' AND revoked_at IS NULL"),
+        "is revoked and nobody has done it",
+    ),
+    "a key was revoked at another time": (
+        lambda copy: copy.sql("UPDATE access_keys SET revoked_at = 1 WHERE name <> '' AND revoked_at IS NOT NULL"),
+        "was revoked at",
+    ),
+    "a key does not open": (
+        lambda copy: copy.sql("UPDATE access_keys SET digest = 'x' WHERE name <> '' AND revoked_at IS NULL"),
+        "does not although it is not",
+    ),
+    "a key of an erased user opens": (_let_erased_in, "and its user was erased since"),
+    "the rule of sleep-time memory is lost": (lambda copy: copy.sql("DELETE FROM sleep_time"), "was set and is off"),
+    "sleep-time memory is on by itself": (
+        lambda copy: copy.sql(
+            "INSERT INTO sleep_time (scope_id, agent_id, enabled, idle, updated_at) "
+            "SELECT scope_id, 'sleeper', 1, 0, 0 FROM conversations WHERE user_id = ? LIMIT 1", BEN,
+        ),
+        "is on and nobody has set it",
+    ),
+    "a block has not taken in a line": (
+        lambda copy: copy.sql(
+            f"UPDATE blocks SET content = substr(content, 1, instr(content, char(10)) - 1) WHERE {_SLEEPERS}"
+        ),
+        "blocks have not taken in",
+    ),
+    "a block has taken in a line twice": (
+        lambda copy: copy.sql(f"UPDATE blocks SET content = content || char(10) || content WHERE {_SLEEPERS}"),
+        "taken in twice",
+    ),
+    "a block has taken in what nobody has said": (
+        lambda copy: copy.sql(f"UPDATE blocks SET content = content || char(10) || 'and more' WHERE {_SLEEPERS}"),
+        "what nobody has said",
+    ),
+    "a write of sleep-time memory is counted twice": (
+        lambda copy: copy.sql(f"UPDATE blocks SET version = version + 1 WHERE {_SLEEPERS}"),
+        "have gaps",
+    ),
+    "a conversation is not marked as read": (
+        lambda copy: copy.sql("UPDATE conversations SET slept_until = 0 WHERE agent_id = 'sleeper'"),
+        "was read until 0",
+    ),
+    "a conversation has lost its agent": (
+        lambda copy: copy.sql("UPDATE conversations SET agent_id = NULL WHERE agent_id = 'sleeper'"),
+        "and is not theirs",
+    ),
+    "what a job has distilled is lost": (
+        lambda copy: copy.sql("DELETE FROM events WHERE tags LIKE ?", f"%{copy.story.token('distill_job')}\"%"),
+        "has made the summary",
+    ),
+    "what a job has distilled is there twice": (
+        lambda copy: doubled(
+            copy, "events", "tags LIKE ?", f"%{copy.story.token('distill_job')}\"%",
+            position="NULL", event_id="'evt_twice'",
+        ),
+        "was tried 1 times and has made 2 summaries",
+    ),
+    "a job that distills is lost": (
+        lambda copy: copy.sql("DELETE FROM jobs WHERE kind = 'distill'"),
+        "the job of distill_job",
+    ),
+    "a summary was made of what is not there": (
+        lambda copy: copy.sql("UPDATE events SET data = replace(data, '[\"msg_', '[\"gone_') WHERE stage = 'summary'"),
+        "events that are not all there",
+    ),
+    "an import is torn": (
+        lambda copy: copy.sql(f"DELETE FROM events WHERE kind = 'song' AND data LIKE '%7%' AND {_OF_COPY}"),
+        "of a copy there is torn (events)",
+    ),
+    "an import has changed a word": (
+        lambda copy: copy.sql(f"UPDATE blocks SET content = 'another' WHERE {_OF_COPY}"),
+        "of a copy there is torn (blocks)",
+    ),
+    "an import is lost": (lambda copy: without_user(copy, f"{CLEO}-copy"), "of a copy there is None"),
+    "an import cannot be searched": (
+        lambda copy: copy.sql(f"DELETE FROM term_segments WHERE {_OF_COPY}"),
+        "does not find",
+    ),
+    "an import is not in the files": (
+        lambda copy: without_files_of(copy, f"{CLEO}-copy"),
+        "what was brought in is not in the files",
+    ),
+    "an import is refused and nothing is in its way": (
+        lambda copy: in_the_journal(copy, "import", '"ok": {"new": 165}', '"no": "Conflict"'),
+        "nothing was in its way",
+    ),
+    "an import has brought in less": (
+        lambda copy: in_the_journal(copy, "import", '"ok": {"new": 165}', '"ok": {"new": 164}'),
+        "has brought in 164 rows",
+    ),
+    "a row of a copy that was removed is back": (
+        lambda copy: doubled(
+            copy, "events", "kind = 'note' AND user_id = ?", BEN,
+            position="NULL", event_id="'evt_back'", user_id=f"'{BEN}-copy'",
+        ),
+        f"tells of {BEN}-copy, who is gone",
     ),
     "an index says something else than its table": (_change_index, "events_said"),
 }  # fmt: skip

@@ -12,12 +12,16 @@ from pathlib import Path
 
 import recollect
 from prove.kills import journal
-from prove.kills.checker import blocks, conversations, events, memory
-from prove.kills.checker.database import wrong_tables
+from prove.kills.checker import access, blocks, conversations, events, memory, sleeping
+from prove.kills.checker.copies import Copy, was_copied, wrong_copies
+from prove.kills.checker.database import begun_again, wrong_tables
 from prove.kills.checker.era import Era, eras
 from prove.kills.checker.files import wrong_bytes, wrong_mirror
 from prove.kills.checker.seeing import Seen
 from prove.kills.journal import History
+from prove.kills.steps.copies import copy_of
+
+__all__ = ["begun_again", "problems"]
 
 _OF_AN_ERA = (
     conversations.wrong_conversations,
@@ -31,6 +35,11 @@ _OF_AN_ERA = (
     blocks.wrong_quotas,
     events.wrong_events,
     events.wrong_jobs,
+    events.wrong_distillation,
+    sleeping.wrong_sleep_time,
+    sleeping.wrong_sleep,
+    access.wrong_grants,
+    access.wrong_keys,
 )
 
 
@@ -44,9 +53,18 @@ def problems(engine: recollect.Recollect, folder: Path, users: Sequence[str]) ->
         for user in users:
             for problem in _of_user(histories[user], possible[user], seen[user]):
                 yield f"{user}: {problem}"
-    yield from _wrong_changes(engine, list(seen.values()))
-    yield from wrong_mirror(engine, folder, seen, possible)
-    yield from wrong_tables(url, possible)
+        copied = [
+            Copy(history, Seen(engine, words_alone, copy_of(history.user)), folder)
+            for history in histories.values()
+            if was_copied(history)
+        ]
+        for copy in copied:
+            for problem in wrong_copies(copy):
+                yield f"{copy.seen.user}: {problem}"
+    yield from _wrong_changes(engine, [*seen.values(), *(copy.seen for copy in copied)])
+    yield from wrong_mirror(engine, folder, seen, possible, copied)
+    there = {copy.seen.user for copy in copied if copy.possible != {None}}
+    yield from wrong_tables(url, possible, {copy_of(user) for user in users} - there)
     yield from wrong_bytes(url, histories)
 
 
@@ -56,6 +74,7 @@ def _of_user(history: History, possible: Sequence[Era], seen: Seen) -> Iterator[
     yield from min(found, key=len)
     yield from events.wrong_receipts(history, seen)
     yield from events.wrong_archives(history)
+    yield from access.wrong_erased_keys(history, seen)
 
 
 def _wrong_changes(engine: recollect.Recollect, seen: Sequence[Seen]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from prove.kills.checker.era import Era
 from prove.kills.checker.seeing import Seen, mark_of
 from prove.kills.journal import Entry
+from prove.kills.steps.step import SLEEPER
 from prove.kills.workload import session_of
 
 KEPT = 100
@@ -23,7 +24,11 @@ def wrong_blocks(era: Era, seen: Seen) -> Iterator[str]:
         place = entry.given["place"]
         if entry.state != "refused":
             writes[place["block_type"], place["agent_id"]].append(entry)
-    there = {(each["block_type"], each["agent_id"]): each for each in seen.export["blocks"]}
+    there = {
+        (each["block_type"], each["agent_id"]): each
+        for each in seen.export["blocks"]
+        if each["agent_id"] != SLEEPER  # whose blocks nobody writes by hand
+    }
     for place in writes.keys() | there.keys():
         for problem in _wrong_block(era, writes[place], there.get(place)):
             yield f"block {place}: {problem}"

@@ -13,8 +13,8 @@ from recollect import Message
 
 _SAYS = {"message": "said", "answer": "answered"}
 """What a row of each operation begins with, after the token."""
-_RUN = ["assistant", "tool", "assistant"]
-"""Whose the rows of an answer are that was run with a tool."""
+_RUN = {"run": ["assistant", "tool", "assistant"], "run_served": ["assistant"]}
+"""Whose the rows of an answer are: of one that was run with a tool, and of one that a server has run."""
 
 
 def wrong_conversations(era: Era, seen: Seen) -> Iterator[str]:
@@ -99,18 +99,27 @@ def _wrong_run(entry: Entry, rows: list[Message]) -> Iterator[str]:
         if row.role != "user":
             attempts[row.attempt].append(row)
     answers = [[row.role for row in sorted(each, key=lambda row: row.sequence)] for each in attempts.values()]
-    if any(answer != _RUN[: len(answer)] for answer in answers):
+    whole = _RUN[entry.operation]
+    if any(answer != whole[: len(answer)] for answer in answers):
         yield f"an answer to run {entry.number} is not the beginning of one: {answers}"
     if len(answers) > entry.tries:
         yield f"run {entry.number} was tried {entry.tries} times and answered {len(answers)} times"
-    if entry.answer and _RUN not in answers:
+    if entry.answer and entry.answer["status"] != "completed":
+        yield f"run {entry.number} has ended as {entry.answer['status']}"
+    if entry.answer and whole not in answers:
         yield f"the answer to run {entry.number} is not whole: {answers}"
     there = {row.id for row in rows}
     if entry.answer and not set(entry.answer["ids"]) <= there:
         yield f"rows of run {entry.number} that were told are not there"
 
 
-_WRONG = {"message": _wrong_message, "answer": _wrong_message, "turn": _wrong_turn, "run": _wrong_run}
+_WRONG = {
+    "message": _wrong_message,
+    "answer": _wrong_message,
+    "turn": _wrong_turn,
+    "run": _wrong_run,
+    "run_served": _wrong_run,
+}
 
 
 def wrong_summaries(era: Era, seen: Seen) -> Iterator[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -104,7 +105,7 @@ class Tables:
         (self._sqlite or self._postgres).close()
 
 
-def wrong_tables(url: str, eras: Mapping[str, Sequence[Era]]) -> Iterator[str]:
+def wrong_tables(url: str, eras: Mapping[str, Sequence[Era]], gone: Collection[str]) -> Iterator[str]:
     """What is wrong with the database as a whole, and what is left in it of what was erased."""
     yield from damage(url)
     with closing(Tables(url)) as tables:
@@ -112,7 +113,13 @@ def wrong_tables(url: str, eras: Mapping[str, Sequence[Era]]) -> Iterator[str]:
             if found := tables.rows(query):
                 yield f"{what}: {found[:5]}"
         yield from _wrong_chains(tables)
-        yield from _traces(tables, eras)
+        yield from _traces(tables, eras, gone)
+
+
+def begun_again(url: str) -> dict[str, int]:
+    """How many of the jobs that are there were taken up more than once, of each kind: their workers were killed."""
+    with closing(Tables(url)) as tables:
+        return dict(tables.rows("SELECT kind, COUNT(*) FROM jobs WHERE attempts > 1 GROUP BY kind ORDER BY kind"))
 
 
 def _wrong_chains(tables: Tables) -> Iterator[str]:
@@ -129,11 +136,14 @@ def _wrong_chains(tables: Tables) -> Iterator[str]:
             yield f"the audit of {group} does not end where its head says"
 
 
-def _traces(tables: Tables, eras: Mapping[str, Sequence[Era]]) -> Iterator[str]:
-    """No row tells of an operation that was refused, or that was erased since."""
+def _traces(tables: Tables, eras: Mapping[str, Sequence[Era]], gone: Collection[str]) -> Iterator[str]:
+    """No row tells of an operation that was refused, or that was erased since; nor of a user who is gone."""
+    named = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in gone) or r"(?!)")
     for table in tables.names():
         for row in tables.rows(f'SELECT * FROM "{table}"'):
             text = json.dumps(row, default=lambda value: bytes(value).decode("latin-1"))
+            if found := named.search(text):
+                yield f"{table} tells of {found[0]}, who is gone"
             for user, number in TOKEN.findall(text):
                 if user in eras and not any(era.may_be_there(int(number)) for era in eras[user]):
                     yield f"{table} tells of {user}n{number}, which was erased or refused"

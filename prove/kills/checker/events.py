@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from prove.kills.checker.era import Era, times_wrong
 from prove.kills.checker.seeing import EVERYTHING, Seen
 from prove.kills.journal import History
 from prove.kills.processes import LEFT
-from prove.kills.steps.events import MOOD, REMARK
+from prove.kills.steps.events import DISTILL, MOOD, REMARK
 from prove.kills.workload import session_of
 
 _RECORDED = {"event": 1, "events": 3, "chat": 1, "state": 1, "tool_result": 1}
@@ -61,6 +61,35 @@ def wrong_jobs(era: Era, seen: Seen) -> Iterator[str]:
     keys = Counter((job.kind, job.unique_key) for job in jobs if job.unique_key is not None)
     if twice := [key for key, times in keys.items() if times > 1]:
         yield f"jobs were queued twice: {twice}"
+
+
+def wrong_distillation(era: Era, seen: Seen) -> Iterator[str]:
+    """A job that distills has left its summary, more than one only where it was tried again; each is whole."""
+    tagged: dict[str, list[str]] = defaultdict(list)
+    for event in seen.export["events"]:
+        for tag in event["tags"] or ():
+            tagged[tag].append(event["id"])
+    jobs = [job for job in seen.context.jobs.list_jobs(limit=EVERYTHING) if job.kind == DISTILL]
+    queued = Counter(job.payload["token"] for job in jobs)
+    for entry in era.of("distill_job"):
+        yield from times_wrong(entry, "the job", queued[f"{era.user}n{entry.number}"])
+    for job in jobs:
+        made, summary = tagged[job.payload["token"]], (job.result or {}).get("summary")
+        if (summary not in made) if summary else made:
+            yield f"job {job.id} has made the summary {summary}, and there are {made}"
+        if len(made) > job.attempts:
+            yield f"job {job.id} was tried {job.attempts} times and has made {len(made)} summaries"
+    yield from _wrong_summaries(seen)
+
+
+def _wrong_summaries(seen: Seen) -> Iterator[str]:
+    there = {event["id"] for event in seen.export["events"]}
+    there |= {row.id for rows in seen.messages.values() for row in rows}
+    for event in seen.export["events"]:
+        if event["stage"] == "summary":
+            sources = event["data"]["source_event_ids"]
+            if len(set(sources)) != event["data"]["num_events"] or not there.issuperset(sources):
+                yield f"summary {event['id']} was made of events that are not all there"
 
 
 def wrong_receipts(history: History, seen: Seen) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import recollect
+from prove.kills.checker.copies import Copy
 from prove.kills.checker.era import Era
 from prove.kills.checker.seeing import Seen
 from prove.kills.journal import History
@@ -19,33 +20,43 @@ _WRITTEN = re.compile(rb"(u\d+)n(\d+) [a-z]")
 
 
 def wrong_mirror(
-    engine: recollect.Recollect, folder: Path, seen: Mapping[str, Seen], possible: Mapping[str, Sequence[Era]]
+    engine: recollect.Recollect,
+    folder: Path,
+    seen: Mapping[str, Seen],
+    possible: Mapping[str, Sequence[Era]],
+    copied: Sequence[Copy],
 ) -> Iterator[str]:
     """What was answered is in the files too, once, and nothing beside the ledger; a rebuild makes both alike."""
     in_files = _mirrored(mirror_of(folder))
-    in_ledger = {id for each in seen.values() for id in _with_timeline(each)}
+    shown = [*seen.values(), *(copy.seen for copy in copied)]
+    in_ledger = {(each.user, id) for each in shown for id in _with_timeline(each)}
     if twice := [id for id, times in in_files.items() if times > 1]:
         yield f"events are twice in the files: {twice[:3]}"
     # Who was killed in an erasure may not have come to the files yet; it is not answered before that.
     unanswered = {user for user, eras in possible.items() if len(eras) > 1}
-    if not unanswered and (left := in_files.keys() - in_ledger):
-        yield f"the files tell of events that are not in the ledger: {sorted(left)[:3]}"
+    unanswered |= {copy.seen.user for copy in copied if len(copy.possible) > 1}
+    if left := sorted(each for each in in_files.keys() - in_ledger if each[0] not in unanswered):
+        yield f"the files tell of events that are not in the ledger: {left[:3]}"
+    for copy in copied:
+        missing = [id for id in _with_timeline(copy.seen) if (copy.seen.user, id) not in in_files]
+        if missing and copy.seen.user not in unanswered:
+            yield f"what was brought in is not in the files: {missing[:3]}"
     for user, eras in possible.items():
         for entry in eras[0].of("event", "events", "chat", "state", "tool_result", "message", "turn"):
             # Who was killed after a commit has not mirrored it; that the row was there is all that a second try finds.
             sure = entry.answer is not None and entry.tries == 1 and user not in unanswered
             answered = entry.answer["ids"] if entry.answer and sure else []
-            if missing := [id for id in answered if id not in in_files]:
+            if missing := [id for id in answered if (user, id) not in in_files]:
                 yield f"{user}: what {entry.operation} {entry.number} wrote is not in the files: {missing}"
     engine.rebuild_jsonl()
     if _mirrored(mirror_of(folder)) != Counter(in_ledger):
         yield "the files and the ledger differ after a rebuild"
 
 
-def _mirrored(folder: Path) -> Counter[str]:
-    return Counter(
-        json.loads(line)["event_id"] for file in folder.rglob("*.jsonl") for line in file.read_bytes().splitlines()
-    )
+def _mirrored(folder: Path) -> Counter[tuple[str, str]]:
+    """How often each event of each user is in the files."""
+    lines = (json.loads(line) for file in folder.rglob("*.jsonl") for line in file.read_bytes().splitlines())
+    return Counter((line["user_id"], line["event_id"]) for line in lines)
 
 
 def _with_timeline(seen: Seen) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from prove.kills.checker.era import Era, times_wrong
 from prove.kills.checker.seeing import Mark, Seen, mark_of
 from prove.kills.journal import Entry, State
+from prove.kills.steps.step import SHARED
 from recollect import Atom
 
 _ADDING = ("atom", "batch", "supersede", "store", "replace")
@@ -119,12 +120,14 @@ def _wrong_states(era: Era, there: dict[Mark, list[Atom]]) -> Iterator[str]:
 def wrong_recall(era: Era, seen: Seen) -> Iterator[str]:
     """Recall finds what holds, by its words, and nothing that is superseded, archived or gone."""
     for space in seen.spaces:
+        if space.name == SHARED:
+            continue  # Nobody writes to it.
         holding: dict[int, set[str]] = defaultdict(set)
         for atom in seen.atoms[space.id]:
             mark = mark_of(atom.text)
             if mark is not None and atom.status == "ACTIVE" and atom.superseded_by is None:
                 holding[mark.number].add(atom.id)
-        added = {entry.number for entry in era.of(*_ADDING, "message", "turn", "run")}
+        added = {entry.number for entry in era.of(*_ADDING, "message", "turn", "run", "run_served")}
         for number in sorted(added | set(holding)):
             for way, found in seen.recalled(space.id, number).items():
                 if found != holding[number]:

@@ -63,13 +63,24 @@ class Seen:
     def daily(self) -> str | None:
         return next((each.id for each in self.spaces if each.name == DAILY), None)
 
+    def records(self, table: str) -> list[dict[str, Any]]:
+        """The rows of a table that are the user's."""
+        told = self.export["records"].get(table, {"columns": [], "rows": []})
+        return [dict(zip(told["columns"], row, strict=True)) for row in told["rows"]]
+
     def recalled(self, space_id: str, number: int) -> dict[str, set[str]]:
         """The ids of what recall gives for the token of an operation, and that begins with it, in both ways."""
         return {
+            way: {id for id, text in found.items() if (mark := mark_of(text)) and mark.number == number}
+            for way, found in self.recalled_by(space_id, self.token(number)).items()
+        }
+
+    def recalled_by(self, space_id: str, query: str) -> dict[str, dict[str, str]]:
+        """What recall gives, in both ways: the texts by their ids."""
+        return {
             way: {
-                hit.atom.id
-                for hit in self.context_of(engine).memory.recall_by_topic(space_id, self.token(number), limit=50).hits
-                if (mark := mark_of(hit.atom.text)) and mark.number == number
+                hit.atom.id: hit.atom.text
+                for hit in self.context_of(engine).memory.recall_by_topic(space_id, query, limit=50).hits
             }
             for way, engine in (("recall", self.engine), ("recall by words alone", self._words_alone))
         }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from prove.kills.steps.step import Ask, Given, Impossible, Known, Planning, Step, mark_of
+from prove.kills.steps.step import SLEEPER, Ask, Given, Impossible, Known, Planning, Step, always, mark_of
 
 AGENTS = (None, "helper")
 TYPES = ("core", "archival")
+IDLE = 0.05
+"""Seconds of silence after which a conversation has settled."""
 
 
 def _plan_block(ask: Ask, known: Known, by: Planning) -> Given:
@@ -30,6 +32,12 @@ def _delete(ask: Ask, given: Given, token: str) -> Given:
     # Over HTTP the condition is a header, so it is left out.
     ask("blocks.delete", **given["place"])
     return {}
+
+
+def _sleep_time(ask: Ask, given: Given, token: str) -> Given:
+    """Have the blocks of an agent kept from what is said in its conversations, as soon as they are silent."""
+    kept = ask("blocks.set_sleep_time", enabled=True, agent_id=SLEEPER, idle_seconds=IDLE)
+    return {"enabled": kept.enabled}
 
 
 def _plan_store(ask: Ask, known: Known, by: Planning) -> Given:
@@ -80,6 +88,7 @@ def _brief(ask: Ask, given: Given, token: str) -> Given:
 STEPS = (
     Step("block", 5, _plan_block, _update),
     Step("block_delete", 0.7, _plan_delete, _delete),
+    Step("sleep_time", 1.5, _plan_nothing, _sleep_time, always),
     Step("store", 4, _plan_store, _store),
     Step("replace", 2, _plan_replace, _replace),
     Step("forget", 2, _plan_forget, _forget),

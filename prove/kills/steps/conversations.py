@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from prove.kills.steps.step import Ask, Given, Impossible, Known, Planning, Step, always, with_key
+from prove.kills.steps.step import SLEEPER, Ask, Given, Impossible, Known, Planning, Step, always, with_key
+from prove.kills.vendor import MODEL
 from recollect import ToolUseBlock
 from recollect.providers.language import Tool
 from recollect.providers.testing import ScriptedModel
@@ -15,11 +16,13 @@ def _plan_create(ask: Ask, known: Known, by: Planning) -> Given:
     known.look(ask)
     if len(known.conversations) > 4:
         raise Impossible
-    return {"namespace": BOUND if by.dice.random() < 0.7 else "side"}
+    agent = SLEEPER if known.sleeps and by.dice.random() < 0.4 else None
+    return {"namespace": BOUND if by.dice.random() < 0.7 else "side", "agent": agent}
 
 
 def _create(ask: Ask, given: Given, token: str) -> Given:
-    return {"id": ask("conversations.create_conversation", namespace=given["namespace"], title=token).id}
+    place = {"namespace": given["namespace"], "title": token}
+    return {"id": ask("conversations.create_conversation", as_agent=given["agent"], **place).id}
 
 
 def _plan_said(ask: Ask, known: Known, by: Planning) -> Given:
@@ -64,6 +67,17 @@ def _run(ask: Ask, given: Given, token: str) -> Given:
     return {"ids": [message.id for message in result.appended_messages], "status": result.status}
 
 
+def _run_served(ask: Ask, given: Given, token: str) -> Given:
+    result = ask(
+        "conversations.run_turn",
+        conversation_id=given["conversation_id"],
+        model=MODEL,
+        user_text=given["text"],
+        idempotency_key=given["key"],
+    )
+    return {"ids": [message.id for message in result.appended_messages], "status": result.status}
+
+
 def _plan_with_conversation(ask: Ask, known: Known, by: Planning) -> Given:
     known.look(ask)
     return {"conversation_id": by.one_of(known.conversations)}
@@ -83,7 +97,8 @@ STEPS = (
     Step("message", 4, _plan_said, _message, with_key),
     Step("answer", 2, _plan_with_conversation, _answer),
     Step("turn", 8, _plan_said, _turn, with_key),
-    Step("run", 3, _plan_said, _run, with_key, needs_process=True),
+    Step("run", 3, _plan_said, _run, with_key, only="process"),
+    Step("run_served", 8, _plan_said, _run_served, with_key, only="server"),
     Step("close", 3, _plan_with_conversation, _close, always),
     Step("summary", 2, _plan_with_conversation, _summary, always),
 )

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from prove.kills.steps.memory import PARTS
-from prove.kills.steps.step import Ask, Given, Known, Planning, Step, always
+from prove.kills.steps.step import Ask, Given, Known, Planning, Step, always, plain
 
 REMARK = "remark"
 """The kind of the jobs that leave their token in the ledger."""
+DISTILL = "distill"
+"""The kind of those that distill the events of a session."""
 MOOD = "mood"
-
-
-def _plain(told: Any) -> dict[str, Any]:
-    """An answer that is a dict; over HTTP it comes as an object with attributes."""
-    return told if isinstance(told, dict) else vars(told)
 
 
 def _plan_nothing(ask: Ask, known: Known, by: Planning) -> Given:
@@ -47,15 +42,24 @@ def _tool_result(ask: Ask, given: Given, token: str) -> Given:
 
 def _distill(ask: Ask, given: Given, token: str) -> Given:
     summary = ask("events.distill_long_term", summary_tag=token)
-    return {"ids": [event_id] if (event_id := _plain(summary).get("event_id")) else []}
+    return {"ids": [event_id] if (event_id := plain(summary).get("event_id")) else []}
 
 
 def _job(ask: Ask, given: Given, token: str) -> Given:
     return {"id": ask("jobs.enqueue", kind=REMARK, payload={"token": token}, unique_key=token).id}
 
 
+def _plan_distill_job(ask: Ask, known: Known, by: Planning) -> Given:
+    return {"session": by.session}
+
+
+def _distill_job(ask: Ask, given: Given, token: str) -> Given:
+    payload = {"token": token, "session": given["session"]}
+    return {"id": ask("jobs.enqueue", kind=DISTILL, payload=payload, unique_key=token).id}
+
+
 def _export(ask: Ask, given: Given, token: str) -> Given:
-    return {"conversations": len(_plain(ask("admin.export_user_data"))["conversations"])}
+    return {"conversations": len(plain(ask("admin.export_user_data"))["conversations"])}
 
 
 def _plan_archive(ask: Ask, known: Known, by: Planning) -> Given:
@@ -68,8 +72,8 @@ def _archive(ask: Ask, given: Given, token: str) -> Given:
 
 def _erase(ask: Ask, given: Given, token: str) -> Given:
     erased = ask("admin.delete_user_data", confirm=True)
-    told = _plain(erased)
-    receipt, physical = _plain(told["receipt"]), _plain(told["physical"])
+    told = plain(erased)
+    receipt, physical = plain(told["receipt"]), plain(told["physical"])
     return {"receipt": {name: receipt[name] for name in ("id", "hash", "seq")}, "gone": physical["done"]}
 
 
@@ -81,7 +85,8 @@ STEPS = (
     Step("tool_result", 2, _plan_nothing, _tool_result),
     Step("distill", 1, _plan_nothing, _distill),
     Step("job", 3, _plan_nothing, _job, always),
+    Step("distill_job", 3, _plan_distill_job, _distill_job, always),
     Step("export", 0.5, _plan_nothing, _export, always),
-    Step("archive_file", 0.5, _plan_archive, _archive, needs_process=True),
+    Step("archive_file", 0.5, _plan_archive, _archive, only="process"),
     Step("erase", 0.6, _plan_nothing, _erase, always),
 )

@@ -11,9 +11,12 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 DAILY = "daily"
+SHARED = "shared"
+SLEEPER = "sleeper"
+"""The agent whose blocks take in what conversations with it tell."""
 
 Given = dict[str, Any]
 Ask = Callable[..., Any]
@@ -27,6 +30,8 @@ class Impossible(Exception):
 class Planning:
     dice: random.Random
     token: str
+    user: str
+    session: str
 
     def words(self) -> str:
         return " ".join("".join(self.dice.choices(string.ascii_lowercase, k=7)) for _ in range(3))
@@ -44,17 +49,24 @@ class Known:
     folder: Path
     conversations: list[str] = field(default_factory=list)
     space: str | None = None
+    shared: str | None = None
+    """A space that may be granted."""
+    sleeps: bool = False
+    """Whether the blocks of the sleeper are kept."""
     atoms: list[tuple[str, str]] = field(default_factory=list)
     """Those that hold, with their token and part."""
     entries: list[tuple[str, str]] = field(default_factory=list)
     """The same of the memory tools."""
     entities: list[tuple[str, str]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
     read: bool = False
 
     def look(self, ask: Ask) -> None:
         if self.read:
             return
         self.space = ask("memory.create_memory_space", name=DAILY).id
+        self.shared = ask("memory.create_memory_space", name=SHARED, kind="shared").id
+        self.sleeps = ask("blocks.get_sleep_time", agent_id=SLEEPER).enabled
         self.conversations = [each.id for each in ask("conversations.list_conversations", status="open")]
         listed = ask("memory.list_atoms", memory_space_id=self.space, limit=1000)
         self.atoms = [
@@ -78,6 +90,10 @@ class Known:
                 self.entries.append((answer["id"], answer["mark"]))
             case "entity":
                 self.entities.append((answer["id"], answer["name"]))
+            case "key":
+                self.keys.append(answer["id"])
+            case "sleep_time":
+                self.sleeps = True
             case "erase":
                 self.__init__(self.folder)  # type: ignore[misc]  # all that was known is gone
         self.forget(given)
@@ -88,6 +104,12 @@ class Known:
         self.atoms = [each for each in self.atoms if each[0] != gone]
         self.entries = [each for each in self.entries if each[0] != gone]
         self.entities = [each for each in self.entities if each[0] != gone]
+        self.keys = [each for each in self.keys if each != gone]
+
+
+def plain(told: Any) -> dict[str, Any]:
+    """An answer that is a dict; over HTTP it comes as an object with attributes."""
+    return told if isinstance(told, dict) else vars(told)
 
 
 def mark_of(text: str) -> str:
@@ -103,8 +125,8 @@ class Step:
     do: Callable[[Ask, Given, str], Given]
     again: Callable[[Given], bool] = lambda given: False
     """Whether it may be repeated by who does not know whether it was done."""
-    needs_process: bool = False
-    """It takes functions or files, so it cannot be asked for over HTTP."""
+    only: Literal["process", "server"] | None = None
+    """Where alone it can be asked for: what takes functions or files in the process, what names a model at a server."""
 
 
 def always(given: Given) -> bool:

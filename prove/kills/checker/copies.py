@@ -1,0 +1,138 @@
+"""Users who were brought in from an export, held against the file it was: all of it is there, or nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from prove.kills.checker.seeing import Seen
+from prove.kills.journal import Entry, History
+from prove.kills.steps.copies import template
+
+_WHOSE = frozenset({"tenantId", "appId", "userId", "timelineId"})
+"""What says whose a thing is: another's, once it was brought in."""
+_NOT_BROUGHT = frozenset({"format", "version", "scope", "records", "sha256", "audit"})
+"""What is no part of what belongs to a user, or stays where it was written."""
+_IMPORTS = ("import", "import_file")
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One that somebody has brought in, and removed, again and again."""
+
+    history: History
+    seen: Seen
+    folder: Path
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        return _entries(self.history)
+
+    @cached_property
+    def possible(self) -> set[str | None]:
+        """Whose export may be there; None is that of nobody."""
+        possible: set[str | None] = {None}
+        for entry in self.entries:
+            possible = _after(possible, entry)
+        return possible
+
+    @property
+    def sections(self) -> dict[str, Any]:
+        return _plain_sections(self.seen.export)
+
+
+def was_copied(history: History) -> bool:
+    """Whether somebody was brought in on behalf of a user."""
+    return bool(_entries(history))
+
+
+def _entries(history: History) -> list[Entry]:
+    return [each for each in history.entries if each.operation in (*_IMPORTS, "remove_copy")]
+
+
+def _after(possible: set[str | None], entry: Entry) -> set[str | None]:
+    if entry.operation == "remove_copy":
+        return {None} if entry.state == "done" else possible | {None}
+    export = entry.given["export"]
+    if entry.state == "done":
+        return {export}
+    if entry.state == "refused":
+        return possible - {None, export}
+    return possible | ({export} if possible & {None, export} else set())
+
+
+def wrong_copies(copy: Copy) -> Iterator[str]:
+    yield from _wrong_answers(copy)
+    told = copy.sections
+    nothing = not any(told.values())
+    is_there = None if nothing else next((name for name in copy.possible if name and told == _of(copy, name)), "torn")
+    if is_there not in copy.possible:
+        differing = [
+            name for name in told if not nothing and all(told[name] != _of(copy, each)[name] for each in _names(copy))
+        ]
+        yield f"of a copy there is {is_there} ({', '.join(differing)}), and it may be {sorted(map(str, copy.possible))}"
+    elif is_there is not None:
+        yield from _wrong_recall(copy)
+
+
+def _names(copy: Copy) -> list[str]:
+    return [name for name in copy.possible if name]
+
+
+def _wrong_answers(copy: Copy) -> Iterator[str]:
+    """An import is refused only where another export is, and brings in all of its rows, or none where they are."""
+    possible: set[str | None] = {None}
+    for entry in copy.entries:
+        if entry.operation in _IMPORTS and entry.state != "lost":
+            export = entry.given["export"]
+            if entry.state == "refused" and not possible - {None, export}:
+                yield f"{entry.operation} {entry.number} was refused and nothing was in its way: {entry.refusal}"
+            if entry.state == "done" and not possible & {None, export}:
+                yield f"{entry.operation} {entry.number} was done over {possible}"
+            if entry.answer and entry.answer["new"] not in _right_counts(copy, entry, possible):
+                yield f"{entry.operation} {entry.number} has brought in {entry.answer['new']} rows onto {possible}"
+        possible = _after(possible, entry)
+
+
+def _right_counts(copy: Copy, entry: Entry, possible: set[str | None]) -> set[int]:
+    export = entry.given["export"]
+    counts = {_rows(copy, export)} if None in possible else set()
+    return counts | ({0} if export in possible or entry.tries > 1 else set())
+
+
+def _wrong_recall(copy: Copy) -> Iterator[str]:
+    for atom in (copy.seen.export["atoms"][0], copy.seen.export["atoms"][-1]):
+        for way, found in copy.seen.recalled_by(atom["memorySpaceId"], atom["text"]).items():
+            if atom["id"] not in found:
+                yield f"{way} does not find {atom['text']!r} of a copy"
+
+
+def _of(copy: Copy, name: str) -> dict[str, Any]:
+    return _plain_sections(_document(template(copy.folder, name)))
+
+
+def _rows(copy: Copy, name: str) -> int:
+    """How many rows of an export are brought in: what tells of the place it came from is not."""
+    records = _document(template(copy.folder, name))["records"]
+    left = {"tool_audit", "tool_audit_heads", "event_vectors", "running_turns"}
+    return sum(len(table["rows"]) for name, table in records.items() if name not in left)
+
+
+@lru_cache
+def _document(file: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(file.read_text())
+    return document
+
+
+def _plain_sections(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: _without_owner(told) for name, told in document.items() if name not in _NOT_BROUGHT}
+
+
+def _without_owner(told: Any) -> Any:
+    if isinstance(told, dict):
+        return {name: _without_owner(each) for name, each in told.items() if name not in _WHOSE}
+    return [_without_owner(each) for each in told] if isinstance(told, list) else told
