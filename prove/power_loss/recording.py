@@ -96,10 +96,18 @@ def _run(command: list[str]) -> None:
         start_new_session=True,
     )
     try:
-        _, said = program.communicate()
+        said = _heard(program)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(program.pid, signal.SIGKILL)
         program.wait()
     if program.returncode:
         raise CannotRecord(f"The program that was to be recorded failed:\n{said[-2000:]}")
+
+
+def _heard(program: subprocess.Popen[str]) -> str:
+    """What a program said until its end."""
+    while True:
+        # A wait without an end was not always broken off by a signal, and the program would have gone on for ever.
+        with suppress(subprocess.TimeoutExpired):
+            return program.communicate(timeout=1)[1]
