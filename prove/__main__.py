@@ -67,6 +67,9 @@ def _read(arguments: list[str] | None) -> argparse.Namespace:
         "--seconds", type=_seconds, help="about how long each section may take; each has its own default"
     )
     parser.add_argument("--full", action="store_true", help="reach every count that is claimed, however long it takes")
+    parser.add_argument(
+        "--without", action="append", default=[], metavar="PROGRAM", help="do as if this were not installed: strace"
+    )
     parser.add_argument("--seed", type=int, default=1, help="what chooses the points of attack; the default is 1")
     parser.add_argument("--json", type=Path, default=report.RESULTS, help="where results are kept")
     parser.add_argument("--report", type=Path, help="also write the readable report to this file")
@@ -122,6 +125,7 @@ def _run(section: Section, options: argparse.Namespace) -> report.Result:
             engines=(options.engine,) if options.engine else ENGINES,
             folder=Path(folder),
             full=options.full,
+            without=tuple(options.without),
         )
         try:
             for check in section.run(plan):

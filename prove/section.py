@@ -55,6 +55,8 @@ class Plan:
     """An empty folder that is removed afterwards."""
     full: bool = False
     """Whether the counts that are claimed have to be reached, however long that takes."""
+    without: tuple[str, ...] = ()
+    """Programs that are not to be used, though they may be installed."""
     began: float = field(default_factory=time.monotonic)
 
     def left(self) -> float:

@@ -1,8 +1,9 @@
 """Power loss: a recorded workload on SQLite, and every disk that could be left if the power had gone in its course.
 
 A layer that drops unsynced writes is needed for this. LazyFS would be one, and has to be compiled and mounted; SQLite's
-own is in its test builds alone; a layer written with apsw would not see the names of folders, JSONL files and exports.
-So strace records what the kernel was asked for, and the disks are made from the recording.
+own is in its test builds alone. So what a program writes and syncs is recorded, and the disks are made from that.
+strace records it, which sees all that the kernel was asked for; or else a layer under SQLite, which sees what is done
+to the store, and neither JSONL files nor exports. Where there is strace, both record the same run once and must agree.
 """
 
 from __future__ import annotations
@@ -10,19 +11,24 @@ from __future__ import annotations
 import os
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from prove.power_loss.agreeing import disagreement, store_steps
 from prove.power_loss.attack import Attack
 from prove.power_loss.disk import KEPT, Disk
-from prove.power_loss.findings import CLAIMS, TOLD_IS_THERE
-from prove.power_loss.reading import Recording
-from prove.power_loss.recording import record, why_not
+from prove.power_loss.findings import ARCHIVED, AS_TOLD, CLAIMS, MIRRORED, TOLD_IS_THERE
+from prove.power_loss.layer import why_no_layer
+from prove.power_loss.noting import TOLD, Recording
+from prove.power_loss.recording import record, record_below_sqlite, record_in_both_ways, why_no_strace
 from prove.power_loss.steps import Sync
+from prove.power_loss.workload import DATABASE
 from prove.section import Check, Plan, Section, skipped
 
 WORKLOAD = "prove.power_loss.workload"
+STORE = str(Path(DATABASE).parent)
+NEW_FOLDERS = "new folders on the way to the store last"
 _MEMORY = Path("/dev/shm")
 _OPERATIONS, _OPERATIONS_IN_FULL = 36, 120
 _REPEATS, _REPEATS_IN_FULL = 1, 4
@@ -36,38 +42,94 @@ class Mode(NamedTuple):
     """Of the time."""
 
 
-MODES = (Mode("full", "always", 0.6), Mode("full", "interval", 0.2), Mode("normal", "never", 0.2))
+class Recorder(NamedTuple):
+    name: str
+    record: Callable[..., Recording]
+    modes: tuple[Mode, ...]
+    sees: str = ""
+    """The folder whose files are all it sees; empty for all files."""
+    blind: tuple[str, ...] = ()
+    """Claims about files that it does not see."""
+
+
+STRACE = Recorder(
+    "strace",
+    record,
+    (Mode("full", "always", 0.6), Mode("full", "interval", 0.2), Mode("normal", "never", 0.2)),
+)
+LAYER = Recorder(
+    "a layer under SQLite",
+    record_below_sqlite,
+    (Mode("full", "always", 0.7), Mode("normal", "never", 0.3)),
+    sees=STORE,
+    blind=(MIRRORED, ARCHIVED),
+)
 
 
 def run(plan: Plan) -> Iterator[Check]:
     if "sqlite" not in plan.engines:
         yield skipped(TOLD_IS_THERE, "only SQLite's files are ours to lose; PostgreSQL has its own proofs of this")
         return
-    if (why := why_not()) is not None:
-        yield skipped(TOLD_IS_THERE, why)
+    no_strace = "strace is not to be used" if "strace" in plan.without else why_no_strace()
+    no_layer = why_no_layer()
+    if no_strace and no_layer:
+        yield skipped(TOLD_IS_THERE, f"{no_strace}, and {no_layer}")
         return
+    recorder = LAYER if no_strace else STRACE
     # Thousands of stores are made and removed; in memory that is much faster, and it is no real disk that is at stake.
     with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else plan.folder) as place:
+        if no_strace:
+            for claim in (*LAYER.blind, NEW_FOLDERS):
+                yield skipped(claim, f"{no_strace}, and {LAYER.name} sees SQLite alone")
+        elif not no_layer:
+            yield _agreement(plan, Path(place))
         until = 0.0
-        for mode in MODES:
+        for mode in recorder.modes:
             until += mode.share
-            yield from _run(plan, Path(place), mode, plan.seconds * (1 - until))
+            yield from _run(plan, Path(place), recorder, mode, plan.seconds * (1 - until))
 
 
-def _run(plan: Plan, place: Path, mode: Mode, rest: float) -> Iterator[Check]:
-    name = f"durability={mode.durability}, events_jsonl_fsync={mode.fsync}"
+def _agreement(plan: Plan, place: Path) -> Check:
+    folder = place / "both"
+    folder.mkdir()
+    mode = STRACE.modes[0]
+    by_strace, by_layer = (
+        store_steps(recording, STORE) for recording in record_in_both_ways(WORKLOAD, folder, *_arguments(plan, mode))
+    )
+    wrong = disagreement(by_strace, by_layer)
+    return Check(
+        f"strace and {LAYER.name} see the same done to the store in the same run",
+        passed=wrong is None,
+        figures={"steps": len(by_strace), "syncs": sum(what == ["sync"] for _, *what in by_strace)},
+        detail=wrong or "",
+    )
+
+
+def _arguments(plan: Plan, mode: Mode) -> tuple[str, ...]:
+    return str(plan.seed), str(_operations(plan)), mode.durability, mode.fsync
+
+
+def _operations(plan: Plan) -> int:
+    return _OPERATIONS_IN_FULL if plan.full else _OPERATIONS
+
+
+def _run(plan: Plan, place: Path, recorder: Recorder, mode: Mode, rest: float) -> Iterator[Check]:
+    name = f"durability={mode.durability}" + ("" if recorder.sees else f", events_jsonl_fsync={mode.fsync}")
+    if plan.left() < rest:
+        yield skipped(f"{name}: {TOLD_IS_THERE}", "the time was over before")
+        return
     folder = place / f"{mode.durability}-{mode.fsync}"
     folder.mkdir()
-    operations = _OPERATIONS_IN_FULL if plan.full else _OPERATIONS
-    recording = record(WORKLOAD, folder, str(plan.seed), str(operations), mode.durability, mode.fsync)
+    recording = recorder.record(WORKLOAD, folder, *_arguments(plan, mode))
     syncs = sum(isinstance(step, Sync) for step in recording.steps)
+    figures = {"operations": _operations(plan), "steps": len(recording.steps), "sync points": syncs}
     yield Check(
         f"{name}: the recorded steps, replayed, give the very files of the program",
-        passed=not (wrong := differences(recording, folder)),
-        figures={"operations": operations, "steps": len(recording.steps), "sync points": syncs},
+        passed=not (wrong := differences(recording, folder, recorder.sees)),
+        figures={"recorded by": recorder.name, **figures},
         detail=", ".join(wrong[:5]),
     )
-    attack = Attack(recording, place, mode.durability == "full", mode.fsync == "always")
+    attack = Attack(recording, place, mode.durability == "full", mode.fsync == "always", blind=recorder.blind)
     attack.prepare()
     repeats = _REPEATS_IN_FULL if plan.full else _REPEATS
     complete = attack.run(plan.dice(name), repeats, lambda: plan.left() > rest, os.cpu_count() or 1)
@@ -79,14 +141,17 @@ def _run(plan: Plan, place: Path, mode: Mode, rest: float) -> Iterator[Check]:
         detail="the time was over before" if not complete else "",
     )
     figures = {"disks": found.images, "different": len(found.different)}
-    for claim in CLAIMS:
+    for claim in (each for each in CLAIMS if each not in recorder.blind):
         told = claim if mode.durability == "full" or claim != TOLD_IS_THERE else "one of the earlier states is there"
         wrong = found.wrong[claim]
-        yield Check(f"{name}: {told}", passed=not wrong, figures=figures, detail="; ".join(wrong[:5]))
+        if not wrong and not found.images and claim != AS_TOLD:
+            yield skipped(f"{name}: {told}", "the time was over before the first loss")
+        else:
+            yield Check(f"{name}: {told}", passed=not wrong, figures=figures, detail="; ".join(wrong[:5]))
 
 
-def differences(recording: Recording, folder: Path) -> list[str]:
-    """The files that a disk which lost nothing would have otherwise than they are."""
+def differences(recording: Recording, folder: Path, part: str = "") -> list[str]:
+    """The files, in the folder or a part of it, that a disk which lost nothing would have otherwise than they are."""
     disk = Disk()
     for step in recording.steps:
         disk.do(step)
@@ -94,9 +159,10 @@ def differences(recording: Recording, folder: Path) -> list[str]:
     real = {
         f"{path.relative_to(folder)}{'/' if path.is_dir() else ''}": b"" if path.is_dir() else path.read_bytes()
         for path in folder.rglob("*")
-        if path.name != "told"
+        if path.name != TOLD
     }
-    return sorted(name for name in real.keys() | replayed.keys() if real.get(name) != replayed.get(name))
+    names = (name for name in real.keys() | replayed.keys() if name.startswith(part))
+    return sorted(name for name in names if real.get(name) != replayed.get(name))
 
 
 SECTION = Section(name="power_loss", title="Power loss", seconds=120, run=run)

@@ -15,7 +15,7 @@ from prove.power_loss import checking
 from prove.power_loss.checking import Looking, Owed, laid_out
 from prove.power_loss.disk import DRAWN, FATES, KEPT, Disk
 from prove.power_loss.findings import ARCHIVED, AS_TOLD, GOES_ON, MIRRORED, TOLD_IS_THERE, UNDAMAGED, Findings
-from prove.power_loss.reading import Recording
+from prove.power_loss.noting import Recording
 from prove.power_loss.steps import Step, Sync, Told, Write
 
 _AT_A_TIME = 60
@@ -53,6 +53,8 @@ class Attack:
     lines_synced: bool = True
     with_engine: bool = True
     """Whether an engine is opened on what is left, and not only the files looked at."""
+    blind: tuple[str, ...] = ()
+    """Claims about files that were not recorded."""
     points: list[Point] = field(default_factory=list)
     found: Findings = field(default_factory=Findings)
     _looking: Looking = field(init=False)
@@ -136,9 +138,11 @@ class Attack:
             what = "is older than what was told" if state in {each.state for each in self.points} else "never was"
             found.note(TOLD_IS_THERE, point.step, fate, [f"a state that {what}"])
         # What is owed differs from point to point, also where the same is left.
-        wrong = self._looking.wrong_with_mirror(image, point.owed, synced=self.lines_synced)
-        found.note(MIRRORED, point.step, fate, wrong)
-        found.note(ARCHIVED, point.step, fate, self._looking.wrong_with_archive(image, point.owed))
+        if MIRRORED not in self.blind:
+            wrong = self._looking.wrong_with_mirror(image, point.owed, synced=self.lines_synced)
+            found.note(MIRRORED, point.step, fate, wrong)
+        if ARCHIVED not in self.blind:
+            found.note(ARCHIVED, point.step, fate, self._looking.wrong_with_archive(image, point.owed))
         digest = checking.digest(image)
         found.different.add(digest)
         if self.with_engine:

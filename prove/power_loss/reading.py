@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from prove.power_loss.steps import ROOT, Rename, Step, Sync, Told, Truncate, Write
+from prove.power_loss.noting import CannotRecord, Notes, Recording
+from prove.power_loss.steps import Sync, Truncate, Write
 
-TOLD = "told"
-"""The file in the folder to which a program tells what it has done. It is no part of what is recorded."""
 UNKNOWN_CALLS = (
     *("writev", "pwritev", "pwritev2", "fallocate", "sync_file_range", "sync", "syncfs"),
     *("symlink", "symlinkat", "copy_file_range", "sendfile"),
@@ -20,23 +19,13 @@ _UNFINISHED = re.compile(r"^(\d+)\s+(\w+\(.*) <unfinished \.\.\.>$")
 _RESUMED = re.compile(r"^(\d+)\s+<\.\.\. \w+ resumed>(.*)$")
 
 
-class CannotRecord(Exception):
-    """The recording does not show all that the program did."""
-
-
-@dataclass
-class Recording:
-    steps: list[Step] = field(default_factory=list)
-    folders: set[int] = field(default_factory=lambda: {ROOT})
-
-
 def read_trace(lines: Iterable[str], folder: str) -> Recording:
     """The steps below a folder, which strace has written down with `-f -xx`, of one process and its threads."""
     reader = _Reader(folder)
     for line in _whole(lines):
         if found := _LINE.match(line):
             reader.read(found[1], found[2].split(", "), int(found[3]))
-    return reader.recording
+    return reader.notes.recording
 
 
 def _whole(lines: Iterable[str]) -> Iterator[str]:
@@ -64,12 +53,9 @@ class _Reader:
     """Follows descriptors and names, so that each step tells which file it is about."""
 
     def __init__(self, folder: str) -> None:
-        self.recording = Recording()
-        self._folder = folder
-        self._names = {folder: ROOT}
+        self.notes = Notes(folder)
         self._sizes: dict[int, int] = {}
         self._descriptors: dict[int, _Descriptor] = {}
-        self._last = ROOT
 
     def read(self, call: str, arguments: list[str], result: int) -> None:
         if result < 0:
@@ -79,15 +65,15 @@ class _Reader:
                 self._open(arguments, result)
             case "mkdir" | "mkdirat":
                 if path := self._path(arguments):
-                    self.recording.folders.add(self._make(path))
+                    self.notes.make_folder(path)
             case "unlink" | "unlinkat" | "rmdir":
                 if path := self._path(arguments):
-                    self._rename((path, None))
+                    self.notes.rename((path, None))
             case "rename" | "renameat" | "renameat2" | "link" | "linkat":
                 self._move(call, arguments)
             case "truncate":
                 if path := self._path(arguments):
-                    self._truncate(self._names[path], int(arguments[-1]))
+                    self._truncate(self.notes.names[path], path, int(arguments[-1]))
             case _ if (file := self._file(arguments[0])) is not None:
                 self._with_file(call, file, arguments, result)
             case "sync" | "syncfs":
@@ -100,15 +86,15 @@ class _Reader:
             case "lseek":
                 file.at = result
             case "write":
-                at = self._sizes[file.number] if file.appends else file.at
+                at = self._sizes.get(file.number, 0) if file.appends else file.at
                 self._write(file, at, _bytes(arguments[1])[:result])
                 file.at = at + result
             case "pwrite64":
                 self._write(file, int(arguments[-1]), _bytes(arguments[1])[:result])
             case "ftruncate":
-                self._truncate(file.number, int(arguments[-1]))
+                self._truncate(file.number, file.path, int(arguments[-1]))
             case "fsync" | "fdatasync":
-                self._note(Sync(file.number), file.path)
+                self.notes.note(Sync(file.number), file.path)
             case _:
                 raise CannotRecord(f"{call} was called, which is not followed.")
 
@@ -121,18 +107,10 @@ class _Reader:
         if path is None:
             return
         flags = next((each for each in arguments if each.startswith("O_")), "").split("|")
-        if path not in self._names:
-            self._make(path)
-        number = self._names[path]
+        number = self.notes.names[path] if path in self.notes.names else self.notes.make(path)
         if "O_TRUNC" in flags and self._sizes.get(number):
-            self._truncate(number, 0)
+            self._truncate(number, path, 0)
         self._descriptors[descriptor] = _Descriptor(number, path, "O_APPEND" in flags)
-
-    def _make(self, path: str) -> int:
-        self._last += 1
-        self._sizes[self._last] = 0
-        self._rename((path, self._last))
-        return self._last
 
     def _move(self, call: str, arguments: list[str]) -> None:
         pairs = [arguments[:2], arguments[2:4]] if call.endswith(("at", "at2")) else [arguments[:1], arguments[1:2]]
@@ -140,41 +118,21 @@ class _Reader:
         if source is None or target is None:
             if source or target:
                 raise CannotRecord(f"{call} went beyond the folder.")
-            return
-        number = self._names[source]
-        moved = [(target, number)] if call.startswith("link") else [(source, None), (target, number)]
-        self._rename(*moved)
-        for path, each in list(self._names.items()):
-            # What is in a folder goes with it.
-            if number in self.recording.folders and path.startswith(f"{source}/"):
-                del self._names[path]
-                self._names[target + path.removeprefix(source)] = each
-
-    def _rename(self, *changes: tuple[str, int | None]) -> None:
-        noted = []
-        for path, number in changes:
-            above, _, name = path.rpartition("/")
-            noted.append((self._names[above], name, number))
-            if number is None:
-                del self._names[path]
-            else:
-                self._names[path] = number
-        self._note(Rename(tuple(noted)), changes[0][0])
+        elif call.startswith("link"):
+            self.notes.rename((target, self.notes.names[source]))
+        else:
+            self.notes.move(source, target)
 
     def _write(self, file: _Descriptor, at: int, content: bytes) -> None:
-        self._sizes[file.number] = max(self._sizes[file.number], at + len(content))
-        if file.path == f"{self._folder}/{TOLD}":
-            self.recording.steps.append(Told(content.decode()))
+        self._sizes[file.number] = max(self._sizes.get(file.number, 0), at + len(content))
+        if self.notes.is_told(file.path):
+            self.notes.tell(content.decode())
         else:
-            self._note(Write(file.number, at, content), file.path)
+            self.notes.note(Write(file.number, at, content), file.path)
 
-    def _truncate(self, number: int, size: int) -> None:
+    def _truncate(self, number: int, path: str, size: int) -> None:
         self._sizes[number] = size
-        self.recording.steps.append(Truncate(number, size))
-
-    def _note(self, step: Step, path: str) -> None:
-        if path != f"{self._folder}/{TOLD}":
-            self.recording.steps.append(step)
+        self.notes.note(Truncate(number, size), path)
 
     # --- arguments ---------------------------------------------------------------------------
 
@@ -190,7 +148,7 @@ class _Reader:
             if above is None:
                 return None
             path = f"{above.path}/{path}"
-        return path if path.startswith(f"{self._folder}/") or path == self._folder else None
+        return path if self.notes.is_below(path) else None
 
 
 def _bytes(text: str) -> bytes:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import random
+import select
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from prove.power_loss import WORKLOAD, differences
+from prove.power_loss import LAYER, NEW_FOLDERS, STORE, STRACE, WORKLOAD, Recorder, differences, run
+from prove.power_loss.agreeing import Seen, disagreement, store_steps
 from prove.power_loss.attack import Attack
 from prove.power_loss.checking import Looking, Owed
 from prove.power_loss.disk import FATES, Disk
 from prove.power_loss.findings import ARCHIVED, AS_TOLD, MIRRORED, TOLD_IS_THERE, UNDAMAGED
-from prove.power_loss.reading import Recording, read_trace
-from prove.power_loss.recording import record, why_not
+from prove.power_loss.noting import CannotRecord, Recording
+from prove.power_loss.reading import read_trace
+from prove.power_loss.recording import record, record_below_sqlite, record_in_both_ways, why_no_strace
 from prove.power_loss.steps import ROOT, Rename, Step, Sync, Told, Truncate, Write
+from prove.power_loss.workload import DATABASE
+from prove.section import ENGINES, Plan
 
 DICE = random.Random(7)
 FILE, FOLDER = 1, 2
@@ -97,7 +107,10 @@ def test_a_trace_is_read_with_calls_in_two_halves_and_positions_that_were_sought
 
 # --- the proof itself ------------------------------------------------------------------------
 
-Planted = Callable[[Recording], Recording]
+
+def needs_strace() -> None:
+    if (why := why_no_strace()) is not None:
+        pytest.skip(why)
 
 
 @pytest.fixture(scope="module")
@@ -107,16 +120,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def recording(folder: Path) -> Recording:
-    if (why := why_not()) is not None:
-        pytest.skip(why)
+    needs_strace()
     (folder / "recorded").mkdir()
     return record(WORKLOAD, folder / "recorded", "3", "9", "full", "always")
 
 
 def attacked(
-    recording: Recording, folder: Path, images: int, *, with_engine: bool = False, processes: int = 1
+    recording: Recording,
+    folder: Path,
+    images: int,
+    *,
+    with_engine: bool = False,
+    processes: int = 1,
+    blind: tuple[str, ...] = (),
 ) -> dict[str, list[str]]:
-    attack = Attack(recording, folder, with_engine=with_engine)
+    attack = Attack(recording, folder, with_engine=with_engine, blind=blind)
     attack.prepare()
     attack.run(random.Random(5), 1, lambda: attack.found.images < images, processes)
     assert attack.found.images >= images
@@ -192,3 +210,102 @@ def test_an_operation_that_is_done_in_two_transactions_is_caught(recording: Reco
     del steps[told[2]]
     wrong = attacked(Recording(steps, recording.folders), folder, 1)
     assert any("was seen in" in each for each in wrong[AS_TOLD])
+
+
+# --- two who record --------------------------------------------------------------------------
+
+
+def test_a_layer_under_sqlite_sees_what_strace_sees(tmp_path: Path) -> None:
+    needs_strace()
+    by_strace, by_layer = record_in_both_ways(WORKLOAD, tmp_path, "3", "9", "full", "always")
+    seen = store_steps(by_strace, STORE)
+    assert disagreement(seen, store_steps(by_layer, STORE)) is None
+    assert differences(by_strace, tmp_path) == []
+    assert differences(by_layer, tmp_path, STORE) == []
+    # A checkpoint in the middle of the work, after which the WAL file is begun anew over its old pages.
+    begun = [index for index, step in enumerate(seen) if step[:3] == (f"/{DATABASE}-wal", "write", 0)]
+    removed = [index for index, step in enumerate(seen) if step == (f"/{DATABASE}-wal", "no name")]
+    assert len(begun) > len(removed)
+    assert (f"/{DATABASE}", "sync") in seen[begun[0] : removed[0]]
+
+
+def lacks_a_sync(seen: list[Seen]) -> list[Seen]:
+    at = seen.index((f"/{DATABASE}-wal", "sync"))
+    return seen[:at] + seen[at + 1 :]
+
+
+def lacks_the_last(seen: list[Seen]) -> list[Seen]:
+    return seen[:-1]
+
+
+def has_other_bytes(seen: list[Seen]) -> list[Seen]:
+    at = next(index for index, step in enumerate(seen) if step[1] == "write")
+    return [*seen[:at], (*seen[at][:-1], bytes(len(seen[at][-1]) - 1) + b"?"), *seen[at + 1 :]]
+
+
+@pytest.mark.parametrize("planted", [lacks_a_sync, lacks_the_last, has_other_bytes])
+def test_two_who_have_not_seen_the_same_are_caught(
+    below_sqlite: Recording, planted: Callable[[list[Seen]], list[Seen]]
+) -> None:
+    seen = store_steps(below_sqlite, STORE)
+    assert disagreement(seen, list(seen)) is None
+    assert disagreement(seen, planted(seen)) is not None
+    assert disagreement(planted(seen), seen) is not None
+
+
+@pytest.fixture(scope="module")
+def below_sqlite(folder: Path) -> Recording:
+    (folder / "below").mkdir()
+    return record_below_sqlite(WORKLOAD, folder / "below", "3", "9", "full", "always")
+
+
+def test_a_short_attack_on_what_a_layer_recorded_finds_nothing_wrong(below_sqlite: Recording, folder: Path) -> None:
+    assert differences(below_sqlite, folder / "below", STORE) == []
+    wrong = attacked(below_sqlite, folder, 120, blind=LAYER.blind)
+    assert {claim: each[:3] for claim, each in wrong.items() if each} == {}
+
+
+@pytest.mark.parametrize("recorder", [STRACE, LAYER], ids=["strace", "layer"])
+@pytest.mark.parametrize("forgotten", ["every sync", "the sync of a checkpoint"])
+def test_a_sqlite_that_forgets_to_sync_is_caught_whoever_records_it(
+    tmp_path: Path, recorder: Recorder, forgotten: str
+) -> None:
+    if recorder is STRACE:
+        needs_strace()
+    (tmp_path / "recorded").mkdir()
+    planted = recorder.record("tests.prove.careless", tmp_path / "recorded", forgotten, "3", "9", "full", "always")
+    assert differences(planted, tmp_path / "recorded", recorder.sees) == []
+    wrong = attacked(planted, tmp_path, 120, blind=recorder.blind)
+    assert wrong[TOLD_IS_THERE]
+
+
+def test_a_layer_does_not_record_a_store_that_was_there_before(tmp_path: Path) -> None:
+    database = tmp_path / DATABASE
+    database.parent.mkdir(parents=True)
+    database.write_bytes(bytes(4096))
+    with pytest.raises(CannotRecord, match="or before"):
+        record_below_sqlite(WORKLOAD, tmp_path, "3", "3", "full", "always")
+
+
+def test_without_strace_the_report_says_who_recorded_and_what_was_not_seen(tmp_path: Path) -> None:
+    checks = list(run(Plan(seconds=0, seed=1, engines=ENGINES, folder=tmp_path, without=("strace",))))
+    unseen = {check.claim: check.detail for check in checks if check.skipped}
+    for claim in (MIRRORED, ARCHIVED, NEW_FOLDERS):
+        assert "a layer under SQLite sees SQLite alone" in unseen[claim]
+
+
+def test_what_is_recorded_ends_when_the_recording_is_ended(tmp_path: Path) -> None:
+    needs_strace()
+    (tmp_path / "recorded").mkdir()
+    os.mkfifo(pipe := tmp_path / "pipe")
+    recording = subprocess.Popen([sys.executable, "-m", "tests.prove.endless", tmp_path / "recorded", pipe])
+    recorded = os.pidfd_open(int(pipe.read_text()))
+    try:
+        recording.terminate()
+        assert recording.wait(20) == 0
+        assert select.select([recorded], [], [], 20)[0] == [recorded]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe", "recorded"]
+    finally:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(recorded, signal.SIGKILL)
+        os.close(recorded)
