@@ -16,7 +16,8 @@ from typing import Any
 import recollect
 from prove.machines.accounts import faults
 from prove.machines.asking import client
-from prove.machines.backlog import Backlog, happened, summaries
+from prove.machines.backlog import Backlog
+from prove.machines.effects import answers, happened
 from prove.machines.nodes import api_node
 from prove.machines.waiting import work_off
 from prove.machines.world import API, CLIENT, DATABASE, QUICK, WORKERS, World, connect
@@ -69,8 +70,8 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
             "SELECT idempotency_key, event_id FROM recollect.events WHERE idempotency_key LIKE 'flaky %'"
         ).fetchall()
         there = [*happened(database), *(f"message {key}" for key, _ in stands)]
-        answers = {**summaries(database), **{f"message {key}": event for key, event in stands}}
-        wrong = faults(backlog.accounts, there, answers)
+        stood = {**answers(database), **{f"message {key}": event for key, event in stands}}
+        wrong = faults(backlog.accounts, there, stood)
     yield Check(
         "over lines that lose half of everything in bursts, jobs and acknowledged writes have one effect each",
         passed=not wrong and not left,
