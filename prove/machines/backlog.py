@@ -1,18 +1,15 @@
-"""Work for the workers, with effects that can be told apart, and a look at what came of it past the engine."""
+"""Work for the workers, with effects that can be told apart."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
-
-import psycopg
 
 import recollect
 from prove.machines.accounts import Accounts
+from prove.machines.marks import MARKS
 from prove.machines.words import Words
-from recollect.recall.reindexing import reindex_kind
+from recollect.events.drafting import LONG_TERM
+from recollect.recall.reindexing import embed_kind, reindex_kind
 from recollect.store.summary_policy import SUMMARISE
 
 TURNS = 3
@@ -23,13 +20,14 @@ class Backlog:
     """One user with a space, and jobs of every kind that are queued as the attack goes on."""
 
     engine: recollect.Recollect
+    user: str = "ada"
     accounts: Accounts = field(default_factory=Accounts)
     jobs: int = 0
 
     def __post_init__(self) -> None:
-        self.ctx = self.engine.context(tenant_id="acme", app_id="prove", user_id="ada")
+        self.ctx = self.engine.context(tenant_id="acme", app_id="prove", user_id=self.user)
         self.space = self.ctx.memory.create_memory_space("daily")
-        self.ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [self.space.id])
+        self.ctx.memory.create_binding({"namespace": "chat", "userId": self.user}, [self.space.id])
         self.remarks = self.ctx.conversations.create_conversation("remarks")
 
     def queue_remarks(self, count: int, kind: str = "remark") -> None:
@@ -54,21 +52,61 @@ class Backlog:
             self.ctx.jobs.enqueue(reindex_kind(Words.model), {"spaceId": self.space.id})
             self.jobs += 3
 
+    def queue_long(self, kind: str) -> None:
+        """One job that takes longer than a lease: of the proof's own, or of one of the engine's kinds."""
+        if kind in MARKS:
+            getattr(self, f"_queue_{kind.replace(' ', '_')}")(self.jobs)
+            self.jobs += 1
+        else:
+            self.queue_remarks(1, kind)
 
-def happened(connection: psycopg.Connection[tuple[Any, ...]]) -> Iterator[str]:
-    """The effects that are in the database, each as often as it is there."""
-    for (content,) in connection.execute("SELECT content FROM recollect.events WHERE content LIKE '%\"job\\_%'"):
-        yield f"remark {json.loads(content)[0]['text']}"
-    for (text,) in connection.execute("SELECT text FROM recollect.atoms"):
-        yield f"atom {text}"
-    for (conversation,) in connection.execute(
-        "SELECT id FROM recollect.conversations WHERE rolling_summary IS NOT NULL"
-    ):
-        yield f"summary {conversation}"
+    def _queue_extraction(self, number: int) -> None:
+        fact = f"Guest {number} {MARKS['extraction']}."
+        conversation = self.ctx.conversations.create_conversation("chat")
+        self.ctx.conversations.append_user_message(conversation.id, fact)
+        self.accounts.acknowledge(f"atom {fact}")
+        self.ctx.conversations.close_conversation(conversation.id)
 
+    def _queue_summary(self, number: int) -> None:
+        said = f"Matter {number} was {MARKS['summary']}."
+        conversation = self.ctx.conversations.create_conversation("minutes")
+        self.ctx.conversations.append_turn(conversation.id, user_content=said, assistant={"content": "Noted."})
+        self.accounts.acknowledge(f"summary {conversation.id}", f"{said}|Noted.")
+        self.ctx.jobs.enqueue(SUMMARISE, {"conversationId": conversation.id})
 
-def summaries(connection: psycopg.Connection[tuple[Any, ...]]) -> dict[str, str]:
-    rows = connection.execute(
-        "SELECT id, rolling_summary FROM recollect.conversations WHERE rolling_summary IS NOT NULL"
-    )
-    return {f"summary {conversation}": text for conversation, text in rows}
+    def _queue_sleep(self, number: int) -> None:
+        """Each for an agent of its own, whose blocks hold nothing else."""
+        agent = f"agent-{number}"
+        ctx = self.engine.context(tenant_id="acme", app_id="prove", user_id=self.user, agent_id=agent)
+        ctx.blocks.set_sleep_time(True, agent_id=agent)
+        conversation = ctx.conversations.create_conversation("night")
+        said = [f"Visitor {number} {does} {MARKS['sleep']}." for does in ("reads", "plays the organ", "feeds geese")]
+        for line in said:
+            ctx.conversations.append_user_message(conversation.id, line)
+        ctx.conversations.close_conversation(conversation.id)
+        self.accounts.acknowledge(f"block {agent}", "\n".join(said))
+
+    def _queue_distillation(self, number: int) -> None:
+        place = self.ctx.events.at(bucket=f"desk-{number}")
+        said = [f"Letter {number}.{letter} was {MARKS['distillation']}." for letter in range(TURNS)]
+        for text in said:
+            place.record("note", text)
+        self.accounts.acknowledge(f"distillate {place.timeline()}", "|".join(f"[note] {text}" for text in said))
+        self.ctx.jobs.enqueue(LONG_TERM, {"scope_id": place.scope_id(), "use_llm": True})
+
+    def _queue_vectors(self, number: int) -> None:
+        space = self.ctx.memory.create_memory_space(f"for vectors {number}")
+        facts = [f"Fact {number}.{fact} {MARKS['vectors']}." for fact in range(TURNS)]
+        category = {"name": "notes", "kind": "FACT"}
+        self.ctx.memory.add_atoms(space.id, [{"text": fact, "category": category} for fact in facts])
+        for fact in facts:
+            self.accounts.acknowledge(f"atom {fact}")
+        self.accounts.acknowledge(f"vectors {space.id}", str(TURNS))
+        self.ctx.jobs.enqueue(reindex_kind(Words.model), {"spaceId": space.id})
+
+    def _queue_event_vectors(self, number: int) -> None:
+        place = self.ctx.events.at(bucket=f"log-{number}")
+        for event in range(TURNS):
+            place.record("note", f"Event {number}.{event} {MARKS['event vectors']}.")
+        self.accounts.acknowledge(f"event vectors {place.timeline()}", str(TURNS))
+        self.ctx.jobs.enqueue(embed_kind(Words.model), {"timelineId": place.timeline()})

@@ -13,7 +13,8 @@ from typing import Any
 import recollect
 from prove.machines.accounts import faults
 from prove.machines.asking import client
-from prove.machines.backlog import Backlog, happened, summaries
+from prove.machines.backlog import Backlog
+from prove.machines.effects import answers, happened
 from prove.machines.nodes import Node, api_node, thinking_worker
 from prove.machines.waiting import work_off
 from prove.machines.world import API, CLIENT, QUICK, WORKERS, World, connect
@@ -45,7 +46,7 @@ def _workers(world: World, jobs: int) -> Check:
         began = time.monotonic()
         left = work_off(database, seconds=60 + jobs)
         took = time.monotonic() - began
-        wrong = faults(backlog.accounts, happened(database), summaries(database))
+        wrong = faults(backlog.accounts, happened(database), answers(database))
         [(stolen,)] = database.execute("SELECT count(*) FROM recollect.jobs WHERE fencing_token > 1")
     return Check(
         "workers whose clocks are five minutes ahead and behind take no job away from one another",

@@ -17,7 +17,8 @@ from typing import Any
 import recollect
 from prove.machines.accounts import faults
 from prove.machines.asking import client
-from prove.machines.backlog import Backlog, happened, summaries
+from prove.machines.backlog import Backlog
+from prove.machines.effects import answers, happened
 from prove.machines.nodes import api_node
 from prove.machines.waiting import work_off
 from prove.machines.world import API, CLIENT, DATABASE, QUICK, WORKERS, World, connect
@@ -72,8 +73,8 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
             "SELECT idempotency_key, event_id FROM recollect.events WHERE idempotency_key LIKE 'flaky %'"
         ).fetchall()
         there = [*happened(database), *(f"message {key}" for key, _ in stands)]
-        answers = {**summaries(database), **{f"message {key}": event for key, event in stands}}
-        wrong = faults(backlog.accounts, there, answers)
+        stood = {**answers(database), **{f"message {key}": event for key, event in stands}}
+        wrong = faults(backlog.accounts, there, stood)
         # None of them waits as long as a burst where no burst was in its way.
         wrong += [] if bursts and stands and slowest > _BURST[0] else ["no request was held up: nothing was shown"]
     yield Check(

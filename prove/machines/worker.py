@@ -2,7 +2,8 @@
 
 It does the engine's own kinds of jobs and three of the proof's: `remark`, which appends a message in the transaction
 that ends the job; `slow-remark`, whose transaction stays open for a while; and `long-remark`, which takes longer than
-a lease, so that a worker that is cut off from it comes back too late.
+a lease, so that a worker that is cut off from it comes back too late. So do the engine's own jobs over texts that are
+marked for it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import recollect
+from prove.machines.marks import marked
 from prove.machines.words import Words
 from recollect.clock import system_clock
 from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
@@ -27,14 +29,19 @@ from recollect.store.database import Transaction
 
 
 class Thoughts:
-    """Takes a while over everything, as a model does."""
+    """Takes a while over everything, as a model does, and longer over what is marked for it."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, long: float) -> None:
         self._seconds = seconds
+        self._long = long
 
-    def think(self, about: str, seconds: float | None = None) -> None:
+    def think(self, about: str, *, long: bool = False) -> None:
         print(json.dumps({"began": about, "at": time.time()}), flush=True)
-        time.sleep(self._seconds if seconds is None else seconds)
+        time.sleep(self._long if long else self._seconds)
+
+    def think_over(self, texts: Iterable[str], *kinds: str) -> None:
+        found = marked(texts, *kinds)
+        self.think(found or f"short {kinds[0]}", long=found is not None)
 
 
 class EachMessage(Thoughts):
@@ -43,7 +50,7 @@ class EachMessage(Thoughts):
     name = "each-message"
 
     def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
-        self.think("extraction")
+        self.think_over((message.text for message in messages), "extraction", "sleep")
         return Extracted(
             [
                 Candidate(message.text, "notes", "FACT", "user", (message.id,))
@@ -59,8 +66,17 @@ class Verbatim(Thoughts):
     name = "verbatim@1"
 
     def summarise(self, earlier: str | None, messages: Sequence[SourceMessage], limit: int) -> str:
-        self.think("summary")
+        self.think_over((message.text for message in messages), "summary", "distillation")
         return "|".join([*filter(None, [earlier]), *(message.text for message in messages)])
+
+
+class SlowWords(Words, Thoughts):
+    """An embedder that takes long over what is marked for it, and no time over anything else."""
+
+    def embed_texts(self, texts: Sequence[str]) -> list[list[float]]:
+        if found := marked(texts, "vectors", "event vectors"):
+            self.think(found, long=True)
+        return super().embed_texts(texts)
 
 
 def leave_remark(run: Transaction, attempt: recollect.JobRun, open_seconds: float) -> str:
@@ -77,22 +93,23 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--think", type=float, default=0.3)
     parser.add_argument("--open", type=float, default=0.5, help="how long the transaction of a slow remark is open")
-    parser.add_argument("--long", type=float, default=3.5, help="how long it thinks over a long remark")
+    parser.add_argument("--long", type=float, default=3.5, help="how long it thinks over what takes long")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--clock", type=float, default=0.0, help="by how many seconds its clock is wrong")
     options = parser.parse_args()
-    thoughts = Thoughts(options.think)
+    paces = (options.think, options.long)
+    thoughts = Thoughts(*paces)
 
     def remark(attempt: recollect.JobRun) -> recollect.Effect:
-        thoughts.think(attempt.job.kind, options.long if attempt.job.kind == "long-remark" else None)
+        thoughts.think(attempt.job.kind, long=attempt.job.kind == "long-remark")
         return recollect.Effect(leave_remark, (attempt, options.open if attempt.job.kind == "slow-remark" else 0.0))
 
     wrong = int(options.clock * 1_000_000)
     stop = threading.Event()
     with recollect.open(
-        extractor=EachMessage(options.think),
-        summariser=Verbatim(options.think),
-        embedder=Words(),
+        extractor=EachMessage(*paces),
+        summariser=Verbatim(*paces),
+        embedder=SlowWords(*paces),
         clock=(lambda: system_clock() + wrong) if wrong else system_clock,
     ) as engine:
         set_up_logs(engine.settings)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-import psycopg
-
 import recollect
 from prove.machines.accounts import faults
-from prove.machines.backlog import Backlog, happened, summaries
+from prove.machines.backlog import Backlog
+from prove.machines.catching import KINDS, WORKING_AGAIN, in_hand, seconds_until_at_work, who_begins
+from prove.machines.effects import Database, answers, happened
 from prove.machines.network import Network
-from prove.machines.nodes import Node
 from prove.machines.waiting import work_off
 from prove.machines.words import Words
 from prove.machines.world import DATABASE, LEASE, SILENCE, WORKERS, World, connect
-from prove.section import Check, Plan
+from prove.section import Check, Plan, skipped
 
 MANNERS: dict[str, Callable[[Network, str], None]] = {
     "unplugged": lambda lines, name: lines.unplug(name),
@@ -28,7 +28,6 @@ MANNERS: dict[str, Callable[[Network, str], None]] = {
 }
 FULL_ROUNDS = 10
 _LONG = LEASE + SILENCE + 1
-_WORKING_AGAIN = 20.0
 OPEN = 1.0
 """Seconds that the transaction of a slow remark is open."""
 _HELD = """
@@ -37,68 +36,99 @@ WHERE datname = current_database() AND backend_xid IS NOT NULL AND now() - xact_
 """
 
 
+@dataclass
+class Cuts:
+    """What was cut off, how, and in the middle of what."""
+
+    manners: Counter[str] = field(default_factory=Counter)
+    together: set[tuple[str, str]] = field(default_factory=set)
+    in_the_middle: list[tuple[str, str, int]] = field(default_factory=list)
+    """The kind, the job, and the token of the worker that had it in its hands when its line was already cut."""
+    back: list[float] = field(default_factory=list)
+    silent: list[str] = field(default_factory=list)
+
+    def next(self) -> tuple[str, str]:
+        """What to cut off and how: after so many cuts, every kind in every manner."""
+        count = sum(self.manners.values())
+        return list(KINDS)[count % len(KINDS)], list(MANNERS)[(count + count // len(KINDS)) % len(MANNERS)]
+
+    def reached(self) -> bool:
+        return (
+            len(self.together) == len(KINDS) * len(MANNERS)
+            and min(self.manners[manner] for manner in MANNERS) >= FULL_ROUNDS
+        )
+
+    def figures(self, database: Database) -> dict[str, Any]:
+        tokens: dict[str, int] = dict(database.execute("SELECT id, fencing_token FROM recollect.jobs").fetchall())
+        taken = Counter(kind for kind, job, token in self.in_the_middle if tokens[job] > token)
+        return {
+            "cuts": dict(self.manners),
+            "in the middle of a job": len(self.in_the_middle),
+            "of kind": dict(Counter(kind for kind, _, _ in self.in_the_middle)),
+            "taken over by another worker": dict(taken),
+        }
+
+
 def run(plan: Plan, world: World) -> Iterator[Check]:
     """Cut one after the other off, until the time for it is over, and settle the accounts at the end."""
     url, door = world.new_database()
     dice = plan.dice("worker cuts")
-    cuts: Counter[str] = Counter()
-    silent: list[str] = []
-    back: list[float] = []
+    cuts = Cuts()
     with (
         recollect.open(door, embedder=None, job_attempts=100) as engine,
         connect(door) as database,
         world.workers(url, WORKERS[:3]) as workers,
     ):
         backlog = Backlog(engine)
-        until = time.monotonic() + plan.left() * 0.2
-        while min(cuts[each] for each in MANNERS) < FULL_ROUNDS if plan.full else _worth_another(cuts, until):
-            name, manner = dice.choice(WORKERS[:3]), min(MANNERS, key=lambda each: cuts[each])
+        until = time.monotonic() + plan.left() * 0.3
+        while not cuts.reached() if plan.full else not cuts.manners or time.monotonic() < until:
+            kind, manner = cuts.next()
             backlog.queue_conversations(2)
             backlog.queue_remarks(10)
             backlog.queue_remarks(4, "slow-remark")
-            node = workers[name]
-            # In turns, so that also a short run has both: a transaction that is open, and a job that is given up late.
-            late = sum(cuts.values()) % 2 == 0
-            _wait_for_beginning(node, backlog, "long-remark" if late else "slow-remark")
+            name = who_begins(workers, backlog, kind)
             MANNERS[manner](world.lines, name)
-            cuts[manner] += 1
+            cuts.manners[manner] += 1
+            cuts.together.add((kind, manner))
+            cuts.in_the_middle += in_hand(database, workers[name], kind)
             # Long enough for another to take the job over; every second time, for the server to give the line up too.
             time.sleep(dice.choice((LEASE * 1.5, _LONG)))
             world.lines.plug_in(name)
             world.lines.heal(name)
-            waited = _seconds_until_at_work(node, backlog)
-            back.append(waited)
-            if waited > _WORKING_AGAIN:
-                silent.append(f"{name} after it was {manner}")
-        left = work_off(database, seconds=60)
-        wrong = faults(backlog.accounts, happened(database), summaries(database))
+            waited = seconds_until_at_work(workers[name], backlog)
+            cuts.back.append(waited)
+            if waited > WORKING_AGAIN:
+                cuts.silent.append(f"{name} after it was {manner}")
+        left = work_off(database, seconds=90)
+        wrong = faults(backlog.accounts, happened(database), answers(database))
         refused = sum(node.count_logged("_Refused") for node in workers.values())
         taken_twice = _one(database, "SELECT count(*) FROM recollect.jobs WHERE fencing_token > 1")
+        figures = cuts.figures(database)
         with recollect.open(door, embedder=Words()) as looking:
             without_vector = looking.reindex()
-    figures = {
-        "cuts": dict(cuts),
-        "jobs": backlog.jobs,
-        "taken by a second worker": taken_twice,
-        "late commits refused": refused,
-    }
     yield Check(
-        "each job of a worker that was cut off has one effect: extraction, summaries, vectors, handlers of one's own",
-        passed=not wrong and not left and not without_vector,
-        figures=figures,
-        detail="; ".join([*wrong[:5], *left, *([f"{without_vector} atoms had no vector"] if without_vector else [])]),
+        "each job of a worker that was cut off has one effect: extraction, sleep-time memory, distillation, summaries, "
+        "vectors of atoms and events, handlers of one's own",
+        passed=bool(cuts.in_the_middle) and not wrong and not left and not without_vector,
+        figures={**figures, "jobs": backlog.jobs},
+        detail="; ".join([*wrong[:5], *left, *([f"{without_vector} atoms had no vector"] if without_vector else [])])
+        or "no cut fell into the middle of a job",
     )
+    if missing := set(KINDS) - figures["of kind"].keys():
+        yield skipped(f"a worker is cut off in the middle of: {', '.join(sorted(missing))}", "there was no time for it")
     yield Check(
         "a worker that comes back late is refused, and its job is what the other one made of it",
         passed=refused > 0 and taken_twice > 0,
-        figures={"late commits refused": refused},
+        figures={"jobs taken by a second worker": taken_twice, "late commits refused": refused},
         detail="no worker came back to a job that another had taken: nothing was shown",
     )
     yield Check(
         "after the line is mended a worker goes on by itself",
-        passed=not silent,
-        figures={"seconds until its next job": {"median": round(median(back), 2), "worst": round(max(back), 2)}},
-        detail="; ".join(silent),
+        passed=not cuts.silent,
+        figures={
+            "seconds until its next job": {"median": round(median(cuts.back), 2), "worst": round(max(cuts.back), 2)}
+        },
+        detail="; ".join(cuts.silent),
     )
 
 
@@ -112,9 +142,8 @@ def a_vanished_transaction(world: World) -> Iterator[Check]:
         world.workers(url, WORKERS[:2], "--open", str(OPEN)) as workers,
     ):
         backlog = Backlog(engine)
-        victim = workers[WORKERS[0]]
-        _wait_for_beginning(victim, backlog, "slow-remark")
-        world.lines.cut(WORKERS[0], DATABASE)
+        victim = who_begins(workers, backlog, "slow-remark")
+        world.lines.cut(victim, DATABASE)
         began = time.monotonic()
         # Long after its transaction would have ended by itself, by what the worker says.
         time.sleep(OPEN)
@@ -123,7 +152,7 @@ def a_vanished_transaction(world: World) -> Iterator[Check]:
         left = work_off(database, seconds=60)
         took = time.monotonic() - began
         wrong = faults(backlog.accounts, happened(database))
-        world.lines.heal(WORKERS[0])
+        world.lines.heal(victim)
     yield Check(
         "what a worker that vanished in a transaction has locked is free after its lease and a few silence_seconds",
         passed=not left and not wrong and held > 0 and took < longest,
@@ -137,33 +166,6 @@ def a_vanished_transaction(world: World) -> Iterator[Check]:
     )
 
 
-def _worth_another(cuts: Counter[str], until: float) -> bool:
-    """Whether there is time for another cut; two are made in any case, one of each kind of job."""
-    return sum(cuts.values()) < 2 or time.monotonic() < until
-
-
-def _wait_for_beginning(node: Node, backlog: Backlog, kind: str) -> None:
-    """Until it is in the middle of a job of this kind; of a slow remark, in the transaction that ends it."""
-    node.forget_said()
-    for _ in range(100):
-        backlog.queue_remarks(1, kind)
-        until = time.monotonic() + 2.0
-        while (said := node.hear(max(0.0, until - time.monotonic()))) is not None:
-            if said["began"] == ("transaction" if kind == "slow-remark" else kind):
-                return
-    raise RuntimeError(f"{node.machine.name} does no jobs:\n" + "\n".join(node.log[-20:]))
-
-
-def _seconds_until_at_work(node: Node, backlog: Backlog) -> float:
-    node.forget_said()
-    began = time.monotonic()
-    while time.monotonic() - began <= _WORKING_AGAIN:
-        backlog.queue_remarks(2)
-        if node.hear(0.5) is not None:
-            break
-    return time.monotonic() - began
-
-
-def _one(database: psycopg.Connection[tuple[Any, ...]], query: str) -> int:
+def _one(database: Database, query: str) -> int:
     [(number,)] = database.execute(query).fetchall()
     return int(number)

@@ -23,6 +23,7 @@ from recollect.conversations import Conversations
 from recollect.conversations.checks import checked_idle, checked_namespace
 from recollect.errors import EngineClosed, InvalidInput, NotFound, StoreBusy, StoreError, SummariserFailed
 from recollect.events import Events
+from recollect.events.drafting import DISTILL, Drafting
 from recollect.events.mirror import Mirror
 from recollect.events.rebuilding import Progress, Rebuilding, Rebuilt, told_to_nobody
 from recollect.extraction.candidate import Extractor
@@ -175,6 +176,8 @@ class Recollect:
             self._handlers.register(SLEEP, self._sleep)
         self._handlers.register(MINE, self._mine_patterns)
         self._handlers.register(SUMMARISE, self._summarise)
+        for kind in DISTILL:
+            self._handlers.register(kind, self._distill)
         survive_forks(self)
         self._purge_some()
 
@@ -480,6 +483,9 @@ class Recollect:
         if refreshed.outcome == "failed":
             raise SummariserFailed(refreshed.error)
         return {"outcome": refreshed.outcome, "untilSeq": refreshed.rolling_summary_until_seq}
+
+    def _distill(self, run: JobRun) -> Effect:
+        return Effect(Drafting(run.context.events).draft(run.job.kind, run.job.payload))
 
     def register_job(self, kind: str, handler: Handler) -> None:
         """Say what is to be done with jobs of a kind. A job of a kind nobody has registered waits."""

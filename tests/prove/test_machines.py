@@ -12,8 +12,15 @@ import recollect
 from prove.machines import worker_cuts
 from prove.machines.accounts import Accounts, faults
 from prove.machines.asking import Answer
+from prove.machines.backlog import Backlog
+from prove.machines.catching import KINDS
+from prove.machines.effects import answers, happened
+from prove.machines.erased import tables_with
+from prove.machines.marks import MARKS
 from prove.machines.network import Network, cannot, network, remove_leftovers
-from prove.machines.world import QUICK, world
+from prove.machines.worker import EachMessage, SlowWords, Verbatim
+from prove.machines.worker_cuts import Cuts
+from prove.machines.world import QUICK, connect, world
 
 needs_machines = pytest.mark.skipif(cannot() is not None, reason=f"no network namespaces here: {cannot()}")
 
@@ -77,6 +84,79 @@ def test_an_error_without_its_kind_and_words_is_no_clean_answer() -> None:
     assert Answer(0, 1.0, error="TimeoutError").clean
     assert not Answer(500, 1.0, None).clean
     assert not Answer(503, 1.0, {"error": "?"}).clean
+
+
+def done_at_once(url: str) -> Backlog:
+    """A job of every kind of the engine's that a worker is cut off in, done once by a worker that does not think."""
+    quick = (0.0, 0.0)
+    with (
+        recollect.open(
+            url, extractor=EachMessage(*quick), summariser=Verbatim(*quick), embedder=SlowWords(*quick)
+        ) as engine,
+        recollect.open(url, embedder=None) as plain,
+    ):
+        backlog = Backlog(plain)
+        for kind in MARKS:
+            backlog.queue_long(kind)
+        assert engine.work() == recollect.WorkReport(succeeded=len(MARKS))
+        kinds = [job.kind for job in backlog.ctx.jobs.list_jobs()]
+        assert all(any(each.startswith(KINDS[kind]) for each in kinds) for kind in MARKS)
+    return backlog
+
+
+def test_the_checker_finds_each_effect_of_the_engines_own_jobs_once(postgres_url: str) -> None:
+    backlog = done_at_once(postgres_url)
+    with connect(postgres_url) as database:
+        there = list(happened(database))
+        assert faults(backlog.accounts, there, answers(database)) == []
+    assert {name.rpartition(" ")[0] for name in there} >= {"summary", "distillate", "block", "vectors", "event vectors"}
+
+
+TWICE = """
+INSERT INTO recollect.events (scope_id, event_id, tenant_id, app_id, user_id, ts, kind, stage, text, data, timeline_id)
+SELECT scope_id, event_id || '-2', tenant_id, app_id, user_id, ts, kind, stage, text, data, timeline_id
+FROM recollect.events
+"""
+PLANTED = {
+    f"{TWICE} WHERE stage LIKE 'summary%'": ["2 times: distillate"],
+    f"{TWICE} WHERE kind = 'block.created'": ["2 times: block agent-1"],
+    "DELETE FROM recollect.events WHERE stage LIKE 'summary%'": ["lost: distillate"],
+    "UPDATE recollect.events SET text = text || text WHERE stage LIKE 'summary%'": ["misreported: distillate"],
+    "UPDATE recollect.blocks SET content = content || content": ["misreported: block agent-1"],
+    "UPDATE recollect.vector_segments SET atoms = 2 WHERE atoms = 3": ["misreported: vectors"],
+    "DELETE FROM recollect.vector_segments": ["lost: vectors"],
+    "DELETE FROM recollect.event_vectors": ["lost: event vectors"],
+}
+
+
+def test_the_checker_sees_what_is_wrong_with_an_effect_of_the_engines_own_jobs(postgres_url: str) -> None:
+    backlog = done_at_once(postgres_url)
+    with connect(postgres_url) as database:
+        for statement, told in PLANTED.items():
+            with database.transaction(force_rollback=True):
+                database.execute(statement.encode())
+                found = faults(backlog.accounts, happened(database), answers(database))
+            assert len(found) == len(told), (statement, found)
+            assert all(each.startswith(start) for each, start in zip(found, told, strict=True)), (statement, found)
+
+
+def test_after_enough_cuts_every_kind_of_job_was_cut_in_every_manner() -> None:
+    cuts = Cuts()
+    while not cuts.reached():
+        kind, manner = cuts.next()
+        cuts.manners[manner] += 1
+        cuts.together.add((kind, manner))
+    assert sum(cuts.manners.values()) == 40
+
+
+def test_what_is_left_of_a_user_is_found_in_whatever_table_it_is(postgres_url: str) -> None:
+    done_at_once(postgres_url)
+    with connect(postgres_url) as database, recollect.open(postgres_url, embedder=None) as engine:
+        ada = engine.context(tenant_id="acme", app_id="prove", user_id="ada")
+        left = tables_with(database, ada.scope.id)
+        assert {"events", "atoms", "blocks", "jobs", "event_vectors", "vector_segments", "conversations"} <= set(left)
+        ada.admin.delete_user_data(confirm=True)
+        assert tables_with(database, ada.scope.id) == []
 
 
 def calls(lines: Network, caller: str, callee: str) -> str:

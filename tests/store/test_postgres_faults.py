@@ -187,20 +187,58 @@ def test_sessions_ended_at_any_moment_make_nothing_there_that_was_refused_nor_an
     assert any(counts == range(2) for counts in told.values())
 
 
+def sessions_of(url: str) -> set[int]:
+    with psycopg.connect(url, autocommit=True) as administrator:
+        rows = administrator.execute(
+            "SELECT pid FROM pg_stat_activity WHERE application_name = 'recollect' AND datname = current_database()"
+        ).fetchall()
+    return {row[0] for row in rows}
+
+
+@contextmanager
+def read_only(url: str) -> Iterator[None]:
+    """A database that cannot be written by sessions that begin in this block, however long they last."""
+    name = url.partition("@/")[2].partition("?")[0]
+    execute(url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    end_connections(url)
+    try:
+        yield
+    finally:
+        with psycopg.connect(url, autocommit=True) as administrator:
+            administrator.execute("SET default_transaction_read_only = off")
+            administrator.execute(sql.SQL("ALTER DATABASE {} RESET ALL").format(sql.Identifier(name)))
+
+
+def test_a_write_to_a_replica_is_refused_and_costs_those_who_read_from_it_nothing(
+    postgres: recollect.Recollect, postgres_url: str
+) -> None:
+    chat = context(postgres).conversations
+    with read_only(postgres_url):
+        assert chat.list_conversations() == []
+        fill_the_pool(postgres)
+        sessions, history = sessions_of(postgres_url), postgres._database.read(None, lambda run: run.history)
+        with ThreadPoolExecutor(8) as threads:
+            for refused in [threads.submit(chat.create_conversation, "daily-checkin") for _ in range(40)]:
+                assert isinstance(refused.exception(), recollect.StoreReadOnly)
+        assert len(sessions) > 1
+        assert sessions <= sessions_of(postgres_url)
+        # By which what is kept in memory is known to be of the same past.
+        assert postgres._database.read(None, lambda run: run.history) == history
+    conversation = chat.create_conversation("daily-checkin")
+    assert chat.list_conversations() == [conversation]
+    assert sessions_of(postgres_url).isdisjoint(sessions)
+    assert postgres._database.read(None, lambda run: run.history) != history
+
+
 def test_a_connection_that_has_become_read_only_is_left_for_one_that_can_write(
     postgres: recollect.Recollect, postgres_url: str
 ) -> None:
     chat = context(postgres).conversations
-    name = postgres_url.partition("@/")[2].partition("?")[0]
-    execute(postgres_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-    end_connections(postgres_url)
-    assert chat.list_conversations() == []
-    with pytest.raises(recollect.StoreReadOnly):
-        chat.create_conversation("daily-checkin")
+    with read_only(postgres_url):
+        assert chat.list_conversations() == []
+        with pytest.raises(recollect.StoreReadOnly):
+            chat.create_conversation("daily-checkin")
     # What the pool holds was made while the server could not be written, as after a failover.
-    with psycopg.connect(postgres_url, autocommit=True) as administrator:
-        administrator.execute("SET default_transaction_read_only = off")
-        administrator.execute(sql.SQL("ALTER DATABASE {} RESET ALL").format(sql.Identifier(name)))
     conversation = chat.create_conversation("daily-checkin")
     assert chat.list_conversations() == [conversation]
 

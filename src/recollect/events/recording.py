@@ -10,6 +10,7 @@ from recollect.events.bound import Bound
 from recollect.events.composing import Composer
 from recollect.models.event import RECORD_LIMIT, Event
 from recollect.store import events as store
+from recollect.store.database import Row
 
 
 class Recording(Bound):
@@ -23,7 +24,7 @@ class Recording(Bound):
         """
         composer = Composer(self._scope, self._timeline_id(), self._clock())
         event, row = composer.compose(base, text, metrics)
-        self._database.write(self._scope, store.insert, composer.same, [row])
+        self._put(composer.same, [row])
         return event
 
     def record(
@@ -68,5 +69,8 @@ class Recording(Bound):
         composer = Composer(self._scope, self._timeline_id(), self._clock())
         composed = [composer.compose(base) for base in events]
         if composed:
-            self._database.write(self._scope, store.insert, composer.same, [row for _, row in composed])
+            self._put(composer.same, [row for _, row in composed])
         return [event for event, _ in composed]
+
+    def _put(self, same: Mapping[str, Any], rows: Sequence[Row]) -> None:
+        self._database.write(self._scope, store.insert, same, rows)

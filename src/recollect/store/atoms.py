@@ -363,7 +363,7 @@ def insert(
         rows[name] = [_json(members) for members in rows[name]] if any(rows[name]) else ["[]"] * len(atoms)
     rows["position"] = range(first, first + len(atoms))
     rows["source_conversation_id"] = conversation_ids
-    run.send_each("insert_atoms", rows, **same)
+    run.insert_each("insert_atoms", rows, **same)
     _link(run, atoms, ids, now)
     kept: dict[str, Iterable[Any]] = {**rows, "updated_at": rows["created_at"], "status": repeat("ACTIVE")}
     columns = [kept.get(name) or repeat(same.get(name)) for name in _COLUMNS]

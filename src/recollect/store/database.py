@@ -17,7 +17,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Row = tuple[Any, ...]
 Pending = Callable[[], Row | None]
-PendingRows = Callable[[], list[Row]]
 """The row a statement gives back, to be asked for when the transaction has ended."""
 
 
@@ -60,11 +59,8 @@ class Transaction(Protocol):
     def send(self, query: str, **values: Any) -> Pending:
         """Run a statement whose answer is not needed before the end: it costs no round trip of its own."""
 
-    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> PendingRows:
-        """Run a statement for each of many rows, which come as columns of equal length; values are the same for all.
-
-        What it gives back are the answers, if the statement has any, in the order of the rows.
-        """
+    def insert_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
+        """Insert many rows, which come as columns of equal length; values are the same for all."""
 
     def number_each(
         self, query: str, columns: Sequence[str], rows: Sequence[Row], **values: Any

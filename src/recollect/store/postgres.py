@@ -35,7 +35,6 @@ from recollect.store.database import (
     Keys,
     P,
     Pending,
-    PendingRows,
     Publisher,
     Row,
     Scrubbed,
@@ -46,6 +45,7 @@ from recollect.store.database import (
 )
 from recollect.store.fencing import guarded
 from recollect.store.migrate import Migration
+from recollect.store.postgres_alone import Overrun, held_alone, unless_overrun
 from recollect.store.postgres_arrays import in_columns, in_short
 from recollect.store.postgres_connection import ScopedConnection, Silent
 from recollect.store.postgres_errors import translate, without_password, words_of
@@ -121,19 +121,24 @@ class PostgresTransaction(Announcements):
     def send(self, query: str, **values: Any) -> Pending:
         return self._run(query, values).fetchone
 
-    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> PendingRows:
+    def insert_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
+        self._send_parts(query, rows, values)
+
+    def _send_parts(
+        self, query: str, rows: Mapping[str, Sequence[Any]], values: dict[str, Any]
+    ) -> list[psycopg.Cursor[Row]]:
         # The statement takes arrays, and unnests them. In parts, because no value of PostgreSQL may reach a gigabyte.
         sent = []
         for start in range(0, len(next(iter(rows.values()))), _ROWS_AT_ONCE):
             part = {name: column[start : start + _ROWS_AT_ONCE] for name, column in rows.items()}
             sent.append(self._run(query, {**values, **in_short(part)}))
-        return cache(lambda: [row for cursor in sent for row in cursor.fetchall()])
+        return sent
 
     def number_each(
         self, query: str, columns: Sequence[str], rows: Sequence[Row], **values: Any
     ) -> Callable[[], Sequence[int]]:
-        sent = [self.send_each(query, part, **values) for part in in_columns(columns, rows)]
-        return cache(lambda: [number for answers in sent for (number,) in answers()])
+        sent = [cursor for part in in_columns(columns, rows) for cursor in self._send_parts(query, part, values)]
+        return cache(lambda: [number for cursor in sent for (number,) in cursor.fetchall()])
 
 
 class _Writing(threading.local):
@@ -157,6 +162,8 @@ class PostgresDatabase:
         self._writing = _Writing()
         self._pool_lock = threading.Lock()
         self._pool: psycopg_pool.ConnectionPool[ScopedConnection] | None = None
+        self._looking = threading.Lock()
+        self._found_read_only_at = 0.0
         self._renewals = 0
         self._renewed_at = 0.0
         self._connect_error: psycopg.Error | None = None
@@ -167,6 +174,7 @@ class PostgresDatabase:
         leave_to_parent(self._pool)
         self._writing = _Writing()
         self._pool_lock = threading.Lock()
+        self._looking = threading.Lock()
         self._pool = None
 
     def migrate(self, migrations: list[Migration]) -> None:
@@ -239,7 +247,7 @@ class PostgresDatabase:
             transaction = PostgresTransaction(connection, self._queries, keys)
             self._writing.now = True
             try:
-                with _held_alone(connection, keys.scope_id):
+                with held_alone(connection, keys.scope_id):
                     connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
                     connection.take_time()
                     connection.enter_scope(keys)
@@ -251,8 +259,8 @@ class PostgresDatabase:
             return result, transaction
 
         for _ in range(_ALONE_ATTEMPTS):
-            with suppress(_Overrun):
-                return self._publish(*self._run(lambda connection: _unless_overrun(attempt, connection)))
+            with suppress(Overrun):
+                return self._publish(*self._run(lambda connection: unless_overrun(attempt, connection)))
             time.sleep(random.uniform(0, 0.02))
         raise StoreBusy("The user's data was changed all the time while it had to be changed as a whole.")
 
@@ -281,6 +289,8 @@ class PostgresDatabase:
             try:
                 return self._run_once(attempt)
             except _ConnectionLost as lost:
+                if isinstance(lost.error, psycopg.errors.ReadOnlySqlTransaction) and not self._can_be_written():
+                    raise lost.error from None
                 self._renew_connections(lost.made_at)
                 if isinstance(lost.error, Silent):
                     # It has been waited for long enough.
@@ -291,6 +301,23 @@ class PostgresDatabase:
             except _ConnectionLost as lost:
                 self._renew_connections(lost.made_at)
                 raise lost.error from None
+
+    def _can_be_written(self) -> bool:
+        """Whether the address leads to a server that can be written by now, after one was met that cannot.
+
+        A failover may have changed either. Where none has, all goes on as it is: reads need not begin anew because
+        somebody tries to write to a replica.
+        """
+        met_at = time.monotonic()
+        with self._looking:
+            # What another has just found need not be looked for again.
+            if self._found_read_only_at < met_at:
+                looked_at = time.monotonic()
+                with suppress(psycopg.Error), self._as_owner(autocommit=True) as connection:
+                    if connection.execute("SHOW transaction_read_only").fetchone() == ("off",):
+                        return True
+                self._found_read_only_at = looked_at
+            return False
 
     def _renew_connections(self, made_at: float) -> None:
         """Let go of all connections as old as the one that was lost: where one is, so are often all of them."""
@@ -336,14 +363,14 @@ class PostgresDatabase:
             except BaseException as error:
                 lost = connection.abandon(_interrupt_behind(error, outer) or error)
                 # What a server refuses as read-only, it has not committed.
-                told = connection.committing and not isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
-                if lost and told:
+                read_only = isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
+                if lost and connection.committing and not read_only:
                     self._renew_connections(connection.made_at)
                     raise OutcomeUnknown(
                         f"The connection to {self._address} was lost while the write was committed: whether it was is "
                         f"not known ({words_of(error)})."
                     ) from error
-                if lost:
+                if lost or read_only:
                     raise _ConnectionLost(error, connection.made_at) from error
                 raise
 
@@ -476,34 +503,8 @@ class PostgresDatabase:
             raise
 
 
-@contextmanager
-def _held_alone(connection: ScopedConnection, scope_id: str) -> Iterator[None]:
-    """Keep all who write behind a fence from the scope. A transaction in the block sees what they have written."""
-    # Taken before the transaction begins, whose view of the database must not be older than the lock.
-    connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (scope_id,))
-    try:
-        yield
-    finally:
-        if not connection.closed:
-            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                connection.execute("ROLLBACK")
-                connection.scope_id = None
-            connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (scope_id,))
-
-
-class _Overrun(Exception):
-    """Somebody has changed what a transaction had seen, and it has to be begun again."""
-
-
-def _unless_overrun(attempt: Callable[[ScopedConnection], T], connection: ScopedConnection) -> T:
-    try:
-        return attempt(connection)
-    except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected) as error:
-        raise _Overrun from error
-
-
 class _ConnectionLost(Exception):
-    """The server has left, and nothing was committed."""
+    """The server has left, or cannot be written any more, and nothing was committed."""
 
     def __init__(self, error: BaseException, made_at: float) -> None:
         self.error = error

@@ -37,6 +37,8 @@ class ScopedConnection(psycopg.Connection[Row]):
     committing = False
     patience = float("inf")
     """For how many seconds the server may be silent in the middle of a statement."""
+    idle_limit = 0
+    """For how many milliseconds the server lets this process stand still while it holds a lock; 0 for ever."""
     in_no_hurry = False
     """Whether a single statement of this transaction may take far longer, such as one that deletes a million rows."""
     made_at = 0.0
@@ -61,7 +63,8 @@ class ScopedConnection(psycopg.Connection[Row]):
 
     def prepare(self, settings: dict[str, str], patience: float) -> None:
         """Set what holds for the whole session."""
-        limit = str(max(1, round(min(patience * 1000, 2**31 - 1))))
+        self.idle_limit = max(1, round(min(patience * 1000, 2**31 - 1)))
+        limit = str(self.idle_limit)
         # A process that was stopped in the middle of a transaction holds its locks no longer than this.
         names = {**_SESSION, **settings, "idle_in_transaction_session_timeout": limit}
         if self._times_transactions:
@@ -124,8 +127,6 @@ class ScopedConnection(psycopg.Connection[Row]):
             or error.diag.severity_nonlocalized == "FATAL"
             or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None)
         )
-        # A server that was made read-only, such as by a failover, has written nothing. The address may lead elsewhere.
-        lost = lost or isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
         try:
             if lost or not isinstance(error, Exception):
                 self.close()

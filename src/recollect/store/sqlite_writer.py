@@ -18,7 +18,7 @@ import apsw
 from recollect.errors import EngineClosed, StoreError
 from recollect.models.change import Change
 from recollect.scope import AnyScope
-from recollect.store.database import Announcements, Keys, Pending, PendingRows, Publisher, Row, keys_of
+from recollect.store.database import Announcements, Keys, Pending, Publisher, Row, keys_of
 from recollect.store.queries import Query, for_many
 
 T = TypeVar("T")
@@ -76,11 +76,10 @@ class SqliteTransaction(Announcements):
         rows = list(self._run(query, values))
         return lambda: rows[0] if rows else None
 
-    def send_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> PendingRows:
+    def insert_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
         values["scope_id"] = self.scope_id
         columns = [rows[name] if name in rows else repeat(values[name]) for name in self._queries[query].names]
         self._insert(query, list(zip(*columns, strict=False)))
-        return list
 
     def number_each(
         self, query: str, columns: Sequence[str], rows: Sequence[Row], **values: Any

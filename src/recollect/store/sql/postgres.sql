@@ -35,20 +35,19 @@ WHERE EXISTS (
     SELECT 1 FROM jobs
     WHERE jobs.kind = wanted.kind AND due_at <= GREATEST(:now, {lease_clock})
       AND due_at <= CASE status WHEN 'running' THEN {lease_clock} ELSE :now END
-      AND epoch = COALESCE((SELECT epoch FROM erasures WHERE erasures.scope_id = jobs.scope_id), 0)
+      AND {of_this_epoch}
 )
 ORDER BY wanted.turn;
 
 -- system: a worker takes jobs of all scopes, those of dead workers included
 -- The job is chosen apart, so that no plan can choose again, and more than one, for each row it looks at. That it is one
--- stands in the text, and its epoch is compared by order, for the planner to see that few rows of the index will do: it
--- would else sort the whole queue for each claim. No job has a later epoch than its scope.
+-- stands in the text for the planner to see: it would else sort the whole queue for each claim.
 -- name: claim_jobs
 WITH due AS MATERIALIZED (
     SELECT scope_id, id FROM jobs
     WHERE kind = :kind AND due_at <= GREATEST(:now, {lease_clock})
       AND due_at <= CASE status WHEN 'running' THEN {lease_clock} ELSE :now END
-      AND epoch >= COALESCE((SELECT epoch FROM erasures WHERE erasures.scope_id = jobs.scope_id), 0)
+      AND {of_this_epoch}
     ORDER BY due_at
     LIMIT 1
     FOR UPDATE SKIP LOCKED

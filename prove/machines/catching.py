@@ -1,0 +1,59 @@
+"""Catches a worker in the middle of a job of a kind."""
+
+from __future__ import annotations
+
+import time
+
+from prove.machines.backlog import Backlog
+from prove.machines.effects import Database
+from prove.machines.nodes import Node
+
+KINDS = {
+    "distillation": "events.distill_long_term",
+    "sleep": "blocks.sleep",
+    "slow-remark": "slow-remark",
+    "extraction": "memory.extract",
+    "vectors": "memory.reindex",
+    "long-remark": "long-remark",
+    "summary": "conversation.summarise",
+    "event vectors": "events.embed",
+}
+"""What a worker is cut off in the middle of, and how the names of such jobs begin."""
+WORKING_AGAIN = 20.0
+"""Seconds within which a worker whose line is mended has to begin with a job."""
+
+
+def who_begins(workers: dict[str, Node], backlog: Backlog, kind: str) -> str:
+    """Which of them is in the middle of a job of this kind; of a slow remark, in the transaction that ends it."""
+    wanted = "transaction" if kind == "slow-remark" else kind
+    for node in workers.values():
+        node.forget_said()
+    for _ in range(20):
+        backlog.queue_long(kind)
+        until = time.monotonic() + 10.0
+        while time.monotonic() < until:
+            for name, node in workers.items():
+                said = node.hear(0.01)
+                if said is not None and said["began"] == wanted:
+                    return name
+    raise RuntimeError(f"nobody does jobs of the kind {kind}")
+
+
+def in_hand(database: Database, node: Node, kind: str) -> list[tuple[str, str, int]]:
+    """The job of this kind that the worker has and has not ended: if there is none, it was quicker than the cut."""
+    rows = database.execute(
+        "SELECT id, fencing_token FROM recollect.jobs "
+        "WHERE status = 'running' AND worker LIKE %s AND kind LIKE %s ORDER BY updated_at DESC LIMIT 1",
+        (f"%:{node.process.pid}:%", f"{KINDS[kind]}%"),
+    )
+    return [(kind, job, token) for job, token in rows]
+
+
+def seconds_until_at_work(node: Node, backlog: Backlog) -> float:
+    node.forget_said()
+    began = time.monotonic()
+    while time.monotonic() - began <= WORKING_AGAIN:
+        backlog.queue_remarks(2)
+        if node.hear(0.5) is not None:
+            break
+    return time.monotonic() - began

@@ -1,0 +1,104 @@
+"""A worker that is stopped in the middle of a job and comes back late: what the engine's own jobs write is there once.
+
+What handlers of one's own write is in test_workers.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import recollect
+from harness.crew import Line, started, wait_until
+from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
+
+LEASE = 1.0
+
+
+class Thinker:
+    """Extracts and summarises, and signs what it makes."""
+
+    name = "thinker@1"
+
+    def __init__(self, who: str, think: Callable[[], object]) -> None:
+        self._who = who
+        self._think = think
+
+    def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
+        self._think()
+        said = tuple(message.id for message in messages)
+        return Extracted([Candidate(f"User was told of by {self._who}.", "notes", "FACT", "user", said, importance=5)])
+
+    def summarise(self, earlier: str | None, messages: Sequence[SourceMessage], limit: int) -> str:
+        self._think()
+        return f"Told by {self._who}."
+
+
+@contextmanager
+def worker(url: str, who: str, think: Callable[[], object]) -> Iterator[recollect.Recollect]:
+    thinker = Thinker(who, think)
+    limits: dict[str, Any] = {"job_lease_seconds": LEASE, "worker_poll_seconds": 0.02, "job_retry_seconds": 0.01}
+    with recollect.open(url, embedder=None, extractor=thinker, summariser=thinker, **limits) as engine:
+        yield engine
+
+
+def work_when_told(line: Line, url: str) -> recollect.WorkReport:
+    def think() -> None:
+        line.say("begun")
+        line.hear()
+
+    report = recollect.WorkReport()
+    with worker(url, "the late", think) as engine:
+        while report == recollect.WorkReport():
+            report = engine.work(limit=1)
+            time.sleep(0.01)
+    return report
+
+
+def queue_distillation(ctx: recollect.Context) -> None:
+    ctx.events.record("note", "The disk was full.")
+    ctx.jobs.enqueue("events.distill_long_term", {"use_llm": True})
+
+
+def queue_sleep(ctx: recollect.Context) -> None:
+    ctx.blocks.set_sleep_time(True)
+    conversation = ctx.conversations.create_conversation("night")
+    ctx.conversations.append_user_message(conversation.id, "Good night.")
+    ctx.conversations.close_conversation(conversation.id)
+
+
+def summaries(ctx: recollect.Context) -> list[str]:
+    return [str(event.text) for event in ctx.events.search(kinds=["long_term_summary"])]
+
+
+def block_lines(ctx: recollect.Context) -> list[str]:
+    return [f"{block.version}: {line}" for block in ctx.blocks.list() for line in block.entries]
+
+
+JOBS = {
+    "distillation": (queue_distillation, summaries, ["Told by the heir."]),
+    "sleep-time memory": (queue_sleep, block_lines, ["1: User was told of by the heir."]),
+}
+
+
+@pytest.mark.parametrize("kind", JOBS)
+def test_what_the_heir_has_written_is_all_there_is(kind: str, database_url: str, ctx: recollect.Context) -> None:
+    queue, effects, expected = JOBS[kind]
+    queue(ctx)
+    with started(work_when_told, database_url) as sleeper:
+        assert sleeper.hear() == "begun"
+        sleeper.signal(signal.SIGSTOP)
+        with worker(database_url, "the heir", lambda: None) as engine:
+            engine.start_workers(1)
+            wait_until(lambda: not ctx.jobs.list_jobs(status="running"))
+        assert effects(ctx) == expected
+        sleeper.signal(signal.SIGCONT)
+        sleeper.say("go on")
+        assert sleeper.result() == recollect.WorkReport(lost=1)
+    assert effects(ctx) == expected
+    assert [job.status for job in ctx.jobs.list_jobs()] == ["succeeded"]
