@@ -60,8 +60,12 @@ def _pool() -> Vectors:
 
 
 def vectors_of(texts: Sequence[str]) -> Vectors:
-    found: Vectors = _pool()[[zlib.crc32(text.encode()) % _POOL for text in texts]]
+    found: Vectors = _pool()[[_place(text) for text in texts]]
     return found
+
+
+def _place(text: str) -> int:
+    return zlib.crc32(text.encode()) % _POOL
 
 
 class CheapEmbedder:
@@ -80,5 +84,5 @@ class CheapEmbedder:
         if self._real is not None:
             vector: Vectors = self._real.embed_query(query)
             return vector
-        found: Vectors = vectors_of([query])[0]
+        found: Vectors = _pool()[_place(query)]
         return found

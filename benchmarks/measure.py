@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -59,6 +60,7 @@ def interleave(
     elapsed = dict.fromkeys(names, 0.0)
     if most_calls is not None:
         calls_per_round = max(1, min(calls_per_round, most_calls // (2 * callers)))
+    order = random.Random("order")
     deadline = time.perf_counter() + seconds
     with ThreadPoolExecutor(callers) as pool:
         for number in count():
@@ -67,8 +69,9 @@ def interleave(
                 if number > 0:
                     spent[name] += times
                     elapsed[name] += duration
-            # Whoever is first in a round finds the caches as the others have left them, so the order changes.
-            names.reverse()
+            # Whoever comes after whom finds the caches, and a log that is due to be emptied, as the other has left
+            # them: so the order is another one each time.
+            order.shuffle(names)
             called = (number + 1) * callers * calls_per_round
             used_up = most_calls is not None and called + callers * calls_per_round > most_calls
             if number > 0 and (used_up or time.perf_counter() >= deadline):

@@ -6,8 +6,9 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import chain
 
 from recollect.errors import InvalidInput
 from recollect.forking import survive_forks
@@ -52,9 +53,10 @@ class Changes:
 
         return unsubscribe
 
-    def add(self, changes: list[Callable[[], Change]]) -> None:
-        if not changes or not (self._subscribers or self._mirror):
+    def add(self, emitted: list[Iterable[Callable[[], Change]]]) -> None:
+        if not emitted or not (self._subscribers or self._mirror):
             return
+        changes = list(chain.from_iterable(emitted))
         mirrored = [partial(self._mirror, changes)] if self._mirror else []
         told = [partial(self._announce, change) for change in changes] if self._subscribers else []
         self._waiting.extend([*mirrored, *told, None])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 T = TypeVar("T")
+V = TypeVar("V", bound="Value")
 
 _new = object.__new__
 # A frozen value cannot be filled by assignment, and these are the fastest way: a recall makes twenty values.
@@ -34,18 +35,25 @@ class Value(BaseModel):
     @classmethod
     def trusted(cls, fields: dict[str, Any]) -> Self:
         """Make a value from all of its fields as they came out of our own database, without checking them again."""
+        return _maker(cls)(fields)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        cls.trusted = _maker(cls)  # type: ignore[method-assign, assignment]  # it need not be told the class each time
+
+
+def _maker(cls: type[V]) -> Callable[[dict[str, Any]], V]:
+    every_field = set(cls.model_fields)
+
+    def trusted(fields: dict[str, Any]) -> V:
         value = _new(cls)
         _set_fields(value, fields)
-        _set_known(value, cls._every_field)
+        _set_known(value, every_field)
         _set_extra(value, None)
         _set_private(value, None)
         return value
 
-    _every_field: ClassVar[set[str]] = set()
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        cls._every_field = set(cls.model_fields)
+    return trusted
 
 
 class Page(list[T], Generic[T]):

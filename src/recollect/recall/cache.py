@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from recollect.forking import survive_forks
 from recollect.scope import Scope
@@ -52,30 +52,22 @@ class IndexCache:
         self._entries = OrderedDict()
         self._nbytes = 0
 
-    @contextmanager
     def current(
         self, scope: Scope, name: str, make: Callable[[], I], refresh: Callable[[I], bool], *, fresh: bool = True
-    ) -> Iterator[I]:
+    ) -> AbstractContextManager[I]:
         """An index with everything that was committed before this call, for which it is refreshed.
 
         A caller that has had it so a moment ago may ask for it without another look at the database.
         """
-        key = (scope.id, name)
+        return _Turn(self, (scope.id, name), make, refresh, fresh)
+
+    def _entry(self, key: Key, make: Callable[[], Any]) -> _Entry:
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
                 entry = self._entries[key] = _Entry(make())
             self._entries.move_to_end(key)
-        with entry.lock:
-            try:
-                # An index that nobody has filled yet, or whose entry was dropped meanwhile, needs the look.
-                if (fresh or not entry.index.loaded) and refresh(entry.index):
-                    self._weigh(key, entry)
-            except BaseException:
-                # A refresh that was cut short may have left it half new.
-                self._drop(key)
-                raise
-            yield entry.index
+            return entry
 
     @contextmanager
     def if_kept(self, scope: Scope, name: str) -> Iterator[Any]:
@@ -125,3 +117,36 @@ class IndexCache:
     @property
     def spaces(self) -> int:
         return len(self._entries)
+
+
+class _Turn(Generic[I]):
+    """One caller's turn with an index. Every recall has two, so it is a class: a generator would take twice as long."""
+
+    __slots__ = ("_cache", "_entry", "_fresh", "_key", "_make", "_refresh")
+
+    def __init__(
+        self, cache: IndexCache, key: Key, make: Callable[[], I], refresh: Callable[[I], bool], fresh: bool
+    ) -> None:
+        self._cache = cache
+        self._key = key
+        self._make = make
+        self._refresh = refresh
+        self._fresh = fresh
+
+    def __enter__(self) -> I:
+        entry = self._entry = self._cache._entry(self._key, self._make)
+        entry.lock.acquire()
+        try:
+            index: I = entry.index
+            # An index that nobody has filled yet, or whose entry was dropped meanwhile, needs the look.
+            if (self._fresh or not index.loaded) and self._refresh(index):
+                self._cache._weigh(self._key, entry)
+            return index
+        except BaseException:
+            # A refresh that was cut short may have left it half new.
+            self._cache._drop(self._key)
+            entry.lock.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._entry.lock.release()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
@@ -18,6 +18,7 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 Pending = Callable[[], Row | None]
 """The row a statement gives back, to be asked for when the transaction has ended."""
+Emitted = Iterable[Callable[[], Change]]
 
 
 class RowRefused(StoreError):
@@ -82,6 +83,9 @@ class Transaction(Protocol):
     def emit(self, change: Callable[[], Change]) -> None:
         """Announce a change, once the transaction has been committed."""
 
+    def emit_each(self, changes: Emitted) -> None:
+        """Announce many. They are gone through once, after the commit, and not at all when nobody listens."""
+
 
 Work = Callable[Concatenate[Transaction, P], T]
 
@@ -89,7 +93,7 @@ Work = Callable[Concatenate[Transaction, P], T]
 class Publisher(Protocol):
     """Where a database tells what it has committed."""
 
-    def add(self, changes: list[Callable[[], Change]]) -> None:
+    def add(self, changes: list[Emitted]) -> None:
         """Called once per transaction, in the order of commits where the engine knows it."""
 
     def deliver(self) -> None:
@@ -160,10 +164,13 @@ class Scrubbed:
 class Announcements:
     """The changes of one transaction, kept until it is committed."""
 
-    changes: list[Callable[[], Change]] = field(default_factory=list)
+    changes: list[Emitted] = field(default_factory=list)
 
     def emit(self, change: Callable[[], Change]) -> None:
-        self.changes.append(change)
+        self.changes.append((change,))
+
+    def emit_each(self, changes: Emitted) -> None:
+        self.changes.append(changes)
 
 
 class Overtaken(Exception):

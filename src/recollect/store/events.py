@@ -59,8 +59,10 @@ def insert(run: Transaction, same: Mapping[str, Any], rows: Sequence[Row]) -> No
         ledger.announce(run, whole, run.send("insert_recorded", **whole))
         return
     positions = run.number_each("insert_many_recorded", RECORDED, rows, **same)
-    for number, row in enumerate(rows):
-        run.emit(ledger.Announcement(partial(_whole, same, row), partial(_nth, positions, number)))
+    run.emit_each(
+        ledger.Announcement(partial(_whole, same, row), partial(_nth, positions, number))
+        for number, row in enumerate(rows)
+    )
 
 
 def newest(

@@ -19,6 +19,7 @@ _COLUMNS = (
     "severity", "signal", "inputs", "outputs", "session_id", "run_id", "client_id", "agent_id", "graph_id", "node_id",
     "embedding", "pii_flags", "version", "conversation_id", "turn_id", "sequence", "content",
 )  # fmt: skip
+_MIRRORED = ("tenant_id", "app_id", "user_id", *_COLUMNS)
 _HIDDEN = "hidden"
 # What the table itself puts where a row says nothing.
 _DEFAULTS = {"severity": 2, "signal": 0.0, "version": 2}
@@ -42,20 +43,14 @@ def mirrored(announced: Iterable[Callable[[], object]]) -> list[Mirrored]:
 
     Changes of memory have no timeline. A hidden message is nobody's to see, and a line does not tell that it is one.
     """
-    rows = [each for each in announced if isinstance(each, Announcement)]
-    return [
-        _mirrored((*_identity(each.row), *_columns(each)))
-        for each in rows
-        if each.row.get("timeline_id") is not None and each.row.get("visibility") != _HIDDEN
-    ]
-
-
-def _identity(row: Any) -> tuple[str, str, str]:
-    return row["tenant_id"], row["app_id"], row["user_id"]
-
-
-def _columns(announced: Announcement) -> Row:
-    return (announced.position, *(announced.row.get(name, _DEFAULTS.get(name)) for name in _COLUMNS[1:]))
+    found = []
+    for each in announced:
+        if isinstance(each, Announcement):
+            row = each.row
+            if row.get("timeline_id") is not None and row.get("visibility") != _HIDDEN:
+                whole = {**_DEFAULTS, **row, "position": each.position}
+                found.append(_mirrored(tuple([whole.get(name) for name in _MIRRORED])))
+    return found
 
 
 def _mirrored(row: Row) -> Mirrored:

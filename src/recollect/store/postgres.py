@@ -334,7 +334,8 @@ class PostgresDatabase:
         with self._pool_lock:
             pool, self._pool = self._pool, None
         if pool is not None:
-            pool.close()
+            # In a thread, which no interrupt strikes: if it were cut short, who waits there would not be told.
+            threading.Thread(target=pool.close, name="recollect-leaving", daemon=True).start()
 
     def _run_once(self, attempt: Callable[[ScopedConnection], T], not_before: float = 0.0) -> T:
         while True:
@@ -380,6 +381,8 @@ class PostgresDatabase:
             try:
                 connection = stack.enter_context(pool.connection())
             except psycopg_pool.PoolTimeout as timeout:
+                if pool is not self._pool:
+                    raise psycopg_pool.PoolClosed("somebody else has left this pool") from timeout
                 if self._connect_error is None:
                     raise
                 # That none came is less of an answer than why none could be made.

@@ -178,7 +178,7 @@ class SqliteDatabase:
                     self._readers.append(connection)
                 else:
                     connection.close()
-            with suppress(ValueError):
+            if me in self._reading:  # unless a fork has emptied it
                 self._reading.remove(me)
 
     def read_at_once(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -16,9 +16,8 @@ from typing import Any, TypeVar
 import apsw
 
 from recollect.errors import EngineClosed, StoreError
-from recollect.models.change import Change
 from recollect.scope import AnyScope
-from recollect.store.database import Announcements, Keys, Pending, Publisher, Row, keys_of
+from recollect.store.database import Announcements, Emitted, Keys, Pending, Publisher, Row, keys_of
 from recollect.store.queries import Query, for_many
 
 T = TypeVar("T")
@@ -109,7 +108,7 @@ class _Ticket:
     def __init__(self, keys: Keys, work: Callable[[SqliteTransaction], Any]) -> None:
         self.keys = keys
         self.abandoned = False
-        self.changes: list[Callable[[], Change]] = []
+        self.changes: list[Emitted] = []
         self._work = work
         self._result: Any = None
         self._error: BaseException | None = None
