@@ -56,6 +56,10 @@ class MixedWork:
         """Work with another engine on the same store from now on."""
         self.engine, self.ada = engine, context_of(engine, ADA)
 
+    def doubt(self) -> None:
+        """Leave all that the last operation may have changed, or not, to itself."""
+        self._conversation, self._atoms, self._jobs = None, [], []
+
     def do(self) -> Done:
         """Do the next operation. When it fails, what was there before is there still."""
         self._number += 1

@@ -10,6 +10,7 @@ from prove.disk import engines, files, larger, limits, rooms, surfaces, temporar
 from prove.section import Check, Plan, Section, skipped
 
 _CYCLES, _CYCLES_IN_FULL = 10, 100
+_BREAKS, _BREAKS_IN_FULL = 2, 30
 _LONGEST = 25
 """Seconds that a part may take on a slow machine; with less than that left none is begun."""
 
@@ -54,7 +55,9 @@ def _of_sqlite(plan: Plan) -> list[Part]:
         ),
         _breaking(
             "SQLite, disk gone read-only",
-            lambda: engines.read_only_sqlite(plan.folder, plan.dice("read-only sqlite")),
+            lambda: engines.read_only_sqlite(
+                plan.folder, plan.dice("read-only sqlite"), _BREAKS_IN_FULL if plan.full else _BREAKS
+            ),
         ),
         ("workers, imports and erasures on SQLite's full disk", larger.of_sqlite),
         ("files beside SQLite", lambda: files.all_of_them(url)),

@@ -16,7 +16,7 @@ from harness.postgres import PostgresServer
 from prove.disk.filling import Filling, Outcome
 from prove.disk.rooms import Room, breakable_disk, small_disk
 from prove.section import Check
-from recollect import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from recollect import OutcomeUnknown, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 
 _LEFT = (0, 4096, 20_000, 100_000, 400_000)
 """So many bytes are left free, so that different parts of a write find no room."""
@@ -38,25 +38,31 @@ def full_sqlite(dice: random.Random, cycles: int, more: Callable[[], bool]) -> I
     yield Check("SQLite, disk full: the file is whole afterwards", *whole)
 
 
-def read_only_sqlite(folder: Path, dice: random.Random) -> Iterator[Check]:
-    file = folder / "sqlite.ext4"
-    with (
-        breakable_disk(file) as room,
-        recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine,
-    ):
-        filling = Filling(engine, dice)
-        filling.go_on(40)
-        room.break_off()
-        filling.until_it_fails((StoreReadOnly,))
-        filling.look("read-only", can_write=False)
-    with breakable_disk(file) as room:
-        with recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
-            filling.engine = engine
-            filling.work.go_on(engine)
-            filling.look("mounted anew")
-            filling.go_on()
-        yield from told("SQLite, disk gone read-only", filling.outcome, 1)
-        yield Check("SQLite, disk gone read-only: the file is whole afterwards", *_whole(room.folder / "memory.db"))
+def read_only_sqlite(folder: Path, dice: random.Random, times: int = 1) -> Iterator[Check]:
+    outcome = Outcome()
+    whole: tuple[bool, dict[str, int], str] = (True, {}, "")
+    for number in range(times):
+        file = folder / f"sqlite-{number}.ext4"
+        with (
+            breakable_disk(file) as room,
+            recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine,
+        ):
+            filling = Filling(engine, dice, outcome=outcome)
+            filling.go_on(20)
+            with filling.broken_off(room, dice.uniform(0.0, 0.4)):
+                filling.until_it_fails((StoreReadOnly, OutcomeUnknown))
+            filling.look("read-only", can_write=False)
+        with breakable_disk(file) as room:
+            with recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
+                filling.engine = engine
+                filling.work.go_on(engine)
+                filling.look("mounted anew")
+                filling.go_on()
+            found = _whole(room.folder / "memory.db")
+            whole = found if whole[0] else whole
+        file.unlink()
+    yield from told("SQLite, disk gone read-only", outcome, times)
+    yield Check("SQLite, disk gone read-only: the file is whole afterwards", *whole)
 
 
 def full_postgres(dice: random.Random, cycles: int, more: Callable[[], bool]) -> Iterator[Check]:
@@ -88,8 +94,8 @@ def read_only_postgres(folder: Path, dice: random.Random) -> Iterator[Check]:
         room.settle()
         filling = Filling(engine, dice)
         filling.go_on(20)
-        room.break_off()
-        filling.until_it_fails((StoreFull, StoreReadOnly, StoreUnavailable))
+        with filling.broken_off(room, dice.uniform(0.0, 0.4)):
+            filling.until_it_fails((StoreFull, StoreReadOnly, StoreUnavailable))
     with breakable_disk(file, at=room.folder) as room, PostgresServer(kept=_kept(room)) as server:
         with recollect.open(server.url("gone"), embedder=None) as engine:
             filling.engine = engine

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from recollect.errors import EngineClosed, StoreError
+from recollect.errors import EngineClosed, OutcomeUnknown, StoreError
 from recollect.scope import AnyScope
 from recollect.store.database import Announcements, Emitted, Keys, Pending, Publisher, Row, keys_of
 from recollect.store.queries import Query, for_many
@@ -248,7 +248,7 @@ class SqliteWriter:
             else:
                 for ticket in batch:
                     self._do_apart(connection, ticket)
-            connection.execute("COMMIT")
+            _end(connection)
         except BaseException:
             with suppress(apsw.Error):
                 if not connection.get_autocommit():
@@ -270,3 +270,21 @@ class SqliteWriter:
             connection.execute("ROLLBACK TO one")
             ticket.fail(self._translate(error, connection) if isinstance(error, Exception) else error)
         connection.execute("RELEASE one")
+
+
+def _end(connection: apsw.Connection) -> None:
+    try:
+        connection.execute("COMMIT")
+    except apsw.IOError as error:
+        if error.extendedresult not in _UNSYNCED:  # type: ignore[attr-defined]  # the types of apsw do not know it
+            raise
+        # All of it was written, and the disk did not say that it has it. Whoever opens the file next finds it there,
+        # or not; here the next write takes its place.
+        raise OutcomeUnknown(
+            f"The disk failed while a write was committed: whether it was is not known ({error}).",
+            hint="Check the disk, and look whether it is there before you repeat it. An idempotency key makes a retry "
+            "safe.",
+        ) from error
+
+
+_UNSYNCED = (apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC)
