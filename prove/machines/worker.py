@@ -61,13 +61,13 @@ class EachMessage(Thoughts):
 
 
 class Verbatim(Thoughts):
-    """A summariser that leaves nothing out, so that anything told twice, or not at all, shows."""
+    """A summariser that leaves nothing out while there is room, so that anything told twice, or not at all, shows."""
 
     name = "verbatim@1"
 
     def summarise(self, earlier: str | None, messages: Sequence[SourceMessage], limit: int) -> str:
         self.think_over((message.text for message in messages), "summary", "distillation")
-        return "|".join([*filter(None, [earlier]), *(message.text for message in messages)])
+        return "|".join([*filter(None, [earlier]), *(message.text for message in messages)])[-limit:]
 
 
 class SlowWords(Words, Thoughts):

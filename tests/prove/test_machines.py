@@ -21,6 +21,7 @@ from prove.machines.network import Network, cannot, network, remove_leftovers
 from prove.machines.worker import EachMessage, SlowWords, Verbatim
 from prove.machines.worker_cuts import Cuts
 from prove.machines.world import QUICK, connect, world
+from recollect.extraction.candidate import SourceMessage
 
 needs_machines = pytest.mark.skipif(cannot() is not None, reason=f"no network namespaces here: {cannot()}")
 
@@ -138,6 +139,13 @@ def test_the_checker_sees_what_is_wrong_with_an_effect_of_the_engines_own_jobs(p
                 found = faults(backlog.accounts, happened(database), answers(database))
             assert len(found) == len(told), (statement, found)
             assert all(each.startswith(start) for each, start in zip(found, told, strict=True)), (statement, found)
+
+
+def test_a_summary_of_a_talk_without_end_keeps_to_its_length() -> None:
+    said = [SourceMessage(str(number), "user", f"Number {number}.", number) for number in range(1_000)]
+    verbatim = Verbatim(0.0, 0.0)
+    assert verbatim.summarise(None, said[:2], 100) == "Number 0.|Number 1."
+    assert len(verbatim.summarise("earlier", said, 100)) == 100
 
 
 def test_after_enough_cuts_every_kind_of_job_was_cut_in_every_manner() -> None:
