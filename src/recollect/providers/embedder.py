@@ -96,16 +96,19 @@ class Embedding:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self.model = embedder.model
+        self._stamp: str | None = None
         self.usual: tuple[float, float] | None = getattr(embedder, "usual_similarity", None)
         """The mean and deviation of the similarity of a question and a text that have nothing to do with each other."""
 
     @property
     def stamp(self) -> str:
         """What vectors are kept under: two embedders may have one model's name and give vectors of different sizes."""
-        return self._checked(lambda: f"{self.model}@{self._embedder.dimension}")
+        if self._stamp is None:
+            # An embedder behind an API may have to ask for its dimension, which can fail.
+            self._stamp = self._checked(lambda: f"{self.model}@{self._embedder.dimension}")
+        return self._stamp
 
     def texts(self, texts: Sequence[str]) -> Vectors:
-        # An embedder behind an API may have to ask for its dimension, which can fail as well.
         return self._checked(
             lambda: checked_vectors(self._embedder.embed_texts(list(texts)), len(texts), self._embedder)
         )

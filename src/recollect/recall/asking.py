@@ -37,7 +37,7 @@ def understand(query: str, speakers: Iterable[str], now: int) -> Question:
     known = _words_of_names(tuple(speakers))
     words = words_of(query)
     named = [(place, known[word]) for place, word in enumerate(words) if word in known]
-    asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in query.lower() else (query, 0)
+    asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in words else (query, 0)
     telling = (words_of(asked) if replaced else words) or words
     return Question(
         to_embed=_without(known, query) if named else query,
@@ -69,7 +69,7 @@ def _asked_about(
             words[place - 1] == "and" for (place, group) in named[1:] if group != first and place > 0
         )
         return {who: 1.0 if together or who in first else 0.5 for who in order}
-    if "user" in speakers and _FIRST_PERSON & set(words) and not _ABOUT_THE_ANSWERER.search(query):
+    if "user" in speakers and not _FIRST_PERSON.isdisjoint(words) and not _ABOUT_THE_ANSWERER.search(query):
         return {"user": 1.0}
     return None
 

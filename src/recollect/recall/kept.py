@@ -37,9 +37,10 @@ class KeptAtoms:
     def at(self, positions: Iterable[int]) -> dict[int, Atom]:
         """Those of the atoms that are kept. Each is a new value, whose lists its owner may change."""
         found = {}
+        kept = self._atoms.get
         for position in positions:
-            if position in self._atoms:
-                (common, id, text, valid_from, created_at, updated_at, lists), _ = self._atoms[position]
+            if entry := kept(position):
+                (common, id, text, valid_from, created_at, updated_at, lists), _ = entry
                 fields = common.copy()
                 fields["id"] = id
                 fields["text"] = text
