@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from harness.crew import load_beforehand, wait_until
 from harness.postgres import PostgresServer
 from prove.kills import checker, journal, processes, rounds
-from prove.section import Check, Plan, Section
+from prove.section import Check, Plan, Section, judged
 from recollect.models.job import JobStatus
 
 GOAL = 500
@@ -63,11 +63,11 @@ def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]
     found = found or compared(attack)
     tally = attack.tally
     states = Counter(entry.state for user in attack.everybody for entry in journal.read(attack.folder, user).entries)
-    yield Check(
+    yield judged(
         f"what was answered is there once, and the rest wholly or not at all ({engine})",
-        passed=not found,
-        figures={"kills": tally.killed, **dict(sorted(tally.kills.items())), "operations": dict(states)},
-        detail="\n".join([f"{len(found)} problems:", *found[:_SHOWN]] if found else []),
+        tally.killed,
+        [f"{len(found)} problems:", *found[:_SHOWN]] if found else [],
+        {"kills": tally.killed, **dict(sorted(tally.kills.items())), "operations": dict(states)},
     )
     cut = tally.cut.total()
     yield Check(

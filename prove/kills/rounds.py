@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-import socket
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.crew import Child, Failed, started
+from harness.postgres import free_port
 from prove.kills import journal, processes, vendor
 from prove.kills.commands import Command, command
 from prove.kills.importing import kill_an_import
@@ -89,7 +89,7 @@ class Attack:
             if self.tally.rounds % 2:
                 stack.enter_context(processes.opened(self.url, self.folder))
             if served:
-                port = _free_port()
+                port = free_port()
                 model_url = stack.enter_context(vendor.answering())
                 victims.append(Victim("servers", stack.enter_context(self._server(port, model_url, by_command))))
             victims.append(Victim("workers", stack.enter_context(self._worker(by_command))))
@@ -185,10 +185,3 @@ def _hear_ready(*processes: Child | Command) -> None:
         heard = process.hear()
         if heard != "ready":
             raise Failed(f"A process said {heard!r} before it was ready.")
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
