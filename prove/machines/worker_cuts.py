@@ -80,7 +80,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
         world.workers(url, WORKERS[:3]) as workers,
     ):
         backlog = Backlog(engine)
-        until = time.monotonic() + plan.left() * 0.3
+        until = time.monotonic() + plan.left() * 0.25
         while not cuts.reached() if plan.full else not cuts.manners or time.monotonic() < until:
             kind, manner = cuts.next()
             backlog.queue_conversations(2)
