@@ -62,6 +62,8 @@ class Outcome:
     unknown: int = 0
     most_at_once: int = 0
     answers: Counter[str] = field(default_factory=Counter)
+    undecided: list[str] = field(default_factory=list)
+    """Of histories that are too tangled to find out in so many steps."""
     wrong: list[str] = field(default_factory=list)
 
     def add(self, other: Outcome) -> None:
@@ -70,6 +72,7 @@ class Outcome:
         self.unknown += other.unknown
         self.most_at_once = max(self.most_at_once, other.most_at_once)
         self.answers += other.answers
+        self.undecided += other.undecided
         self.wrong += other.wrong
 
 
@@ -132,7 +135,7 @@ def judge(kind: str, operations: list[Operation]) -> Outcome:
             if not is_linearizable(model, part):
                 outcome.wrong.append(told_smallest(model, part))
         except Undecided as undecided:
-            outcome.wrong.append(str(undecided))
+            outcome.undecided.append(str(undecided))
     return outcome
 
 

@@ -499,7 +499,9 @@ class Recollect:
         """The jobs of all users, newest first, each with whose it is; for the host to see what has failed."""
         self._check_open()
         most = checked_count("limit", limit, most=READ_LIMIT)
-        return self._database.read(None, jobs.of_all_scopes, status, kind, job_id, most)
+        asked_kind = None if kind is None else checked_id("kind", kind)
+        asked_id = None if job_id is None else checked_id("job_id", job_id)
+        return self._database.read(None, jobs.of_all_scopes, status, asked_kind, asked_id, most)
 
     def retry_job(self, job_id: str) -> Job:
         """Queue a failed or dead job of any user again, with all its attempts."""

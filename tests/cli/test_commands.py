@@ -130,7 +130,16 @@ def test_a_job_that_failed_is_listed_with_its_error_shown_and_retried(
     assert (again.code, "is queued" in again.err) == (1, True)
 
 
-@pytest.mark.parametrize("arguments", [("show", "job_none"), ("retry", "job_none"), ("list", "--limit", "0")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "job_none"),
+        ("show", "half a pair \udcff"),
+        ("retry", "job_none"),
+        ("list", "--limit", "0"),
+        ("list", "--kind", "half a pair \udcff"),
+    ],
+)
 def test_a_job_that_is_not_there_or_a_list_that_cannot_be_is_an_error(
     run: Run, sqlite_url: str, arguments: tuple[str, ...]
 ) -> None:

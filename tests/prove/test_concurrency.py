@@ -6,6 +6,8 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from prove.concurrency import Tally, checks_of
 from prove.concurrency.followers import Change, Seen, compared
 from prove.concurrency.history import Client, read_history
@@ -85,3 +87,12 @@ def test_answers_that_are_missing_in_peace_are_told() -> None:
     tally.add(Played({**quiet, "blocks": Outcome(operations=9, unknown=1)}, Seen(1)), calm=True)
     [answered] = [check for check in checks_of("sqlite", tally) if "every operation is answered" in check.claim]
     assert (answered.passed, answered.detail) == (False, "1 were not")
+
+
+@pytest.mark.parametrize(("undecided", "holds"), [(1, True), (2, False)])
+def test_few_histories_may_be_too_tangled_to_decide_and_they_are_told(undecided: int, holds: bool) -> None:
+    tangled = ["No answer after 9 steps on 9 operations."] * undecided
+    tally, outcome = Tally(), Outcome(operations=99, objects=20, most_at_once=9, undecided=tangled)
+    tally.add(Played({"blocks": outcome}, Seen(1)), calm=True)
+    [check] = [check for check in checks_of("sqlite", tally) if "compare-and-set" in check.claim]
+    assert (check.passed, check.figures["histories too tangled to decide"]) == (holds, undecided)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
-from recollect.errors import StoreError, StoreReadOnly
+from recollect.errors import InvalidInput, StoreError, StoreReadOnly
 from recollect.models.change import Change
 from recollect.scope import AnyScope, ReaderScope
 from recollect.store.queries import EngineName, Query
@@ -179,6 +179,15 @@ class Overtaken(Exception):
 
 def keys_of(scope: AnyScope | None) -> Keys:
     return Keys(EVERY_SCOPE, EVERY_SCOPE) if scope is None else Keys(scope.id, scope.app_key)
+
+
+def unstorable(error: UnicodeEncodeError) -> InvalidInput:
+    """What to tell of a text that came as far as a database, and that none can keep."""
+    found = f"U+{ord(error.object[error.start]):04X}"
+    return InvalidInput(
+        f"A text has the character {found} at position {error.start}, which cannot be stored.",
+        hint="Remove it: no database can keep it as text.",
+    )
 
 
 def refuse_nesting(nested: bool) -> None:

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 import psycopg
 import psycopg_pool
 
-from recollect.errors import EngineClosed, InvalidInput, OutcomeUnknown, StoreBusy
+from recollect.errors import EngineClosed, OutcomeUnknown, StoreBusy
 from recollect.forking import leave_to_parent, survive_forks
 from recollect.scope import AnyScope
 from recollect.settings import Settings
@@ -42,6 +42,7 @@ from recollect.store.database import (
     keys_of,
     refuse_nesting,
     refuse_reader,
+    unstorable,
 )
 from recollect.store.fencing import guarded
 from recollect.store.migrate import Migration
@@ -84,11 +85,7 @@ class PostgresTransaction(Announcements):
         try:
             return self._connection.execute(self._queries[query].text, values)
         except UnicodeEncodeError as error:
-            found = f"U+{ord(error.object[error.start]):04X}"
-            raise InvalidInput(
-                f"A text has the character {found} at position {error.start}, which cannot be stored.",
-                hint="Remove it: no database can keep it as text.",
-            ) from None
+            raise unstorable(error) from None
 
     def one(self, query: str, **values: Any) -> Row | None:
         return self._run(query, values).fetchone()

@@ -17,7 +17,7 @@ import apsw
 
 from recollect.errors import EngineClosed, OutcomeUnknown, StoreError
 from recollect.scope import AnyScope
-from recollect.store.database import Announcements, Emitted, Keys, Pending, Publisher, Row, keys_of
+from recollect.store.database import Announcements, Emitted, Keys, Pending, Publisher, Row, keys_of, unstorable
 from recollect.store.queries import Query, for_many
 
 T = TypeVar("T")
@@ -41,8 +41,11 @@ class SqliteTransaction(Announcements):
     def _run(self, query: str, values: dict[str, Any]) -> apsw.Cursor:
         values["scope_id"] = self.scope_id
         values["app_key"] = self._app_key
-        # SQLite numbers names in the order in which they first appear, and numbers are bound faster than names.
-        return self._execute(self._queries[query].text, [values[name] for name in self._queries[query].names])
+        try:
+            # SQLite numbers names in the order in which they first appear, and numbers are bound faster than names.
+            return self._execute(self._queries[query].text, [values[name] for name in self._queries[query].names])
+        except UnicodeEncodeError as error:
+            raise unstorable(error) from None
 
     def one(self, query: str, **values: Any) -> Row | None:
         return next(self._run(query, values), None)
