@@ -56,6 +56,8 @@ FORGED: tuple[tuple[str, str, Any], ...] = (
     ("blocks", "written_by", "somebody"),
     ("term_segments", "body", {"$bytes": "AAAA"}),
     ("term_segments", "atoms", 10**9),
+    ("tool_quotas", "deletes", True),
+    ("atoms", "confidence", True),
 )
 """A table, a column and what is none of its values."""
 
