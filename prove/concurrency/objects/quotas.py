@@ -118,7 +118,8 @@ class Sessions:
             try:
                 answer = tools.invoke(tool, wanted)
             except recollect.ToolError as error:
-                if error.retriable:
+                if error.retriable or error.code == "PLUGIN_TIMEOUT":
+                    # Of one that may not simply be called again, a connection was cut in its commit: nobody knows.
                     raise recollect.StoreUnavailable(error.message) from error
                 return error.code
             if what == "search":
