@@ -110,10 +110,18 @@ class Program:
 
     def send(self, lines: list[bytes]) -> None:
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        written = self._process.stdin.fileno()
         for line in lines:
-            self._process.stdin.write(line + b"\n")
-            # Its answers are read meanwhile: a pipe that nobody reads from would stop both.
-            self._read(0)
+            rest = line + b"\n"
+            while rest:
+                # Its answers are read meanwhile, also in the middle of a line: a pipe that nobody reads from would stop
+                # both. What is written at once fits where there is room at all.
+                ready = select.select([self._process.stdout], [written], [])
+                if ready[0] and not self._read(0) and self._process.poll() is not None:
+                    return
+                if ready[1]:
+                    rest = rest[os.write(written, rest[: select.PIPE_BUF]) :]
 
     def answer(self, id: str) -> str | None:
         """Wait for the answer to a request; gives what is wrong."""
