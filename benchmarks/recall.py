@@ -57,8 +57,8 @@ NOTES = (
     "The store is filled by add_atoms, 10,000 atoms at a time.",
     "Cold is the first recall of a newly opened engine, in a space that is not in memory; the file may be in the "
     "operating system's cache.",
-    "pgvector holds only the three spaces, and the peers these and up to 100,000 facts of 100 other users, which is in "
-    "their favour: our store has a million; "
+    "A peer is filled to the same number of facts as ours, or as far as it comes in the time that is given; pgvector "
+    "holds only the three spaces, which is in its favour; "
     "numpy and pgvector look at vectors alone, and give back ids and no memories.",
 )
 
@@ -88,7 +88,12 @@ def main() -> None:
             "notes": list(NOTES),
         }
         results["numpy"] = _numpy(options)
-        order = {"sizes": options.sizes, "seconds": options.seconds, "fill_seconds": options.peer_fill_seconds}
+        order = {
+            "sizes": options.sizes,
+            "others": _others(options),
+            "seconds": options.seconds,
+            "fill_seconds": options.peer_fill_seconds,
+        }
         peers = {} if options.no_peers else ask_peers(PEER_NAMES, Path(options.peers), folder, order)
         for name in options.engines:
             _say(f"{name}: filling a store of {options.store:,} atoms")
@@ -136,11 +141,17 @@ def _open(url: str, real: object = None) -> recollect.Recollect:
 # --- filling ---------------------------------------------------------------------------------
 
 
+def _others(options: argparse.Namespace) -> int:
+    """How many atoms are of other users than those who are asked about."""
+    others: int = options.store - sum(options.sizes)
+    return max(0, others)
+
+
 def _fill(url: str, options: argparse.Namespace) -> tuple[Filled, dict[str, Any]]:
     began = time.perf_counter()
     engine = _open(url)
     spaces, asked = {}, {}
-    others = max(0, options.store - sum(options.sizes))
+    others = _others(options)
     users = [(f"user {size}", size) for size in options.sizes]
     # The measured spaces come in the middle, so that they are neither the oldest nor the newest rows.
     bystanders = [

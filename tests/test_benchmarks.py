@@ -167,9 +167,10 @@ def answer_of_peer(**order: Any) -> dict[str, Any]:
 
 
 def test_a_peer_answers_with_its_versions_its_times_and_what_it_cannot_do() -> None:
-    answer = answer_of_peer(folder="unused", sizes=[20, 5], seconds=0.1, fill_seconds=60)
+    answer = answer_of_peer(folder="unused", sizes=[20, 5], others=2_000, seconds=0.1, fill_seconds=60)
     assert answer["versions"] == {"numpy": version("numpy")}
     assert list(answer["recall"]) == ["5", "20"]
+    assert answer["facts_of_others"] == 2_000
     assert all(timing["calls"] > 0 for timing in (*answer["recall"].values(), answer["add"]))
     assert answer["left_out"] == {}
     assert answer["bulk_per_second"] == round(answer["add"]["per_second"])
@@ -178,7 +179,7 @@ def test_a_peer_answers_with_its_versions_its_times_and_what_it_cannot_do() -> N
 
 
 def test_a_peer_that_cannot_be_filled_in_time_says_which_sizes_it_leaves_out() -> None:
-    answer = answer_of_peer(folder="unused", sizes=[10, 20], seconds=0.1, fill_seconds=0)
+    answer = answer_of_peer(folder="unused", sizes=[10, 20], others=1_000, seconds=0.1, fill_seconds=0)
     assert answer["recall"] == {}
     assert list(answer["left_out"]) == ["10", "20"]
     assert "adding 20 takes longer than the 0 s" in answer["left_out"]["20"]

@@ -19,9 +19,8 @@ _BULK = 10_000
 _STEP = 5_000
 """Facts between two looks at the clock while a store is filled."""
 TOP = 10
-_OTHERS = 100
 _OF_EACH = 1_000
-"""Other users and their facts: a store is asked about one user among many, as ours is."""
+"""Facts of each other user: a store is asked about one user among many, as ours is."""
 
 AddMany = Callable[[str, Sequence[str]], None]
 
@@ -116,7 +115,7 @@ def _measure(store: Store, add_many: AddMany, step: int, order: dict[str, Any]) 
             raise RuntimeError(f"A question to {size} facts was answered with {found} of them.")
         contenders[str(size)] = _asking(store, user, cycle(asked))
     others = 0
-    while others < _OTHERS and filling.add(f"other {others}", facts(f"other {others}", _OF_EACH)):
+    while others * _OF_EACH < order["others"] and filling.add(f"other {others}", facts(f"other {others}", _OF_EACH)):
         others += 1
     recall = interleave(contenders, seconds=order["seconds"], calls_per_round=3)
     numbers = count()

@@ -199,6 +199,18 @@ def test_an_error_among_many_says_which_one_it_is(memory: Memory, space: recolle
         memory.add_atoms(space.id, [fact(), fact(), fact(" ")])
 
 
+def test_atoms_that_are_added_together_are_told_as_they_are_kept_and_have_lists_of_their_own(
+    memory: Memory, space: recollect.MemorySpace
+) -> None:
+    alike = [fact(f"{number}.", tags=["a"]) for number in range(3)]
+    others = [fact("Other.", tags=["a"], importance=5), fact("Other.", tags=["b"]), fact("Other.", kind="RULE")]
+    added = memory.add_atoms(space.id, [*alike, *others, *alike])
+    assert [atom.text for atom in added] == ["0.", "1.", "2.", "Other.", "Other.", "Other.", "0.", "1.", "2."]
+    assert added == [memory.get_atom(atom.id) for atom in added]
+    added[0].tags.append("mine")
+    assert [atom.tags for atom in added[1:]] == [["a"], ["a"], ["a"], ["b"], [], ["a"], ["a"], ["a"]]
+
+
 def test_more_than_a_bulk_is_refused(memory: Memory, space: recollect.MemorySpace) -> None:
     with pytest.raises(recollect.LimitExceeded):
         memory.add_atoms(space.id, [fact()] * 100_001)

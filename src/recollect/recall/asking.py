@@ -43,7 +43,7 @@ def understand(query: str, speakers: Iterable[str], now: int) -> Question:
         to_embed=_without(known, query) if named else query,
         terms=tuple(dict.fromkeys(terms_among(telling) + terms_of_characters(query))),
         speakers=_asked_about(query, words, named, set(speakers)),
-        dates=tuple(intervals_in(query, now)) if may_name_a_date(words) else (),
+        dates=tuple(intervals_in(query, now)) if may_name_a_date(query, words) else (),
     )
 
 

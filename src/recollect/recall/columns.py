@@ -14,22 +14,20 @@ class Column:
     def __init__(self, kind: DTypeLike, fill: Any = 0, width: int | None = None) -> None:
         self._array = np.empty((0,) if width is None else (0, width), kind)
         self._fill = fill
-        self._size = 0
+        self.values: NDArray[Any] = self._array
+        """As far as it is filled."""
 
     def grow(self, size: int) -> None:
         """Make room up to a size; new places hold what nothing is known of."""
+        filled = len(self.values)
         if size > len(self._array):
             room = max(size, len(self._array) * 5 // 4 + 16)
             grown = np.empty((room, *self._array.shape[1:]), self._array.dtype)
-            grown[: self._size] = self._array[: self._size]
+            grown[:filled] = self.values
             self._array = grown
-        if size > self._size:
-            self._array[self._size : size] = self._fill
-            self._size = size
-
-    @property
-    def values(self) -> NDArray[Any]:
-        return self._array[: self._size]
+        if size > filled:
+            self._array[filled:size] = self._fill
+            self.values = self._array[:size]
 
     @property
     def nbytes(self) -> int:

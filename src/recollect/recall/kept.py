@@ -10,13 +10,13 @@ from sys import getsizeof
 from typing import Any
 
 from recollect.models.atom import Atom
+from recollect.store.atoms import LISTS
 
 _Common = dict[str, Any]
 _Kept = tuple[_Common, str, str, str, str, str, tuple[tuple[str, ...], ...] | None]
 
 _OWN = ("id", "text", "valid_from", "created_at", "updated_at")
-_LISTS = ("source_message_ids", "entity_ids", "tags", "evidence")
-_APART = dict.fromkeys((*_OWN, *_LISTS))
+_APART = dict.fromkeys((*_OWN, *LISTS))
 _SHAPES = 256
 """Sets of values in common that are looked among; the older ones stay with the atoms that have them."""
 
@@ -55,7 +55,7 @@ class KeptAtoms:
                         [],
                     )
                 else:
-                    fields.update(zip(_LISTS, map(list, lists), strict=True))
+                    fields.update(zip(LISTS, map(list, lists), strict=True))
                 found[position] = Atom.trusted(fields)
         return found
 
@@ -82,7 +82,7 @@ class KeptAtoms:
                 self._common.clear()
             common = self._common[shape] = {**fields, **_APART}
             size += _COMMON_BYTES
-        lists = tuple([tuple(fields[name]) for name in _LISTS])
+        lists = tuple([tuple(fields[name]) for name in LISTS])
         members = sum(map(len, lists))
         kept = (common, *[fields[name] for name in _OWN], lists if members else None)
         return kept, size + _MEMBER_BYTES * members

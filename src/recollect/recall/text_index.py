@@ -160,11 +160,7 @@ class TextIndex:
         # All pieces at once: a call of numpy takes longer than to go through the places of a word that few hold.
         numbers, places, codes, _ = zip(*pieces, strict=True)
         worth = _WORTH.take(np.concatenate(codes))
-        start = 0
-        for number, each in zip(numbers, places, strict=True):
-            end = start + len(each)
-            worth[start:end] *= rarity[number] / most
-            start = end
+        worth *= np.repeat([rarity[number] / most for number in numbers], [len(each) for each in places])
         scores: NDArray[np.float64] = np.bincount(np.concatenate(places), worth, self.atoms)  # type: ignore[assignment]  # numpy types it as counts, which it is without weights
         return scores
 

@@ -367,7 +367,23 @@ def insert(
     _link(run, atoms, ids, now)
     kept: dict[str, Iterable[Any]] = {**rows, "updated_at": rows["created_at"], "status": repeat("ACTIVE")}
     columns = [kept.get(name) or repeat(same.get(name)) for name in _COLUMNS]
-    return [_atom(row)[1] for row in zip(*columns, strict=False)]
+    return list(_as_inserted(zip(*columns, strict=False)))
+
+
+def _as_inserted(rows: Iterable[Row]) -> Iterator[Atom]:
+    """The atoms of rows. In a bulk one mostly differs from the one before in nothing but its id and its text."""
+    before, fields = None, {}
+    for row in rows:
+        rest = row[_POSITION + 1 : _TEXT] + row[_TEXT + 1 :]
+        if rest != before:
+            before, atom = rest, _atom(row)[1]
+        else:
+            fields = {**fields, "id": row[0], "text": row[_TEXT]}
+            for name in LISTS:
+                fields[name] = fields[name].copy()
+            atom = Atom.trusted(fields)
+        fields = atom.__dict__
+        yield atom
 
 
 def _link(run: Transaction, atoms: Sequence[CheckedAtom], ids: Sequence[str], now: Micros) -> None:
@@ -393,6 +409,9 @@ _LEARNED = _COLUMNS[_COLUMNS.index("decision") :]
 
 
 _POSITION = _COLUMNS.index("position")
+_TEXT = _COLUMNS.index("text")
+LISTS = ("source_message_ids", "entity_ids", "tags", "evidence")
+"""What the owner of an atom may change without changing another."""
 _LATER = {
     "superseded_at": ("superseded_at", "superseded_by"),
     "archived_at": ("archived_at",),
