@@ -221,7 +221,7 @@ def test_at_least_one_round_is_counted_however_little_time_there_is() -> None:
 
 
 def test_callers_work_at_the_same_time() -> None:
-    together = threading.Barrier(4, timeout=30)
+    together = threading.Barrier(4, timeout=60)
     timings = interleave({"meeting": together.wait}, callers=4, seconds=60, calls_per_round=3, most_calls=24)
     assert timings["meeting"].calls == 12
 

@@ -418,7 +418,7 @@ def connections(server: PostgresServer, url: str) -> int:
     database = url.partition("@/")[2].partition("?")[0]
     with psycopg.connect(server.url()) as administrator:
         # The server needs a moment to see that the other end has gone.
-        for _ in range(200):
+        for _ in range(6_000):
             (count,) = administrator.execute(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = %s", (database,)
             ).fetchone() or (0,)
