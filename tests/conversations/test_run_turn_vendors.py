@@ -25,7 +25,7 @@ WEATHER: dict[str, Any] = {
 @pytest.fixture
 def engine(sqlite_url: str, vendor: Vendor) -> Iterator[recollect.Recollect]:
     """The vendors know nothing of databases, so that one is enough."""
-    with recollect.open(sqlite_url, model_timeout_seconds=20, model_attempts=2) as engine:
+    with recollect.open(sqlite_url, model_timeout_seconds=60, model_attempts=2) as engine:
         yield engine
 
 

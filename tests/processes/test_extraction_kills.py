@@ -18,6 +18,11 @@ LEASE = 0.4
 def extract_some(line: Line, url: str, jobs: int, hangs: bool) -> None:
     """Do so many jobs, then one more or, if it hangs, part of one."""
     extractor = Sentences()
+
+    def hang() -> None:
+        line.say("at work")
+        line.hear()
+
     with ada(url, extractor=extractor, job_lease_seconds=LEASE) as (engine, _):
         line.say("ready")
         while jobs:
@@ -25,7 +30,7 @@ def extract_some(line: Line, url: str, jobs: int, hangs: bool) -> None:
                 line.say("done")
                 jobs -= 1
         if hangs:
-            extractor.before = lambda: (line.say("at work"), line.hear())
+            extractor.before = hang
         while not engine.work(limit=1).succeeded:
             pass
         line.hear()

@@ -40,7 +40,7 @@ SCHEMA = {
 }
 
 
-def choose(name: str, loop: BackgroundLoop, *, timeout_seconds: float = 20.0, attempts: int = 4) -> VendorModel:
+def choose(name: str, loop: BackgroundLoop, *, timeout_seconds: float = 60.0, attempts: int = 4) -> VendorModel:
     return VendorModel(name, timeout_seconds=timeout_seconds, attempts=attempts, loop=loop)
 
 
