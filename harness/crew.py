@@ -16,8 +16,6 @@ from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Barrier
 from typing import Any, NamedTuple
 
-import psutil
-
 import recollect
 
 PATIENCE = 120.0
@@ -64,7 +62,7 @@ class Line:
         self._gate.wait(PATIENCE)
 
     def stand_still(self) -> None:
-        """Stop this process here, as SIGSTOP does, until the test lets it go on; threads of its own stop wherever."""
+        """Stop this process here, as SIGSTOP does, until the test lets it go on."""
         os.kill(os.getpid(), signal.SIGSTOP)
 
 
@@ -120,6 +118,9 @@ class Child:
         os.kill(self._process.pid, number)
 
     def wait_until_it_stands_still(self) -> None:
+        # Here, so that the processes themselves, which load this file too, are up sooner.
+        import psutil
+
         process = psutil.Process(self._process.pid)
         wait_until(lambda: process.status() == psutil.STATUS_STOPPED)
 

@@ -19,8 +19,9 @@ from recollect.store.database import Transaction
 from tests.processes.effects import leave_remark
 
 LEASE = 1.0
-"""Of those who lose it; who is to keep a job has a longer one, which no stumble of a busy machine outlasts."""
+"""Seconds, for those who are to lose it."""
 LONG_LEASE = 30.0
+"""For those who are to keep it, however long a busy machine lets them wait."""
 
 Start = Callable[[recollect.JobRun], None]
 
