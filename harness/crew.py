@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import recollect
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds after which a process that says nothing is taken for stuck."""
 
 _context = multiprocessing.get_context("forkserver")
@@ -60,6 +60,10 @@ class Line:
     def wait_for_others(self) -> None:
         """Go on at the moment when all processes that were started together have come here."""
         self._gate.wait(PATIENCE)
+
+    def stand_still(self) -> None:
+        """Stop this process here, as SIGSTOP does, until the test lets it go on."""
+        os.kill(os.getpid(), signal.SIGSTOP)
 
 
 class Child:
@@ -112,6 +116,16 @@ class Child:
     def signal(self, number: signal.Signals) -> None:
         assert self._process.pid is not None
         os.kill(self._process.pid, number)
+
+    def wait_until_it_stands_still(self) -> None:
+        # Here, so that the processes themselves, which load this file too, are up sooner.
+        import psutil
+
+        process = psutil.Process(self._process.pid)
+        wait_until(lambda: process.status() == psutil.STATUS_STOPPED)
+
+    def go_on(self) -> None:
+        self.signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """End it as `kill -9` does, and wait until it is gone. What it said before can still be heard."""

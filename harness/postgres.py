@@ -27,6 +27,8 @@ from psycopg import sql
 from harness.log_watch import DATABASE_PASSWORD
 
 DEFAULT_PORT = 5432
+# Not those that a system gives to whoever connects: one of them might be taken before it is listened on.
+_PORTS = range(15_000, 32_768)
 # The kernel allows 107 bytes on Linux and 103 on macOS.
 SOCKET_PATH_LIMIT = 100
 
@@ -218,7 +220,8 @@ def _short_temporary_folder(within: Path | None) -> Path:
 
 def free_port() -> int:
     """A port of the loopback on which nobody listens."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    while True:
+        port = secrets.choice(_PORTS)
+        with suppress(OSError), socket.socket() as listener:
+            listener.bind(("127.0.0.1", port))
+            return port

@@ -167,7 +167,7 @@ def test_changes_can_be_followed_and_subscribed_to_by_coroutines(database_url: s
         conversation = await ctx.conversations.create_conversation("followed")
         await ctx.conversations.append_user_message(conversation.id, "hello")
         await ctx.conversations.close_conversation(conversation.id)
-        await asyncio.wait_for(all_seen.wait(), 10)
+        await asyncio.wait_for(all_seen.wait(), 60)
         assert seen == ["conversation.created", "message.appended", "conversation.closed"]
         followed = [change async for change in engine.follow()]
         assert [change.kind for change in followed] == seen
@@ -178,15 +178,18 @@ def test_changes_can_be_followed_and_subscribed_to_by_coroutines(database_url: s
 
 def test_a_follower_waits_for_what_comes(database_url: str) -> None:
     async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> str:
+        # Known before anything comes: who asks later might ask too late.
+        cursor = await engine.last_cursor()
+
         async def first() -> str:
-            async for change in engine.follow(await engine.last_cursor(), wait=True):
+            async for change in engine.follow(cursor, wait=True):
                 return change.kind
             return "nothing came"
 
         follower = asyncio.create_task(first())
         await asyncio.sleep(0.1)
         await ctx.conversations.create_conversation("later")
-        return await asyncio.wait_for(follower, 10)
+        return await asyncio.wait_for(follower, 60)
 
     assert run(database_url, scenario) == "conversation.created"
 
@@ -244,7 +247,7 @@ def test_whatever_gives_an_awaitable_serves_as_handler_and_subscriber(database_u
         for subscriber in (Either(), lambda change: listen("lambda", change), partial(listen, "partial")):
             engine.subscribe(subscriber)
         await ctx.conversations.create_conversation("n")
-        assert {await asyncio.wait_for(told.get(), 10) for _ in range(3)} == set(handlers)
+        assert {await asyncio.wait_for(told.get(), 60) for _ in range(3)} == set(handlers)
         not_callable: Any = 5
         with pytest.raises(recollect.InvalidInput):
             engine.subscribe(not_callable)
@@ -261,7 +264,7 @@ def test_a_coroutine_that_fails_on_a_change_is_logged(database_url: str, caplog:
 
         engine.subscribe(fail)
         await ctx.conversations.create_conversation("n")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not caplog.records:
                 await asyncio.sleep(0.01)
 
@@ -304,7 +307,7 @@ def test_as_much_work_at_once_as_there_are_threads_leaves_some_for_the_handlers(
         engine.register_job("look", look)
         for _ in range(32):
             await ctx.jobs.enqueue("look")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             return sum(report.succeeded for report in await asyncio.gather(*(engine.work() for _ in range(32))))
 
     assert run(database_url, scenario) == 32
@@ -324,7 +327,7 @@ def test_a_closing_that_nobody_waited_for_is_completed_by_the_next(database_url:
         engine.register_job("stand", stand)
         await ctx.jobs.enqueue("stand")
         engine.start_workers()
-        await asyncio.wait_for(reached.wait(), 30)
+        await asyncio.wait_for(reached.wait(), 60)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
                 await engine.close()
@@ -332,7 +335,7 @@ def test_a_closing_that_nobody_waited_for_is_completed_by_the_next(database_url:
         await asyncio.sleep(0.05)
         assert not again.done()
         gate.set()
-        await asyncio.wait_for(again, 30)
+        await asyncio.wait_for(again, 60)
         await engine.close()
         assert threads_of_the_twin() == []
 
@@ -347,14 +350,14 @@ def test_a_closing_that_its_loop_cut_short_is_completed_on_another(database_url:
 
     def stand(job: recollect.JobRun) -> None:
         reached.set()
-        gate.wait(30)
+        gate.wait(60)
 
     async def begin() -> AsyncRecollect:
         engine = await recollect.open_async(database_url)
         engine.register_job("stand", stand)
         await engine.context(tenant_id="acme", app_id="support", user_id="ada").jobs.enqueue("stand")
         engine.start_workers()
-        await asyncio.to_thread(reached.wait, 30)
+        await asyncio.to_thread(reached.wait, 60)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
                 await engine.close()
@@ -380,9 +383,9 @@ def test_a_closed_engine_cannot_be_followed_and_a_waiting_follower_ends_with_it(
         follower = asyncio.create_task(follow())
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         await ctx.conversations.create_conversation("n")
-        await asyncio.wait_for(came.wait(), 30)
+        await asyncio.wait_for(came.wait(), 60)
         await engine.close()
-        await asyncio.wait_for(follower, 30)
+        await asyncio.wait_for(follower, 60)
         assert seen == ["conversation.created"]
         for wait in (False, True):
             with pytest.raises(recollect.EngineClosed):
@@ -419,7 +422,7 @@ def test_an_opening_that_is_cancelled_leaves_nothing_open(tmp_path: Path) -> Non
 
     def open_slowly() -> recollect.Recollect:
         begun.set()
-        gate.wait(30)
+        gate.wait(60)
         engine = recollect.open(f"sqlite:///{tmp_path}/memory.db")
         opened.append(engine)
         return engine

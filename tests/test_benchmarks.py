@@ -25,10 +25,10 @@ from benchmarks.start import PROGRAMS
 ROOT = Path(__file__).parent.parent
 
 
-def printed_by(*arguments: str, timeout: float = 60) -> str:
+def printed_by(*arguments: str) -> str:
     """What a program of this repository prints, in a process of its own."""
     run = subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=240, check=False
     )
     assert run.returncode == 0, run.stderr
     return run.stdout
@@ -38,7 +38,7 @@ def printed_by(*arguments: str, timeout: float = 60) -> str:
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
     """The results of a quick run of the conversations benchmark on both engines, and what it printed."""
     output = tmp_path_factory.mktemp("benchmark") / "conversations.json"
-    printed = printed_by("-m", "benchmarks.conversations", "--quick", "--output", str(output), timeout=240)
+    printed = printed_by("-m", "benchmarks.conversations", "--quick", "--output", str(output))
     return json.loads(output.read_text("utf-8")), printed
 
 
@@ -105,7 +105,7 @@ def test_sizes_that_cannot_show_growth_are_refused(sizes: str) -> None:
 
 def test_start_benchmark_times_every_program_and_its_goals(tmp_path: Path) -> None:
     output = tmp_path / "start.json"
-    printed = printed_by("-m", "benchmarks.start", "--runs", "1", "--output", str(output), timeout=120)
+    printed = printed_by("-m", "benchmarks.start", "--runs", "1", "--output", str(output))
     results = json.loads(output.read_text("utf-8"))
     assert list(results["starts"]) == list(PROGRAMS)
     for name, start in results["starts"].items():
@@ -122,7 +122,7 @@ def test_events_benchmark_times_every_operation_at_every_size_beside_raw(tmp_pat
     output = tmp_path / "events.json"
     sizes = ("--store", "60", "--sizes", "10", "20", "--seconds", "0.1")
     printed = printed_by(
-        "-m", "benchmarks.events", *sizes, "--no-peers", "--engines", "sqlite", "--output", str(output), timeout=120
+        "-m", "benchmarks.events", *sizes, "--no-peers", "--engines", "sqlite", "--output", str(output)
     )
     results = json.loads(output.read_text("utf-8"))
     contenders = {operation: set(sides) for operation, sides in results["sqlite"].items()}
@@ -222,7 +222,7 @@ def test_at_least_one_round_is_counted_however_little_time_there_is() -> None:
 
 
 def test_callers_work_at_the_same_time() -> None:
-    together = threading.Barrier(4, timeout=30)
+    together = threading.Barrier(4, timeout=60)
     timings = interleave({"meeting": together.wait}, callers=4, seconds=60, calls_per_round=3, most_calls=24)
     assert timings["meeting"].calls == 12
 
@@ -247,7 +247,7 @@ def test_the_file_of_results_is_json_with_one_line_for_each_entry(tmp_path: Path
 def test_server_benchmark_counts_every_answer_and_loses_no_write(tmp_path: Path) -> None:
     output = tmp_path / "server.json"
     options = ("--seconds", "1", "--clients", "3", "--atoms", "10", "--engines", "sqlite", "--parts", "steady")
-    printed = printed_by("-m", "benchmarks.server", *options, "--output", str(output), timeout=120)
+    printed = printed_by("-m", "benchmarks.server", *options, "--output", str(output))
 
     [steady] = json.loads(output.read_text("utf-8"))["steady"]
     assert steady["errors"] == steady["lost_writes"] == steady["doubled_writes"] == 0

@@ -109,11 +109,11 @@ def test_a_waiting_follower_gets_what_comes_and_ends_with_the_engine(database_ur
         follower = threading.Thread(target=follow, args=(engine.last_cursor(),))
         follower.start()
         id = ctx.conversations.create_conversation("n").id
-        assert came.get(timeout=30).startswith("evt_")
+        assert came.get(timeout=60).startswith("evt_")
         for _ in range(3):
             message = ctx.conversations.append_user_message(id, "Hello")
-            assert came.get(timeout=30) == message.id
-    follower.join(timeout=30)
+            assert came.get(timeout=60) == message.id
+    follower.join(timeout=60)
     assert not follower.is_alive()
     assert came.empty()
 

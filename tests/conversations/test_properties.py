@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 import recollect
 
 # The database lives as long as the test; every example has a conversation of its own in it.
-moderately = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+moderately = settings(
+    max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 Visibility = Literal["user", "internal", "hidden"]
 visibilities: st.SearchStrategy[Visibility] = st.sampled_from(["user", "internal", "hidden"])

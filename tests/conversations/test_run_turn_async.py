@@ -75,7 +75,7 @@ def test_a_plain_handler_does_not_hold_up_the_loop(database_url: str) -> None:
 
         def handle(name: str, arguments: dict[str, Any]) -> str:
             asyncio.run_coroutine_threadsafe(tick(), loop)
-            return "the loop goes on" if ticked.wait(30) else "the loop stands still"
+            return "the loop goes on" if ticked.wait(60) else "the loop stands still"
 
         loop = asyncio.get_running_loop()
         result = await ctx.conversations.run_turn(
@@ -216,7 +216,7 @@ def test_a_listener_that_is_waiting_when_the_turn_is_cancelled_is_cancelled_too(
             cancel.cancel()
             result = await turn
             assert (result.status, result.error) == ("error", "The turn was cancelled.")
-        await asyncio.wait_for(ended.wait(), 30)
+        await asyncio.wait_for(ended.wait(), 60)
 
     run(database_url, scenario)
 

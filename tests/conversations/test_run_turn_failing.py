@@ -201,7 +201,7 @@ def test_of_many_retries_at_once_each_is_an_answer_of_its_own(
 
     def run(number: int) -> recollect.TurnResult:
         def answer(request: ModelRequest) -> Any:
-            together.wait(30)
+            together.wait(60)
             return CALL if len(request.messages) == 1 else f"answer {number}"
 
         model = ScriptedModel(answer)

@@ -25,7 +25,7 @@ WEATHER: dict[str, Any] = {
 @pytest.fixture
 def engine(sqlite_url: str, vendor: Vendor) -> Iterator[recollect.Recollect]:
     """The vendors know nothing of databases, so that one is enough."""
-    with recollect.open(sqlite_url, model_timeout_seconds=20, model_attempts=2) as engine:
+    with recollect.open(sqlite_url, model_timeout_seconds=60, model_attempts=2) as engine:
         yield engine
 
 
@@ -183,7 +183,7 @@ def test_a_call_can_be_cancelled_from_another_thread(
     result = ctx.conversations.run_turn(conversation.id, model=NAMES[0], user_text="Hello", cancel=cancel)
     assert result.status == "error"
     assert "was cancelled" in (result.error or "")
-    assert vendor.dropped.wait(30)
+    assert vendor.dropped.wait(60)
 
 
 def test_an_engine_that_is_closed_ends_the_call(

@@ -24,7 +24,7 @@ steps: st.SearchStrategy[Step] = st.tuples(
     st.sampled_from(["user", "internal", "hidden"]),
     st.sampled_from(["k1", "k2", "k3"]),
 )
-patiently = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+patiently = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 class Verbatim:

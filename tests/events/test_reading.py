@@ -174,7 +174,7 @@ minutes = st.none() | st.integers(0, 6).map(lambda minute: f"2026-03-01T09:{minu
     limit=st.integers(1, 6),
     offset=st.integers(0, 4),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_timeline_reads_like_a_list_that_is_sorted_and_filtered(
     given_events: list[dict[str, Any]],
     kinds: list[str] | None,

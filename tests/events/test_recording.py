@@ -115,7 +115,7 @@ def test_a_kind_and_data_make_an_event(ctx: recollect.Context) -> None:
     severity=st.integers(1, 3),
     metrics=st.dictionaries(st.sampled_from("ab"), st.floats(0, 9), max_size=2),
 )
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_signal_that_is_not_given_is_weighed(
     text: str, severity: int, metrics: dict[str, float], ctx: recollect.Context
 ) -> None:
@@ -172,7 +172,7 @@ def test_tags_are_stripped_and_said_once_in_their_order(ctx: recollect.Context) 
     data=st.dictionaries(st.text(storable, max_size=8), json_values, max_size=4),
     inputs=st.lists(json_values, max_size=3),
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_json_is_read_back_as_it_was_given(data: dict[str, Any], inputs: list[Any], ctx: recollect.Context) -> None:
     event = ctx.events.record("note", data, inputs_ref=inputs)
     assert (event.data, event.inputs) == (data, inputs)

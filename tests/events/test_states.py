@@ -179,7 +179,7 @@ plain_values = st.recursive(
 
 @pytest.mark.conforms("D4.1", "D4.2")
 @given(values=st.lists(plain_values, min_size=1, max_size=4))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_plain_value_is_read_back_as_it_was(values: list[Any], ctx: recollect.Context) -> None:
     key = f"key {next(EXAMPLES)}"
     for value in values:

@@ -347,7 +347,7 @@ def test_the_same_conversation_in_two_namespaces_of_one_space_from_two_workers_a
     def together(messages: Sequence[SourceMessage], version: str) -> Extracted:
         # Both have looked at the space before either writes.
         if len(extractor.asked) < 2:
-            gate.wait(30)
+            gate.wait(60)
         return extract(messages, version)
 
     extractor.extract = together  # type: ignore[method-assign]

@@ -87,13 +87,17 @@ def test_the_same_messages_give_the_same_candidates(given_):
     "part", ["I, ", "I live and work and ", "if I were ", "I have 3 4 5 ", "Anna's ", 'a "', "the "]
 )
 def test_a_sentence_without_an_end_is_read_in_a_time_that_grows_with_it(part):
+    messages = {times: _messages([("user", part * times, False)]) for times in (1_000, 10_000)}
+
     def seconds(times: int) -> float:
         began = process_time()
-        RulesExtractor().extract(_messages([("user", part * times, False)]), "extraction-v1")
+        RulesExtractor().extract(messages[times], "extraction-v1")
         return process_time() - began
 
-    # Ten times the text would take a hundred times as long if the work grew with its square.
-    assert seconds(10_000) < 40 * max(seconds(1_000), 0.005)
+    # Ten times the text would take a hundred times as long if the work grew with its square. The first of several is
+    # slow for other reasons, and each may be disturbed.
+    short = min(seconds(1_000) for _ in range(5))
+    assert min(seconds(10_000) for _ in range(3)) < 40 * max(short, 0.005)
 
 
 def test_the_extractor_is_named_rules():

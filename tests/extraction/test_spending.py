@@ -147,7 +147,7 @@ def test_workers_go_over_the_cap_by_one_call_each_at_the_most(database_url: str)
         together = threading.Barrier(workers)
 
         def work(number: int) -> int:
-            together.wait(10)
+            together.wait(60)
             return sum(both[number % 2].extract().note is None for _ in range(6))
 
         with ThreadPoolExecutor(workers) as threads:

@@ -13,7 +13,7 @@ import recollect
 from recollect import JobRun
 from recollect.clock import system_clock
 
-PATIENCE = 30
+PATIENCE = 60
 WHO: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
 
 

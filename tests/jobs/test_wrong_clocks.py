@@ -26,7 +26,7 @@ def test_a_worker_with_a_wrong_clock_takes_no_job_away_and_loses_none(postgres_u
 
             def think(run: JobRun, begun: threading.Event = begun, go_on: threading.Event = go_on) -> str:
                 begun.set()
-                go_on.wait(30)
+                go_on.wait(60)
                 return "done"
 
             at_work.register_job("think", think)
@@ -35,7 +35,7 @@ def test_a_worker_with_a_wrong_clock_takes_no_job_away_and_loses_none(postgres_u
             reports: list[WorkReport] = []
             thread = threading.Thread(target=lambda engine=at_work, into=reports: into.append(engine.work()))
             thread.start()
-            assert begun.wait(30)
+            assert begun.wait(60)
             assert idle.work() == WorkReport()
             go_on.set()
             thread.join()

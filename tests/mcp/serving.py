@@ -23,7 +23,7 @@ def program(url: str, *options: str) -> StdioServerParameters:
 @asynccontextmanager
 async def over_http(address: str, key: str, mode: str = "auto", **headers: str) -> AsyncIterator[Client]:
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}", **headers}, timeout=30) as http,
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}", **headers}, timeout=60) as http,
         Client(streamable_http_client(f"{address}/mcp", http_client=http), mode=mode) as client,
     ):
         yield client

@@ -134,7 +134,7 @@ def test_the_program_ends_when_it_is_told_to(sqlite_url: str, sent: signal.Signa
         assert server.stdout.readline()
         server.send_signal(sent)
         # Standard input stays open: it is not its end that ends the program.
-        assert server.wait(timeout=20) == -sent
+        assert server.wait(timeout=60) == -sent
     finally:
         server.kill()
         server.communicate()

@@ -17,7 +17,9 @@ from tests.clock import SettableClock
 from tests.memory.facts import administrator, fact
 
 # The database lives as long as the test; every example has a space of its own in it.
-moderately = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+moderately = settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 CATEGORIES = ("home", "work")
 

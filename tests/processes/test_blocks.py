@@ -22,10 +22,11 @@ def edit(line: Line, url: str, name: str) -> tuple[list[str], int]:
     """Add lines by reading, changing and writing, again when somebody was faster."""
     done, conflicts = [], 0
     with ada(url) as (_, ctx):
+        block = ctx.blocks.get("archival")
+        # All have read the same before any of them writes, so that they are in each other's way on any machine.
         line.wait_for_others()
         for number in range(EDITS):
             mine = f"{name}.{number}"
-            block = ctx.blocks.get("archival")
             while True:
                 content = f"{block.content}\n{mine}" if block else mine
                 try:
@@ -35,6 +36,7 @@ def edit(line: Line, url: str, name: str) -> tuple[list[str], int]:
                     block = conflict.current
                     conflicts += 1
             done.append(mine)
+            block = ctx.blocks.get("archival")
     return done, conflicts
 
 
@@ -45,7 +47,7 @@ def test_of_sixteen_processes_that_edit_one_block_no_edit_is_lost(database_url: 
     done = [each for edits, _ in answers for each in edits]
     assert len(done) == PROCESSES * EDITS
     assert sorted(archival(ctx)) == sorted(done)
-    assert sum(conflicts for _, conflicts in answers) > 0, "nobody was in anybody's way"
+    assert sum(conflicts for _, conflicts in answers) >= PROCESSES - 1
     block = ctx.blocks.get("archival")
     assert block is not None
     assert block.version == len(done)

@@ -22,6 +22,7 @@ from recollect.events import read_jsonl
 PROCESSES = 4
 BEFORE = 300
 RECORDED = 150
+REBUILDS = 3
 
 Acknowledged = dict[str, str | None]
 """The texts of events by id."""
@@ -168,16 +169,26 @@ def test_ledger_and_files_agree_after_recorders_and_rebuilders_were_killed_at_ra
 
 
 def record_or_rebuild(line: Line, role: str, url: str, files: Path, name: str) -> int:
-    """Record some events, or rebuild the files until most are recorded; the answer is how often that was done."""
+    """Record events until told that it is enough, or rebuild the files some times; the answer is how many or how often.
+
+    Those who rebuild are done while the others still record: a rebuild that comes after them would mend all.
+    """
+    enough = threading.Event()
+
+    def listen() -> None:
+        line.hear()
+        enough.set()
+
     with session(url, files) as (engine, ctx):
+        if role == "record":
+            threading.Thread(target=listen, daemon=True).start()
         line.wait_for_others()
         for number in count(1):
             if role == "record":
                 ctx.events.record("step", f"{name}.{number}")
             else:
                 engine.rebuild_jsonl()
-            # The last rebuild has to be under way while others record: one that comes after them would mend all.
-            if number == RECORDED if role == "record" else ctx.events.usage()[0].events > BEFORE + 2 * RECORDED:
+            if number >= RECORDED and enough.is_set() if role == "record" else number == REBUILDS:
                 return number
     raise AssertionError
 
@@ -191,11 +202,14 @@ def test_files_that_are_rebuilt_while_others_record_have_every_event_once(databa
     with started_together(
         record_or_rebuild, [(role, database_url, files, f"process {number}") for number, role in enumerate(roles)]
     ) as children:
-        *_, first, second = results_of(children)
+        recorders, rebuilders = children[:3], children[3:]
+        results_of(rebuilders)
+        for recorder in recorders:
+            recorder.say("enough")
+        recorded = results_of(recorders)
 
-    assert first + second > 3
     with session(database_url, files) as (_, ctx):
-        assert len(all_events(ctx)) == BEFORE + 3 * RECORDED
+        assert len(all_events(ctx)) == BEFORE + sum(recorded)
         assert_agree(ctx)
 
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 import recollect
-from harness.crew import Failed, Line, ada, results_of, started, started_together
+from harness.crew import PATIENCE, Failed, Line, ada, results_of, started, started_together
 from harness.postgres import PostgresServer
 from recollect.clock import system_clock
 from recollect.store import conversations, jobs
@@ -54,7 +54,7 @@ def follow_to_the_end(line: Line, url: str, after: int | None) -> list[recollect
     seen = []
     with ada(url) as (engine, _):
         line.say("following")
-        for change in engine.follow(after, wait=30.0):
+        for change in engine.follow(after, wait=PATIENCE):
             seen.append(change)
             if change.data.get("namespace") == END:
                 return seen
@@ -103,7 +103,7 @@ def test_a_change_is_not_seen_before_one_that_stands_before_it_and_is_still_bein
         now = system_clock()
         jobs.enqueue(run, attempt.scope, jobs.NewJob("later", "{}", due_at=now, max_attempts=1), now)
         begun.set()
-        assert placed.wait(10)
+        assert placed.wait(PATIENCE)
         return leave_remark(run, attempt, "second")
 
     def begin_second_and_take_the_first_place(run: Transaction, attempt: recollect.JobRun) -> str:
@@ -111,7 +111,7 @@ def test_a_change_is_not_seen_before_one_that_stands_before_it_and_is_still_bein
         # An answer from the server shows that all that was sent before has been done.
         conversations.get(run, attempt.job.payload["conversation"])
         placed.set()
-        assert may_end.wait(10)
+        assert may_end.wait(PATIENCE)
         return message_id
 
     with ada(postgres_url) as (engine, ctx), ada(postgres_url) as (other, _):
@@ -122,7 +122,7 @@ def test_a_change_is_not_seen_before_one_that_stands_before_it_and_is_still_bein
         following = engine.following(engine.last_cursor())
         early, late = threading.Thread(target=engine.work), threading.Thread(target=other.work)
         early.start()
-        assert begun.wait(10)
+        assert begun.wait(PATIENCE)
         late.start()
         early.join()
 

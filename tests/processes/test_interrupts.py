@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import count
 
 import pytest
 
 import recollect
+from harness.alarms import is_interrupted
+from harness.crew import wait_until
+from harness.reading import all_messages
 
 
 @pytest.fixture(autouse=True)
@@ -20,56 +20,38 @@ def _finalisers_may_be_struck(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
 
 
-@contextmanager
-def interrupted_every(seconds: float) -> Iterator[None]:
-    """The main thread is interrupted again and again, as if somebody held Ctrl-C down."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def keep_appending(ctx: recollect.Context, conversation_id: str, seconds: float, every: float) -> tuple[list[str], int]:
-    """Append under interrupts; gives what was acknowledged, and how often it was interrupted."""
+def keep_appending(ctx: recollect.Context, conversation_id: str, interrupts: int, every: float) -> list[str]:
+    """Append until it was interrupted so often; gives what was acknowledged."""
     acknowledged: list[str] = []
-    interrupts, number = 0, 0
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            with interrupted_every(every):
-                while time.monotonic() < deadline:
-                    number += 1
-                    ctx.conversations.append_user_message(conversation_id, f"main {number}")
-                    acknowledged.append(f"main {number}")
-        except KeyboardInterrupt:
-            interrupts += 1
-    return acknowledged, interrupts
+    numbers = count(1)
+
+    def append_for_ever() -> None:
+        for number in numbers:
+            ctx.conversations.append_user_message(conversation_id, f"main {number}")
+            acknowledged.append(f"main {number}")
+
+    for _ in range(interrupts):
+        assert is_interrupted(append_for_ever, every, every)
+    return acknowledged
 
 
-def pace(database_url: str) -> float:
+def interrupts(database_url: str) -> tuple[int, float]:
+    """How many, and how many seconds apart."""
     # An interrupt may strike inside the pool of connections to PostgreSQL, which then counts one for lost. So many
     # interrupts as SQLite is given here would use the pool up.
-    return 0.0013 if database_url.startswith("sqlite") else 0.06
+    return (1_000, 0.0013) if database_url.startswith("sqlite") else (25, 0.06)
 
 
 def test_interrupts_wedge_nothing_and_lose_nothing_that_was_acknowledged(
     engine: recollect.Recollect, ctx: recollect.Context, database_url: str
 ) -> None:
     conversation = ctx.conversations.create_conversation("n")
-    acknowledged, interrupts = keep_appending(ctx, conversation.id, 2.0, pace(database_url))
-    assert interrupts > 10
+    acknowledged = keep_appending(ctx, conversation.id, *interrupts(database_url))
     ctx.conversations.append_user_message(conversation.id, "It goes on.")
     with recollect.open(database_url) as other:
         theirs = other.context(tenant_id="acme", app_id="support", user_id="ada").conversations
         theirs.append_user_message(conversation.id, "Others too.")
-        kept = theirs.get_messages(conversation.id, limit=10_000)
+        kept = all_messages(theirs, conversation.id)
     assert [message.sequence for message in kept] == list(range(1, len(kept) + 1))
     texts = [message.text for message in kept]
     assert len(set(texts)) == len(texts)
@@ -98,13 +80,14 @@ def test_an_interrupted_caller_takes_no_other_callers_write_down(
     threads = [threading.Thread(target=write, args=(f"thread {place}",)) for place in range(4)]
     for thread in threads:
         thread.start()
-    keep_appending(ctx, conversation.id, 1.5, pace(database_url))
+    keep_appending(ctx, conversation.id, *interrupts(database_url))
+    wait_until(lambda: bool(acknowledged or refused))
     stop.set()
     for thread in threads:
         thread.join()
     assert refused == []
     assert acknowledged
-    texts = {message.text for message in ctx.conversations.get_messages(conversation.id, limit=10_000)}
+    texts = {message.text for message in all_messages(ctx.conversations, conversation.id)}
     assert set(acknowledged) <= texts
 
 

@@ -5,7 +5,6 @@ What handlers of one's own write is in test_workers.
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from harness.crew import Line, started, wait_until
 from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
 
 LEASE = 1.0
+LONG_LEASE = 30.0
 
 
 class Thinker:
@@ -40,20 +40,21 @@ class Thinker:
 
 
 @contextmanager
-def worker(url: str, who: str, think: Callable[[], object]) -> Iterator[recollect.Recollect]:
+def worker(url: str, who: str, think: Callable[[], object], lease: float) -> Iterator[recollect.Recollect]:
     thinker = Thinker(who, think)
-    limits: dict[str, Any] = {"job_lease_seconds": LEASE, "worker_poll_seconds": 0.02, "job_retry_seconds": 0.01}
+    limits: dict[str, Any] = {"job_lease_seconds": lease, "worker_poll_seconds": 0.02, "job_retry_seconds": 0.01}
     with recollect.open(url, embedder=None, extractor=thinker, summariser=thinker, **limits) as engine:
         yield engine
 
 
-def work_when_told(line: Line, url: str) -> recollect.WorkReport:
+def work_and_stand_still(line: Line, url: str) -> recollect.WorkReport:
     def think() -> None:
         line.say("begun")
-        line.hear()
+        # By itself and at once: a signal from outside may strike a sign of life, whose locks would then be kept.
+        line.stand_still()
 
     report = recollect.WorkReport()
-    with worker(url, "the late", think) as engine:
+    with worker(url, "the late", think, LEASE) as engine:
         while report == recollect.WorkReport():
             report = engine.work(limit=1)
             time.sleep(0.01)
@@ -90,15 +91,14 @@ JOBS = {
 def test_what_the_heir_has_written_is_all_there_is(kind: str, database_url: str, ctx: recollect.Context) -> None:
     queue, effects, expected = JOBS[kind]
     queue(ctx)
-    with started(work_when_told, database_url) as sleeper:
+    with started(work_and_stand_still, database_url) as sleeper:
         assert sleeper.hear() == "begun"
-        sleeper.signal(signal.SIGSTOP)
-        with worker(database_url, "the heir", lambda: None) as engine:
+        sleeper.wait_until_it_stands_still()
+        with worker(database_url, "the heir", lambda: None, LONG_LEASE) as engine:
             engine.start_workers(1)
             wait_until(lambda: not ctx.jobs.list_jobs(status="running"))
         assert effects(ctx) == expected
-        sleeper.signal(signal.SIGCONT)
-        sleeper.say("go on")
+        sleeper.go_on()
         assert sleeper.result() == recollect.WorkReport(lost=1)
     assert effects(ctx) == expected
     assert [job.status for job in ctx.jobs.list_jobs()] == ["succeeded"]

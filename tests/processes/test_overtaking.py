@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 import recollect
-from harness.crew import ada, wait_until
+from harness.crew import PATIENCE, ada, wait_until
 from recollect.clock import system_clock
 from recollect.memory.atoms import remove
 from recollect.store import blocks
@@ -33,13 +33,13 @@ def overtaken(url: str, act: Callable[[recollect.Context], Any], effect: Callabl
         # An answer from the server shows that all that was sent before has been done.
         blocks.find(run, PLACE)
         done.set()
-        assert may_commit.wait(30)
+        assert may_commit.wait(PATIENCE)
 
     with ada(url) as (_, ctx), ada(url) as (other, _), ThreadPoolExecutor() as threads:
         other.register_job("overtake", lambda run: recollect.Effect(work, (run,)))
         ctx.jobs.enqueue("overtake")
         overtaking = threads.submit(other.work)
-        assert done.wait(30)
+        assert done.wait(PATIENCE)
         acting = threads.submit(act, ctx)
         with psycopg.connect(url, autocommit=True) as connection:
             wait_until(lambda: connection.execute(_BLOCKED).fetchone() == (1,))

@@ -12,7 +12,8 @@ from typing import TypeVar
 import pytest
 
 import recollect
-from harness.crew import Line, ada, run_together, started, wait_until
+from harness.crew import PATIENCE, Line, ada, run_together, started, wait_until
+from harness.reading import all_messages
 
 T = TypeVar("T")
 
@@ -177,7 +178,7 @@ def close_under_load(line: Line, url: str) -> list[str]:
                 with pytest.raises(recollect.EngineClosed):
                     write_for_ever()
             else:
-                assert enough.wait(30)
+                assert enough.wait(PATIENCE)
                 engine.close()
 
         in_threads(THREADS, write_or_close)
@@ -191,5 +192,5 @@ def test_an_engine_that_is_closed_under_load_refuses_and_loses_nothing(
         told = process.result()
 
     [crowd] = ctx.conversations.list_conversations(namespace="crowd")
-    written = [message.id for message in ctx.conversations.get_messages(crowd.id, limit=10_000)]
+    written = [message.id for message in all_messages(ctx.conversations, crowd.id)]
     assert sorted(told) == sorted(written)

@@ -19,12 +19,15 @@ from recollect.store.database import Transaction
 from tests.processes.effects import leave_remark
 
 LEASE = 1.0
+"""Seconds, for those who are to lose it."""
+LONG_LEASE = 30.0
+"""For those who are to keep it, however long a busy machine lets them wait."""
 
 Start = Callable[[recollect.JobRun], None]
 
 
 @contextmanager
-def worker(url: str, think: Start, name: str, lease: float = LEASE) -> Iterator[recollect.Recollect]:
+def worker(url: str, think: Start, name: str, lease: float = LONG_LEASE) -> Iterator[recollect.Recollect]:
     """An engine that does jobs of the kind `remark`: it thinks, and then leaves its remark."""
 
     def handle(attempt: recollect.JobRun) -> recollect.Effect:
@@ -36,11 +39,16 @@ def worker(url: str, think: Start, name: str, lease: float = LEASE) -> Iterator[
         yield engine
 
 
-def work_when_told(line: Line, url: str, name: str, lease: float = LEASE) -> recollect.WorkReport:
+def work_when_told(
+    line: Line, url: str, name: str, lease: float = LEASE, stand_still: bool = False
+) -> recollect.WorkReport:
     """Wait for a job, take it, say so, and finish it only when the test says so."""
 
     def think(attempt: recollect.JobRun) -> None:
         line.say(attempt.job.id)
+        if stand_still:
+            # By itself and at once: a signal from outside may strike a sign of life, whose locks would then be kept.
+            line.stand_still()
         line.hear()
 
     report = recollect.WorkReport()
@@ -116,15 +124,15 @@ def test_the_late_result_of_a_worker_that_was_stopped_past_its_lease_is_refused(
     conversation = ctx.conversations.create_conversation("work")
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
 
-    with started(work_when_told, database_url, "the late") as sleeper:
+    with started(work_when_told, database_url, "the late", LEASE, True) as sleeper:
         assert sleeper.hear() == job.id
-        sleeper.signal(signal.SIGSTOP)
+        sleeper.wait_until_it_stands_still()
         with worker(database_url, lambda _: None, "the heir") as engine:
             engine.start_workers(1)
             wait_until(lambda: job_of(ctx, job).status == "succeeded")
         done = job_of(ctx, job)
 
-        sleeper.signal(signal.SIGCONT)
+        sleeper.go_on()
         sleeper.say("go on")
         assert sleeper.result() == recollect.WorkReport(lost=1)
 
@@ -138,12 +146,12 @@ def test_the_late_result_is_refused_also_while_the_other_worker_is_still_at_it(
     conversation = ctx.conversations.create_conversation("work")
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
 
-    with started(work_when_told, database_url, "the late") as sleeper:
+    with started(work_when_told, database_url, "the late", LEASE, True) as sleeper:
         assert sleeper.hear() == job.id
-        sleeper.signal(signal.SIGSTOP)
-        with started(work_when_told, database_url, "the heir", 30.0) as heir:
+        sleeper.wait_until_it_stands_still()
+        with started(work_when_told, database_url, "the heir", LONG_LEASE) as heir:
             assert heir.hear() == job.id
-            sleeper.signal(signal.SIGCONT)
+            sleeper.go_on()
             sleeper.say("go on")
             assert sleeper.result() == recollect.WorkReport(lost=1)
             assert job_of(ctx, job).status == "running"
@@ -160,12 +168,13 @@ def test_a_long_job_that_gives_signs_of_life_is_not_taken_over(database_url: str
     conversation = ctx.conversations.create_conversation("work")
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
 
+    lease = 4.0
     with (
-        started(work_when_told, database_url, "the slow") as slow,
+        started(work_when_told, database_url, "the slow", lease) as slow,
         worker(database_url, lambda _: None, "the hasty") as engine,
     ):
         assert slow.hear() == job.id
-        until = time.monotonic() + 3 * LEASE
+        until = time.monotonic() + 1.5 * lease
         while time.monotonic() < until:
             assert engine.work() == recollect.WorkReport()
             time.sleep(0.02)
@@ -205,7 +214,7 @@ def test_a_job_whose_worker_dies_at_every_attempt_ends_as_dead_and_says_so(
 
 
 def work_off(line: Line, url: str, name: str) -> recollect.WorkReport:
-    with worker(url, lambda _: None, name, lease=30.0) as engine:
+    with worker(url, lambda _: None, name) as engine:
         line.wait_for_others()
         return engine.work()
 

@@ -302,8 +302,8 @@ def test_what_is_recorded_ends_when_the_recording_is_ended(tmp_path: Path) -> No
     recorded = os.pidfd_open(int(pipe.read_text()))
     try:
         recording.terminate()
-        assert recording.wait(20) == 0
-        assert select.select([recorded], [], [], 20)[0] == [recorded]
+        assert recording.wait(60) == 0
+        assert select.select([recorded], [], [], 60)[0] == [recorded]
         assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe", "recorded"]
     finally:
         with suppress(ProcessLookupError):

@@ -40,7 +40,7 @@ SCHEMA = {
 }
 
 
-def choose(name: str, loop: BackgroundLoop, *, timeout_seconds: float = 20.0, attempts: int = 4) -> VendorModel:
+def choose(name: str, loop: BackgroundLoop, *, timeout_seconds: float = 60.0, attempts: int = 4) -> VendorModel:
     return VendorModel(name, timeout_seconds=timeout_seconds, attempts=attempts, loop=loop)
 
 
@@ -252,11 +252,11 @@ def test_a_vendor_that_does_not_answer_is_given_up_and_hung_up_on(
     vendor: Vendor, loop: BackgroundLoop, streamed: bool
 ) -> None:
     vendor.answers = [Answer(hangs=True)]
-    with pytest.raises(recollect.ModelTimedOut, match=r"within 0\.3 seconds") as late:
-        choose(CHAT, loop, timeout_seconds=0.3).ask(HELLO, on_text=(lambda text: None) if streamed else None)
+    with pytest.raises(recollect.ModelTimedOut, match=r"within 2 seconds") as late:
+        choose(CHAT, loop, timeout_seconds=2).ask(HELLO, on_text=(lambda text: None) if streamed else None)
     assert late.value.status == 504
     assert len(vendor.asked) == 1
-    assert vendor.dropped.wait(5)
+    assert vendor.dropped.wait(60)
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -265,7 +265,7 @@ def test_a_call_is_cancelled_from_another_thread(vendor: Vendor, loop: Backgroun
     model, cancel = choose(CHAT, loop), Cancel()
 
     def cancel_when_asked() -> None:
-        vendor.arrived.wait(5)
+        vendor.arrived.wait(60)
         cancel.cancel()
 
     other = threading.Thread(target=cancel_when_asked)
@@ -273,7 +273,7 @@ def test_a_call_is_cancelled_from_another_thread(vendor: Vendor, loop: Backgroun
     with pytest.raises(recollect.ModelCancelled):
         model.ask(HELLO, on_text=(lambda text: None) if streamed else None, cancel=cancel)
     other.join()
-    assert vendor.dropped.wait(5)
+    assert vendor.dropped.wait(60)
     with pytest.raises(recollect.ModelCancelled):
         model.ask(HELLO, cancel=cancel)
 
@@ -282,7 +282,7 @@ def test_an_interrupt_ends_the_call(vendor: Vendor, loop: BackgroundLoop) -> Non
     vendor.answers = [Answer(hangs=True)]
 
     def interrupt_when_asked() -> None:
-        vendor.arrived.wait(5)
+        vendor.arrived.wait(60)
         os.kill(os.getpid(), signal.SIGINT)
 
     other = threading.Thread(target=interrupt_when_asked)
@@ -295,7 +295,7 @@ def test_an_interrupt_ends_the_call(vendor: Vendor, loop: BackgroundLoop) -> Non
         other.join()
     finally:
         signal.signal(signal.SIGINT, before)
-    assert vendor.dropped.wait(5)
+    assert vendor.dropped.wait(60)
 
 
 def test_a_listener_that_fails_ends_the_call(vendor: Vendor, loop: BackgroundLoop) -> None:
@@ -321,10 +321,10 @@ def test_closing_ends_what_is_under_way_and_refuses_more(vendor: Vendor) -> None
     model = choose(CHAT, loop)
     with ThreadPoolExecutor(1) as threads:
         call = threads.submit(model.ask, HELLO)
-        assert vendor.arrived.wait(5)
+        assert vendor.arrived.wait(60)
         loop.close()
         with pytest.raises(recollect.EngineClosed):
-            call.result(5)
+            call.result(60)
     with pytest.raises(recollect.EngineClosed):
         model.ask(HELLO)
     loop.close()

@@ -47,7 +47,7 @@ def check(memory: Memory, spaces: list[str], number: int) -> None:
 
 
 def test_threads_that_are_the_first_to_use_memory_share_one_cache(small: recollect.Recollect) -> None:
-    together = threading.Barrier(8, timeout=30)
+    together = threading.Barrier(8, timeout=60)
 
     def first_use() -> IndexCache:
         together.wait()

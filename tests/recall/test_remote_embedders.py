@@ -137,7 +137,9 @@ def test_an_unknown_vendor_is_an_error_that_names_it(sqlite_url: str) -> None:
 
 
 def test_a_vendor_that_does_not_answer_is_given_up(sqlite_url: str, vendor: Vendor) -> None:
-    with recollect.open(sqlite_url, embedder=RemoteEmbedder(NAME, timeout_seconds=0.3)) as engine:
+    # Asked without haste, since its client loads much for the first call.
+    dimension = RemoteEmbedder(NAME).dimension
+    with recollect.open(sqlite_url, embedder=RemoteEmbedder(NAME, dimension, timeout_seconds=0.3)) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         vendor.trouble = {-1: "hangs"}

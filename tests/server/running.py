@@ -40,7 +40,7 @@ class Client:
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """Send a request, the body as JSON unless it is bytes; `if_match=` stands for the header If-Match."""
-        connection = http.client.HTTPConnection(self._where.hostname or "", self._where.port, timeout=30)
+        connection = http.client.HTTPConnection(self._where.hostname or "", self._where.port, timeout=60)
         sent = {"content-type": "application/json"} if body is not None else {}
         sent |= {name.replace("_", "-").lower(): value for name, value in {**self._headers, **headers}.items()}
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()

@@ -162,7 +162,7 @@ def test_no_route_is_opened_by_a_credential_that_is_wrong(engine: recollect.Reco
     before = state_of(engine, ada)
     bad = credentials(engine)
     host, port = client.address.removeprefix("http://").split(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=30)
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
     for path, route in ROUTES.items():
         method, target, body = request_of(route, ARGUMENTS[path][0](hers))
         for what, headers in bad.items():

@@ -62,7 +62,7 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_has_accepted(database_ur
             thread.start()
         busy.wait()
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         for thread in threads:
             thread.join()
     with recollect.open(database_url, embedder=None) as engine:
@@ -81,9 +81,9 @@ def test_a_worker_alone_does_what_a_server_has_queued(sqlite_url: str, tmp_path:
         ctx.conversations.append_user_message(conversation.id, "I live in Graz.")
         ctx.conversations.close_conversation(conversation.id)
         with started("worker", "--url", sqlite_url, says="1 worker is at work", home=tmp_path) as (process, _):
-            added = next(change for change in engine.follow(wait=30.0) if change.kind == "atoms.added")
+            added = next(change for change in engine.follow(wait=60.0) if change.kind == "atoms.added")
             process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
+            assert process.wait(60) == 0
         assert added.user_id == "ada"
         assert [atom.source_conversation_id for atom in ctx.memory.list_atoms(space.id)] == [conversation.id]
 

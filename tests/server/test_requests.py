@@ -184,7 +184,7 @@ def test_a_request_that_is_too_large_is_refused_before_it_is_read(sqlite_url: st
 def test_a_connection_on_which_no_request_comes_is_closed(sent: bytes, sqlite_url: str) -> None:
     with recollect.open(sqlite_url, embedder=None, request_seconds=0.2) as engine, serving(engine) as client:
         host, port = client.address.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=10) as connection:
+        with socket.create_connection((host, int(port)), timeout=60) as connection:
             connection.sendall(sent)
             assert connection.recv(1000) == b""
 
@@ -199,7 +199,7 @@ def test_a_connection_on_which_no_request_comes_is_closed(sent: bytes, sqlite_ur
 )
 def test_what_is_not_http_is_a_problem_too(sent: bytes, status: int, refusing: Client) -> None:
     host, port = refusing.address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
         connection.sendall(sent)
         head, _, body = b"".join(iter(lambda: connection.recv(1000), b"")).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 %d" % status)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import stat
 import subprocess
 import sys
@@ -22,7 +21,7 @@ import psycopg
 import pytest
 
 import recollect
-from harness.postgres import PostgresServer, as_role
+from harness.postgres import PostgresServer, as_role, free_port
 from recollect.store.migrate import load_migrations
 from tests.store.schema import sqlite_description
 
@@ -256,10 +255,7 @@ def test_a_password_in_a_wrong_address_is_never_shown(url: str, here: Path) -> N
 
 @pytest.fixture
 def closed_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    return free_port()
 
 
 @pytest.mark.parametrize(
@@ -418,7 +414,7 @@ def connections(server: PostgresServer, url: str) -> int:
     database = url.partition("@/")[2].partition("?")[0]
     with psycopg.connect(server.url()) as administrator:
         # The server needs a moment to see that the other end has gone.
-        for _ in range(200):
+        for _ in range(6_000):
             (count,) = administrator.execute(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = %s", (database,)
             ).fetchone() or (0,)

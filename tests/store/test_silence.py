@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,16 @@ from harness.postgres import PostgresServer
 from recollect.store.postgres_line import connect_alone, line_options
 from recollect.store.queries import Query
 
+IMPATIENT: dict[str, Any] = {"busy_timeout_seconds": 1.0, "answer_timeout_seconds": 1.0}
+
 
 @pytest.fixture(scope="module")
 def tcp_url() -> Iterator[str]:
     with PostgresServer(tcp=True) as server:
-        yield server.create_database("silence")
+        url = server.create_database("silence")
+        # Made without haste, so that a test with little patience finds it made.
+        recollect.open(url, embedder=None).close()
+        yield url
 
 
 def looked_after(connection: psycopg.Connection[Any]) -> list[str]:
@@ -62,18 +69,38 @@ def test_what_the_address_says_of_the_line_goes_first() -> None:
 def test_an_import_may_take_longer_than_a_server_may_be_silent(tcp_url: str, tmp_path: Path) -> None:
     with recollect.open(tcp_url, embedder=None) as engine:
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
-        for _ in range(10):
+        for _ in range(3):
             ada.events.record_many([{"kind": "note", "text": f"Number {number}."} for number in range(1_000)])
         ada.admin.export_user_archive(tmp_path / "ada.zip")
-    with recollect.open(tcp_url, embedder=None, busy_timeout_seconds=0.1, answer_timeout_seconds=0.1) as engine:
+    with recollect.open(tcp_url, embedder=None, **IMPATIENT) as engine, slow_events(tcp_url):
         host = engine.context(tenant_id="acme", app_id="support", user_id="host", capabilities={"admin"})
+        began = time.monotonic()
         imported = host.admin.import_user_data(tmp_path / "ada.zip", "grace")["imported"]
-        assert imported["events"] == 10_000
+        assert time.monotonic() - began > sum(IMPATIENT.values())
+        assert imported["events"] == 3_000
+
+
+@contextmanager
+def slow_events(url: str) -> Iterator[None]:
+    """Each event that is imported takes a millisecond at least, on a machine of any speed."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION recollect.dawdle() RETURNS trigger LANGUAGE plpgsql "
+            "AS $$ BEGIN PERFORM pg_sleep(0.001); RETURN NULL; END $$"
+        )
+        connection.execute(
+            "CREATE TRIGGER dawdle AFTER INSERT ON recollect.events "
+            "FOR EACH STATEMENT EXECUTE FUNCTION recollect.dawdle()"
+        )
+        try:
+            yield
+        finally:
+            connection.execute("DROP FUNCTION recollect.dawdle() CASCADE")
 
 
 def test_what_takes_too_long_is_told_as_such_and_nothing_of_it_is_written(tcp_url: str) -> None:
-    with recollect.open(tcp_url, embedder=None, busy_timeout_seconds=0.1, answer_timeout_seconds=0.2) as engine:
-        linger = Query("linger", "SELECT pg_sleep(0.15)", system=True)
+    with recollect.open(tcp_url, embedder=None, **IMPATIENT) as engine:
+        linger = Query("linger", "SELECT pg_sleep(0.5)", system=True)
         engine._database.know({"linger": linger})
         with pytest.raises(recollect.StoreUnavailable, match="too long"):
             engine._database.write(None, lambda run: [run.one("linger") for _ in range(10)])

@@ -16,7 +16,7 @@ import recollect
 from harness.crew import Line, started
 from recollect.store.database import Transaction
 
-LIMITS: dict[str, Any] = {"embedder": None, "busy_timeout_seconds": 0.5, "answer_timeout_seconds": 1.0}
+LIMITS: dict[str, Any] = {"embedder": None, "busy_timeout_seconds": 0.5, "answer_timeout_seconds": 3.0}
 MOMENTS = {
     # A generator returns when it yields, and is called again to go on.
     "before the transaction begins": ("return", 1),
@@ -73,7 +73,7 @@ def test_a_process_that_is_stopped_beside_its_erasure_gives_the_lock_back_and_is
             began = time.monotonic()
             ada(engine).jobs.enqueue("begin")
             while (report := engine.work()).succeeded == 0:
-                assert time.monotonic() - began < 20, report
+                assert time.monotonic() - began < 60, report
             assert locks_of(postgres_url) == 0
             os.kill(pid, signal.SIGCONT)
             assert child.result() == "erased"
@@ -89,5 +89,5 @@ def test_a_session_may_be_idle_again_for_ever_once_it_holds_nothing(postgres_url
         return run._connection.execute("SHOW idle_session_timeout").fetchone()[0]  # type: ignore[attr-defined]
 
     with recollect.open(postgres_url, pool_size=1, **LIMITS) as engine:
-        assert engine._database.write_alone(ada(engine).scope, limit) == "1500ms"
+        assert engine._database.write_alone(ada(engine).scope, limit) == "3500ms"
         assert engine._database.read(None, limit) == "0"

@@ -36,7 +36,7 @@ class Stuck(WordsEmbedder):
         self.done = threading.Event()
 
     def embed_texts(self, texts: Sequence[str]) -> list[list[float]]:
-        self.go_on.wait(30)
+        self.go_on.wait(60)
         self.done.set()
         return super().embed_texts(texts)
 
@@ -85,17 +85,17 @@ def test_nothing_about_the_insides_gets_out(database_url: str, caplog: pytest.Lo
 def test_a_tool_that_takes_too_long_is_given_up_and_does_nothing_later(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.tools.tools.CALL_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.tools.tools.CALL_SECONDS", 2.0)
     stuck = Stuck()
     with recollect.open(database_url, embedder=stuck) as engine:
         tools = engine.context(**OWNER).tools
         error = refusal(tools, "memory_store", {"type": "fact", "content": "Uses macOS."})
         assert (error.code, error.retriable, error.status) == ("PLUGIN_TIMEOUT", True, 504)
-        monkeypatch.setattr("recollect.tools.tools.CALL_SECONDS", 30.0)
+        monkeypatch.setattr("recollect.tools.tools.CALL_SECONDS", 60.0)
         workers = [thread for thread in threading.enumerate() if thread.name == "recollect-tool"]
         stuck.go_on.set()
         for worker in workers:
-            worker.join(30)
+            worker.join(60)
         assert stuck.done.is_set()
         assert tools.memory_brief().entry_count == 0
         assert [line.error for line in tools.audit(outcome="error")] == ["PLUGIN_TIMEOUT"]

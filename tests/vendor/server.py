@@ -54,7 +54,7 @@ class Vendor(ThreadingHTTPServer):
         """Do something in another thread when a request has come in that is not answered."""
 
         def wait() -> None:
-            if self.arrived.wait(30):
+            if self.arrived.wait(60):
                 do()
 
         threading.Thread(target=wait).start()
