@@ -46,6 +46,7 @@ from recollect.providers.embedder import Embedder, Embedding
 from recollect.providers.loop import BackgroundLoop
 from recollect.providers.named import NamedModels
 from recollect.providers.reranker import Reranker, choose_reranker
+from recollect.recall.cache import IndexCache
 from recollect.recall.reindexing import embed_kind, fill_vectors, reindex_kind
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings, load_settings
@@ -157,6 +158,7 @@ class Recollect:
         """The keys that requests to the server are checked against."""
         self._tables = Tables(self._database)
         self._overlap_only = embedder is None or embedder == "none"
+        self._indexes = IndexCache(settings.cache_megabytes)
         self._made_recaller: Recaller | None = None
         self._making_recaller = threading.Lock()
         if self._embedding is not None:
@@ -266,7 +268,13 @@ class Recollect:
             blocks=blocks,
             tools=Tools(self._database, scope, self._clock, lambda: self._recaller, self.settings.audit_key),
             events=Events(
-                self._database, scope, self._clock, self.settings, lambda: self._event_finder, self._distillers
+                self._database,
+                scope,
+                self._clock,
+                self.settings,
+                self._indexes,
+                lambda: self._event_finder,
+                self._distillers,
             ),
             jobs=Jobs(self._database, scope, self._clock, self.settings, self._wake_workers),
             admin=Admin(
@@ -286,8 +294,7 @@ class Recollect:
 
         Other processes forget what they have in memory when they next look at the database.
         """
-        if self._made_recaller is not None:
-            self._made_recaller.forget(scope)
+        self._indexes.forget(scope)
         # It keeps lines by what they say, and not by whose they are.
         self._made_line_finder = None
         try:
@@ -313,7 +320,7 @@ class Recollect:
                     self._made_recaller = Recaller(
                         self._database,
                         self._embedding,
-                        self.settings.cache_megabytes,
+                        self._indexes,
                         overlap_only=self._overlap_only,
                         reranking=self._reranking,
                     )
@@ -345,7 +352,7 @@ class Recollect:
         if self._made_event_finder is None:
             from recollect.events.finding import EventFinder
 
-            self._made_event_finder = EventFinder(self._database, self._recaller.indexes, self._embedding)
+            self._made_event_finder = EventFinder(self._database, self._indexes, self._embedding)
         return self._made_event_finder
 
     def _wake_workers(self) -> None:
@@ -515,13 +522,11 @@ class Recollect:
         """How long the queue of all users is, how far extraction is behind, and what this process keeps in memory."""
         self._check_open()
         now = self._clock()
-        # Not made for this alone: it loads numpy.
-        spaces_kept, nbytes = (0, 0) if self._made_recaller is None else self._made_recaller.cached
         return Measures(
             queue=self._database.read(None, measuring.queue, now),
             extraction_lag=self._database.read(None, measuring.extraction_lag, now),
-            cached_spaces=spaces_kept,
-            cached_bytes=nbytes,
+            cached_spaces=self._indexes.spaces,
+            cached_bytes=self._indexes.nbytes,
             cache_limit_bytes=int(self.settings.cache_megabytes * 1024 * 1024),
         )
 

@@ -89,7 +89,7 @@ class Settings:
     models_folder: str = ""
     """Where the files of local models are kept; empty means the folder `.recollect/models` in the home folder."""
     cache_megabytes: float = 256.0
-    """How much memory the spaces that were used last may take: more than 0, at most 1,000,000."""
+    """How much memory the spaces and timelines that were used last may take: more than 0, at most 1,000,000."""
     job_lease_seconds: float = 30.0
     """How long a job belongs to a worker that has stopped to give signs of life."""
     job_attempts: int = 5

@@ -127,6 +127,19 @@ def test_what_a_shared_space_that_was_put_away_has_of_the_user_goes_too(
     assert "Xaver" not in json.dumps(root.admin.export_user_data())
 
 
+def test_an_erasure_leaves_events_of_others_as_they_were_recorded(
+    ada: recollect.Context, root: recollect.Context
+) -> None:
+    ada.events.record("note", "Mine.")
+    # Of a kind that grants are told under, and yet the words of who recorded it.
+    root.events.record("space.granted", {"readerId": "ada"})
+    root.events.record_raw(base={"kind": "space.revoked"})
+    before = root.events.recent_persisted()
+    root.admin.delete_user_data("ada", confirm=True)
+    assert ada.events.recent() == []
+    assert root.events.recent() == root.events.recent() == root.events.recent_persisted() == before
+
+
 def test_bindings_that_name_the_user_name_only_the_others_afterwards(
     ada: recollect.Context, root: recollect.Context
 ) -> None:

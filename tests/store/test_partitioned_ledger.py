@@ -54,6 +54,8 @@ def test_a_partitioned_ledger_is_used_like_a_whole_one(partitioned: str) -> None
         assert (again.id, again.replayed) == (once.id, True)
         assert [event.text for event in ada.events.search("Graz", mode="lexical")] == ["I moved to Graz."] * 2
         assert len(ada.events.recent(kinds=["note"])) == 2
+        # Read, kept, and shown from memory.
+        assert [ada.events.recent() for _ in range(3)] == [ada.events.recent_persisted()] * 3
         assert engine.last_cursor() > told
         assert bob.admin.delete_user_data(confirm=True)["deleted"]["messages"] == 2
         assert bob.events.recent_persisted() == []

@@ -266,6 +266,8 @@ def test_what_is_kept_in_memory_of_a_past_that_was_lost_is_not_found_any_more(
         ada = context(engine)
         recalled = ada.memory.recall_by_topic(space, "Ada cat dog garden")
         searched = ada.events.search("Ada roses fed", mode="lexical")
+        # Read, kept, and shown from memory.
+        assert [ada.events.recent() for _ in range(3)] == [ada.events.recent_persisted()] * 3
         return sorted(hit.atom.text for hit in recalled.hits), sorted(event.text or "" for event in searched)
 
     end_connections(postgres_url)

@@ -10,6 +10,7 @@ from recollect.errors import InvalidInput
 from recollect.events.checks import checked_tags
 from recollect.events.timelines import rows_at, usual_timeline
 from recollect.models.event import Event
+from recollect.recall.cache import IndexCache
 from recollect.scope import Level, Scope
 from recollect.settings import Settings
 from recollect.store.database import Database
@@ -29,6 +30,7 @@ class Bound:
         scope: Scope,
         clock: Clock,
         settings: Settings,
+        indexes: IndexCache,
         finder: Callable[[], EventFinder],
         distillers: Distillers,
     ) -> None:
@@ -36,6 +38,7 @@ class Bound:
         self._scope = scope
         self._clock = clock
         self._settings = settings
+        self._indexes = indexes
         self._finder = finder
         self._distillers = distillers
         self._timeline = usual_timeline(scope)

@@ -25,6 +25,13 @@ _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", 
 
 
 def checked_kind(kind: object, where: str = "kind") -> str:
+    # The same few come again and again.
+    check = _checked_kind if type(kind) is str else _checked_kind.__wrapped__
+    return check(kind, where)
+
+
+@lru_cache(maxsize=1024)
+def _checked_kind(kind: object, where: str) -> str:
     return check_text(where, kind, limit=IDENTITY_LIMIT, blank=False)
 
 
@@ -36,7 +43,7 @@ def checked_tags(tags: object, where: str = "tags") -> tuple[str, ...]:
     """Without blanks around them, empty ones and repetitions, in the order in which they came."""
     if tags is None:
         return ()
-    if isinstance(tags, (str, bytes)) or not isinstance(tags, Iterable):
+    if type(tags) is not list and (isinstance(tags, (str, bytes)) or not isinstance(tags, Iterable)):
         raise InvalidInput(f"{where} must be a list of texts, not {type(tags).__name__}.")
     given = tuple(tags)
     try:
@@ -98,10 +105,8 @@ def checked_metrics(metrics: object) -> tuple[dict[str, float] | None, str | Non
     return numbers, encoded
 
 
-def checked_time(instant: Instant | None, now: Micros) -> Micros:
-    """When it happened: now, unless something older is being brought in."""
-    if instant is None:
-        return now
+def checked_time(instant: Instant, now: Micros) -> Micros:
+    """When something happened that is being brought in."""
     at = to_micros(instant, "ts")
     if at < 0 or at > now + _DAY:
         raise InvalidInput(f"ts {to_iso(at)} is before 1970 or more than a day in the future.")
@@ -156,7 +161,8 @@ def plain_json(value: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
 
 
 def _brackets(written: bytes) -> int:
-    return written.count(b"[") + written.count(b"{")
+    # Most are shorter than that many signs.
+    return written.count(b"[") + written.count(b"{") if len(written) > _FEW_BRACKETS else 0
 
 
 def encoded_or_none(where: str, value: Any) -> str | None:

@@ -11,7 +11,7 @@ from pydantic_core import from_json
 from recollect.clock import Micros, to_iso
 from recollect.errors import InvalidIdentity, InvalidInput
 from recollect.events import checks
-from recollect.ids import new_id
+from recollect.ids import id_of, random_halves
 from recollect.models.checks import checked_label
 from recollect.models.event import Event
 from recollect.models.text import check_text
@@ -39,11 +39,8 @@ _NO_KIND = (None, "")
 _iso = lru_cache(maxsize=16)(to_iso)
 
 
-class Composed(NamedTuple):
-    """An event, and the row it is stored as, in the order of `store.RECORDED`."""
-
-    event: Event
-    row: Row
+Composed = tuple[Event, Row]
+"""An event, and the row it is stored as, in the order of `store.RECORDED`."""
 
 
 class _Rest(NamedTuple):
@@ -61,10 +58,11 @@ class _Rest(NamedTuple):
 
 
 class Composer:
-    """Composes what one context records on one timeline at one time."""
+    """Composes what one context records on one timeline at one time: about so many events."""
 
-    def __init__(self, scope: Scope, timeline_id: str, now: Micros) -> None:
+    def __init__(self, scope: Scope, timeline_id: str, now: Micros, count: int = 1) -> None:
         self._scope = scope
+        self._random = random_halves(count)
         self._bucket = bucket_of(timeline_id)
         self._now = now
         self._rest = _Rest(scope.graph_id, scope.node_id)
@@ -106,23 +104,26 @@ class Composer:
         if words is None:
             words = text_from(get("data"), data)
         fields["text"] = words
-        fields["metrics"], numbers = checks.checked_metrics(get("metrics") if metrics is None else metrics)
+        numbers = None
+        if metrics is not None or (metrics := get("metrics")) is not None:
+            fields["metrics"], numbers = checks.checked_metrics(metrics)
         severity = get("severity")
         fields["severity"] = severity = 2 if severity is None else checks.checked_severity(severity)
         signal = get("signal")
         signal = weigh(words, severity, fields["metrics"]) if signal is None else checks.checked_signal(signal)
         fields["signal"] = signal
-        tags = checks.checked_tags(get("tags"))
-        fields["tags"] = list(tags)
-        at = checks.checked_time(get("ts"), self._now)
+        tags, stored_tags, state = _tagged(checks.checked_tags(get("tags")))
+        fields["tags"] = [*tags]
+        ts = get("ts")
+        at = self._now if ts is None else checks.checked_time(ts, self._now)
         fields["ts"] = _iso(at)
-        fields["event_id"] = event_id = new_id("evt", at)
+        fields["event_id"] = event_id = id_of("evt", at, next(self._random))
+        graph_id, node_id, stage, topic, inputs, outputs, embedding, flags, version = rest
         row = (
-            event_id, rest.graph_id, rest.node_id, at, kind, rest.stage, words, _tags_row(tags), data, numbers,
-            rest.topic, severity, signal, rest.inputs, rest.outputs, rest.embedding, rest.pii_flags, state_key(tags),
-            rest.version,
+            event_id, graph_id, node_id, at, kind, stage, words, stored_tags, data, numbers, topic, severity, signal,
+            inputs, outputs, embedding, flags, state, version,
         )  # fmt: skip
-        return Composed(Event.trusted(fields), row)
+        return Event.trusted(fields), row
 
     def _add_rest(self, base: Mapping[str, Any], fields: dict[str, Any]) -> _Rest:
         """Check what most events do not have, and set it."""
@@ -198,11 +199,20 @@ def shortened(text: str) -> str:
 
 def weigh(text: str | None, severity: int, metrics: Mapping[str, float] | None) -> float:
     """How much an event matters, as far as can be seen from outside: how severe, how long, and whether measured."""
-    length = min(len(text) / 400, 0.4) if text else 0.0
-    return min(0.15 + 0.1 * severity + length + (0.2 if metrics else 0.0), 1.0)
+    signal = 0.15 + 0.1 * severity
+    if text:
+        signal += len(text) / 400 if len(text) < 160 else 0.4
+    if metrics:
+        signal += 0.2
+    return signal if signal < 1.0 else 1.0
 
 
 @lru_cache(maxsize=1024)
+def _tagged(tags: tuple[str, ...]) -> tuple[tuple[str, ...], str | None, str | None]:
+    """Tags, the same as they are stored, and the key of the state that they name."""
+    return tags, checks.encoded_or_none("tags", list(tags)) if tags else None, state_key(tags)
+
+
 def state_key(tags: tuple[str, ...]) -> str | None:
     """The key of the state that tags name; snapshots are looked up by it."""
     if STATE_TAG not in tags:
@@ -244,8 +254,3 @@ def _version(version: object) -> int:
     if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version < 2**31:
         raise InvalidInput("version must be a whole number, 1 or more.")
     return version
-
-
-@lru_cache(maxsize=1024)
-def _tags_row(tags: tuple[str, ...]) -> str | None:
-    return checks.encoded_or_none("tags", list(tags)) if tags else None

@@ -21,7 +21,13 @@ class Drafting(Distilling):
 
     def __init__(self, events: Bound) -> None:
         super().__init__(
-            events._database, events._scope, events._clock, events._settings, events._finder, events._distillers
+            events._database,
+            events._scope,
+            events._clock,
+            events._settings,
+            events._indexes,
+            events._finder,
+            events._distillers,
         )
         self._drafts: list[tuple[Mapping[str, Any], Sequence[Row]]] = []
 

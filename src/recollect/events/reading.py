@@ -7,6 +7,7 @@ from typing import Any
 
 from recollect.clock import Instant, to_micros
 from recollect.errors import InvalidInput
+from recollect.events import hot_log
 from recollect.events.bound import Bound, as_asked
 from recollect.events.checks import checked_names
 from recollect.models.checks import READ_LIMIT, checked_count, checked_id
@@ -93,5 +94,8 @@ class Reading(Bound):
             return []
         if window.kept is not None:
             most = min(most, window.kept)
+            if wanted is None and not window.narrows:
+                kept = self._database.read(self._scope, hot_log.newest, self._indexes, self._scope, window, most)
+                return as_asked(kept, return_event)
         found = self._database.read(self._scope, store.newest, self._scope, window, most, offset, wanted)
         return as_asked(found, return_event)

@@ -66,7 +66,7 @@ class Recording(Bound):
             raise InvalidInput(f"events must be a list of dicts, not {type(events).__name__}.")
         if len(events) > RECORD_LIMIT:
             raise LimitExceeded("events", limit=RECORD_LIMIT, given=len(events), unit="at a time")
-        composer = Composer(self._scope, self._timeline_id(), self._clock())
+        composer = Composer(self._scope, self._timeline_id(), self._clock(), len(events))
         composed = [composer.compose(base) for base in events]
         if composed:
             self._put(composer.same, [row for _, row in composed])

@@ -46,7 +46,7 @@ class Recaller:
         self,
         database: Database,
         embedding: Embedding | None,
-        cache_megabytes: float,
+        indexes: IndexCache,
         *,
         overlap_only: bool = False,
         reranking: Reranking | None = None,
@@ -56,12 +56,7 @@ class Recaller:
         self._overlap_only = overlap_only
         self._reranking = reranking
         self._wishes = Wishes(database)
-        self.indexes = IndexCache(cache_megabytes)
-
-    @property
-    def cached(self) -> tuple[int, int]:
-        """How many spaces are kept in memory, and the bytes they take."""
-        return self.indexes.spaces, self.indexes.nbytes
+        self.indexes = indexes
 
     def index(self, checked: Sequence[CheckedAtom]) -> Indexed:
         """Prepare what the search index keeps of atoms. It may take long, so it happens outside of a transaction."""
@@ -85,10 +80,6 @@ class Recaller:
         if embedding is None:
             return Query(question, None, None, None, False, self._overlap_only, {})
         return Query(question, embedding.query(question.to_embed), embedding.stamp, embedding.usual, True, False, {})
-
-    def forget(self, scope: Scope) -> None:
-        """Let go of all that is kept in memory of a user's spaces."""
-        self.indexes.forget(scope)
 
     def space(self, scope: Scope, space_id: str) -> AbstractContextManager[SpaceIndex]:
         """The index of a space with everything that was committed before this call; one caller at a time has it."""

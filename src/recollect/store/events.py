@@ -26,6 +26,12 @@ RECORDED = (
     "signal", "inputs", "outputs", "embedding", "pii_flags", "state_key", "version",
 )  # fmt: skip
 """What a row brings itself, in this order."""
+EVENT_COLUMNS = (
+    "position", "ts", "event_id", "kind", "timeline_id", "stage", "text", "tags", "data", "metrics", "topic",
+    "severity", "signal", "inputs", "outputs", "session_id", "run_id", "client_id", "agent_id", "graph_id", "node_id",
+    "embedding", "pii_flags", "version", "conversation_id", "turn_id", "sequence", "content",
+)  # fmt: skip
+"""What a row is read as: the fragment event_columns has the same."""
 _ROLES = ("first_role", "second_role", "third_role", "fourth_role")
 
 

@@ -10,16 +10,10 @@ from typing import Any
 from recollect.clock import Micros
 from recollect.scope import Scope
 from recollect.store.database import Row, Transaction
-from recollect.store.events import event_from_row
+from recollect.store.events import EVENT_COLUMNS, event_from_row
 from recollect.store.ledger import Announcement
 
-# As the fragment event_columns has them.
-_COLUMNS = (
-    "position", "ts", "event_id", "kind", "timeline_id", "stage", "text", "tags", "data", "metrics", "topic",
-    "severity", "signal", "inputs", "outputs", "session_id", "run_id", "client_id", "agent_id", "graph_id", "node_id",
-    "embedding", "pii_flags", "version", "conversation_id", "turn_id", "sequence", "content",
-)  # fmt: skip
-_MIRRORED = ("tenant_id", "app_id", "user_id", *_COLUMNS)
+_MIRRORED = ("tenant_id", "app_id", "user_id", *EVENT_COLUMNS)
 _HIDDEN = "hidden"
 # What the table itself puts where a row says nothing.
 _DEFAULTS = {"severity": 2, "signal": 0.0, "version": 2}

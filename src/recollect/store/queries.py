@@ -66,15 +66,19 @@ def made(name: str, text: str, engine: EngineName) -> Query:
 
 
 @cache
-def for_many(query: Query, rows: int) -> str:
-    """An insert that ends with the values of one row as an insert of several, for SQLite, with numbers for names."""
+def for_many(query: Query, rows: int, same: int = 0) -> str:
+    """An insert that ends with the values of one row as an insert of several, for SQLite, with numbers for names.
+
+    The first so many values are the same for all rows, and are bound once.
+    """
     head, verb, values = query.text.rpartition(" VALUES ")
-    width = len(query.names)
-    numbered = [
-        _PLACEHOLDER.sub(lambda found: f"?{first + query.names.index(found[1])}", values)  # noqa: B023  # called at once
-        for first in range(1, rows * width + 1, width)
-    ]
-    return f"{head}{verb}{', '.join(numbered)}"
+    own = len(query.names) - same
+
+    def numbered(row: int) -> str:
+        places = {name: 1 + place + (row * own if place >= same else 0) for place, name in enumerate(query.names)}
+        return _PLACEHOLDER.sub(lambda found: f"?{places[found[1]]}", values)
+
+    return f"{head}{verb}{', '.join(map(numbered, range(rows)))}"
 
 
 def _blocks(source: str) -> Iterator[tuple[str, Query]]:

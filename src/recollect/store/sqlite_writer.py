@@ -90,19 +90,20 @@ class SqliteTransaction(Announcements):
         if names != ("scope_id", *values, *columns):
             raise StoreError(f"The statement {query} takes its values in another order: {', '.join(names)}.")
         same = (self.scope_id, *values.values())
-        self._insert(query, [same + row for row in rows])
+        self._insert(query, rows, same)
         # Nobody else writes meanwhile, so the numbers follow one another: that is sooner than to be told each.
         end = self._connection.last_insert_rowid() + 1
         numbers = range(end - len(rows), end)
         return lambda: numbers
 
-    def _insert(self, query: str, rows: Sequence[Row]) -> None:
+    def _insert(self, query: str, rows: Sequence[Row], same: Row = ()) -> None:
+        """Insert rows; the values that are the same for all of them come before the others."""
         # What a statement costs beside its rows is paid once for many of them.
         many = len(rows) - len(rows) % _ROWS_OF_A_STATEMENT
         for first in range(0, many, _ROWS_OF_A_STATEMENT):
-            values = list(chain.from_iterable(rows[first : first + _ROWS_OF_A_STATEMENT]))
-            self._execute(for_many(self._queries[query], _ROWS_OF_A_STATEMENT), values)
-        self._executemany(self._queries[query].text, rows[many:])
+            values = [*same, *chain.from_iterable(rows[first : first + _ROWS_OF_A_STATEMENT])]
+            self._execute(for_many(self._queries[query], _ROWS_OF_A_STATEMENT, len(same)), values)
+        self._executemany(self._queries[query].text, [same + row for row in rows[many:]])
 
 
 class _Ticket:

@@ -107,12 +107,13 @@ RETURNING name;
 -- name: put_conversation_scope
 UPDATE bindings SET conversation_scope = :conversation_scope WHERE app_key = :app_key AND id = :id;
 
--- What was told of grants names who may read.
+-- What was told of grants names who may read. An event that somebody recorded may be of the same kind, and is left alone.
 -- name: grants_told
-SELECT event_id, data FROM events WHERE scope_id = :scope_id AND kind IN ('space.granted', 'space.revoked');
+SELECT event_id, data FROM events
+WHERE scope_id = :scope_id AND timeline_id IS NULL AND kind IN ('space.granted', 'space.revoked');
 
 -- name: put_told
-UPDATE events SET data = :data WHERE scope_id = :scope_id AND event_id = :event_id;
+UPDATE events SET data = :data WHERE scope_id = :scope_id AND event_id = :event_id AND timeline_id IS NULL;
 
 -- system: whoever looks for traces asks when somebody was last erased
 -- name: last_erasure

@@ -194,6 +194,56 @@ SELECT * FROM (
 ORDER BY ts DESC, position DESC
 LIMIT :limit::bigint OFFSET :offset::bigint;
 
+-- The transaction that wrote a row: whatever is changed or put in again, even by hand, has another one.
+-- fragment: row_version
+xmin
+
+-- Only what is given out is read: a value of a row that is not asked for costs nothing to leave where it is.
+-- name: hot_log_versions
+SELECT event_id, row_version FROM (
+    SELECT * FROM (
+        SELECT event_id, {row_version} AS row_version, ts, position FROM events
+        WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND ts >= :since
+        ORDER BY ts DESC, position DESC
+        LIMIT :limit::bigint
+    ) AS recorded
+    UNION ALL
+    SELECT * FROM (
+        SELECT event_id, {row_version} AS row_version, ts, position FROM events
+        WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind = 'chat.turn' AND ts >= :since
+          AND {still_said}
+        ORDER BY ts DESC, position DESC
+        LIMIT :limit::bigint
+    ) AS said
+) AS newest
+ORDER BY ts DESC, position DESC
+LIMIT :limit::bigint;
+
+-- name: hot_log_rows
+SELECT * FROM (
+    SELECT {row_version} AS row_version, {event_columns} FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND ts >= :since
+    ORDER BY ts DESC, position DESC
+    LIMIT :limit::bigint
+) AS recorded
+UNION ALL
+SELECT * FROM (
+    SELECT {row_version} AS row_version, {event_columns} FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind = 'chat.turn' AND ts >= :since AND {still_said}
+    ORDER BY ts DESC, position DESC
+    LIMIT :limit::bigint
+) AS said
+ORDER BY ts DESC, position DESC
+LIMIT :limit::bigint;
+
+-- name: hot_log_rows_of
+SELECT found.* FROM json_array_elements_text(:ids::json) AS wanted (event_id)
+CROSS JOIN LATERAL (
+    SELECT {row_version} AS row_version, {event_columns} FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND events.event_id = wanted.event_id
+    OFFSET 0
+) AS found;
+
 -- name: hot_log_floor
 SELECT * FROM (
     SELECT ts, position FROM events

@@ -78,6 +78,15 @@ SELECT {event_columns} FROM events
 WHERE +scope_id = :scope_id AND +timeline_id = :timeline_id
   AND position IN (SELECT value FROM json_each(:positions));
 
+-- No row of a timeline is ever changed. One of the same id can only come again after the user was erased.
+-- fragment: row_version
+(SELECT epoch FROM erasures WHERE scope_id = :scope_id)
+
+-- By their ids alone; a plus keeps other indexes out of it.
+-- name: hot_log_rows_of
+SELECT {row_version} AS row_version, {event_columns} FROM events
+WHERE scope_id = :scope_id AND +timeline_id = :timeline_id AND event_id IN (SELECT value FROM json_each(:ids));
+
 -- The positions are read from two indexes alone, which hold them all, and the few rows by their positions.
 -- fragment: came_after
 scope_id = :scope_id AND position IN (

@@ -1,0 +1,76 @@
+"""What is kept in memory of the newest events of a timeline, so that only what is new has to be fetched.
+
+It is a cache of the ledger: at every look the database says which rows are the newest and of which version they are,
+and nothing is shown that it did not name. Whoever else records, replaces an answer or erases is so seen at once.
+"""
+
+from __future__ import annotations
+
+from recollect.events.kept import KeptEvents
+from recollect.models.event import Event
+from recollect.recall.cache import IndexCache
+from recollect.scope import Scope
+from recollect.store import hot_log as store
+from recollect.store.database import Transaction
+from recollect.store.events import Window, event_from_row
+
+_LOG_BYTES = 3_000
+"""What a log takes, with what its events have in common."""
+
+
+class HotLog:
+    """The hot log of one timeline, as far as it was shown lately. One caller at a time has it."""
+
+    def __init__(self) -> None:
+        self.loaded = False
+        self._history: object = None
+        self._kept = KeptEvents()
+        self._most = 0
+
+    @property
+    def nbytes(self) -> int:
+        return _LOG_BYTES + self._kept.nbytes
+
+    def look(self, run: Transaction, scope: Scope, window: Window, limit: int, found: list[Event]) -> bool:
+        """Find the newest events as they are now, oldest first; False when all of them were here."""
+        if self._kept and self._history == run.history:
+            versions = store.versions(run, window, limit)
+            lacking = self._kept.lacking(versions)
+            # Where most are new, they are sooner read all at once.
+            if 2 * len(lacking) < len(versions):
+                rows = store.rows_of(run, window.timeline_id, [event_id for event_id, _ in lacking]) if lacking else {}
+                # If one is gone since, or another by now, all have to be as of one later moment.
+                if rows.keys() == set(lacking):
+                    for version, row in rows.items():
+                        self._kept.keep(version, row, event_from_row(row, scope))
+                    versions.reverse()
+                    found += self._kept.at(versions)
+                    self._make_room(versions)
+                    return bool(rows)
+        self._read_anew(run, scope, window, limit, found)
+        return True
+
+    def _read_anew(self, run: Transaction, scope: Scope, window: Window, limit: int, found: list[Event]) -> None:
+        rows = store.newest(run, window, limit)
+        self._kept, self._most, self._history = KeptEvents(), 2 * len(rows), run.history
+        for version, row in reversed(rows.items()):
+            event = event_from_row(row, scope)
+            found.append(event)
+            if self.loaded:
+                self._kept.keep(version, row, event)
+        # Many a timeline is looked at once: nothing is kept before it is looked at again.
+        self.loaded = True
+
+    def _make_room(self, shown: list[store.Version]) -> None:
+        """Let go of what newer events have pushed out, once that is as much as the most that was asked for."""
+        self._most = max(self._most, 2 * len(shown))
+        if len(self._kept) > self._most:
+            self._kept.keep_only(shown)
+
+
+def newest(run: Transaction, logs: IndexCache, scope: Scope, window: Window, limit: int) -> list[Event]:
+    """The newest events of the hot log, in the order in which they happened."""
+    found: list[Event] = []
+    name = f"hot log of {window.timeline_id}"
+    with logs.current(scope, name, HotLog, lambda log: log.look(run, scope, window, limit, found)):
+        return found

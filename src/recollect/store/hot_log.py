@@ -1,0 +1,36 @@
+"""Units of work on the newest rows of a timeline, for who keeps them: which they are, and those that are not kept yet.
+
+A row is known by its id and its version. While both are the same, the row is: versions are all that has to be looked at
+to know that what is kept is what is there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from recollect.store.database import Row, Transaction
+from recollect.store.events import Window
+
+Version = tuple[str, object]
+"""The id of an event, and what tells its row from another one of the same id."""
+
+
+def versions(run: Transaction, window: Window, limit: int) -> list[Version]:
+    """Which rows are the newest, newest first."""
+    rows = run.all("hot_log_versions", timeline_id=window.timeline_id, since=window.since, limit=limit)
+    return [(row[0], row[1]) for row in rows]
+
+
+def newest(run: Transaction, window: Window, limit: int) -> dict[Version, Row]:
+    """The same with the rows themselves."""
+    return _by_version(run.all("hot_log_rows", timeline_id=window.timeline_id, since=window.since, limit=limit))
+
+
+def rows_of(run: Transaction, timeline_id: str, ids: Iterable[str]) -> dict[Version, Row]:
+    """Those of some events that are there, whatever versions they are of by now."""
+    return _by_version(run.all("hot_log_rows_of", timeline_id=timeline_id, ids=json.dumps(list(ids))))
+
+
+def _by_version(rows: list[Row]) -> dict[Version, Row]:
+    return {(row[3], row[0]): row[1:] for row in rows}
