@@ -72,7 +72,8 @@ class LogWatch(logging.Handler):
     def found(self) -> list[str]:
         """The secrets that were written, each with some of what stands around it."""
         self._out.flush()
-        return secrets_in(self.file.read_text("utf-8"))
+        # A process that was forked from this one may have torn a character apart: it writes what it found unwritten.
+        return secrets_in(self.file.read_text("utf-8", errors="replace"))
 
 
 def secrets_in(text: str) -> list[str]:

@@ -27,6 +27,7 @@ NOT_FROM_OUTSIDE: dict[str, str] = {
     "cli": "gets arguments of a command; `commands` gives it any text, in processes of their own",
     "conversations.checks": "gets arguments of operations; `calls` gives it values of any shape",
     "events.elsewhere": "gets the name of a scope; `calls` gives it any text",
+    "events.kept": "reads columns that were checked when they were written",
     "events.mirror_folder": "reads numbers and names that the mirror itself has written",
     "events.searching": "gets the arguments of a search; `calls` gives it any text",
     "jobs.handlers": "gets the kind of a job; `calls` gives it any text",

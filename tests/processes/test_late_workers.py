@@ -15,9 +15,10 @@ import pytest
 import recollect
 from harness.crew import Line, started, wait_until
 from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
+from tests.processes.leases import end_leases
 
-LEASE = 1.0
-LONG_LEASE = 30.0
+LEASE = 60.0
+"""Seconds. A third passes before the first sign of life, whose locks a worker that then stands still would keep."""
 
 
 class Thinker:
@@ -40,9 +41,9 @@ class Thinker:
 
 
 @contextmanager
-def worker(url: str, who: str, think: Callable[[], object], lease: float) -> Iterator[recollect.Recollect]:
+def worker(url: str, who: str, think: Callable[[], object]) -> Iterator[recollect.Recollect]:
     thinker = Thinker(who, think)
-    limits: dict[str, Any] = {"job_lease_seconds": lease, "worker_poll_seconds": 0.02, "job_retry_seconds": 0.01}
+    limits: dict[str, Any] = {"job_lease_seconds": LEASE, "worker_poll_seconds": 0.02, "job_retry_seconds": 0.01}
     with recollect.open(url, embedder=None, extractor=thinker, summariser=thinker, **limits) as engine:
         yield engine
 
@@ -50,11 +51,10 @@ def worker(url: str, who: str, think: Callable[[], object], lease: float) -> Ite
 def work_and_stand_still(line: Line, url: str) -> recollect.WorkReport:
     def think() -> None:
         line.say("begun")
-        # By itself and at once: a signal from outside may strike a sign of life, whose locks would then be kept.
         line.stand_still()
 
     report = recollect.WorkReport()
-    with worker(url, "the late", think, LEASE) as engine:
+    with worker(url, "the late", think) as engine:
         while report == recollect.WorkReport():
             report = engine.work(limit=1)
             time.sleep(0.01)
@@ -94,7 +94,8 @@ def test_what_the_heir_has_written_is_all_there_is(kind: str, database_url: str,
     with started(work_and_stand_still, database_url) as sleeper:
         assert sleeper.hear() == "begun"
         sleeper.wait_until_it_stands_still()
-        with worker(database_url, "the heir", lambda: None, LONG_LEASE) as engine:
+        end_leases(database_url)
+        with worker(database_url, "the heir", lambda: None) as engine:
             engine.start_workers(1)
             wait_until(lambda: not ctx.jobs.list_jobs(status="running"))
         assert effects(ctx) == expected

@@ -17,6 +17,7 @@ from harness.crew import Line, ada, run_together, started, wait_until
 from recollect.clock import system_clock, to_iso
 from recollect.store.database import Transaction
 from tests.processes.effects import leave_remark
+from tests.processes.leases import end_leases
 
 LEASE = 1.0
 """Seconds, for those who are to lose it."""
@@ -47,7 +48,6 @@ def work_when_told(
     def think(attempt: recollect.JobRun) -> None:
         line.say(attempt.job.id)
         if stand_still:
-            # By itself and at once: a signal from outside may strike a sign of life, whose locks would then be kept.
             line.stand_still()
         line.hear()
 
@@ -124,9 +124,11 @@ def test_the_late_result_of_a_worker_that_was_stopped_past_its_lease_is_refused(
     conversation = ctx.conversations.create_conversation("work")
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
 
-    with started(work_when_told, database_url, "the late", LEASE, True) as sleeper:
+    # Its lease is long, since one that stands still while it gives a sign of life would keep its locks.
+    with started(work_when_told, database_url, "the late", LONG_LEASE, True) as sleeper:
         assert sleeper.hear() == job.id
         sleeper.wait_until_it_stands_still()
+        end_leases(database_url)
         with worker(database_url, lambda _: None, "the heir") as engine:
             engine.start_workers(1)
             wait_until(lambda: job_of(ctx, job).status == "succeeded")
