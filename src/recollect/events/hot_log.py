@@ -35,18 +35,24 @@ class HotLog:
         """Find the newest events as they are now, oldest first; False when all of them were here."""
         if self._kept and self._history == run.history:
             versions = store.versions(run, window, limit)
+            versions.reverse()
+            # Where nothing is left, nothing is to be kept: what was is let go of as it is read anew.
+            shown = self._kept.at(versions) if versions else None
+            if shown is not None:
+                found += shown
+                self._make_room(versions)
+                return False
             lacking = self._kept.lacking(versions)
             # Where most are new, they are sooner read all at once.
             if 2 * len(lacking) < len(versions):
-                rows = store.rows_of(run, window.timeline_id, [event_id for event_id, _ in lacking]) if lacking else {}
+                rows = store.rows_of(run, window.timeline_id, [event_id for event_id, _ in lacking])
                 # If one is gone since, or another by now, all have to be as of one later moment.
                 if rows.keys() == set(lacking):
                     for version, row in rows.items():
                         self._kept.keep(version, row, event_from_row(row, scope))
-                    versions.reverse()
-                    found += self._kept.at(versions)
+                    found += self._kept.at(versions) or ()
                     self._make_room(versions)
-                    return bool(rows)
+                    return True
         self._read_anew(run, scope, window, limit, found)
         return True
 

@@ -58,11 +58,13 @@ class KeptEvents:
     def lacking(self, versions: Iterable[Version]) -> list[Version]:
         return [version for version in versions if version not in self._events]
 
-    def at(self, versions: Iterable[Version]) -> list[Event]:
-        """The events of rows that are kept. Each is a new value, whose lists its owner may change."""
-        found, kept, made = [], self._events, Event.trusted
-        for version in versions:
-            common, event_id, ts, text, signal, tags, data, rare, _ = kept[version]
+    def at(self, versions: Iterable[Version]) -> list[Event] | None:
+        """The events of rows, or None if one is not kept. Each is a new value, whose lists its owner may change."""
+        found, made = [], Event.trusted
+        for kept in map(self._events.get, versions):
+            if kept is None:
+                return None
+            common, event_id, ts, text, signal, tags, data, rare, _ = kept
             fields = common.copy()
             fields["event_id"] = event_id
             fields["ts"] = ts

@@ -19,7 +19,7 @@ Version = tuple[str, object]
 def versions(run: Transaction, window: Window, limit: int) -> list[Version]:
     """Which rows are the newest, newest first."""
     rows = run.all("hot_log_versions", timeline_id=window.timeline_id, since=window.since, limit=limit)
-    return [(row[0], row[1]) for row in rows]
+    return [row[:2] for row in rows]
 
 
 def newest(run: Transaction, window: Window, limit: int) -> dict[Version, Row]:
