@@ -131,6 +131,7 @@ def test_events_benchmark_times_every_operation_at_every_size_beside_raw(tmp_pat
         "search lexical": {"ours"},
         "search hybrid": {"ours"},
         "record": {"ours", "mirror", "raw"},
+        "record, recent": {"ours", "raw"},
         "record_many": {"ours", "mirror", "raw"},
     }
     for sides in results["sqlite"].values():
