@@ -45,8 +45,8 @@ RAW_GOAL = 2.0
 NOTES = (
     f"Times are milliseconds of one call; record_many records {BATCH:,} events at once. recent reads the last "
     f"{RECENT}, which stand in memory but for what has come since; 'record, recent' is one record, and then a recent "
-    f"that has to fetch it. Searches give the best {RECENT} for four words of one event, and hardly any is asked twice. The "
-    "vectors of the events have been made, and that of a question is looked up.",
+    f"that has to fetch it. Searches give the best {RECENT} for four words of one event, and hardly any is asked "
+    "twice. The vectors of the events have been made, and that of a question is looked up.",
     "'mirror' is the same engine with the JSONL files on, synced by the default policy.",
     "Raw is one table with an index on time and one on ids, no scope, no checks and no search, on the same disk or "
     "server and as durable, with as many events in its timelines and as many of others. All contenders and sizes take "

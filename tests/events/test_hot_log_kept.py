@@ -34,6 +34,7 @@ RICH: dict[str, Any] = {
     "pii_flags": {"name": True},
     "stage": "plan",
     "topic": "t",
+    "signal": 1.0,
 }
 # Every example of a property has a user of its own.
 EXAMPLES = count()
@@ -138,6 +139,7 @@ def compare(engine: recollect.Recollect, clock: SettableClock, user: str, limit:
         found = ctx.events.recent(limit=limit, level=level)
         assert found == there[-limit:]
         assert [list(vars(event)) for event in found] == [list(recollect.Event.model_fields)] * len(found)
+        assert all(type(event.signal) is float for event in found)
 
 
 def test_what_a_caller_does_to_an_event_is_not_seen_by_the_next(ctx: recollect.Context) -> None:

@@ -25,7 +25,7 @@ ASKED: list[tuple[str, dict[str, Any], set[str], int]] = [
     ("newest_events_on_topic", {"topic": "x", "kind": "tool_result", "limit": 10, "offset": 0}, {"events_on_topic"}, 1),
     ("newest_states", {"state_key": "k", "kind": "state.snapshot", "limit": 10, "offset": 0}, {"events_of_state"}, 1),
     ("hot_log_floor", {"kept": 9}, {"events_recorded", "events_said"}, 12),
-    ("hot_log_versions", {"limit": 10}, {"events_recorded", "events_said"}, 12),
+    ("hot_log_versions", {"limit": 10, "known": 0}, {"events_recorded", "events_said"}, 12),
     ("hot_log_rows", {"limit": 10}, {"events_recorded", "events_said"}, 12),
 ]
 

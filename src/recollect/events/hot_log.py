@@ -6,12 +6,14 @@ and nothing is shown that it did not name. Whoever else records, replaces an ans
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from recollect.events.kept import KeptEvents
 from recollect.models.event import Event
 from recollect.recall.cache import IndexCache
 from recollect.scope import Scope
 from recollect.store import hot_log as store
-from recollect.store.database import Transaction
+from recollect.store.database import Row, Transaction
 from recollect.store.events import Window, event_from_row
 
 _LOG_BYTES = 3_000
@@ -34,27 +36,31 @@ class HotLog:
     def look(self, run: Transaction, scope: Scope, window: Window, limit: int, found: list[Event]) -> bool:
         """Find the newest events as they are now, oldest first; False when all of them were here."""
         if self._kept and self._history == run.history:
-            versions = store.versions(run, window, limit)
+            versions, new = store.versions(run, window, limit, self._kept.until)
             versions.reverse()
+            self._keep(new, scope)
             # Where nothing is left, nothing is to be kept: what was is let go of as it is read anew.
             shown = self._kept.at(versions) if versions else None
             if shown is not None:
                 found += shown
                 self._make_room(versions)
-                return False
+                return bool(new)
             lacking = self._kept.lacking(versions)
             # Where most are new, they are sooner read all at once.
             if 2 * len(lacking) < len(versions):
                 rows = store.rows_of(run, window.timeline_id, [event_id for event_id, _ in lacking])
                 # If one is gone since, or another by now, all have to be as of one later moment.
                 if rows.keys() == set(lacking):
-                    for version, row in rows.items():
-                        self._kept.keep(version, row, event_from_row(row, scope))
+                    self._keep(rows, scope)
                     found += self._kept.at(versions) or ()
                     self._make_room(versions)
                     return True
         self._read_anew(run, scope, window, limit, found)
         return True
+
+    def _keep(self, rows: Mapping[store.Version, Row], scope: Scope) -> None:
+        for version, row in rows.items():
+            self._kept.keep(version, row, event_from_row(row, scope))
 
     def _read_anew(self, run: Transaction, scope: Scope, window: Window, limit: int, found: list[Event]) -> None:
         rows = store.newest(run, window, limit)

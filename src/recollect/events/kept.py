@@ -21,6 +21,7 @@ _APART = dict.fromkeys(("event_id", "ts", "text", "signal", "tags", "data"))
 """What hardly two events have in common."""
 _RARE = {name: EVENT_COLUMNS.index(name) for name in ("metrics", "inputs", "outputs", "embedding", "pii_flags")}
 """What few events have, and a caller could change; where it stands in a row."""
+_POSITION = EVENT_COLUMNS.index("position")
 _DATA = EVENT_COLUMNS.index("data")
 _PLAIN = (str, int, float, bool, type(None))
 _SHAPES = 64
@@ -51,6 +52,8 @@ class KeptEvents:
         self._events: dict[Version, _Kept] = {}
         self._common: dict[tuple[Any, ...], dict[str, Any]] = {}
         self.nbytes = 0
+        self.until = 0
+        """The highest position that was ever kept."""
 
     def __len__(self) -> int:
         return len(self._events)
@@ -99,6 +102,7 @@ class KeptEvents:
             size,
         )
         self.nbytes += size
+        self.until = max(self.until, row[_POSITION])
 
     def keep_only(self, versions: Sequence[Version]) -> None:
         self._events = {version: self._events[version] for version in versions}

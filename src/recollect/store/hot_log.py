@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from recollect.store.database import Row, Transaction
-from recollect.store.events import Window
+from recollect.store.events import EVENT_COLUMNS, Window
+
+_SIGNAL = EVENT_COLUMNS.index("signal")
 
 Version = tuple[str, object]
 """The id of an event, and what tells its row from another one of the same id."""
 
 
-def versions(run: Transaction, window: Window, limit: int) -> list[Version]:
-    """Which rows are the newest, newest first."""
-    rows = run.all("hot_log_versions", timeline_id=window.timeline_id, since=window.since, limit=limit)
-    return [row[:2] for row in rows]
+def versions(run: Transaction, window: Window, limit: int, known: int) -> tuple[list[Version], dict[Version, Row]]:
+    """Which rows are the newest, newest first; where a look takes long, with those above a position that is known."""
+    rows = run.all("hot_log_versions", timeline_id=window.timeline_id, since=window.since, limit=limit, known=known)
+    return [row[:2] for row in rows], {row[:2]: _from_json(row[2]) for row in rows if row[2] is not None}
+
+
+def _from_json(values: list[Any]) -> Row:
+    # A whole number is written like an integer there.
+    values[_SIGNAL] = float(values[_SIGNAL])
+    return tuple(values)
 
 
 def newest(run: Transaction, window: Window, limit: int) -> dict[Version, Row]:

@@ -85,10 +85,10 @@ LIMIT 1 OFFSET :kept;
 
 -- Which rows the hot log is shown as, without what they hold: who has kept a row of the same version need not fetch it.
 -- name: hot_log_versions
-SELECT event_id, {row_version} AS row_version, ts, position FROM events
+SELECT event_id, {row_version} AS row_version, {if_new}, ts, position FROM events
 WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND ts >= :since
 UNION ALL
-SELECT event_id, {row_version}, ts, position FROM events
+SELECT event_id, {row_version}, {if_new}, ts, position FROM events
 WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind = 'chat.turn' AND ts >= :since AND {still_said}
 ORDER BY ts DESC, position DESC
 LIMIT :limit;

@@ -198,18 +198,25 @@ LIMIT :limit::bigint OFFSET :offset::bigint;
 -- fragment: row_version
 xmin
 
--- Only what is given out is read: a value of a row that is not asked for costs nothing to leave where it is.
+-- Only what is given out is read: a value of a row that is not asked for costs nothing to leave where it is. A row that
+-- came after all that are kept is told whole at once, so that no second look has to fetch it.
 -- name: hot_log_versions
-SELECT event_id, row_version FROM (
+SELECT event_id, row_version, if_new FROM (
     SELECT * FROM (
-        SELECT event_id, {row_version} AS row_version, ts, position FROM events
+        SELECT
+            event_id, {row_version} AS row_version, ts, position,
+            CASE WHEN position > :known THEN json_build_array({event_columns}) END AS if_new
+        FROM events
         WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND ts >= :since
         ORDER BY ts DESC, position DESC
         LIMIT :limit::bigint
     ) AS recorded
     UNION ALL
     SELECT * FROM (
-        SELECT event_id, {row_version} AS row_version, ts, position FROM events
+        SELECT
+            event_id, {row_version} AS row_version, ts, position,
+            CASE WHEN position > :known THEN json_build_array({event_columns}) END AS if_new
+        FROM events
         WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind = 'chat.turn' AND ts >= :since
           AND {still_said}
         ORDER BY ts DESC, position DESC

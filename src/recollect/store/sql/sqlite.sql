@@ -82,6 +82,10 @@ WHERE +scope_id = :scope_id AND +timeline_id = :timeline_id
 -- fragment: row_version
 (SELECT epoch FROM erasures WHERE scope_id = :scope_id)
 
+-- A second look takes next to nothing here: no row is told at once.
+-- fragment: if_new
+CASE WHEN position > :known THEN NULL END
+
 -- By their ids alone; a plus keeps other indexes out of it.
 -- name: hot_log_rows_of
 SELECT {row_version} AS row_version, {event_columns} FROM events
