@@ -64,6 +64,18 @@ def test_what_was_done_in_good_order_is_found_right(database_url: str, tmp_path:
     assert compared(told(database_url, tmp_path / "journals").attack) == []
 
 
+def test_what_a_killed_rebuild_has_left_is_no_wrong_and_the_next_one_removes_it(
+    database_url: str, tmp_path: Path
+) -> None:
+    attack = told(database_url, tmp_path / "journals").attack
+    mirror = attack.folder / "mirror"
+    for files in mirror.glob("[!.]*"):
+        shutil.copytree(files, mirror / ".new" / files.name)
+    assert list(mirror.glob(".new/**/*.jsonl"))
+    assert compared(attack) == []
+    assert not list(mirror.glob(".new/**/*.jsonl"))
+
+
 _LIKE = "text LIKE ? || '%'"
 _OF_MESSAGE = "sequence IS NOT NULL AND content LIKE '%' || ? || '%'"
 

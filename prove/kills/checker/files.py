@@ -27,7 +27,8 @@ def wrong_mirror(
     copied: Sequence[Copy],
 ) -> Iterator[str]:
     """What was answered is in the files too, once, and nothing beside the ledger; a rebuild makes both alike."""
-    in_files = _mirrored(mirror_of(folder))
+    # What a killed rebuild had begun lies hidden beside them: nobody reads it, and the rebuild below has to remove it.
+    in_files = _mirrored(mirror_of(folder), "[!.]*/**/*.jsonl")
     shown = [*seen.values(), *(copy.seen for copy in copied)]
     in_ledger = {(each.user, id) for each in shown for id in _with_timeline(each)}
     if twice := [id for id, times in in_files.items() if times > 1]:
@@ -49,13 +50,13 @@ def wrong_mirror(
             if missing := [id for id in answered if (user, id) not in in_files]:
                 yield f"{user}: what {entry.operation} {entry.number} wrote is not in the files: {missing}"
     engine.rebuild_jsonl()
-    if _mirrored(mirror_of(folder)) != Counter(in_ledger):
+    if _mirrored(mirror_of(folder), "**/*.jsonl") != Counter(in_ledger):
         yield "the files and the ledger differ after a rebuild"
 
 
-def _mirrored(folder: Path) -> Counter[tuple[str, str]]:
+def _mirrored(folder: Path, which: str) -> Counter[tuple[str, str]]:
     """How often each event of each user is in the files."""
-    lines = (json.loads(line) for file in folder.rglob("*.jsonl") for line in file.read_bytes().splitlines())
+    lines = (json.loads(line) for file in folder.glob(which) for line in file.read_bytes().splitlines())
     return Counter((line["user_id"], line["event_id"]) for line in lines)
 
 
