@@ -208,6 +208,20 @@ def test_hot_logs_take_no_more_memory_than_the_cache_may(database_url: str) -> N
         assert engine.measures().cached_spaces < 30
 
 
+def test_events_too_large_to_be_kept_are_read_each_time(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+    ctx.events.record_many([{"text": f"{number}"} for number in range(10)])
+    assert ctx.events.recent() == ctx.events.recent()
+    small = engine.measures().cached_bytes
+    assert small > 10 * 600
+    for number in range(30):
+        text = f"{number}" + "x" * 500_000
+        ctx.events.record("note", {}, text=text)
+        assert ctx.events.recent()[-1].text == text
+        assert engine.measures().cached_bytes < 9 * 1024 * 1024
+    assert engine.measures().cached_bytes < small
+    assert ctx.events.recent() == ctx.events.recent_persisted()
+
+
 def test_a_timeline_that_is_looked_at_once_takes_next_to_no_memory(
     engine: recollect.Recollect, ctx: recollect.Context
 ) -> None:

@@ -20,6 +20,10 @@ _LOG_BYTES = 3_000
 """What a log takes, with what its events have in common."""
 
 
+_MOST_BYTES = 8 * 1024 * 1024
+"""Where the newest events take more than this they are not kept: one timeline of huge ones must not fill the memory."""
+
+
 class HotLog:
     """The hot log of one timeline, as far as it was shown lately. One caller at a time has it."""
 
@@ -72,12 +76,18 @@ class HotLog:
                 self._kept.keep(version, row, event)
         # Many a timeline is looked at once: nothing is kept before it is looked at again.
         self.loaded = True
+        self._let_go_of_too_much()
 
     def _make_room(self, shown: list[store.Version]) -> None:
         """Let go of what newer events have pushed out, once that is as much as the most that was asked for."""
         self._most = max(self._most, 2 * len(shown))
         if len(self._kept) > self._most:
             self._kept.keep_only(shown)
+        self._let_go_of_too_much()
+
+    def _let_go_of_too_much(self) -> None:
+        if self._kept.nbytes > _MOST_BYTES:
+            self._kept = KeptEvents()
 
 
 def newest(run: Transaction, logs: IndexCache, scope: Scope, window: Window, limit: int) -> list[Event]:
