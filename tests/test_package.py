@@ -151,24 +151,35 @@ def test_every_error_is_public() -> None:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """The wheel, built without a network from a copy of what the repository has."""
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what the repository has."""
     copy = tmp_path_factory.mktemp("wheel") / "source"
-    ignored = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
-    shutil.copytree(ROOT, copy, ignore=ignored)
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "*.so")
+    return Path(shutil.copytree(ROOT, copy, ignore=ignored))
+
+
+def built_from(source: Path, folder: Path, **environment: str) -> Path:
+    """The wheel of it, built without a network."""
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "built"],
-        cwd=copy,
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=source,
+        env={**os.environ, **environment},
         check=True,
         capture_output=True,
         timeout=120,
     )
-    (built,) = (copy / "built").iterdir()
-    return zipfile.ZipFile(built)
+    (built,) = folder.iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    return zipfile.ZipFile(built_from(source, tmp_path_factory.mktemp("built")))
 
 
 def test_the_wheel_has_the_whole_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     files = (path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    # What the environment has compiled is there, and what the wheel has compiled for itself is in the wheel.
     expected = {f"recollect/{path.relative_to(PACKAGE).as_posix()}" for path in files}
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert packed == expected
@@ -217,19 +228,35 @@ with recollect.open("sqlite:///:memory:") as engine:
 """
 
 
-def test_what_is_in_the_wheel_works(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
-    wheel.extractall(tmp_path / "installed")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
-    answer = subprocess.run(
-        [sys.executable, "-c", USE_IT, str(tmp_path / "installed")],
-        cwd=tmp_path,
-        env=environment,
+def used(wheel: zipfile.ZipFile, folder: Path) -> str:
+    """What a program prints that uses what is in a wheel and nothing of the repository."""
+    wheel.extractall(folder / "installed")
+    return subprocess.run(
+        [sys.executable, "-c", USE_IT, str(folder / "installed")],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "installed")},
         check=True,
         capture_output=True,
         text=True,
         timeout=60,
-    )
-    assert answer.stdout == "Hello.\n"
+    ).stdout
+
+
+def test_what_is_in_the_wheel_works(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    assert used(wheel, tmp_path) == "Hello.\n"
+
+
+@pytest.mark.parametrize(
+    "environment", [{"HATCH_BUILD_NO_HOOKS": "true"}, {"CC": "no-such-compiler"}, {"CC": "false"}], ids=str
+)
+def test_without_a_compiler_the_package_is_of_python_alone(
+    environment: dict[str, str], source: Path, tmp_path: Path
+) -> None:
+    built = built_from(source, tmp_path / "built", **environment)
+    assert built.name.endswith("-py3-none-any.whl")
+    wheel = zipfile.ZipFile(built)
+    assert not [name for name in wheel.namelist() if name.endswith(".so")]
+    assert used(wheel, tmp_path) == "Hello.\n"
 
 
 # What Python tells of itself while the package is imported, and of nothing before.

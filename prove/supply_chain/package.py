@@ -16,9 +16,11 @@ from prove.supply_chain.lock import ROOT
 
 EPOCH = "1767225600"
 """A time that all files in a built archive are given."""
-SHIPPED = ("src/recollect/", "LICENSE", "README.md", "pyproject.toml")
+SHIPPED = ("src/recollect/", "LICENSE", "README.md", "hatch_build.py", "pyproject.toml")
 """What of the repository goes into the source archive, beside what the builder adds."""
 ADDED = {"PKG-INFO", ".gitignore"}
+COMPILED = "recollect/recall/inner_loops.abi3.so"
+"""What a wheel has besides the files of the repository, where there is a compiler."""
 # Paths of somebody's machine; such a text in a package says where it was built.
 _MACHINE = re.compile(rb"/(?:home|root|Users|work)/[\w.-]+/|/tmp/[\w.-]+/")
 
@@ -55,7 +57,9 @@ def wheel_problems(wheel: Path, files: list[str]) -> list[str]:
         texts = {name: archive.read(name) for name in names}
     packed = {name for name in names if ".dist-info/" not in name}
     about = sorted(name.partition(".dist-info/")[2] for name in names if ".dist-info/" in name)
-    found = _compared(packed, expected)
+    found = _compared(packed - {COMPILED}, expected)
+    if ("-abi3-" in wheel.name) != (COMPILED in packed):
+        found.append(f"its name is {wheel.name}, which does not tell whether {COMPILED} is there")
     if about != ["METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"]:
         found.append(f"beside the package it has {about}")
     return found + _told(texts)

@@ -15,7 +15,7 @@ from recollect.clock import to_iso
 from recollect.memory import Memory
 from recollect.memory.checks import checked_atom
 from recollect.providers.embedder import Embedder, Embedding
-from recollect.recall import writing
+from recollect.recall import kernel, plain_loops, writing
 from recollect.store import atoms as atoms_store
 from recollect.store.database import Transaction
 from tests.clock import SettableClock
@@ -184,6 +184,18 @@ def world_with_entities(memory: Memory, clock: SettableClock, embedder: Embedder
     return world, people
 
 
+def change_and_ask(
+    memories: list[Memory], url: str, clock: SettableClock, embedder: Embedder | None, data: st.DataObject
+) -> None:
+    world, entities = world_with_entities(memories[0], clock, embedder)
+    for _ in range(data.draw(st.integers(1, 5), "rounds")):
+        for _ in range(data.draw(st.integers(1, 4), "changes")):
+            change_something(data, world, data.draw(st.sampled_from(memories), "engine"), entities)
+        ask_in_every_way(data, world, memories, entities)
+    with recollect.open(url, embedder=embedder, clock=clock) as reopened:
+        ask_in_every_way(data, world, [*memories, memory_of(reopened)], entities)
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 @pytest.mark.conforms("A6.1", "A6.2", "A6.3", "A6.4", "A6.6", "A6.7", "A6.8", "R-B", "R-C", "R-D", "T13")
@@ -194,13 +206,21 @@ def test_recall_equals_looking_at_every_atom(
     embedder: Embedder | None,
     data: st.DataObject,
 ) -> None:
-    world, entities = world_with_entities(memories[0], clock, embedder)
-    for _ in range(data.draw(st.integers(1, 5), "rounds")):
-        for _ in range(data.draw(st.integers(1, 4), "changes")):
-            change_something(data, world, data.draw(st.sampled_from(memories), "engine"), entities)
-        ask_in_every_way(data, world, memories, entities)
-    with recollect.open(database_url, embedder=embedder, clock=clock) as reopened:
-        ask_in_every_way(data, world, [*memories, memory_of(reopened)], entities)
+    change_and_ask(memories, database_url, clock, embedder, data)
+
+
+@pytest.mark.skipif(kernel.compiled is None, reason="nothing was compiled here, so the test above says the same")
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_recall_equals_looking_at_every_atom_where_nothing_was_compiled(
+    sqlite_url: str, clock: SettableClock, embedder: Embedder | None, data: st.DataObject
+) -> None:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        recollect.open(sqlite_url, embedder=embedder, clock=clock) as engine,
+    ):
+        patch.setattr(kernel, "loops", plain_loops)
+        change_and_ask([memory_of(engine)], sqlite_url, clock, embedder, data)
 
 
 def plain(text: str, **more: Any) -> dict[str, Any]:

@@ -19,14 +19,17 @@ _HALF_LIVES = {
     "PREFERENCE": _SLOW,
     "PATTERN": _SLOW,
 }
-_RATES = math.log(2) / np.array([_HALF_LIVES[kind] for kind in KINDS], np.float64)
+RATES = math.log(2) / np.array([_HALF_LIVES[kind] for kind in KINDS], np.float64)
+"""How fast each kind fades, by its number."""
 FLOOR = 0.25
 
 
-def decay_weights(kinds: NDArray[np.uint8], fresh_at: NDArray[np.int64], now: int) -> NDArray[np.float64]:
+def decay_weights(
+    rates: NDArray[np.float64], fresh_at: NDArray[np.int64], now: int, floor: float
+) -> NDArray[np.float64]:
     """What is left of each atom's weight. What lies in the future has all of it."""
     # By the exponential of e, for which there are instructions, and none for that of 2.
-    weights: NDArray[np.float64] = (fresh_at - now) * _RATES[kinds]
+    weights: NDArray[np.float64] = (fresh_at - now) * rates
     np.minimum(weights, 0.0, out=weights)
     np.exp(weights, out=weights)
-    return np.maximum(weights, FLOOR, out=weights)
+    return np.maximum(weights, floor, out=weights)

@@ -1,18 +1,79 @@
-"""The innermost loop: integer dot products of one vector with many."""
+"""The innermost loops of recall: compiled ones where the package was built with a compiler, or else numpy's."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from recollect.recall import plain_loops
+from recollect.recall.plain_loops import Columns, Floats, Mask, Places, Weights
+from recollect.recall.postings import RunArrays
 
 try:
     from simsimd import cdist
 except ImportError:
     cdist = None  # type: ignore[assignment]  # not built for this platform: numpy gives the same, five times slower
 
+COMPILED_VERSION = 1
+"""What `VERSION` in `inner_loops.c` is. What was compiled from another version of it is left alone."""
 _AT_ONCE = 512
+
+
+class Loops(Protocol):
+    """What is done for every atom of a space; `plain_loops` says what each of them is."""
+
+    def word_scores(
+        self,
+        runs: tuple[RunArrays, ...],
+        terms: tuple[int, ...],
+        worth: Floats,
+        among: Mask | None,
+        atoms: int,
+        scores: Floats,
+        /,
+    ) -> None: ...
+
+    def total(
+        self,
+        lexical: Floats,
+        dense: NDArray[np.float32] | None,
+        counted: Mask | None,
+        usual: tuple[float, float] | None,
+        usual_atoms: float,
+        words_weight: float,
+        rest: Floats,
+        sums: Floats,
+        /,
+    ) -> None: ...
+
+    def best(
+        self,
+        standing: Floats,
+        matching: Mask,
+        bonus: Floats | None,
+        columns: Columns,
+        weights: Weights,
+        share: float,
+        known_at: int,
+        now: int,
+        places: Places,
+        factors: Floats,
+        /,
+    ) -> int: ...
+
+
+def _compiled() -> Loops | None:
+    try:
+        from recollect.recall import inner_loops
+    except ImportError:
+        return None
+    return inner_loops if inner_loops.VERSION == COMPILED_VERSION else None
+
+
+compiled = _compiled()
+loops: Loops = plain_loops if compiled is None else compiled
 
 
 def dots(query: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]:

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-Piece = tuple[int, Array, Array, int]
-"""Where a term of a query was found: which of the terms it is, the places, their codes, and how many of the places hold
-it in their own text."""
+RunArrays = tuple[Array, Array, Array, Array, Array]
+"""Of a run its terms, where each of them starts, the places, their codes, and how many codes of each term are `OWN`."""
 
 OWN = np.uint8(128)
 """The bit of a code that tells that the word is the text's own, and not of one around it."""
@@ -64,9 +63,8 @@ class Run:
         return np.add.reduceat(self.codes >= OWN, self.starts[:-1], dtype=np.uint32)
 
     @cached_property
-    def views(self) -> tuple[memoryview, memoryview, memoryview]:
-        """Terms, starts and `own`, to look single ones up: for the few words of a query sooner than as arrays."""
-        return self.terms.data, self.starts.data, self.own.data
+    def arrays(self) -> RunArrays:
+        return self.terms, self.starts, self.places, self.codes, self.own
 
     @property
     def size(self) -> int:
@@ -114,17 +112,9 @@ class Postings:
     def _worth_merging(older: Run, newer: Run) -> bool:
         return older.size < 2 * newer.size and older.size + newer.size <= MERGE_LIMIT
 
-    def find(self, terms: Array) -> list[Piece]:
-        """The pieces in which the terms of a query are found, in the order of the terms in each run."""
-        pieces = []
-        asked = list(enumerate(terms.tolist()))
-        for run in self._all_runs():
-            known, starts, own = run.views
-            for (number, term), at in zip(asked, run.terms.searchsorted(terms).tolist(), strict=True):
-                if at < len(known) and known[at] == term:
-                    start, end = starts[at], starts[at + 1]
-                    pieces.append((number, run.places[start:end], run.codes[start:end], own[at]))
-        return pieces
+    def arrays(self) -> tuple[RunArrays, ...]:
+        """What a search goes through."""
+        return tuple([run.arrays for run in self._all_runs()])
 
     def _all_runs(self) -> list[Run]:
         if not self._tail:

@@ -7,23 +7,20 @@ made for every atom; the rest only for those that can still be among the best.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.recall import kernel
 from recollect.recall.asking import Question
 from recollect.recall.dates import Interval
-from recollect.recall.decay import FLOOR, decay_weights
+from recollect.recall.decay import FLOOR, RATES
 from recollect.recall.facts import FOREVER
+from recollect.recall.plain_loops import Columns, Floats, Mask, Places, Weights, factors_at, standardised
 from recollect.recall.space_index import SpaceIndex
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Places = NDArray[np.intp]
 
 # Each of these is what a feature counts, in standard deviations of the vectors' similarity to a query.
 WORDS_WEIGHT = 4.2
@@ -50,7 +47,9 @@ ENTITY_BONUS = 0.5
 MOST_BONUS = 2.0
 LEAST_IMPORTANT = 0.76
 IMPORTANCE_STEP = 0.06
-_BY_IMPORTANCE = LEAST_IMPORTANT + IMPORTANCE_STEP * (np.arange(6) - 1.0)
+_BY_IMPORTANCE = LEAST_IMPORTANT + IMPORTANCE_STEP * np.arange(-1, 5, dtype=np.float64)
+_WEIGHTS = Weights(RATES, _BY_IMPORTANCE, FLOOR, MIDDLE, SPREAD)
+_WEIGHTS_OF_OVERLAP = _WEIGHTS._replace(spread=0.0)
 
 
 class Query(NamedTuple):
@@ -133,7 +132,7 @@ def related(index: SpaceIndex, query: Query, evidence: Evidence) -> Mask:
     if evidence.dense is None:
         return shares
     counted = _among(index.compared, index.known_at(query.known_at))
-    return shares | (_standardised(counted, evidence.dense, query.usual) >= NEAR)
+    return shares | (standardised(counted, evidence.dense, query.usual, USUAL_ATOMS) >= NEAR)
 
 
 def unasked(index: SpaceIndex) -> Evidence:
@@ -143,115 +142,72 @@ def unasked(index: SpaceIndex) -> Evidence:
 
 def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, now: int) -> Scores:
     """The scores of some atoms, exactly."""
-    standing = evidence.standing[places]
-    similarity = standing if query.overlap_only else _logistic(standing)
+    found = factors_at(
+        places, evidence.standing, _bonus(index, query), _columns(index), _weights(query), _known_at(query), now
+    )
     if evidence.matches is not None:
-        similarity = np.where(evidence.matches[places], similarity, 0.0)
-    decay = decay_weights(index.kind.values[places], _fresh_at(index, query, places), now)
-    importance = _BY_IMPORTANCE[index.importance.values[places]]
-    final = similarity * decay
-    final *= importance
-    bonus = np.zeros(len(places))
-    bonus += 1
-    if query.mentioned:
-        for positions in query.mentioned.values():
-            bonus[np.isin(places, positions)] += ENTITY_BONUS
-        np.minimum(bonus, MOST_BONUS, out=bonus)
-        final *= bonus
-        np.minimum(final, 1.0, out=final)
-    return Scores(places, similarity, decay, importance, bonus, final)
+        matches = evidence.matches[places]
+        found = found._replace(similarity=found.similarity * matches, final=found.final * matches)
+    return Scores(places, *found)
 
 
 def best(index: SpaceIndex, query: Query, evidence: Evidence, matching: Mask, limit: int, now: int) -> Scores:
     """The highest scores, best first; of equals the one that is valid from later on, then the one of the lower id."""
-    scores = score(index, query, evidence, _hopeful(query, evidence, matching, limit), now)
-    order = (-scores.final).argsort()[: limit + 1]
-    first = scores.final[order].tolist()
-    if len(set(first)) == len(first):
-        return scores.taken(order[:limit])
-    # There are equals among them, which what follows puts in order.
-    if len(scores.places) > limit:
-        scores = scores.taken(not_below(scores.final, limit))
-    if len(scores.places) > limit:
-        # The last of them are equal: of these, the ones valid from later on.
-        above = scores.final > scores.final.min()
-        latest = np.where(above, FOREVER, index.valid_from.values[scores.places])
-        scores = scores.taken(not_below(latest, limit))
-    places = scores.places
-    # Whatever is as good as the last that fits is among these places, so that also there the id decides.
-    order = np.lexsort((index.ids.values[places], -index.valid_from.values[places], -scores.final))
-    return scores.taken(order[:limit])
+    most = min(limit, index.atoms)
+    places, factors = np.empty(most, np.int64), np.empty((5, most))
+    count = kernel.loops.best(
+        evidence.standing,
+        matching,
+        _bonus(index, query),
+        _columns(index),
+        _weights(query),
+        FLOOR * LEAST_IMPORTANT / (MOST_BONUS if query.mentioned else 1.0),
+        _known_at(query),
+        now,
+        places,
+        factors,
+    )
+    return Scores(places[:count], *factors[:, :count])
 
 
-def not_below(values: NDArray[Any], limit: int) -> Places:
-    """Where the values are at least as high as the last of the highest; equal ones are all there."""
-    last = np.partition(values, len(values) - limit)[len(values) - limit]
-    return np.flatnonzero(values >= last)
+def _columns(index: SpaceIndex) -> Columns:
+    return index.derived(
+        "columns",
+        lambda: Columns(
+            index.kind.values,
+            index.importance.values,
+            index.fresh_at.values,
+            index.valid_from.values,
+            index.ids.values,
+        ),
+    )
 
 
-_GROUPED, _MANY = 16, 16_384
-"""How many share a group, and from how many atoms on four times as many do: small groups tell more exactly."""
-_SURELY = 1e-6
+def _weights(query: Query) -> Weights:
+    return _WEIGHTS_OF_OVERLAP if query.overlap_only else _WEIGHTS
 
 
-def _hopeful(query: Query, evidence: Evidence, matching: Mask, limit: int) -> Places:
-    """The places that can be among the best, whatever their age, importance and entities.
-
-    These weigh an atom down to a known share at the most. So who stands so far below the last of the best that even
-    the full weight does not lift it over that one's least weight need not be looked at.
-    """
-    standing = evidence.standing
-    if np.count_nonzero(matching) < len(matching):
-        standing = np.where(matching, standing, -np.inf)
-    grouped = _GROUPED if len(standing) < _MANY else 4 * _GROUPED
-    groups = len(standing) // grouped
-    if groups > limit:
-        # So many groups have a member that stands at least this high.
-        of_groups = np.maximum.reduce(standing[: groups * grouped].reshape(grouped, groups))
-        of_groups.partition(groups - limit)
-        last = float(of_groups[groups - limit])
-    elif len(standing) > limit:
-        last = float(np.partition(standing, len(standing) - limit)[len(standing) - limit])
-    else:
-        last = -math.inf
-    if last == -math.inf:
-        return matching.nonzero()[0]
-    share = FLOOR * LEAST_IMPORTANT / (MOST_BONUS if query.mentioned else 1.0)
-    if query.overlap_only:
-        return (standing >= last * share - _SURELY).nonzero()[0]
-    # The same in terms of the sum, of which similarity is the logistic.
-    x = (last - MIDDLE) / SPREAD
-    likeness = share / (1 + math.exp(-x)) if x > -30 else 0.0
-    bound = math.log(likeness / (1 - likeness)) if likeness else x + math.log(share)
-    return (standing >= MIDDLE + SPREAD * bound - _SURELY).nonzero()[0]
+def _known_at(query: Query) -> int:
+    return FOREVER if query.known_at is None else query.known_at
 
 
-def _logistic(total: Floats) -> Floats:
-    away = MIDDLE - total
-    away /= SPREAD
-    # Far away it must not overflow; there it is 0 anyway.
-    np.minimum(away, 700.0, out=away)
-    np.exp(away, out=away)
-    away += 1
-    return np.reciprocal(away, out=away)
-
-
-def _fresh_at(index: SpaceIndex, query: Query, places: Places) -> NDArray[np.int64]:
-    """Since when the atoms fade; what was confirmed after the instant that is asked about was not so then."""
-    fresh: NDArray[np.int64] = index.fresh_at.values[places]
-    if query.known_at is None:
-        return fresh
-    return np.where(fresh > query.known_at, index.valid_from.values[places], fresh)
+def _bonus(index: SpaceIndex, query: Query) -> Floats | None:
+    """What the entities that the query names make each atom worth; None where it names none."""
+    if not query.mentioned:
+        return None
+    bonus = np.ones(index.atoms)
+    for positions in query.mentioned.values():
+        bonus[[position for position in positions if position < index.atoms]] += ENTITY_BONUS
+    return np.minimum(bonus, MOST_BONUS, out=bonus)
 
 
 def _sum(
     index: SpaceIndex, query: Query, lexical: Floats, dense: NDArray[np.float32] | None, known: Mask | None
 ) -> Floats:
     """All that speaks for an atom, added up."""
-    total = lexical * WORDS_WEIGHT
-    if dense is not None:
-        total += _standardised(_among(index.compared, known), dense, query.usual)
-    total += index.derived("stated", lambda: STATEMENT_WEIGHT * np.log1p(index.statements.values.astype(np.float64)))
+    stated = index.derived("stated", lambda: STATEMENT_WEIGHT * np.log1p(index.statements.values.astype(np.float64)))
+    total, counted = np.empty(index.atoms), _among(index.compared, known)
+    kernel.loops.total(lexical, dense, counted, query.usual, USUAL_ATOMS, WORDS_WEIGHT, stated, total)
     speakers = query.question.speakers
     if speakers is not None:
         # Who nothing is known of is neither for nor against; whoever else was not asked about is against.
@@ -267,33 +223,6 @@ def _among(compared: Mask | None, known: Mask | None) -> Mask | None:
     if compared is None or known is None:
         return known if compared is None else compared
     return compared & known
-
-
-def _standardised(counted: Mask | None, dense: NDArray[np.float32], usual: tuple[float, float] | None) -> Floats:
-    """How far each value is from the mean of the space, in standard deviations; what has none is at the mean."""
-    values = dense.astype(np.float64)
-    mean, deviation = usual_among(counted, values, usual)
-    values -= mean
-    values *= 1 / deviation
-    if counted is not None:
-        np.nan_to_num(values, copy=False)
-    return values
-
-
-def usual_among(counted: Mask | None, values: Floats, usual: tuple[float, float] | None) -> tuple[float, float]:
-    """The mean of some values and their deviation, which those that are usual join where the values are few."""
-    own_values = values if counted is None else values[counted]
-    count = len(own_values)
-    mean, variance = (0.0, 1.0) if usual is None else (usual[0], usual[1] ** 2)
-    if count:
-        own = float(np.add.reduce(own_values)) / count
-        share = 1.0 if usual is None else count / (count + USUAL_ATOMS)
-        # Not by a product of vectors: for many atoms that would start threads, which cost more than they save. What
-        # the difference loses to rounding is far below the least deviation.
-        own_variance = float(np.add.reduce(own_values * own_values)) / count - own * own
-        variance = share * max(own_variance, 0.0) + (1 - share) * variance
-        mean = share * own + (1 - share) * mean
-    return mean, max(variance, 1e-12) ** 0.5
 
 
 def _nearness(valid_from: NDArray[np.int64], intervals: Sequence[Interval]) -> Floats:

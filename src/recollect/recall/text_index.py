@@ -5,16 +5,16 @@ Atoms of a space and events of a timeline are such texts; what they are filtered
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.recall import kernel
 from recollect.recall.columns import Column
-from recollect.recall.kernel import dots
-from recollect.recall.postings import OWN, Piece, Postings
+from recollect.recall.plain_loops import pieces_in
+from recollect.recall.postings import OWN, Postings
 from recollect.recall.segments import AMOUNTS, VectorsSegment, WordsSegment, small_integers
 
 T = TypeVar("T")
@@ -109,7 +109,7 @@ class TextIndex:
         if self._vectors is None:
             return None
         asked, scale = small_integers(query)
-        found = dots(asked, self._vectors.values)
+        found = kernel.dots(asked, self._vectors.values)
         scales = self._scales.values
         found *= scales
         found *= scale
@@ -142,26 +142,14 @@ class TextIndex:
 
         Given which atoms were known, a word is as rare as it was among them.
         """
-        pieces = self._postings.find(np.array(terms, np.uint32))
-        if known is not None:
-            pieces = _among(pieces, known)
-        elif self._forgotten:
-            # So that a word is as rare as it is after the space was loaded anew.
-            pieces = _among(pieces, self.present.values)
-        if not pieces:
-            return np.zeros(self.atoms)
-        atoms = self.derived("there", self._there) if known is None else int(np.count_nonzero(known))
-        holders: dict[int, int] = {}
-        for number, _, _, own in pieces:
-            holders[number] = holders.get(number, 0) + own
-        rarity = {number: math.log1p((atoms - held + 0.5) / (held + 0.5)) for number, held in holders.items()}
-        # In the order of the query: which runs hold a word, and so which is met first, changes as a space grows.
-        most = math.hypot(*(rarity[number] for number in sorted(rarity)))
-        # All pieces at once: a call of numpy takes longer than to go through the places of a word that few hold.
-        numbers, places, codes, _ = zip(*pieces, strict=True)
-        worth = _WORTH.take(np.concatenate(codes))
-        worth *= np.repeat([rarity[number] / most for number in numbers], [len(each) for each in places])
-        scores: NDArray[np.float64] = np.bincount(np.concatenate(places), worth, self.atoms)  # type: ignore[assignment]  # numpy types it as counts, which it is without weights
+        if known is None:
+            atoms = self.derived("there", self._there)
+            # Without those that are gone, so that a word is as rare as it is after the space was loaded anew.
+            among = self.present.values if self._forgotten else None
+        else:
+            atoms, among = int(np.count_nonzero(known)), known
+        scores = np.zeros(self.atoms)
+        kernel.loops.word_scores(self._postings.arrays(), tuple(terms), _WORTH, among, atoms, scores)
         return scores
 
     def _there(self) -> int:
@@ -171,7 +159,7 @@ class TextIndex:
     def overlap(self, terms: Sequence[int]) -> NDArray[np.float64]:
         """The distinct words that each atom has in common with a query, against the geometric mean of their numbers."""
         common = np.zeros(self.atoms)
-        for _, places, codes, _ in self._postings.find(np.array(terms, np.uint32)):
+        for _, places, codes, _ in pieces_in(self._postings.arrays(), terms):
             common[places[codes >= OWN]] += 1
         return common / np.sqrt(np.maximum(len(terms) * self._own_terms.values.astype(np.float64), 1.0))
 
@@ -180,17 +168,6 @@ class TextIndex:
         vectors = self._vectors.nbytes if self._vectors is not None else 0
         derived = self.atoms * _DERIVED_BYTES
         return _INDEX_BYTES + vectors + derived + self._postings.nbytes + self._column_bytes
-
-
-def _among(pieces: list[Piece], some: Mask) -> list[Piece]:
-    """What of the pieces is about some of the atoms."""
-    left = []
-    for number, places, codes, _ in pieces:
-        there = some[places]
-        if there.any():
-            codes = codes[there]
-            left.append((number, places[there], codes, int(np.count_nonzero(codes & OWN))))
-    return left
 
 
 _DERIVED_BYTES = 9

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.recall.ranking import WORDS_WEIGHT, Floats, Mask, Places, not_below, usual_among
+from recollect.recall.plain_loops import Floats, Mask, Places, not_below, usual_among
+from recollect.recall.ranking import USUAL_ATOMS, WORDS_WEIGHT
 from recollect.recall.timeline_index import TimelineIndex
 
 MEANING_SHARE = 0.6
@@ -59,7 +60,7 @@ def rank(index: TimelineIndex, passed: Mask, asked: Asked, limit: int, *, hybrid
         # What holding every word of the query without end would give is at most the root of their number.
         return _best(index, places, words[places] / math.sqrt(max(len(asked.terms), 1)), limit)
     meaning = likeness.astype(np.float64)
-    mean, deviation = usual_among(index.compared, meaning, asked.usual or UNKNOWN_USUAL)
+    mean, deviation = usual_among(index.compared, meaning, asked.usual or UNKNOWN_USUAL, USUAL_ATOMS)
     # An event that has no vector yet is taken to be as alike as one is on the whole that has so many words in common.
     meaning = np.where(np.isnan(meaning), mean + deviation * WORDS_WEIGHT * words, meaning)
     places = (passed & ((words > 0) | (meaning >= mean + NEAR * deviation))).nonzero()[0]

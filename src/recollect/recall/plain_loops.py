@@ -1,0 +1,291 @@
+"""The inner loops of recall with numpy alone, for where nothing was compiled.
+
+Each does what the function of the same name in `inner_loops.c` does, but for the last digits of a number: sums are
+added in another order. The arrays of the caller that come last are what an answer is written to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.recall.decay import decay_weights
+from recollect.recall.facts import FOREVER
+from recollect.recall.postings import OWN, RunArrays
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Places = NDArray[np.int64]
+
+Piece = tuple[int, Array, Array, int]
+"""Where a term of a query was found: which of the terms it is, the places, their codes, and how many of the places hold
+it in their own text."""
+
+
+# --- words -----------------------------------------------------------------------------------
+
+
+def word_scores(
+    runs: Sequence[RunArrays], terms: tuple[int, ...], worth: Floats, among: Mask | None, atoms: int, scores: Floats
+) -> None:
+    """BM25 of each place, as a share of what holding every term without end would give.
+
+    `worth` is what each code counts, `atoms` how many there are; only places that are `among` some are counted.
+    """
+    pieces = pieces_in(runs, terms)
+    if among is not None:
+        pieces = _among(pieces, among)
+    if not pieces:
+        return
+    holders: dict[int, int] = {}
+    for number, _, _, own in pieces:
+        holders[number] = holders.get(number, 0) + own
+    rarity = {number: math.log1p((atoms - held + 0.5) / (held + 0.5)) for number, held in holders.items()}
+    # In the order of the query: which runs hold a word, and so which is met first, changes as a space grows.
+    most = math.hypot(*(rarity[number] for number in sorted(rarity)))
+    # All pieces at once: a call of numpy takes longer than to go through the places of a word that few hold.
+    numbers, places, codes, _ = zip(*pieces, strict=True)
+    weights = worth.take(np.concatenate(codes))
+    weights *= np.repeat([rarity[number] / most for number in numbers], [len(each) for each in places])
+    scores[:] = np.bincount(np.concatenate(places), weights, len(scores))
+
+
+def pieces_in(runs: Sequence[RunArrays], terms: Sequence[int]) -> list[Piece]:
+    """The pieces in which the terms of a query are found, in the order of the terms in each run."""
+    pieces = []
+    asked = np.array(terms, np.uint32)
+    for known, starts, places, codes, own in runs:
+        for number, (term, at) in enumerate(zip(terms, known.searchsorted(asked).tolist(), strict=True)):
+            if at < len(known) and known[at] == term:
+                start, end = starts[at], starts[at + 1]
+                pieces.append((number, places[start:end], codes[start:end], int(own[at])))
+    return pieces
+
+
+def _among(pieces: list[Piece], some: Mask) -> list[Piece]:
+    """What of the pieces is about some of the atoms."""
+    left = []
+    for number, places, codes, _ in pieces:
+        there = some[places]
+        if there.any():
+            codes = codes[there]
+            left.append((number, places[there], codes, int(np.count_nonzero(codes & OWN))))
+    return left
+
+
+# --- all that speaks for an atom -------------------------------------------------------------
+
+
+def total(
+    lexical: Floats,
+    dense: NDArray[np.float32] | None,
+    counted: Mask | None,
+    usual: tuple[float, float] | None,
+    usual_atoms: float,
+    words_weight: float,
+    rest: Floats,
+    sums: Floats,
+) -> None:
+    """Words by their weight, how far each meaning is from the mean, in standard deviations, and the rest, added up.
+
+    Only those that are `counted` say what the mean is.
+    """
+    np.multiply(lexical, words_weight, out=sums)
+    if dense is not None:
+        sums += standardised(counted, dense, usual, usual_atoms)
+    sums += rest
+
+
+def standardised(
+    counted: Mask | None, dense: NDArray[np.float32], usual: tuple[float, float] | None, usual_atoms: float
+) -> Floats:
+    """How far each value is from the mean of the space, in standard deviations; what has none is at the mean."""
+    values = dense.astype(np.float64)
+    mean, deviation = usual_among(counted, values, usual, usual_atoms)
+    values -= mean
+    values *= 1 / deviation
+    if counted is not None:
+        np.nan_to_num(values, copy=False)
+    return values
+
+
+def usual_among(
+    counted: Mask | None, values: Floats, usual: tuple[float, float] | None, usual_atoms: float
+) -> tuple[float, float]:
+    """The mean of some values and their deviation, which those that are usual join where the values are few."""
+    own_values = values if counted is None else values[counted]
+    count = len(own_values)
+    mean, variance = (0.0, 1.0) if usual is None else (usual[0], usual[1] ** 2)
+    if count:
+        own = float(np.add.reduce(own_values)) / count
+        share = 1.0 if usual is None else count / (count + usual_atoms)
+        # Not by a product of vectors: for many atoms that would start threads, which cost more than they save. What
+        # the difference loses to rounding is far below the least deviation.
+        own_variance = float(np.add.reduce(own_values * own_values)) / count - own * own
+        variance = share * max(own_variance, 0.0) + (1 - share) * variance
+        mean = share * own + (1 - share) * mean
+    return mean, max(variance, 1e-12) ** 0.5
+
+
+# --- the best --------------------------------------------------------------------------------
+
+
+class Columns(NamedTuple):
+    """What each atom is weighed and ordered by."""
+
+    kinds: NDArray[np.uint8]
+    importance: NDArray[np.uint8]
+    fresh_at: NDArray[np.int64]
+    valid_from: NDArray[np.int64]
+    ids: NDArray[np.bytes_]
+
+
+class Weights(NamedTuple):
+    rates: Floats
+    """How fast each kind fades."""
+    by_importance: Floats
+    floor: float
+    """What is left of the weight of the oldest."""
+    middle: float
+    spread: float
+    """Of the curve that makes a similarity of a sum; a spread of 0 says that the sum is the similarity."""
+
+
+class Factors(NamedTuple):
+    """What the scores of some atoms are made of."""
+
+    similarity: Floats
+    decay: Floats
+    importance: Floats
+    bonus: Floats
+    final: Floats
+
+
+def best(
+    standing: Floats,
+    matching: Mask,
+    bonus: Floats | None,
+    columns: Columns,
+    weights: Weights,
+    share: float,
+    known_at: int,
+    now: int,
+    places: Places,
+    factors: Floats,
+) -> int:
+    """The places of the highest scores, best first, with their factors; how many there are.
+
+    Of equals the one that is valid from later on comes first, then the one of the lower id. `share` is what all factors
+    but the similarity make of a score at the least, against what they make of it at the most.
+    """
+    limit = len(places)
+    hopeful = _hopeful(standing, matching, weights, share, limit)
+    found = factors_at(hopeful, standing, bonus, columns, weights, known_at, now)
+    order = _first(found.final, hopeful, columns, limit)
+    count = len(order)
+    places[:count] = hopeful[order]
+    for row, each in enumerate(found):
+        factors[row, :count] = each[order]
+    return count
+
+
+def factors_at(
+    places: Places,
+    standing: Floats,
+    bonus: Floats | None,
+    columns: Columns,
+    weights: Weights,
+    known_at: int,
+    now: int,
+) -> Factors:
+    similarity = standing[places]
+    if weights.spread:
+        similarity = _logistic(similarity, weights)
+    fresh = columns.fresh_at[places]
+    if known_at < FOREVER:
+        # What was confirmed after the instant that is asked about was not so then.
+        fresh = np.where(fresh > known_at, columns.valid_from[places], fresh)
+    decay = decay_weights(weights.rates[columns.kinds[places]], fresh, now, weights.floor)
+    importance = weights.by_importance[columns.importance[places]]
+    final = similarity * decay
+    final *= importance
+    if bonus is None:
+        return Factors(similarity, decay, importance, np.ones(len(places)), final)
+    more = bonus[places]
+    final *= more
+    np.minimum(final, 1.0, out=final)
+    return Factors(similarity, decay, importance, more, final)
+
+
+def _logistic(sums: Floats, weights: Weights) -> Floats:
+    away = weights.middle - sums
+    away /= weights.spread
+    # Far away it must not overflow; there it is 0 anyway.
+    np.minimum(away, 700.0, out=away)
+    np.exp(away, out=away)
+    away += 1
+    return np.reciprocal(away, out=away)
+
+
+def _first(final: Floats, places: Places, columns: Columns, limit: int) -> NDArray[np.intp]:
+    order = (-final).argsort()[: limit + 1]
+    first = final[order].tolist()
+    if len(set(first)) == len(first):
+        return order[:limit]
+    # There are equals among them, which what follows puts in order.
+    some = np.arange(len(places))
+    if len(some) > limit:
+        some = not_below(final, limit)
+    if len(some) > limit:
+        # The last of them are equal: of these, the ones valid from later on.
+        above = final[some] > final[some].min()
+        some = some[not_below(np.where(above, FOREVER, columns.valid_from[places[some]]), limit)]
+    # Whatever is as good as the last that fits is among these places, so that also there the id decides.
+    at = places[some]
+    return some[np.lexsort((columns.ids[at], -columns.valid_from[at], -final[some]))[:limit]]
+
+
+def not_below(values: Array, limit: int) -> NDArray[np.intp]:
+    """Where the values are at least as high as the last of the highest; equal ones are all there."""
+    last = np.partition(values, len(values) - limit)[len(values) - limit]
+    return np.flatnonzero(values >= last)
+
+
+_GROUPED, _MANY = 16, 16_384
+"""How many share a group, and from how many atoms on four times as many do: small groups tell more exactly."""
+_SURELY = 1e-6
+
+
+def _hopeful(standing: Floats, matching: Mask, weights: Weights, share: float, limit: int) -> Places:
+    """The places that can be among the best, whatever their age, importance and entities.
+
+    These weigh an atom down to a known share at the most. So who stands so far below the last of the best that even
+    the full weight does not lift it over that one's least weight need not be looked at.
+    """
+    if np.count_nonzero(matching) < len(matching):
+        standing = np.where(matching, standing, -np.inf)
+    grouped = _GROUPED if len(standing) < _MANY else 4 * _GROUPED
+    groups = len(standing) // grouped
+    if groups > limit:
+        # So many groups have a member that stands at least this high.
+        of_groups = np.maximum.reduce(standing[: groups * grouped].reshape(grouped, groups))
+        of_groups.partition(groups - limit)
+        last = float(of_groups[groups - limit])
+    elif len(standing) > limit:
+        last = float(np.partition(standing, len(standing) - limit)[len(standing) - limit])
+    else:
+        last = -math.inf
+    if last == -math.inf:
+        return matching.nonzero()[0]
+    if not weights.spread:
+        return (standing >= last * share - _SURELY).nonzero()[0]
+    # The same in terms of the sum, of which similarity is the logistic.
+    x = (last - weights.middle) / weights.spread
+    likeness = share / (1 + math.exp(-x)) if x > -30 else 0.0
+    bound = math.log(likeness / (1 - likeness)) if likeness else x + math.log(share)
+    return (standing >= weights.middle + weights.spread * bound - _SURELY).nonzero()[0]

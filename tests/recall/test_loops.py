@@ -1,0 +1,317 @@
+"""The compiled inner loops answer what those of numpy answer, and refuse what would lead them astray."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import recollect
+from recollect.recall import kernel, plain_loops
+from recollect.recall.decay import FLOOR, RATES
+from recollect.recall.facts import FOREVER
+from recollect.recall.plain_loops import Columns, Floats, Weights
+from recollect.recall.postings import Run, RunArrays
+
+compiled_only = pytest.mark.skipif(kernel.compiled is None, reason="the inner loops were not compiled here")
+WORTH = np.tile(np.linspace(0.1, 0.9, 128), 2)
+DAY = 24 * 3600 * 1_000_000
+NOW = 1_800_000_000_000_000
+IMPORTANCE = np.array([0.7, 0.76, 0.82, 0.88, 0.94, 1.0])
+
+sizes = st.sampled_from((0, 1, 2, 7, 8, 9, 30, 500, 5_000))
+seeds = st.integers(0, 2**32 - 1)
+
+
+def compiled() -> kernel.Loops:
+    assert kernel.compiled is not None
+    return kernel.compiled
+
+
+def some_runs(chance: np.random.Generator, atoms: int) -> tuple[RunArrays, ...]:
+    """Postings of made-up terms, in none, one or several runs."""
+    runs = []
+    for _ in range(int(chance.integers(0, 4)) if atoms else 0):
+        held = np.unique(chance.integers(0, 12, 3 * atoms) * atoms + chance.integers(0, atoms, 3 * atoms))
+        codes = chance.integers(0, 256, len(held)).astype(np.uint8)
+        runs.append(Run.of((held // atoms).astype(np.uint32), (held % atoms).astype(np.uint32), codes).arrays)
+    return tuple(runs)
+
+
+def some_mask(chance: np.random.Generator, atoms: int) -> NDArray[np.bool_]:
+    mask: NDArray[np.bool_] = chance.random(atoms) < chance.choice([0.02, 0.5, 1.0])
+    return mask
+
+
+@compiled_only
+@given(atoms=sizes, seed=seeds, masked=st.booleans(), terms=st.lists(st.integers(0, 13), unique=True, max_size=8))
+def test_words_count_the_same(atoms: int, seed: int, masked: bool, terms: list[int]) -> None:
+    chance = np.random.default_rng(seed)
+    runs = some_runs(chance, atoms)
+    among = some_mask(chance, atoms) if masked else None
+    there = atoms if among is None else int(among.sum())
+    found, expected = np.zeros(atoms), np.zeros(atoms)
+    compiled().word_scores(runs, tuple(terms), WORTH, among, there, found)
+    plain_loops.word_scores(runs, tuple(terms), WORTH, among, there, expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(found > 0, expected > 0)
+
+
+@compiled_only
+@given(
+    atoms=sizes,
+    seed=seeds,
+    dense=st.booleans(),
+    lacking=st.booleans(),
+    usual=st.sampled_from((None, (0.1, 0.2), (0.0, 0.0))),
+)
+def test_what_speaks_for_an_atom_adds_up_the_same(
+    atoms: int, seed: int, dense: bool, lacking: bool, usual: tuple[float, float] | None
+) -> None:
+    chance = np.random.default_rng(seed)
+    counted = None
+    likeness = chance.uniform(-1, 1, atoms).astype(np.float32) if dense else None
+    if lacking:
+        counted = some_mask(chance, atoms)
+        if likeness is not None:
+            likeness[~counted] = np.nan
+    given_to_both = (chance.random(atoms), likeness, counted, usual, 30, 4.2, chance.random(atoms))
+    found, expected = np.empty(atoms), np.empty(atoms)
+    compiled().total(*given_to_both, found)
+    plain_loops.total(*given_to_both, expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def some_columns(chance: np.random.Generator, atoms: int) -> Columns:
+    """With many equals, so that all that equals are ordered by is needed."""
+    return Columns(
+        chance.integers(0, len(RATES), atoms).astype(np.uint8),
+        chance.integers(0, 6, atoms).astype(np.uint8),
+        NOW + chance.choice([-900, -30, 0, 5], atoms) * DAY,
+        NOW + chance.choice([-900, -30, 0, 5], atoms) * DAY,
+        np.char.add(b"atom-", chance.permutation(atoms).astype("S31")).astype("S37"),
+    )
+
+
+@compiled_only
+@given(
+    atoms=sizes,
+    seed=seeds,
+    limit=st.sampled_from((1, 2, 10, 200)),
+    overlap=st.booleans(),
+    mentioned=st.booleans(),
+    known_at=st.sampled_from((FOREVER, NOW, NOW - 100 * DAY)),
+    coarse=st.booleans(),
+)
+def test_the_best_are_the_same_in_the_same_order(
+    atoms: int, seed: int, limit: int, overlap: bool, mentioned: bool, known_at: int, coarse: bool
+) -> None:
+    chance = np.random.default_rng(seed)
+    standing = chance.uniform(0, 1, atoms) if overlap else chance.normal(8, 3, atoms)
+    if coarse:
+        standing = standing.round()
+    columns = some_columns(chance, atoms)
+    if coarse:
+        # Of one kind and importance, and as good as new: the scores themselves are equal.
+        columns = columns._replace(
+            kinds=np.zeros(atoms, np.uint8), importance=np.ones(atoms, np.uint8), fresh_at=np.full(atoms, NOW)
+        )
+        known_at = FOREVER
+    bonus = chance.choice([1.0, 1.5, 2.0], atoms) if mentioned else None
+    given_to_both = (
+        standing,
+        some_mask(chance, atoms),
+        bonus,
+        columns,
+        Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.0 if overlap else 0.7),
+        FLOOR * 0.7 / (2.0 if mentioned else 1.0),
+        known_at,
+        NOW,
+    )
+    most = min(limit, atoms)
+    answers = []
+    for loops in (compiled(), plain_loops):
+        places, factors = np.full(most, -1), np.full((5, most), math.nan)
+        count = loops.best(*given_to_both, places, factors)
+        answers.append((places[:count].tolist(), factors[:, :count]))
+    (places, factors), (expected_places, expected_factors) = answers
+    np.testing.assert_allclose(factors, expected_factors, rtol=1e-12)
+    assert places == expected_places
+
+
+def words_arguments(**changed: Any) -> tuple[Any, ...]:
+    terms, starts = np.array([3, 5], np.uint32), np.array([0, 1, 3], np.uint32)
+    places, codes = np.array([0, 1, 3], np.uint32), np.array([1, 2, 200], np.uint8)
+    run = {"terms": terms, "starts": starts, "places": places, "codes": codes, "own": np.array([0, 1], np.uint32)}
+    right = {"asked": (3, 5), "worth": WORTH, "among": None, "atoms": 4, "scores": np.zeros(4)}
+    run |= {name: value for name, value in changed.items() if name in run}
+    right |= {name: value for name, value in changed.items() if name in right}
+    return (tuple(run.values()),), *right.values()
+
+
+def best_arguments(**changed: Any) -> tuple[Any, ...]:
+    chance = np.random.default_rng(1)
+    columns = some_columns(chance, 4)
+    columns = columns._replace(**{name: value for name, value in changed.items() if name in columns._fields})
+    weights = Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.7)
+    weights = weights._replace(**{name: value for name, value in changed.items() if name in weights._fields})
+    right: dict[str, Any] = {
+        "standing": np.ones(4),
+        "matching": np.ones(4, np.bool_),
+        "bonus": None,
+        "columns": columns,
+        "weights": weights,
+        "share": 0.2,
+        "known_at": FOREVER,
+        "now": NOW,
+        "places": np.empty(2, np.int64),
+        "factors": np.empty((5, 2)),
+    }
+    return tuple((right | {name: value for name, value in changed.items() if name in right}).values())
+
+
+def total_arguments(**changed: Any) -> tuple[Any, ...]:
+    right: dict[str, Any] = {
+        "lexical": np.ones(4),
+        "dense": np.ones(4, np.float32),
+        "counted": None,
+        "usual": (0.1, 0.2),
+        "usual_atoms": 30,
+        "words_weight": 4.2,
+        "rest": np.ones(4),
+        "sums": np.empty(4),
+    }
+    return tuple((right | changed).values())
+
+
+ARGUMENTS = {"word_scores": words_arguments, "total": total_arguments, "best": best_arguments}
+
+
+def locked(array: Floats) -> Floats:
+    array.flags.writeable = False
+    return array
+
+
+@compiled_only
+@pytest.mark.parametrize("function", ARGUMENTS)
+def test_what_is_right_is_taken(function: str) -> None:
+    getattr(compiled(), function)(*ARGUMENTS[function]())
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("function", "changed", "error"),
+    [
+        ("word_scores", {"places": np.array([0, 1, 4], np.uint32)}, ValueError),
+        ("word_scores", {"places": np.array([0, 1, 2**32 - 1], np.uint32)}, ValueError),
+        ("word_scores", {"places": np.array([0, 1], np.uint32)}, ValueError),
+        ("word_scores", {"codes": np.array([1], np.uint8)}, ValueError),
+        ("word_scores", {"starts": np.array([0, 1, 9], np.uint32)}, ValueError),
+        ("word_scores", {"starts": np.array([2, 1, 3], np.uint32)}, ValueError),
+        ("word_scores", {"starts": np.array([0, 1], np.uint32)}, ValueError),
+        ("word_scores", {"own": np.array([0], np.uint32)}, ValueError),
+        ("word_scores", {"own": "words"}, TypeError),
+        ("word_scores", {"worth": np.ones(128)}, ValueError),
+        ("word_scores", {"among": np.ones(3, np.bool_)}, ValueError),
+        ("word_scores", {"scores": locked(np.zeros(4))}, (ValueError, BufferError)),
+        ("word_scores", {"scores": np.zeros(8)[::2]}, (ValueError, BufferError)),
+        ("word_scores", {"asked": (3, -5)}, OverflowError),
+        ("word_scores", {"asked": (3, "five")}, TypeError),
+        ("word_scores", {"asked": None}, (TypeError, SystemError)),
+        ("word_scores", {"atoms": "four"}, TypeError),
+        ("total", {"dense": np.ones(4)}, ValueError),
+        ("total", {"counted": np.ones(5, np.bool_)}, ValueError),
+        ("total", {"rest": np.ones(3)}, ValueError),
+        ("total", {"sums": locked(np.empty(4))}, (ValueError, BufferError)),
+        ("total", {"usual": (0.1,)}, IndexError),
+        ("total", {"usual": ("a", "b")}, TypeError),
+        ("total", {"words_weight": None}, TypeError),
+        ("best", {"matching": np.ones(3, np.bool_)}, ValueError),
+        ("best", {"bonus": np.ones(3)}, ValueError),
+        ("best", {"kinds": np.full(4, 6, np.uint8)}, ValueError),
+        ("best", {"importance": np.full(4, 6, np.uint8)}, ValueError),
+        ("best", {"ids": np.array([b"a", b"b", b"c"], "S37")}, ValueError),
+        ("best", {"fresh_at": np.zeros(4, np.int32)}, ValueError),
+        ("best", {"columns": (np.zeros(4, np.uint8),)}, IndexError),
+        ("best", {"weights": (RATES, IMPORTANCE, 0.25)}, IndexError),
+        ("best", {"floor": "low"}, TypeError),
+        ("best", {"known_at": 2**80}, OverflowError),
+        ("best", {"factors": np.empty((4, 2))}, ValueError),
+        ("best", {"places": np.empty(2, np.int32)}, ValueError),
+    ],
+)
+def test_what_would_lead_them_astray_is_refused(
+    function: str, changed: dict[str, Any], error: type[Exception] | tuple[type[Exception], ...]
+) -> None:
+    with pytest.raises(error):
+        getattr(compiled(), function)(*ARGUMENTS[function](**changed))
+
+
+@compiled_only
+@pytest.mark.parametrize("function", ARGUMENTS)
+def test_too_few_and_too_many_arguments_are_refused(function: str) -> None:
+    right = ARGUMENTS[function]()
+    for wrong in (right[:-1], (*right, None), ()):
+        with pytest.raises(TypeError, match="arguments were given"):
+            getattr(compiled(), function)(*wrong)
+
+
+def test_they_are_compiled_where_there_is_a_compiler() -> None:
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    try:
+        from hatch_build import SOURCE, compiling
+    finally:
+        sys.path.pop(0)
+    command = compiling(SOURCE, Path("anywhere.so"))
+    if command is None or shutil.which(command[0]) is None:
+        pytest.skip("there is no compiler here")
+    assert kernel.compiled is not None, "install the package again: ./dev does"
+
+
+WITHOUT_THEM = """
+import sys
+sys.modules["recollect.recall.inner_loops"] = None  # as if it had never been compiled
+import recollect
+from recollect.recall import kernel
+with recollect.open("sqlite:///:memory:", embedder=None) as engine:
+    memory = engine.context(tenant_id="acme", app_id="support", user_id="ada").memory
+    space = memory.create_memory_space()
+    for text in ("Ada lives in Graz.", "Ada likes tea."):
+        memory.add_atom(space.id, {"text": text, "category": {"name": "home", "kind": "FACT"}})
+    print(kernel.compiled, [hit.atom.text for hit in memory.recall_by_topic(space.id, "tea").hits])
+"""
+
+
+def test_recall_works_where_nothing_was_compiled() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_THEM], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("None ['Ada likes tea.']\n", "")
+
+
+@compiled_only
+def test_what_was_compiled_from_another_version_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from recollect.recall import inner_loops
+
+    monkeypatch.setattr(inner_loops, "VERSION", kernel.COMPILED_VERSION + 1)
+    assert kernel._compiled() is None
+
+
+@compiled_only
+def test_a_damaged_index_ends_in_an_error_and_in_nothing_else(sqlite_url: str) -> None:
+    with recollect.open(sqlite_url, embedder=None) as engine:
+        context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        space = context.memory.create_memory_space()
+        context.memory.add_atom(space.id, {"text": "Ada likes tea.", "category": {"name": "home", "kind": "FACT"}})
+        assert context.memory.recall_by_topic(space.id, "tea").hits
+        with engine._recaller.space(context.scope, space.id) as index:
+            index._postings.arrays()[0][2][:] = 1_000_000
+        with pytest.raises(ValueError, match="an atom that is not there"):
+            context.memory.recall_by_topic(space.id, "tea")
