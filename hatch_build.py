@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from packaging.tags import sys_tags
 
 FOLDER = "recollect/recall"
 SOURCE = f"src/{FOLDER}/inner_loops.c"
@@ -43,23 +44,26 @@ class InnerLoops(BuildHookInterface[Any]):
         elif built is not None:
             build_data["force_include"][str(built)] = f"{FOLDER}/{BUILT}"
             build_data["pure_python"] = False
-            build_data["tag"] = f"cp311-abi3-{_platform()}"
+            build_data["tag"] = f"cp311-abi3-{platform()}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _compiled(self, to: Path) -> Path | None:
-        command = compiling(SOURCE, to)
-        if command is None:
-            self.app.display_warning("No C compiler is known here: recall will leave its inner loops to numpy.")
-            return None
+        told: object = "no C compiler is known here"
         try:
-            subprocess.run(command, cwd=self.root, check=True, capture_output=True, text=True, timeout=SECONDS)
-        except (OSError, subprocess.SubprocessError) as error:
-            told = getattr(error, "stderr", None) or error
-            self.app.display_warning(f"Recall will leave its inner loops to numpy, as they were not compiled: {told}")
-            return None
-        return to
+            command = compiling(SOURCE, to)
+            if command is not None:
+                told = "the compiler has made nothing"
+                subprocess.run(command, cwd=self.root, check=True, capture_output=True, timeout=SECONDS)
+        except subprocess.CalledProcessError as error:
+            told = error.stderr.decode(errors="replace") or error
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            told = error
+        if to.is_file():
+            return to
+        self.app.display_warning(f"Recall will leave its inner loops to numpy, as they were not compiled: {told}")
+        return None
 
 
 def compiling(source: str, to: Path) -> list[str] | None:
@@ -74,5 +78,6 @@ def compiling(source: str, to: Path) -> list[str] | None:
     return [*compiler, *linking, *OPTIONS, headers, source, "-o", str(to), "-lm"]
 
 
-def _platform() -> str:
-    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+def platform() -> str:
+    """This machine as installers name it, with no promise about other distributions of Linux."""
+    return next(tag.platform for tag in sys_tags() if not tag.platform.startswith(("manylinux", "musllinux")))

@@ -14,6 +14,8 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from packaging.tags import sys_tags
+from packaging.utils import parse_wheel_filename
 
 import recollect
 
@@ -150,6 +152,9 @@ def test_every_error_is_public() -> None:
     assert all(issubclass(getattr(errors, name), recollect.RecollectError) for name in defined)
 
 
+COMPILED = "recollect/recall/inner_loops.abi3.so"
+
+
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what the repository has."""
@@ -179,12 +184,21 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.Zip
 
 def test_the_wheel_has_the_whole_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     files = (path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    # What the environment has compiled is there, and what the wheel has compiled for itself is in the wheel.
-    expected = {f"recollect/{path.relative_to(PACKAGE).as_posix()}" for path in files}
+    expected = {f"recollect/{path.relative_to(PACKAGE).as_posix()}" for path in files} - {COMPILED}
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert packed == expected
+    assert packed - {COMPILED} == expected
     assert "recollect/py.typed" in packed
     assert len([name for name in packed if name.endswith(".sql")]) >= 7
+
+
+def test_a_wheel_with_compiled_parts_can_be_installed_here_and_says_so(wheel: zipfile.ZipFile) -> None:
+    assert wheel.filename is not None
+    *_, tags = parse_wheel_filename(Path(wheel.filename).name)
+    if COMPILED not in wheel.namelist():
+        assert {str(tag) for tag in tags} == {"py3-none-any"}
+        pytest.skip("there is no compiler here")
+    assert {tag.abi for tag in tags} == {"abi3"}
+    assert tags <= set(sys_tags())
 
 
 def test_the_wheel_says_what_it_is_and_what_it_needs(wheel: zipfile.ZipFile) -> None:
@@ -247,12 +261,21 @@ def test_what_is_in_the_wheel_works(wheel: zipfile.ZipFile, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "environment", [{"HATCH_BUILD_NO_HOOKS": "true"}, {"CC": "no-such-compiler"}, {"CC": "false"}], ids=str
+    "environment",
+    [{"HATCH_BUILD_NO_HOOKS": "true"}, {"CC": "no-such-compiler"}, {"CC": "false"}, {"CC": "true"}, {"CC": "'"}],
+    ids=str,
 )
 def test_without_a_compiler_the_package_is_of_python_alone(
     environment: dict[str, str], source: Path, tmp_path: Path
 ) -> None:
-    built = built_from(source, tmp_path / "built", **environment)
+    # One that was compiled at another time must not be taken for the package's own.
+    left_over = source / "src" / COMPILED
+    left_over.write_bytes(b"compiled long ago")
+    try:
+        built = built_from(source, tmp_path / "built", TMPDIR=str(tmp_path), **environment)
+    finally:
+        left_over.unlink()
+    assert not list(tmp_path.glob("recollect-build-*"))
     assert built.name.endswith("-py3-none-any.whl")
     wheel = zipfile.ZipFile(built)
     assert not [name for name in wheel.namelist() if name.endswith(".so")]

@@ -12,9 +12,11 @@ import pytest
 
 import recollect
 from recollect.providers.embedder import Embedding
+from recollect.quality.baselines import Baselines
 from recollect.quality.benchmark import Means, measure_recall
-from recollect.quality.dataset import read_datasets
+from recollect.quality.dataset import Session, Turn, read_datasets
 from recollect.quality.feeding import feed, turns_of
+from recollect.quality.remembering import RememberingEmbedder
 from recollect.quality.tokens import WORDS
 from recollect.recall.words import words_of
 
@@ -54,6 +56,19 @@ def test_recall_and_its_baselines_are_measured_on_all_questions() -> None:
         assert garden[name]["ALL"]["questions"] == 3
     assert garden["recollect"]["single-hop"]["NDCG@10"]["mean"] == 1.0
     assert results["tokenizer"] == "words x 1.3"
+
+
+def test_every_baseline_has_the_turn_first_that_holds_the_words_of_the_question() -> None:
+    said = ("We had soup.", "The roses need water every day.", "I saw a film.", "It rained.", "She called me.")
+    turns = tuple(Turn(str(place), "user", text, "2026-05-01T10:00:00Z") for place, text in enumerate(said))
+    fed = turns_of(Session("one", turns))
+    ranked = Baselines(fed, RememberingEmbedder(Embedding(WordVectors()))).rank("How often do roses need water?", 5)
+    assert {name: places[0] for name, places in ranked.items()} == {
+        "BM25": 1,
+        "BM25 with neighbours": 1,
+        "dense": 1,
+        "rank fusion": 1,
+    }
 
 
 def test_the_current_version_of_a_fact_is_found_and_a_timeline_has_all_of_them() -> None:

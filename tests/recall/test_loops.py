@@ -148,6 +148,27 @@ def test_the_best_are_the_same_in_the_same_order(
     assert places == expected_places
 
 
+@pytest.mark.parametrize("loops", [pytest.param("compiled", marks=compiled_only), "plain"])
+def test_what_is_new_and_important_comes_before_much_that_is_alike_and_old(loops: str) -> None:
+    old = Columns(
+        np.zeros(40, np.uint8),
+        np.ones(40, np.uint8),
+        np.full(40, NOW - 9_000 * DAY),
+        np.arange(40)[::-1].copy(),
+        np.array([f"atom-{place:02}".encode() for place in range(40)], "S37"),
+    )
+    old.importance[0], old.fresh_at[0] = 5, NOW
+    standing = np.full(40, 0.9)
+    standing[0] = 0.3
+    weights = Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.0)
+    places, factors = np.empty(2, np.int64), np.empty((5, 2))
+    best = compiled().best if loops == "compiled" else plain_loops.best
+    everything = np.ones(40, np.bool_)
+    assert best(standing, everything, None, old, weights, FLOOR * 0.76, FOREVER, NOW, places, factors) == 2
+    assert places.tolist() == [0, 1]
+    assert factors[4].tolist() == pytest.approx([0.3, 0.9 * FLOOR * 0.76])
+
+
 def words_arguments(**changed: Any) -> tuple[Any, ...]:
     terms, starts = np.array([3, 5], np.uint32), np.array([0, 1, 3], np.uint32)
     places, codes = np.array([0, 1, 3], np.uint32), np.array([1, 2, 200], np.uint8)
@@ -256,6 +277,26 @@ def test_what_would_lead_them_astray_is_refused(
         getattr(compiled(), function)(*ARGUMENTS[function](**changed))
 
 
+def arrays_in(given: Any) -> list[NDArray[Any]]:
+    if isinstance(given, tuple):
+        return [array for each in given for array in arrays_in(each)]
+    return [given] if isinstance(given, np.ndarray) else []
+
+
+@compiled_only
+@pytest.mark.parametrize("function", ARGUMENTS)
+def test_they_let_go_of_what_they_were_given(function: str) -> None:
+    right = ARGUMENTS[function]()
+    wrong = (*right[:-1], np.zeros(3))
+    arrays = arrays_in(right)
+    before = [sys.getrefcount(array) for array in arrays]
+    for _ in range(100):
+        getattr(compiled(), function)(*right)
+        with pytest.raises(ValueError, match=r"an array has|an atom that is not there"):
+            getattr(compiled(), function)(*wrong)
+    assert [sys.getrefcount(array) for array in arrays] == before
+
+
 @compiled_only
 @pytest.mark.parametrize("function", ARGUMENTS)
 def test_too_few_and_too_many_arguments_are_refused(function: str) -> None:
@@ -274,7 +315,7 @@ def test_they_are_compiled_where_there_is_a_compiler() -> None:
     command = compiling(SOURCE, Path("anywhere.so"))
     if command is None or shutil.which(command[0]) is None:
         pytest.skip("there is no compiler here")
-    assert kernel.compiled is not None, "install the package again: ./dev does"
+    assert kernel.compiled is not None, "install the package again: without .venv/.stamp-project ./dev does"
 
 
 WITHOUT_THEM = """
@@ -304,7 +345,6 @@ def test_what_was_compiled_from_another_version_is_left_alone(monkeypatch: pytes
     assert kernel._compiled() is None
 
 
-@compiled_only
 def test_a_damaged_index_ends_in_an_error_and_in_nothing_else(sqlite_url: str) -> None:
     with recollect.open(sqlite_url, embedder=None) as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
@@ -313,5 +353,5 @@ def test_a_damaged_index_ends_in_an_error_and_in_nothing_else(sqlite_url: str) -
         assert context.memory.recall_by_topic(space.id, "tea").hits
         with engine._recaller.space(context.scope, space.id) as index:
             index._postings.arrays()[0][2][:] = 1_000_000
-        with pytest.raises(ValueError, match="an atom that is not there"):
+        with pytest.raises(recollect.StoreError, match="damaged"):
             context.memory.recall_by_topic(space.id, "tea")

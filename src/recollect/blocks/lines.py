@@ -96,10 +96,7 @@ class LineFinder:
                 self._indexes.move_to_end(key)
                 return known
         texts = [line.text for line in lines]
-        index = SpaceIndex()
-        index.revision = 0
-        index.add_words(0, WordsSegment.of(texts, [()] * len(texts)))
-        index.present.values[:] = True
+        index = SpaceIndex.of_words(WordsSegment.of(texts, [()] * len(texts)))
         if model is not None:
             index.model = model
             index.add_vectors(0, self._vectors_of(scope, texts))

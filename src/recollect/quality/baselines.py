@@ -23,8 +23,8 @@ class Baselines:
     def __init__(self, turns: Sequence[FedTurn], embedder: RememberingEmbedder | None) -> None:
         self._embedder = embedder
         texts = [fed.text for fed in turns]
-        self._alone = _words(texts, [()] * len(texts))
-        self._among = _words(texts, [fed.around for fed in turns])
+        self._alone = SpaceIndex.of_words(WordsSegment.of(texts, [()] * len(texts)))
+        self._among = SpaceIndex.of_words(WordsSegment.of(texts, [fed.around for fed in turns]))
         if embedder is not None:
             self._among.add_vectors(0, VectorsSegment.of(embedder.embed_texts(texts)))
 
@@ -39,12 +39,6 @@ class Baselines:
                 orders["dense"] = _best_first(similarity)
                 orders["rank fusion"] = _fused(orders["dense"], among)
         return {name: order[:limit].tolist() for name, order in orders.items()}
-
-
-def _words(texts: Sequence[str], around: Sequence[Sequence[str]]) -> SpaceIndex:
-    index = SpaceIndex()
-    index.add_words(0, WordsSegment.of(texts, around))
-    return index
 
 
 def _best_first(scores: NDArray[np.floating]) -> Order:

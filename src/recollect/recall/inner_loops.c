@@ -152,12 +152,12 @@ static int find_in(PyObject *run, Term *terms, Py_ssize_t terms_count, const Sco
         Term *term = &terms[number];
         Py_ssize_t at = lower_bound(of_terms, known, term->wanted);
         if (at == known || of_terms[at] != term->wanted) continue;
-        Py_ssize_t start = starts[at], end = starts[at + 1];
-        if (start > end || end > size) {
+        uint32_t start = starts[at], end = starts[at + 1];
+        if (start > end || end > (size_t)size) {
             damaged("a term stands outside of its run of postings");
             goto done;
         }
-        Piece piece = {term, places + start, codes + start, end - start};
+        Piece piece = {term, places + start, codes + start, (Py_ssize_t)(end - start)};
         if (!count_holders(term, &piece, own[at], scoring)) goto done;
         pieces[(*pieces_count)++] = piece;
     }
@@ -254,8 +254,8 @@ static void learn_what_is_usual(Total *total) {
             }
         for (; at < total->atoms; at++) {
             double value = total->dense[at];
-            sum[0] += value;
-            squares[0] += value * value;
+            sum[at % LANES] += value;
+            squares[at % LANES] += value * value;
         }
     } else {
         number = 0;
@@ -420,7 +420,8 @@ static double least_standing(const Best *best, double last) {
 static Scored scored(const Best *best, Py_ssize_t place) {
     double standing = best->standing[place];
     int64_t fresh = best->fresh_at[place] > best->known_at ? best->valid_from[place] : best->fresh_at[place];
-    double aged = (double)(fresh - best->now) * best->rates[best->kinds[place]];
+    /* Without a sign, since a difference of instants that no calendar has must not be undefined. */
+    double aged = (double)(int64_t)((uint64_t)fresh - (uint64_t)best->now) * best->rates[best->kinds[place]];
     Scored one = {.place = place};
     one.similarity = standing;
     if (best->spread != 0.0) one.similarity = 1 / (1 + exp(fmin((best->middle - standing) / best->spread, 700.0)));
@@ -430,23 +431,6 @@ static Scored scored(const Best *best, Py_ssize_t place) {
     one.final = one.similarity * one.decay * one.importance;
     if (best->bonus) one.final = fmin(one.final * one.bonus, 1.0);
     return one;
-}
-
-/* Fill the heap; false when an atom has a kind or an importance that there is not. */
-static int choose(Best *best, double *room) {
-    if (best->limit == 0) return 1;
-    double least = least_standing(best, last_of_the_highest(best, room));
-    for (Py_ssize_t place = 0; place < best->atoms; place++) {
-        if (!(best->standing[place] >= least) || !best->matching[place]) continue;
-        if (best->kinds[place] >= best->rates_count || best->importance[place] >= best->importances_count) return 0;
-        Scored one = scored(best, place);
-        if (best->found < best->limit) {
-            put_at_end(best, &one);
-        } else if (comes_after(best, &best->heap[0], &one)) {
-            put_at_top(best, best->found, &one);
-        }
-    }
-    return 1;
 }
 
 /* Empty the heap into the caller's arrays, from the last to the first. */
@@ -459,6 +443,24 @@ static void write_down(Best *best, int64_t *places, double *factors) {
         places[left] = last.place;
         for (int row = 0; row < 5; row++) factors[row * best->limit + left] = of_it[row];
     }
+}
+
+/* Choose the best and write them down; false when an atom has a kind or an importance that there is not. */
+static int choose(Best *best, double *room, int64_t *places, double *factors) {
+    if (best->limit == 0) return 1;
+    double least = least_standing(best, last_of_the_highest(best, room));
+    for (Py_ssize_t place = 0; place < best->atoms; place++) {
+        if (!(best->standing[place] >= least) || !best->matching[place]) continue;
+        if (best->kinds[place] >= best->rates_count || best->importance[place] >= best->importances_count) return 0;
+        Scored one = scored(best, place);
+        if (best->found < best->limit) {
+            put_at_end(best, &one);
+        } else if (comes_after(best, &best->heap[0], &one)) {
+            put_at_top(best, best->found, &one);
+        }
+    }
+    write_down(best, places, factors);
+    return 1;
 }
 
 static int read_columns(Best *best, Views *held, PyObject *columns) {
@@ -520,17 +522,16 @@ static PyObject *best(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ss
         goto done;
     }
     if (of.atoms < MANY) {
-        fine = choose(&of, room);
+        fine = choose(&of, room, places, factors);
     } else {
         Py_BEGIN_ALLOW_THREADS
-        fine = choose(&of, room);
+        fine = choose(&of, room, places, factors);
         Py_END_ALLOW_THREADS
     }
     if (!fine) {
         damaged("an atom has a kind or an importance that there is not");
         goto done;
     }
-    write_down(&of, places, factors);
     answer = PyLong_FromSsize_t(of.found);
 done:
     free(of.heap);

@@ -135,7 +135,7 @@ class WordsSegment:
     @classmethod
     def decode(cls, blob: bytes) -> WordsSegment:
         _, (atoms, terms, postings), take = opened(blob, b"WRDS")
-        found, counts = take("<u4", terms), take("<u4", terms)
+        found, counts = take("<u4", terms).astype(np.uint32, copy=False), take("<u4", terms)
         statements = take("u1", atoms)
         starts = np.zeros(terms + 1, np.uint32)
         np.cumsum(counts, out=starts[1:])
@@ -314,10 +314,10 @@ def sealed(mark: bytes, dimension: int, counts: tuple[int, int, int], *columns: 
 
 def opened(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
     if len(blob) < _HEADER.size:
-        raise _damaged()
+        raise damaged()
     found, version, dimension, *counts, checksum = _HEADER.unpack_from(blob)
     if found != mark or version != _VERSION or zlib.crc32(memoryview(blob)[_HEADER.size :]) != checksum:
-        raise _damaged()
+        raise damaged()
     at = _HEADER.size
 
     def take(kind: str, count: int) -> Array:
@@ -326,12 +326,12 @@ def opened(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
             column = np.frombuffer(blob, kind, count, at)
         except ValueError as error:
             # Whole, and yet shorter than it says: nobody but a forger writes that.
-            raise _damaged() from error
+            raise damaged() from error
         at += column.nbytes
         return column
 
     return dimension, (counts[0], counts[1], counts[2]), take
 
 
-def _damaged() -> StoreError:
+def damaged() -> StoreError:
     return StoreError("A segment of the search index is damaged.", hint=DAMAGED_HINT)

@@ -15,6 +15,7 @@ from recollect.models.entity import folded_name
 from recollect.recall.columns import Column
 from recollect.recall.facts import FOREVER, Facts, codes_in
 from recollect.recall.kept import KeptAtoms
+from recollect.recall.segments import WordsSegment
 from recollect.recall.text_index import TextIndex
 
 Mask = NDArray[np.bool_]
@@ -23,6 +24,15 @@ Mask = NDArray[np.bool_]
 class SpaceIndex(TextIndex):
     def __init__(self) -> None:
         self.begin_anew()
+
+    @classmethod
+    def of_words(cls, words: WordsSegment) -> SpaceIndex:
+        """Of texts that nothing is known of but their words."""
+        index = cls()
+        index.revision = 0
+        index.add_words(0, words)
+        index.present.values[:] = True
+        return index
 
     def begin_anew(self) -> None:
         """Know nothing."""

@@ -15,7 +15,7 @@ from recollect.recall import kernel
 from recollect.recall.columns import Column
 from recollect.recall.plain_loops import pieces_in
 from recollect.recall.postings import OWN, Postings
-from recollect.recall.segments import AMOUNTS, VectorsSegment, WordsSegment, small_integers
+from recollect.recall.segments import AMOUNTS, VectorsSegment, WordsSegment, damaged, small_integers
 
 T = TypeVar("T")
 Floats = NDArray[np.float32]
@@ -50,7 +50,10 @@ class TextIndex:
         return [each for each in own if each is not self._vectors]
 
     def grow(self, atoms: int) -> None:
-        self.atoms = max(self.atoms, atoms)
+        if atoms > self.atoms:
+            self.atoms = atoms
+            # What was derived may hold on to columns that are too short now.
+            self.renew()
         columns = self._columns()
         for column in columns:
             column.grow(self.atoms)
@@ -149,7 +152,10 @@ class TextIndex:
         else:
             atoms, among = int(np.count_nonzero(known)), known
         scores = np.zeros(self.atoms)
-        kernel.loops.word_scores(self._postings.arrays(), tuple(terms), _WORTH, among, atoms, scores)
+        try:
+            kernel.loops.word_scores(self._postings.arrays(), tuple(terms), _WORTH, among, atoms, scores)
+        except ValueError as error:
+            raise damaged() from error
         return scores
 
     def _there(self) -> int:
