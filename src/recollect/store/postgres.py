@@ -61,6 +61,8 @@ from recollect.store.write_trouble import WriteTrouble
 T = TypeVar("T")
 
 _ROWS_AT_ONCE = 500
+_OF_ONE_ROW = {"insert_atoms": "insert_atom"}
+"""What a statement for many rows is when there is only one."""
 _cursors = count(1)
 _ALONE_ATTEMPTS = 20
 _LIFETIME_SECONDS = 600.0
@@ -121,7 +123,10 @@ class PostgresTransaction(Announcements):
         return self._run(query, values).one
 
     def insert_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
-        self._send_parts(query, rows, values)
+        if query in _OF_ONE_ROW and len(next(iter(rows.values()))) == 1:
+            self._run(_OF_ONE_ROW[query], {**values, **{name: column[0] for name, column in rows.items()}})
+        else:
+            self._send_parts(query, rows, values)
 
     def _send_parts(
         self, query: str, rows: Mapping[str, Sequence[Any]], values: dict[str, Any]

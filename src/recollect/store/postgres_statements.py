@@ -16,8 +16,8 @@ from itertools import count
 from typing import Any
 
 import psycopg
-from psycopg import generators
 from psycopg.adapt import PyFormat, Transformer
+from psycopg.generators import execute, fetch_many, send
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
@@ -113,13 +113,13 @@ class StatementConnection(psycopg.Connection[Row]):
         """The answer to what was sent last."""
         answer = Answer(self)
         if not self._pipelined:
-            self._take(answer, self.wait(generators.execute(self.pgconn)))
+            self._take(answer, self.wait(execute(self.pgconn)))
             return answer
         self._answers_due.append(answer)
         # Several go together: to wake the server for each costs more than it gains by beginning earlier. What is long
         # the driver sends at once. It is waited for only if the server is far behind.
         if len(self._answers_due) % _SENT_TOGETHER == 0 and self.pgconn.flush():
-            self.wait(generators.send(self.pgconn))
+            self.wait(send(self.pgconn))
         return answer
 
     @contextmanager
@@ -154,15 +154,15 @@ class StatementConnection(psycopg.Connection[Row]):
             raise failed[0]
 
     def _taking_in_the_rest(self, failed: list[psycopg.Error]) -> Generator[Any, Any, None]:
-        yield from generators.send(self.pgconn)
+        yield from send(self.pgconn)
         while self._answers_due:
-            results = yield from generators.fetch_many(self.pgconn)
+            results = yield from fetch_many(self.pgconn)
             try:
                 self._take(self._answers_due.popleft(), results)
             except psycopg.Error as error:
                 failed.append(error)
         # The end of the pipeline has an answer of its own.
-        yield from generators.fetch_many(self.pgconn)
+        yield from fetch_many(self.pgconn)
 
     def hear(self) -> None:
         """Wait for all answers that are due."""
@@ -182,9 +182,9 @@ class StatementConnection(psycopg.Connection[Row]):
         return bool(self._ear.poll(0))
 
     def _taking_in(self) -> Generator[Any, Any, None]:
-        yield from generators.send(self.pgconn)
+        yield from send(self.pgconn)
         while self._answers_due:
-            results = yield from generators.fetch_many(self.pgconn)
+            results = yield from fetch_many(self.pgconn)
             self._take(self._answers_due.popleft(), results)
 
     def _take(self, answer: Answer, results: list[PGresult]) -> None:
