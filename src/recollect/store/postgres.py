@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
 from typing import Any, TypeVar
@@ -354,7 +354,8 @@ class PostgresDatabase:
         attempt: Callable[[ScopedConnection], T],
         not_before: float,
     ) -> T:
-        with self._borrowed(pool) as connection:
+        connection = self._taken_from(pool)
+        try:
             if connection.made_at < not_before:
                 # It was on its way when the others were let go of, and leads where they have led.
                 connection.close()
@@ -379,20 +380,19 @@ class PostgresDatabase:
                 if lost or read_only:
                     raise _ConnectionLost(error, connection.made_at) from error
                 raise
+        finally:
+            pool.putconn(connection)
 
-    @contextmanager
-    def _borrowed(self, pool: psycopg_pool.ConnectionPool[ScopedConnection]) -> Iterator[ScopedConnection]:
-        with ExitStack() as stack:
-            try:
-                connection = stack.enter_context(pool.connection())
-            except psycopg_pool.PoolTimeout as timeout:
-                if pool is not self._pool:
-                    raise psycopg_pool.PoolClosed("somebody else has left this pool") from timeout
-                if self._connect_error is None:
-                    raise
-                # That none came is less of an answer than why none could be made.
-                raise translate(self._connect_error, self._address) from timeout
-            yield connection
+    def _taken_from(self, pool: psycopg_pool.ConnectionPool[ScopedConnection]) -> ScopedConnection:
+        try:
+            return pool.getconn()
+        except psycopg_pool.PoolTimeout as timeout:
+            if pool is not self._pool:
+                raise psycopg_pool.PoolClosed("somebody else has left this pool") from timeout
+            if self._connect_error is None:
+                raise
+            # That none came is less of an answer than why none could be made.
+            raise translate(self._connect_error, self._address) from timeout
 
     def renumber(self) -> None:
         with self._translated(), self._as_owner(autocommit=True) as connection:
