@@ -128,9 +128,7 @@ class PostgresTransaction(Announcements):
         else:
             self._send_parts(query, rows, values)
 
-    def _send_parts(
-        self, query: str, rows: Mapping[str, Sequence[Any]], values: dict[str, Any]
-    ) -> list[Answer]:
+    def _send_parts(self, query: str, rows: Mapping[str, Sequence[Any]], values: dict[str, Any]) -> list[Answer]:
         # The statement takes arrays, and unnests them. In parts, because no value of PostgreSQL may reach a gigabyte.
         sent = []
         for start in range(0, len(next(iter(rows.values()))), _ROWS_AT_ONCE):

@@ -109,7 +109,9 @@ class ScopedConnection(StatementConnection):
     def enter_scope(self, keys: Keys) -> None:
         if self.scope_id != keys.scope_id:
             self.scope_id = None
-            self.run_statement("SELECT set_config('recollect.scope', $1, false), set_config('recollect.app', $2, false)", keys)
+            self.run_statement(
+                "SELECT set_config('recollect.scope', $1, false), set_config('recollect.app', $2, false)", keys
+            )
             self.scope_id = keys.scope_id
 
     def abandon(self, error: BaseException) -> bool:
