@@ -1,4 +1,4 @@
-"""Statements on one connection to PostgreSQL: prepared when they are used again, and sent without waiting in a write."""
+"""Statements on one connection to PostgreSQL: prepared when used again, and sent without waiting in a write."""
 
 from __future__ import annotations
 
