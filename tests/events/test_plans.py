@@ -73,8 +73,9 @@ def _sqlite_plan(run: SqliteTransaction, query: str, values: dict[str, Any]) -> 
 
 def _plan(run: Transaction, query: str, values: dict[str, Any]) -> tuple[set[str], int]:
     assert isinstance(run, PostgresTransaction)
-    text = f"EXPLAIN (ANALYZE, FORMAT JSON) {run._queries[query].text}"
-    rows: list[Row] = run._connection.execute(text.encode(), values).fetchall()
+    statement = run._queries[query]
+    text = f"EXPLAIN (ANALYZE, FORMAT JSON) {statement.text}"
+    rows: list[Row] = run._connection.run_statement(text, [values[name] for name in statement.names]).all()
     explained = rows[0][0] if not isinstance(rows[0][0], str) else json.loads(rows[0][0])
     nodes = list(_nodes(explained[0]["Plan"]))
     assert not [node for node in nodes if node["Node Type"] == "Seq Scan"], query

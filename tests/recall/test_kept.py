@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 import recollect
 from recollect.memory import Memory
 from recollect.models.atom import Atom
@@ -82,13 +80,6 @@ def test_every_statement_that_changes_an_atom_says_so() -> None:
     changing = [query for query in load_queries("sqlite").values() if query.text.startswith("UPDATE atoms")]
     assert len(changing) >= 6
     assert [query.name for query in changing if "revision = :revision" not in query.text] == []
-
-
-@pytest.mark.parametrize("engine_name", ["sqlite", "postgres"])
-def test_no_statement_is_too_long_for_the_driver_to_remember(engine_name: Any) -> None:
-    """psycopg takes a statement of more than 4,096 characters or 50 parameters apart at every use."""
-    queries = load_queries(engine_name).values()
-    assert [query.name for query in queries if len(query.text) > 4_000 or len(query.names) > 50] == []
 
 
 def test_atoms_are_kept_in_the_room_there_is(memory: Memory, space_id: str) -> None:

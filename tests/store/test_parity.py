@@ -18,7 +18,7 @@ from recollect.scope import TenantScope
 from recollect.settings import Settings
 from recollect.store.migrate import Migration, load_migrations
 from recollect.store.postgres import PostgresDatabase
-from recollect.store.queries import SHARED, SQL, EngineName, Query, load_queries
+from recollect.store.queries import SHARED, SQL, load_queries
 from recollect.store.sqlite import SqliteDatabase
 from tests.embedder import WordsEmbedder
 from tests.store.schema import (
@@ -34,7 +34,7 @@ from tests.store.schema import (
 )
 
 # Names that one engine alone answers: its own way to know that no gap in the ledger can be filled any more.
-ON_POSTGRES_ONLY = {"ledger_writers"}
+ON_POSTGRES_ONLY = {"insert_atom", "ledger_writers"}
 # What the engine itself adds to the parameters of a statement for many rows: the values that all rows share.
 BOUND_BY_POSTGRES = {"insert_atoms": {"same"}, "insert_many_recorded": {"same"}}
 
@@ -217,11 +217,6 @@ ROWS = {
 }
 
 
-def parameters(query: Query, engine: EngineName) -> set[str]:
-    pattern = r"(?<!:):(\w+)" if engine == "sqlite" else r"%\((\w+)\)s"
-    return set(re.findall(pattern, query.text))
-
-
 def test_both_engines_answer_the_same_names() -> None:
     sqlite, postgres = load_queries("sqlite"), load_queries("postgres")
     assert postgres.keys() - sqlite.keys() == ON_POSTGRES_ONLY
@@ -238,10 +233,16 @@ def test_no_two_files_that_both_engines_read_give_a_name_to_different_queries() 
 def test_a_name_takes_the_same_parameters_on_both_engines() -> None:
     sqlite, postgres = load_queries("sqlite"), load_queries("postgres")
     shared = sqlite.keys() & postgres.keys()
-    assert {name: parameters(sqlite[name], "sqlite") for name in shared} == {
-        name: parameters(postgres[name], "postgres") - BOUND_BY_POSTGRES.get(name, set()) for name in shared
+    assert {name: set(sqlite[name].names) for name in shared} == {
+        name: set(postgres[name].names) - BOUND_BY_POSTGRES.get(name, set()) for name in shared
     }
-    assert any(len(parameters(sqlite[name], "sqlite")) > 1 for name in shared)
+    assert any(len(sqlite[name].names) > 1 for name in shared)
+
+
+def test_every_parameter_of_a_statement_has_a_number_and_every_number_a_parameter() -> None:
+    for query in load_queries("postgres").values():
+        numbers = {int(number) for number in re.findall(r"\$(\d+)", query.text)}
+        assert numbers == set(range(1, len(query.names) + 1)), query.name
 
 
 def test_both_engines_have_the_same_migrations() -> None:

@@ -19,9 +19,10 @@ def test_atoms_are_read_by_their_positions_before_the_table_was_ever_analysed(po
 
         def plan(run: Transaction) -> list[Row]:
             assert isinstance(run, PostgresTransaction)
-            text = f"EXPLAIN (ANALYZE, FORMAT JSON) {run._queries['atoms_at'].text}"
+            atoms_at = run._queries["atoms_at"]
+            text = f"EXPLAIN (ANALYZE, FORMAT JSON) {atoms_at.text}"
             values = {"scope_id": run.scope_id, "space_id": space_id, "positions": json.dumps([5, 17_000, 12, 19_999])}
-            return run._connection.execute(text.encode(), values).fetchall()
+            return run._connection.run_statement(text, [values[name] for name in atoms_at.names]).all()
 
         ((explained,),) = [row[0] for row in engine._database.read(context.scope, plan)]
     scans = [node for node in nodes(explained["Plan"]) if node.get("Relation Name") == "atoms"]

@@ -50,7 +50,7 @@ def test_the_server_looks_after_who_makes_the_schema_too_since_others_wait_for_i
 
 def test_an_export_may_pause_longer_than_a_write(tcp_url: str) -> None:
     def shown(run: Any) -> str:
-        return str(run._connection.execute("SHOW idle_in_transaction_session_timeout").fetchone()[0])
+        return str(run._connection.run_statement("SHOW idle_in_transaction_session_timeout").one()[0])
 
     with recollect.open(tcp_url, embedder=None) as engine:
         assert engine._database.write(None, shown) == "90s"

@@ -132,7 +132,7 @@ def as_written(query: Query, engine: EngineName) -> str:
     """The text with the placeholders of the .sql files, whatever the driver wants."""
     if engine == "sqlite":
         return query.text
-    return re.sub(r"%\((\w+)\)s", r":\1", query.text).replace("%%", "%")
+    return re.sub(r"\$(\d+)", lambda found: f":{query.names[int(found[1]) - 1]}", query.text)
 
 
 def test_every_statement_in_the_files_is_one_the_engines_load() -> None:
@@ -365,7 +365,7 @@ def _executions(path: Path) -> list[ast.Call]:
         call
         for call in calls
         if isinstance(call.func, ast.Attribute)
-        and re.fullmatch(r"_?(execute|executemany|executescript|stream|copy)", call.func.attr)
+        and re.fullmatch(r"_?(run_statement|execute|executemany|executescript|stream|copy)", call.func.attr)
         and call.args
     ]
 

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
 from typing import Any, TypeVar
@@ -53,6 +53,7 @@ from recollect.store.postgres_errors import translate, without_password, words_o
 from recollect.store.postgres_line import clock_error, line_options, line_settings, tell_line
 from recollect.store.postgres_migrating import bring_up_to_date
 from recollect.store.postgres_setup import APP_ROLE, refuse_other_encodings, sees_through
+from recollect.store.postgres_statements import Answer
 from recollect.store.postgres_vacuum import write_anew
 from recollect.store.queries import EngineName, Query, load_queries
 from recollect.store.write_trouble import WriteTrouble
@@ -60,6 +61,8 @@ from recollect.store.write_trouble import WriteTrouble
 T = TypeVar("T")
 
 _ROWS_AT_ONCE = 500
+_OF_ONE_ROW = {"insert_atoms": "insert_atom"}
+"""What a statement for many rows is when there is only one."""
 _cursors = count(1)
 _ALONE_ATTEMPTS = 20
 _LIFETIME_SECONDS = 600.0
@@ -79,27 +82,28 @@ class PostgresTransaction(Announcements):
     def history(self) -> object:
         return self._connection.history
 
-    def _run(self, query: str, values: dict[str, Any]) -> psycopg.Cursor[Row]:
-        values["scope_id"] = self.scope_id
-        values["app_key"] = self._app_key
+    def _run(self, query: str, values: dict[str, Any]) -> Answer:
         try:
-            return self._connection.execute(self._queries[query].text, values)
+            return self._connection.run_statement(self._queries[query].text, self._in_order(query, values))
         except UnicodeEncodeError as error:
             raise unstorable(error) from None
 
-    def one(self, query: str, **values: Any) -> Row | None:
-        return self._run(query, values).fetchone()
-
-    def all(self, query: str, **values: Any) -> list[Row]:
-        return self._run(query, values).fetchall()
-
-    def each(self, query: str, **values: Any) -> Iterator[Row]:
+    def _in_order(self, query: str, values: dict[str, Any]) -> list[Any]:
         values["scope_id"] = self.scope_id
         values["app_key"] = self._app_key
+        return [values[name] for name in self._queries[query].names]
+
+    def one(self, query: str, **values: Any) -> Row | None:
+        return self._run(query, values).one()
+
+    def all(self, query: str, **values: Any) -> list[Row]:
+        return self._run(query, values).all()
+
+    def each(self, query: str, **values: Any) -> Iterator[Row]:
         # A cursor on the server: the rows of a large user never stand in memory all at once.
-        with psycopg.ServerCursor(self._connection, f"each_{next(_cursors)}") as cursor:
+        with psycopg.RawServerCursor(self._connection, f"each_{next(_cursors)}") as cursor:
             cursor.itersize = _ROWS_AT_ONCE
-            cursor.execute(self._queries[query].text, values)
+            cursor.execute(self._queries[query].text, self._in_order(query, values))
             yield from cursor
 
     def take_time(self) -> None:
@@ -116,14 +120,15 @@ class PostgresTransaction(Announcements):
         self._connection.enter_scope(own)
 
     def send(self, query: str, **values: Any) -> Pending:
-        return self._run(query, values).fetchone
+        return self._run(query, values).one
 
     def insert_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
-        self._send_parts(query, rows, values)
+        if query in _OF_ONE_ROW and len(next(iter(rows.values()))) == 1:
+            self._run(_OF_ONE_ROW[query], {**values, **{name: column[0] for name, column in rows.items()}})
+        else:
+            self._send_parts(query, rows, values)
 
-    def _send_parts(
-        self, query: str, rows: Mapping[str, Sequence[Any]], values: dict[str, Any]
-    ) -> list[psycopg.Cursor[Row]]:
+    def _send_parts(self, query: str, rows: Mapping[str, Sequence[Any]], values: dict[str, Any]) -> list[Answer]:
         # The statement takes arrays, and unnests them. In parts, because no value of PostgreSQL may reach a gigabyte.
         sent = []
         for start in range(0, len(next(iter(rows.values()))), _ROWS_AT_ONCE):
@@ -134,8 +139,8 @@ class PostgresTransaction(Announcements):
     def number_each(
         self, query: str, columns: Sequence[str], rows: Sequence[Row], **values: Any
     ) -> Callable[[], Sequence[int]]:
-        sent = [cursor for part in in_columns(columns, rows) for cursor in self._send_parts(query, part, values)]
-        return cache(lambda: [number for cursor in sent for (number,) in cursor.fetchall()])
+        sent = [answer for part in in_columns(columns, rows) for answer in self._send_parts(query, part, values)]
+        return cache(lambda: [number for answer in sent for (number,) in answer.all()])
 
 
 class _Writing(threading.local):
@@ -222,13 +227,14 @@ class PostgresDatabase:
             transaction = PostgresTransaction(connection, self._queries, keys)
             self._writing.now = True
             try:
-                with connection.pipeline():
+                with connection.pipelined():
                     # Statements are written for this level; a database may have another as its default.
-                    connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                    connection.run_statement("BEGIN ISOLATION LEVEL READ COMMITTED")
                     connection.enter_scope(keys)
                     result = behind(transaction, *args, **kwargs)
+                    connection.hear_of_trouble()
                     connection.committing = True
-                    connection.execute("COMMIT")
+                    connection.run_statement("COMMIT")
             finally:
                 self._writing.now = False
             return result, transaction
@@ -346,7 +352,8 @@ class PostgresDatabase:
         attempt: Callable[[ScopedConnection], T],
         not_before: float,
     ) -> T:
-        with self._borrowed(pool) as connection:
+        connection = self._taken_from(pool)
+        try:
             if connection.made_at < not_before:
                 # It was on its way when the others were let go of, and leads where they have led.
                 connection.close()
@@ -371,20 +378,19 @@ class PostgresDatabase:
                 if lost or read_only:
                     raise _ConnectionLost(error, connection.made_at) from error
                 raise
+        finally:
+            pool.putconn(connection)
 
-    @contextmanager
-    def _borrowed(self, pool: psycopg_pool.ConnectionPool[ScopedConnection]) -> Iterator[ScopedConnection]:
-        with ExitStack() as stack:
-            try:
-                connection = stack.enter_context(pool.connection())
-            except psycopg_pool.PoolTimeout as timeout:
-                if pool is not self._pool:
-                    raise psycopg_pool.PoolClosed("somebody else has left this pool") from timeout
-                if self._connect_error is None:
-                    raise
-                # That none came is less of an answer than why none could be made.
-                raise translate(self._connect_error, self._address) from timeout
-            yield connection
+    def _taken_from(self, pool: psycopg_pool.ConnectionPool[ScopedConnection]) -> ScopedConnection:
+        try:
+            return pool.getconn()
+        except psycopg_pool.PoolTimeout as timeout:
+            if pool is not self._pool:
+                raise psycopg_pool.PoolClosed("somebody else has left this pool") from timeout
+            if self._connect_error is None:
+                raise
+            # That none came is less of an answer than why none could be made.
+            raise translate(self._connect_error, self._address) from timeout
 
     def renumber(self) -> None:
         with self._translated(), self._as_owner(autocommit=True) as connection:
@@ -438,7 +444,7 @@ class PostgresDatabase:
             connection_class=ScopedConnection,
             kwargs={
                 "autocommit": True,  # BEGIN and COMMIT are statements of ours, so that they travel in the pipeline
-                "prepare_threshold": 2,
+                "prepare_threshold": None,  # what is worth it is prepared by the connection itself
                 "noting": self._note_connecting,
                 **self._connection_options,
             },

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 import psycopg
 
-from recollect.store.database import Keys, Row
+from recollect.store.database import Keys
+from recollect.store.postgres_statements import StatementConnection
 
 RV = TypeVar("RV")
 
@@ -30,7 +30,7 @@ class Silent(psycopg.OperationalError):
     """The server gave no sign for so long that it is not waited for any more."""
 
 
-class ScopedConnection(psycopg.Connection[Row]):
+class ScopedConnection(StatementConnection):
     """A connection that knows which scope the server has been told to let it see, and whether a COMMIT is under way."""
 
     scope_id: str | None = None
@@ -85,7 +85,7 @@ class ScopedConnection(psycopg.Connection[Row]):
         limits = ["transaction_timeout"] if self._times_transactions else []
         limits += ["idle_in_transaction_session_timeout"] if also_idle else []
         if limits:
-            self.execute("SELECT count(set_config(name, '0', true)) FROM unnest(%s::text[]) AS name", (limits,))
+            self.run_statement("SELECT count(set_config(name, '0', true)) FROM unnest($1::text[]) AS name", [limits])
 
     @property
     def _times_transactions(self) -> bool:
@@ -102,17 +102,15 @@ class ScopedConnection(psycopg.Connection[Row]):
 
     def meet(self) -> None:
         """Fail now if the server has left, while nothing has been sent that would have to be known the outcome of."""
-        poll = select.poll()
-        poll.register(self.fileno(), select.POLLIN)
         # An idle server has nothing to say but goodbye, or a notice: an answer tells which.
-        if poll.poll(0):
+        if self.has_something_to_say():
             self.execute("SELECT 1")
 
     def enter_scope(self, keys: Keys) -> None:
         if self.scope_id != keys.scope_id:
             self.scope_id = None
-            self.execute(
-                "SELECT set_config('recollect.scope', %s, false), set_config('recollect.app', %s, false)", keys
+            self.run_statement(
+                "SELECT set_config('recollect.scope', $1, false), set_config('recollect.app', $2, false)", keys
             )
             self.scope_id = keys.scope_id
 
@@ -130,17 +128,13 @@ class ScopedConnection(psycopg.Connection[Row]):
         try:
             if lost or not isinstance(error, Exception):
                 self.close()
-            elif self.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                if isinstance(error, psycopg.Error):
-                    # What stood in the pipeline behind the statement that failed was skipped, and the driver may take
-                    # some of it for prepared. This makes it forget what is; else the connection would fail for ever.
-                    self.rollback()
-                else:
+            else:
+                if self.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                     self.execute("ROLLBACK")
-            elif isinstance(error, psycopg.Error):
-                # The same where not even BEGIN was done. The driver forgets only when there is something to roll back.
-                self.execute("BEGIN")
-                self.rollback()
+                if self.doubtful or isinstance(error, psycopg.Error):
+                    # What stood in the pipeline behind the statement that failed was skipped, also where it was to be
+                    # prepared; and one that is prepared fails for ever once its table has changed.
+                    self.forget_statements()
         except psycopg.Error:
             # The pool throws a broken connection away; the server rolls back by itself.
             self.close()

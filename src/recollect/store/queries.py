@@ -100,5 +100,5 @@ def _finish(query: Query, fragments: dict[str, str], engine: EngineName) -> Quer
         text = text.replace("{" + name + "}", fragment)
     names = tuple(dict.fromkeys(_PLACEHOLDER.findall(text)))
     if engine == "postgres":
-        text = _PLACEHOLDER.sub(r"%(\1)s", text.replace("%", "%%"))
+        text = _PLACEHOLDER.sub(lambda found: f"${names.index(found[1]) + 1}", text)
     return Query(query.name, text, query.system, names)

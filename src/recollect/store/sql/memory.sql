@@ -63,6 +63,14 @@ importance, confidence, valid_from, valid_to, open_until, status, source_convers
 tags, supersedes, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, revision, decision,
 because, precision, extraction_version, evidence, slot_subject, slot_attribute, slot_value
 
+-- Its revision is 0 until it changes: a cache finds new atoms by their positions.
+-- fragment: new_atom_values
+:scope_id, :space_id, :position, :id, :tenant_id, :app_id, :user_id, :text, :search_context, :speaker, :category_name,
+:kind, :importance, :confidence, :valid_from, :valid_to, :valid_to, 'ACTIVE', :source_conversation_id,
+:source_message_ids, :entity_ids, :tags, :supersedes, :origin, :trust, :session_id, :group, :run_id, :agent_id,
+:created_at, :created_at, 0, :decision, :because, :precision, :extraction_version, :evidence, :slot_subject,
+:slot_attribute, :slot_value
+
 -- name: get_atom
 SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND id = :id

@@ -65,6 +65,10 @@ SELECT virtualtransaction FROM pg_locks
 WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND relation = 'events'::regclass
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
 
+-- One atom alone: to take the arrays and the object of the next statement apart takes longer than to insert a row.
+-- name: insert_atom
+INSERT INTO atoms ({new_atom_columns}) VALUES ({new_atom_values});
+
 -- What differs from atom to atom comes as arrays, and what is the same for all in one object: most atoms have much in
 -- common, and what is not sent need not be written and read. An array that is NULL has NULL for each. One statement for
 -- all, since COPY knows no row-level security. Their revision is 0 until they change: a cache finds new atoms by their

@@ -36,15 +36,9 @@ SELECT position, open_until FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id
   AND position IN (SELECT value FROM json_each(:positions));
 
--- Run for each atom. Its revision is 0 until it changes: a cache finds new atoms by their positions.
+-- Run for each atom.
 -- name: insert_atoms
-INSERT INTO atoms ({new_atom_columns}) VALUES (
-    :scope_id, :space_id, :position, :id, :tenant_id, :app_id, :user_id, :text, :search_context, :speaker, :category_name,
-    :kind, :importance, :confidence, :valid_from, :valid_to, :valid_to, 'ACTIVE', :source_conversation_id,
-    :source_message_ids, :entity_ids, :tags, :supersedes, :origin, :trust, :session_id, :group, :run_id, :agent_id,
-    :created_at, :created_at, 0, :decision, :because, :precision, :extraction_version, :evidence, :slot_subject,
-    :slot_attribute, :slot_value
-);
+INSERT INTO atoms ({new_atom_columns}) VALUES ({new_atom_values});
 
 -- name: entities_named_any
 SELECT DISTINCT entity_id FROM entity_names

@@ -1,0 +1,211 @@
+"""A connection to PostgreSQL that sends the statements of the engine by itself, without the driver's cursors.
+
+A cursor is made for any text, any values and any kind of row. What the engine says is always the same few texts, and it
+wants tuples: cursors took longer to send its statements than the server to carry them out. So the values are turned
+into bytes, and the answers into rows, by the same parts of the driver that a cursor has, and all that is between is
+left out.
+"""
+
+from __future__ import annotations
+
+import select
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
+from typing import Any
+
+import psycopg
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.generators import execute, fetch_many, send
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGresult
+
+from recollect.store.database import Row
+
+_MOST_PREPARED = 200
+"""Statements that the server keeps for one connection; each takes it some ten kilobytes."""
+
+_SENT_TOGETHER = 16
+
+Statement = tuple[str, tuple[int, ...]]
+"""A text, and the types of the values that go with it."""
+
+
+class Answer:
+    """What a statement gives back: in the middle of a pipeline, it is waited for when it is looked at."""
+
+    __slots__ = ("_connection", "_rows")
+
+    def __init__(self, connection: StatementConnection) -> None:
+        self._connection = connection
+        self._rows: list[Row] | None = None
+
+    def all(self) -> list[Row]:
+        if self._rows is None:
+            self._connection.hear()
+        assert self._rows is not None
+        return self._rows
+
+    def one(self) -> Row | None:
+        rows = self.all()
+        return rows[0] if rows else None
+
+    def take(self, rows: list[Row]) -> None:
+        self._rows = rows
+
+
+class StatementConnection(psycopg.Connection[Row]):
+    """A connection that prepares every statement which is used more than once, and sends many without waiting."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._transformer = Transformer()
+        self._statements_met: set[Statement] = set()
+        self._statement_names: dict[Statement, bytes] = {}
+        """Those that are prepared, the one that was used last at the end."""
+        self._numbers = count(1)
+        self._pipelined = False
+        self._answers_due: deque[Answer] = deque()
+        self._ear: select.poll | None = None
+        self.doubtful = False
+        """Whether the server may lack what this end takes for prepared."""
+
+    def run_statement(self, text: str, values: Sequence[Any] = ()) -> Answer:
+        """Send a statement, whose parameters are numbered. Outside of a pipeline the answer is waited for."""
+        transformer = self._transformer
+        parameters = transformer.dump_sequence(values, [PyFormat.AUTO] * len(values))
+        formats = transformer.formats
+        statement = (text, transformer.types or ())
+        name = self._name_of(statement)
+        if name is None:
+            self.pgconn.send_query_params(text.encode(), parameters, statement[1], formats)
+        else:
+            self.pgconn.send_query_prepared(name, parameters, formats)
+        return self._answered()
+
+    def _name_of(self, statement: Statement) -> bytes | None:
+        """What it is prepared as; None the first time, since many statements are used only once."""
+        names = self._statement_names
+        name = names.pop(statement, None)
+        if name is None:
+            if statement not in self._statements_met:
+                self._statements_met.add(statement)
+                return None
+            if len(names) >= _MOST_PREPARED:
+                self.pgconn.send_query_params(b"DEALLOCATE " + names.pop(next(iter(names))), None)
+                self._answered()
+            name = b"recollect_%d" % next(self._numbers)
+            text, types = statement
+            self.pgconn.send_prepare(name, text.encode(), types)
+            self._answered()
+        names[statement] = name
+        return name
+
+    def forget_statements(self) -> None:
+        """Begin anew to prepare statements, when nobody knows any more which there are, or which still can be used."""
+        self._statements_met.clear()
+        self._statement_names.clear()
+        self.doubtful = False
+        self.run_statement("DEALLOCATE ALL")
+
+    def _answered(self) -> Answer:
+        """The answer to what was sent last."""
+        answer = Answer(self)
+        if not self._pipelined:
+            self._take(answer, self.wait(execute(self.pgconn)))
+            return answer
+        self._answers_due.append(answer)
+        # Several go together: to wake the server for each costs more than it gains by beginning earlier. What is long
+        # the driver sends at once. It is waited for only if the server is far behind.
+        if len(self._answers_due) % _SENT_TOGETHER == 0 and self.pgconn.flush():
+            self.wait(send(self.pgconn))
+        return answer
+
+    @contextmanager
+    def pipelined(self) -> Iterator[None]:
+        """Wait for no answer before it is looked at, or the block ends."""
+        self.pgconn.enter_pipeline_mode()
+        self._pipelined = True
+        try:
+            yield
+        except Exception:
+            # What is still in the pipeline is skipped by the server, or is not wanted any more.
+            with suppress(psycopg.Error):
+                self._leave_pipeline()
+            raise
+        self._leave_pipeline()
+
+    def _leave_pipeline(self) -> None:
+        """Wait for all that is still in the pipeline, and fail if any of it has."""
+        if self.closed:
+            return
+        failed: list[psycopg.Error] = []
+        try:
+            self.pgconn.pipeline_sync()
+            self.wait(self._taking_in_the_rest(failed))
+            self.pgconn.exit_pipeline_mode()
+        except psycopg.Error as error:
+            # Nobody knows where in the pipeline the two ends are. What the server said last tells more of the reason.
+            self.close()
+            raise failed[0] if failed else error from None
+        self._pipelined = False
+        if failed:
+            raise failed[0]
+
+    def _taking_in_the_rest(self, failed: list[psycopg.Error]) -> Generator[Any, Any, None]:
+        yield from send(self.pgconn)
+        while self._answers_due:
+            results = yield from fetch_many(self.pgconn)
+            try:
+                self._take(self._answers_due.popleft(), results)
+            except psycopg.Error as error:
+                failed.append(error)
+        # The end of the pipeline has an answer of its own.
+        yield from fetch_many(self.pgconn)
+
+    def hear(self) -> None:
+        """Wait for all answers that are due."""
+        self.pgconn.send_flush_request()
+        self.wait(self._taking_in())
+
+    def hear_of_trouble(self) -> None:
+        """Fail now if something has failed already, or the server has left."""
+        # In the middle of a pipeline a server says nothing that it was not asked for, unless it is that.
+        if self.has_something_to_say():
+            self.hear()
+
+    def has_something_to_say(self) -> bool:
+        if self._ear is None:
+            self._ear = select.poll()
+            self._ear.register(self.fileno(), select.POLLIN)
+        return bool(self._ear.poll(0))
+
+    def _taking_in(self) -> Generator[Any, Any, None]:
+        yield from send(self.pgconn)
+        while self._answers_due:
+            results = yield from fetch_many(self.pgconn)
+            self._take(self._answers_due.popleft(), results)
+
+    def _take(self, answer: Answer, results: list[PGresult]) -> None:
+        if not results:
+            raise psycopg.OperationalError("the server has given no answer")
+        status = results[0].status
+        if status == ExecStatus.TUPLES_OK:
+            answer.take(self._rows_of(results[0]))
+        elif status == ExecStatus.COMMAND_OK:
+            answer.take([])
+        else:
+            self.doubtful = True
+            if status == ExecStatus.PIPELINE_ABORTED:
+                raise psycopg.errors.PipelineAborted("pipeline aborted")
+            raise psycopg.errors.error_from_result(results[0])
+
+    def _rows_of(self, result: PGresult) -> list[Row]:
+        if not result.ntuples:
+            return []
+        self._transformer.set_pgresult(result)
+        rows = self._transformer.load_rows(0, result.ntuples, tuple)
+        # It would be held until the next answer, which may take long to come.
+        self._transformer.set_pgresult(None)
+        return rows

@@ -1,0 +1,100 @@
+"""Statements on one connection to PostgreSQL: prepared when used again, and sent without waiting in a write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import recollect
+from recollect.store.database import Transaction
+from recollect.store.queries import made
+
+_MOST_PREPARED = 200
+PREPARED = "SELECT COUNT(*) FROM pg_prepared_statements"
+
+
+@pytest.fixture
+def engine(postgres_url: str) -> Iterator[recollect.Recollect]:
+    with recollect.open(postgres_url, pool_size=1, embedder=None) as opened:
+        yield opened
+
+
+def know(engine: recollect.Recollect, statements: dict[str, str]) -> None:
+    engine._database.know({name: made(name, text, "postgres") for name, text in statements.items()})
+
+
+def prepared(engine: recollect.Recollect) -> int:
+    row = engine._database.read(None, lambda run: run.one("prepared"))
+    assert row is not None
+    return int(row[0])
+
+
+def test_the_server_keeps_no_more_statements_than_are_worth_it(engine: recollect.Recollect) -> None:
+    numbers = range(_MOST_PREPARED + 50)
+    know(engine, {"prepared": PREPARED, **{f"plus_{number}": f"SELECT :value + {number}" for number in numbers}})
+
+    def add_up(run: Transaction) -> list[object]:
+        return [run.one(f"plus_{number}", value=1000) for number in numbers]
+
+    for use in (engine._database.read, engine._database.write):
+        for _ in range(3):
+            assert use(None, add_up) == [(1000 + number,) for number in numbers]
+    assert _MOST_PREPARED - 5 <= prepared(engine) <= _MOST_PREPARED + 5
+
+
+def test_what_stood_behind_a_failure_in_a_write_can_be_used_afterwards(engine: recollect.Recollect) -> None:
+    know(engine, {"prepared": PREPARED, "divide": "SELECT 1 / :by", "double": "SELECT 2 * :number"})
+
+    def fail(run: Transaction) -> None:
+        run.send("divide", by=0)
+        run.send("double", number=4)
+
+    for _ in range(3):
+        # The second time both are to be prepared, and the server skips the second one with the rest.
+        with pytest.raises(recollect.StoreError, match="division by zero"):
+            engine._database.write(None, fail)
+        assert engine._database.write(None, lambda run: run.one("double", number=4)) == (8,)
+        assert engine._database.read(None, lambda run: run.one("double", number=4)) == (8,)
+
+
+def test_a_failure_that_nobody_has_looked_at_is_raised_and_nothing_is_written(engine: recollect.Recollect) -> None:
+    context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+    conversation = context.conversations.create_conversation("daily-checkin")
+    know(
+        engine,
+        {"divide": "SELECT 1 / :by", "rename": "UPDATE conversations SET agent_id = 'x' WHERE scope_id = :scope_id"},
+    )
+
+    def rename(run: Transaction) -> None:
+        run.send("rename")
+        run.send("divide", by=0)
+
+    with pytest.raises(recollect.StoreError, match="division by zero"):
+        engine._database.write(context.scope, rename)
+    assert context.conversations.get_conversation(conversation.id) == conversation
+
+
+def test_a_write_that_fails_for_reasons_of_its_own_leaves_its_connection_usable(engine: recollect.Recollect) -> None:
+    know(engine, {"divide": "SELECT 1 / :by", "pid": "SELECT pg_backend_pid()"})
+
+    def give_up(run: Transaction) -> None:
+        run.send("divide", by=1)
+        run.send("divide", by=0)
+        raise recollect.NotFound("memory space", "ms_1")
+
+    before = engine._database.write(None, lambda run: run.one("pid"))
+    for _ in range(3):
+        with pytest.raises(recollect.NotFound):
+            engine._database.write(None, give_up)
+    assert engine._database.write(None, lambda run: run.one("pid")) == before
+
+
+def test_neither_end_waits_for_the_other_when_much_is_sent_and_answered_unheard(engine: recollect.Recollect) -> None:
+    know(engine, {"echo": "SELECT :text || :text"})
+    text = "x" * 10_000
+
+    def shout(run: Transaction) -> list[object]:
+        return [answer() for answer in [run.send("echo", text=text) for _ in range(1_500)]]
+
+    assert engine._database.write(None, shout) == [(text + text,)] * 1_500
