@@ -14,6 +14,7 @@ import pytest
 
 import recollect
 from recollect.cli import main
+from recollect.recall import kernel, plain_loops
 from tests.cli.calling import Run
 
 Examined = Callable[..., tuple[int, dict[str, dict[str, Any]]]]
@@ -49,6 +50,18 @@ def test_a_database_in_order_is_healthy(database_url: str, examined: Examined) -
     # What is not as good as it could be says what to do, and is no trouble.
     assert found["embedder"]["state"] == "warning"
     assert "recollect models pull" in found["embedder"]["todo"]
+
+
+def test_it_tells_whether_the_loops_of_recall_are_compiled(
+    sqlite_url: str, examined: Examined, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "compiled", plain_loops)
+    assert examined(sqlite_url)[1]["recall"]["state"] == "ok"
+    monkeypatch.setattr(kernel, "compiled", None)
+    code, found = examined(sqlite_url)
+    assert code == 0
+    assert found["recall"]["state"] == "warning"
+    assert "Install a C compiler" in found["recall"]["todo"]
 
 
 def test_a_person_reads_it_line_by_line(run: Run, sqlite_url: str) -> None:

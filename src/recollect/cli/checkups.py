@@ -20,7 +20,6 @@ from recollect.clock import Micros, system_clock, to_micros
 from recollect.errors import RecollectError
 from recollect.keys import AccessKeys
 from recollect.providers.choosing import choose_embedder
-from recollect.recall import kernel
 from recollect.settings import Settings, load_settings
 from recollect.store import measuring
 from recollect.store.database import Database
@@ -75,12 +74,17 @@ def _installation() -> Iterator[Finding]:
         else:
             todo = f"If you want {what}: pip install 'recollect[{extra}]'"
             yield Finding(f"extra {extra}", "warning", f"not installed, so there is no {what}", todo)
+    yield _recall()
+
+
+def _recall() -> Finding:
+    from recollect.recall import kernel  # not before: it loads numpy, which no other command needs at its start
+
     if kernel.compiled is not None:
-        yield Finding("recall", "ok", "its inner loops are compiled")
-    else:
-        says = "its inner loops were not compiled, so that it takes up to twice as long"
-        todo = "Install a C compiler and Python's headers, then recollect once more, from its source."
-        yield Finding("recall", "warning", says, todo)
+        return Finding("recall", "ok", "its inner loops are compiled")
+    says = "its inner loops were not compiled, so that it takes up to twice as long"
+    todo = "Install a C compiler and Python's headers, then recollect once more, from its source."
+    return Finding("recall", "warning", says, todo)
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
