@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 import recollect
 from recollect.store.database import Transaction
+from recollect.store.postgres_statements import StatementConnection
 from recollect.store.queries import made
 
 _MOST_PREPARED = 200
@@ -98,3 +100,35 @@ def test_neither_end_waits_for_the_other_when_much_is_sent_and_answered_unheard(
         return [answer() for answer in [run.send("echo", text=text) for _ in range(1_500)]]
 
     assert engine._database.write(None, shout) == [(text + text,)] * 1_500
+
+
+def test_a_write_whose_session_ends_before_the_commit_is_done_again(
+    engine: recollect.Recollect, postgres_url: str
+) -> None:
+    """Also when all it asked for was answered, and nothing is due that would tell of it."""
+    context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+    know(engine, {"pid": "SELECT pg_backend_pid()"})
+    ended: list[object] = []
+
+    def end_it_once(run: Transaction) -> object:
+        answer = run.one("pid")
+        assert answer is not None
+        if not ended:
+            ended.append(answer)
+            with psycopg.connect(postgres_url, autocommit=True) as other:
+                other.execute("SELECT pg_terminate_backend(%s, 10000)", answer)
+        return answer
+
+    assert engine._database.write(context.scope, end_it_once) not in ended
+
+
+def test_a_pipeline_whose_connection_is_gone_at_its_end_fails(postgres_url: str) -> None:
+    connection = StatementConnection.connect(postgres_url, autocommit=True)
+
+    def ask_and_leave() -> None:
+        with connection.pipelined():
+            connection.run_statement("SELECT 1")
+            connection.close()
+
+    with pytest.raises(psycopg.OperationalError):
+        ask_and_leave()

@@ -137,18 +137,16 @@ class StatementConnection(psycopg.Connection[Row]):
         self._leave_pipeline()
 
     def _leave_pipeline(self) -> None:
-        """Wait for all that is still in the pipeline, and fail if any of it has."""
-        if self.closed:
-            return
+        """Wait for all that is still in the pipeline, and fail if any of it has, or there is nobody to wait for."""
         failed: list[psycopg.Error] = []
         try:
             self.pgconn.pipeline_sync()
             self.wait(self._taking_in_the_rest(failed))
             self.pgconn.exit_pipeline_mode()
-        except psycopg.Error as error:
+        except BaseException as error:
             # Nobody knows where in the pipeline the two ends are. What the server said last tells more of the reason.
             self.close()
-            raise failed[0] if failed else error from None
+            raise failed[0] if failed and isinstance(error, psycopg.Error) else error from None
         self._pipelined = False
         if failed:
             raise failed[0]
@@ -173,6 +171,9 @@ class StatementConnection(psycopg.Connection[Row]):
         """Fail now if something has failed already, or the server has left."""
         # In the middle of a pipeline a server says nothing that it was not asked for, unless it is that.
         if self.has_something_to_say():
+            if not self._answers_due:
+                # Who waits for nothing does not notice that nobody is there.
+                self.run_statement("SELECT 1")
             self.hear()
 
     def has_something_to_say(self) -> bool:
