@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ sizes = st.sampled_from((0, 1, 2, 7, 8, 9, 30, 500, 5_000))
 seeds = st.integers(0, 2**32 - 1)
 
 
-def compiled() -> kernel.Loops:
+def compiled() -> ModuleType:
     assert kernel.compiled is not None
     return kernel.compiled
 

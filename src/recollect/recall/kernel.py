@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.recall import plain_loops
-from recollect.recall.plain_loops import Columns, Floats, Mask, Places, Weights
-from recollect.recall.postings import RunArrays
 
 try:
     from simsimd import cdist
@@ -21,50 +20,7 @@ COMPILED_VERSION = 1
 _AT_ONCE = 512
 
 
-class Loops(Protocol):
-    """What is done for every atom of a space; `plain_loops` says what each of them is."""
-
-    def word_scores(
-        self,
-        runs: tuple[RunArrays, ...],
-        terms: tuple[int, ...],
-        worth: Floats,
-        among: Mask | None,
-        atoms: int,
-        scores: Floats,
-        /,
-    ) -> None: ...
-
-    def total(
-        self,
-        lexical: Floats,
-        dense: NDArray[np.float32] | None,
-        counted: Mask | None,
-        usual: tuple[float, float] | None,
-        usual_atoms: float,
-        words_weight: float,
-        rest: Floats,
-        sums: Floats,
-        /,
-    ) -> None: ...
-
-    def best(
-        self,
-        standing: Floats,
-        matching: Mask,
-        bonus: Floats | None,
-        columns: Columns,
-        weights: Weights,
-        share: float,
-        known_at: int,
-        now: int,
-        places: Places,
-        factors: Floats,
-        /,
-    ) -> int: ...
-
-
-def _compiled() -> Loops | None:
+def _compiled() -> ModuleType | None:
     try:
         from recollect.recall import inner_loops
     except ImportError:
@@ -73,7 +29,10 @@ def _compiled() -> Loops | None:
 
 
 compiled = _compiled()
-loops: Loops = plain_loops if compiled is None else compiled
+if TYPE_CHECKING:
+    loops = plain_loops  # the other one has the same functions
+else:
+    loops = plain_loops if compiled is None else compiled
 
 
 def dots(query: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]:
