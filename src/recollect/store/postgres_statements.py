@@ -156,6 +156,7 @@ class StatementConnection(psycopg.Connection[Row]):
         while self._answers_due:
             results = yield from fetch_many(self.pgconn)
             try:
+                # Also of a write that is committed by then: no column of ours is of a type that could fail to be read.
                 self._take(self._answers_due.popleft(), results)
             except psycopg.Error as error:
                 failed.append(error)
