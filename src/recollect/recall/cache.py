@@ -69,6 +69,11 @@ class IndexCache:
             self._entries.move_to_end(key)
             return entry
 
+    def peek(self, scope: Scope, name: str) -> Any:
+        """An index that somebody else may work with, or None: only for a flag, and not to rely on it."""
+        entry = self._entries.get((scope.id, name))
+        return None if entry is None else entry.index
+
     @contextmanager
     def if_kept(self, scope: Scope, name: str) -> Iterator[Any]:
         """An index as it was left, or None when there is none; who has it may add to it."""

@@ -1,6 +1,8 @@
 # The twins take and answer the same.
 from recollect.recall.plain_loops import best as best
+from recollect.recall.plain_loops import likeness as likeness
 from recollect.recall.plain_loops import total as total
 from recollect.recall.plain_loops import word_scores as word_scores
 
 VERSION: int
+KNOWS_PROCESSOR: int

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from recollect.errors import NotFound
 from recollect.recall.facts import Facts
 from recollect.recall.segments import VectorsSegment, WordsSegment
@@ -10,6 +13,8 @@ from recollect.recall.writing import SMALL
 from recollect.store import entities
 from recollect.store.database import Row, Transaction
 from recollect.store.spaces import REVISIONS_OF_AN_EPOCH
+
+T = TypeVar("T")
 
 _ROUNDS = 3
 
@@ -28,6 +33,18 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
         if not _refresh(run, space_id, index):
             return round > 0
     raise Unsettled
+
+
+def unless_changed(run: Transaction, space_id: str, index: SpaceIndex, work: Callable[[SpaceIndex], T]) -> T | None:
+    """What is done with the index while the database says whether anything has changed since it was refreshed.
+
+    None if something has: then it was done for nothing.
+    """
+    pending = run.ask("space_state", space_id=space_id)
+    done = work(index)
+    state = pending()
+    same = state is not None and state[0] == index.revision and index.history == run.history
+    return done if same else None
 
 
 def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:

@@ -16,11 +16,19 @@ from numpy.typing import NDArray
 from recollect.recall.decay import decay_weights
 from recollect.recall.facts import FOREVER
 from recollect.recall.postings import OWN, RunArrays
+from recollect.recall.segments import small_integers
+
+try:
+    from simsimd import cdist
+except ImportError:
+    cdist = None  # type: ignore[assignment]  # not built for this platform: numpy gives the same, five times slower
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
+
+_AT_ONCE = 512
 
 Piece = tuple[int, Array, Array, int]
 """Where a term of a query was found: which of the terms it is, the places, their codes, and how many of the places hold
@@ -76,6 +84,32 @@ def _among(pieces: list[Piece], some: Mask) -> list[Piece]:
             codes = codes[there]
             left.append((number, places[there], codes, int(np.count_nonzero(codes & OWN))))
     return left
+
+
+# --- vectors ---------------------------------------------------------------------------------
+
+
+def likeness(
+    query: NDArray[np.float32], rows: NDArray[np.int8], scales: NDArray[np.float32], found: NDArray[np.float32]
+) -> None:
+    """The cosine of a vector with each row of small integers, which count as much as its scale; NaN where that is 0."""
+    asked, scale = small_integers(query)
+    np.multiply(dots(asked, rows), scales, out=found)
+    found *= scale
+    found[scales == 0] = np.nan
+
+
+def dots(query: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]:
+    """The dot product of a vector with each row. Integers below 2**24 are exact in either way."""
+    if cdist is not None and len(rows):
+        products: Any = cdist(query[None, :], rows, metric="dot", out_dtype="float32")
+        return np.asarray(products, np.float32).reshape(-1)
+    out = np.empty(len(rows), np.float32)
+    wide = query.astype(np.float32)
+    for start in range(0, len(rows), _AT_ONCE):
+        # A few rows at a time, so that their wider copies stay in the processor's cache.
+        np.matmul(rows[start : start + _AT_ONCE].astype(np.float32), wide, out=out[start : start + _AT_ONCE])
+    return out
 
 
 # --- all that speaks for an atom -------------------------------------------------------------

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from itertools import repeat
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recollect.models.atom import Atom
-from recollect.models.recall import Explanation, Hit, Recall, RecallMode, WhyNot
+from recollect.models.recall import Recall, RecallMode, WhyNot
 from recollect.providers.embedder import Embedding
 from recollect.providers.reranker import Reranking
 from recollect.recall.asking import Question, understand
 from recollect.recall.cache import IndexCache
+from recollect.recall.drafting import Choose, Chosen, Draft, at_hand, drafted, explanation, told
 from recollect.recall.facts import Facts
 from recollect.recall.filters import Filters
-from recollect.recall.loading import Unsettled, refresh
+from recollect.recall.loading import Unsettled, refresh, unless_changed
 from recollect.recall.passing import Mask, allowed, passing
-from recollect.recall.ranking import Evidence, Query, Scores, best, related, score, unasked, weigh
+from recollect.recall.ranking import Query, best, related, score, unasked, weigh
 from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
 from recollect.recall.space_index import SpaceIndex
@@ -36,9 +35,6 @@ RERANKED = 20
 WORDS_BEFORE = 30
 _LOOKS = 3
 """How often a space is looked at when what was chosen there is gone before it can be fetched."""
-
-Chosen = tuple[Scores, Mask, Evidence]
-"""The scores that were chosen, in the order they are shown, all that match at all, and what spoke for them."""
 
 
 class Recaller:
@@ -88,9 +84,11 @@ class Recaller:
     def _current(self, scope: Scope, space_id: str, *, fresh: bool = True) -> AbstractContextManager[SpaceIndex]:
         def look(index: SpaceIndex) -> bool:
             try:
-                return self._database.read(scope, refresh, space_id, index)
+                news = self._database.read(scope, refresh, space_id, index)
             except Unsettled:
-                return self._database.read_at_once(scope, refresh, space_id, index) or True
+                news = self._database.read_at_once(scope, refresh, space_id, index) or True
+            index.quiet = not news
+            return news
 
         return self.indexes.current(scope, space_id, SpaceIndex, look, fresh=fresh)
 
@@ -107,17 +105,54 @@ class Recaller:
     ) -> Recall:
         """What is known about a topic, best first; all there is, however far away, or only what is related to it."""
         began = time.perf_counter()
+
+        def choosing(asked: Query, opinions: Mapping[int, float]) -> Choose:
+            def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+                evidence = weigh(index, asked, opinions)
+                matching = passing if evidence.matches is None else passing & evidence.matches
+                if related_only:
+                    matching = matching & related(index, asked, evidence)
+                return best(index, asked, evidence, matching, limit, filters.as_of), matching, evidence
+
+            return choose
+
+        if self._reranking is None and self._is_quiet(scope, space_id):
+            foreseen = choosing(self._ask(scope, space_id, query, filters, fresh=False), {})
+            recall = self._foreseen(scope, space_id, filters, foreseen, began, explain)
+            if recall is not None:
+                return recall
         asked = self._ask(scope, space_id, query, filters)
         opinions = self._read_again(scope, space_id, asked, query, filters) if self._reranking is not None else {}
-
-        def choose(index: SpaceIndex, passing: Mask) -> Chosen:
-            evidence = weigh(index, asked, opinions)
-            matching = passing if evidence.matches is None else passing & evidence.matches
-            if related_only:
-                matching = matching & related(index, asked, evidence)
-            return best(index, asked, evidence, matching, limit, filters.as_of), matching, evidence
-
+        choose = choosing(asked, opinions)
         return self._answer(scope, space_id, "BY_TOPIC", filters, choose, began, looked=True, explain=explain)
+
+    def _is_quiet(self, scope: Scope, space_id: str) -> bool:
+        """Whether an answer may well hold that is made before the database has said that nothing has changed."""
+        index = self.indexes.peek(scope, space_id) if self._database.far else None
+        return index is not None and index.quiet
+
+    def _foreseen(
+        self, scope: Scope, space_id: str, filters: Filters, choose: Choose, began: float, explain: bool
+    ) -> Recall | None:
+        """The answer of a space in which nothing has changed, made while the database says whether that is so.
+
+        None when something has changed; it is not tried again before a look has found nothing new.
+        """
+
+        def answer(index: SpaceIndex) -> tuple[Draft, Recall | None]:
+            draft = drafted(index, filters, choose, explain)
+            return draft, None if draft.lacking() else told(draft, "BY_TOPIC", began)
+
+        with self._current(scope, space_id, fresh=False) as index:
+            held = self._database.read(scope, unless_changed, space_id, index, answer)
+            index.quiet = held is not None
+        if held is None:
+            return None
+        draft, recall = held
+        if recall is None:
+            self._fetch(scope, space_id, draft, filters)
+            recall = None if draft.lacking() else told(draft, "BY_TOPIC", began)
+        return recall
 
     def _read_again(self, scope: Scope, space_id: str, asked: Query, query: str, filters: Filters) -> dict[int, float]:
         """What the reranker thinks of the best hits, by their position. It takes long, so nobody else waits for it."""
@@ -167,7 +202,7 @@ class Recaller:
                 )
             )
             positions = places[order[:limit]].tolist()
-            found, revision = _kept(index, positions, filters), index.revision
+            found, revision = at_hand(index, positions, filters), index.revision
         found |= self._read(scope, space_id, [each for each in positions if each not in found], filters, revision)
         return {position: found[position] for position in positions if position in found}
 
@@ -208,17 +243,17 @@ class Recaller:
             matching = passed if evidence.matches is None else passed & evidence.matches
             ranked = best(index, asked, evidence, matching, index.atoms, filters.as_of).places.tolist()
             own = score(index, asked, evidence, np.array([position]), filters.as_of)
-            explanation = _explanation(own, evidence, passed, 0)
+            described = explanation(own, evidence, passed, 0)
         rank = ranked.index(position) + 1 if position in ranked else None
         if rank is None and not reasons:
             reasons.append("it has no word of the query, and there is no vector to compare")
         if rank is not None and rank > limit:
             reasons.append(f"it is at place {rank}, and the limit is {limit}")
         found = rank is not None and rank <= limit
-        return WhyNot(atom_id=atom_id, found=found, rank=rank, reasons=reasons, explanation=explanation)
+        return WhyNot(atom_id=atom_id, found=found, rank=rank, reasons=reasons, explanation=described)
 
-    def _ask(self, scope: Scope, space_id: str, query: str, filters: Filters) -> Query:
-        with self._current(scope, space_id) as index:
+    def _ask(self, scope: Scope, space_id: str, query: str, filters: Filters, *, fresh: bool = True) -> Query:
+        with self._current(scope, space_id, fresh=fresh) as index:
             known = index.known_at(filters.known_at)
             speakers = index.speakers(known)
             filled = index.atoms > 0 if known is None else bool(known.any())
@@ -245,7 +280,7 @@ class Recaller:
         space_id: str,
         mode: RecallMode,
         filters: Filters,
-        choose: Callable[[SpaceIndex, Mask], Chosen],
+        choose: Choose,
         began: float,
         *,
         looked: bool,
@@ -253,43 +288,18 @@ class Recaller:
         looks: int = _LOOKS,
     ) -> Recall:
         with self._current(scope, space_id, fresh=not looked) as index:
-            passed = allowed(index, filters)
-            scores, matching, evidence = choose(index, passed)
-            candidates = int(np.count_nonzero(matching))
-            positions = scores.places.tolist()
-            explanations: Iterable[Explanation | None] = repeat(None, len(positions))
-            if explain:
-                explanations = [_explanation(scores, evidence, passed, place) for place in range(len(positions))]
-            found, revision = _kept(index, positions, filters), index.revision
-        found |= self._read(scope, space_id, [each for each in positions if each not in found], filters, revision)
-        if len(found) < len(positions) and looks > 1:
+            draft = drafted(index, filters, choose, explain)
+        self._fetch(scope, space_id, draft, filters)
+        if looks > 1 and draft.lacking():
             # Some were deleted since they were chosen: what has come instead of them may not have been seen.
             return self._answer(
                 scope, space_id, mode, filters, choose, began, looked=False, explain=explain, looks=looks - 1
             )
-        factors = zip(
-            positions, scores.final.tolist(), scores.decay.tolist(), scores.bonus.tolist(), explanations, strict=True
-        )
-        hits = [
-            Hit.trusted(
-                {
-                    "atom": found[position],
-                    "score": final,
-                    "decay_weight": decay,
-                    "entity_match_bonus": bonus,
-                    "explanation": explanation,
-                }
-            )
-            for position, final, decay, bonus, explanation in factors
-            if position in found
-        ]
-        latency = (time.perf_counter() - began) * 1000
-        return Recall.trusted({"mode": mode, "total_candidates": candidates, "latency_ms": latency, "hits": hits})
+        return told(draft, mode, began)
 
-
-def _kept(index: SpaceIndex, positions: list[int], filters: Filters) -> dict[int, Atom]:
-    """Those of the atoms that need not be fetched. What is kept is as it is now, and not as it was at an instant."""
-    return index.kept(positions) if filters.known_at is None else {}
+    def _fetch(self, scope: Scope, space_id: str, draft: Draft, filters: Filters) -> None:
+        """Complete a draft with the atoms that were not at hand, as far as they are still there."""
+        draft.atoms.update(self._read(scope, space_id, draft.lacking(), filters, draft.revision))
 
 
 def _in_context(text: str, around: Sequence[str]) -> str:
@@ -301,24 +311,3 @@ def _in_context(text: str, around: Sequence[str]) -> str:
 def _nothing(filters: Filters) -> Query:
     """What is asked where there is no query."""
     return Query(Question("", (), None, ()), None, None, None, False, False, {}, filters.known_at)
-
-
-def _explanation(scores: Scores, evidence: Evidence, passed: Mask, place: int) -> Explanation:
-    position = scores.places[place]
-    lexical = float(evidence.lexical[position])
-    dense = None if evidence.dense is None or np.isnan(evidence.dense[position]) else float(evidence.dense[position])
-    return Explanation(
-        similarity=float(scores.similarity[place]),
-        dense=dense,
-        lexical=lexical,
-        rerank=evidence.opinions.get(int(position)),
-        dense_rank=None if dense is None or evidence.dense is None else _rank(evidence.dense, passed, position),
-        lexical_rank=_rank(evidence.lexical, passed, position) if lexical > 0 else None,
-        decay_weight=float(scores.decay[place]),
-        importance_weight=float(scores.importance[place]),
-        entity_match_bonus=float(scores.bonus[place]),
-    )
-
-
-def _rank(values: NDArray[np.floating], passed: Mask, position: np.intp) -> int:
-    return int(np.count_nonzero(passed & (values > values[position]))) + 1

@@ -38,6 +38,8 @@ class SpaceIndex(TextIndex):
         """Know nothing."""
         super().__init__()
         self.revision = -1
+        self.quiet = False
+        """Whether the last look at the database has found nothing new."""
         self.history: object = None
         self.facts_until = 0
         self.lacks_vectors = False

@@ -15,7 +15,7 @@ from recollect.recall import kernel
 from recollect.recall.columns import Column
 from recollect.recall.plain_loops import pieces_in
 from recollect.recall.postings import OWN, Postings
-from recollect.recall.segments import AMOUNTS, VectorsSegment, WordsSegment, damaged, small_integers
+from recollect.recall.segments import AMOUNTS, VectorsSegment, WordsSegment, damaged
 
 T = TypeVar("T")
 Floats = NDArray[np.float32]
@@ -111,13 +111,9 @@ class TextIndex:
         """The cosine of the query with each atom; NaN where an atom has no vector. None when no atom has one."""
         if self._vectors is None:
             return None
-        asked, scale = small_integers(query)
-        found = kernel.dots(asked, self._vectors.values)
-        scales = self._scales.values
-        found *= scales
-        found *= scale
-        if self.derived("some have no vector", lambda: not scales.all()):
-            found[scales == 0] = np.nan
+        found = np.empty(self.atoms, np.float32)
+        # An embedder may give every second number of an array.
+        kernel.likeness(np.ascontiguousarray(query), self._vectors.values, self._scales.values, found)
         return found
 
     @property

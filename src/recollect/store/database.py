@@ -57,6 +57,12 @@ class Transaction(Protocol):
     def all(self, query: str, **values: Any) -> list[Row]:
         """All rows."""
 
+    def ask(self, query: str, **values: Any) -> Pending:
+        """Begin a statement and go on: its answer comes meanwhile, and is waited for when it is asked for.
+
+        In a read nothing else can be run before that.
+        """
+
     def send(self, query: str, **values: Any) -> Pending:
         """Run a statement whose answer is not needed before the end: it costs no round trip of its own."""
 
@@ -104,6 +110,8 @@ class Database(Protocol):
     """One of the two engines."""
 
     engine: EngineName
+    far: bool
+    """Whether an answer takes a while, in which something else can be done."""
     clock_error: int
     """By how many microseconds this machine's clock is behind the database's; 0 when they agree within a second."""
     trouble: WriteTrouble

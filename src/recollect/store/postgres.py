@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import psycopg
 import psycopg_pool
@@ -52,6 +52,7 @@ from recollect.store.postgres_connection import ScopedConnection, Silent
 from recollect.store.postgres_errors import translate, without_password, words_of
 from recollect.store.postgres_line import clock_error, line_options, line_settings, tell_line
 from recollect.store.postgres_migrating import bring_up_to_date
+from recollect.store.postgres_pool import LastUsedFirst
 from recollect.store.postgres_setup import APP_ROLE, refuse_other_encodings, sees_through
 from recollect.store.postgres_statements import Answer
 from recollect.store.postgres_vacuum import write_anew
@@ -119,6 +120,9 @@ class PostgresTransaction(Announcements):
         # After an error the transaction is abandoned, and the scope with it.
         self._connection.enter_scope(own)
 
+    def ask(self, query: str, **values: Any) -> Pending:
+        return self._connection.begin_statement(self._queries[query].text, self._in_order(query, values)).one
+
     def send(self, query: str, **values: Any) -> Pending:
         return self._run(query, values).one
 
@@ -151,6 +155,7 @@ class _Writing(threading.local):
 
 class PostgresDatabase:
     engine: EngineName = "postgres"
+    far = True
 
     def __init__(self, url: str, settings: Settings, publisher: Publisher) -> None:
         self._url = url
@@ -163,7 +168,7 @@ class PostgresDatabase:
         self._closed = False
         self._writing = _Writing()
         self._pool_lock = threading.Lock()
-        self._pool: psycopg_pool.ConnectionPool[ScopedConnection] | None = None
+        self._pool: LastUsedFirst | None = None
         self._looking = threading.Lock()
         self._found_read_only_at = 0.0
         self._renewals = 0
@@ -288,7 +293,8 @@ class PostgresDatabase:
 
     def _run(self, attempt: Callable[[ScopedConnection], T]) -> T:
         """Run it on a connection of the pool, and once more if that one was lost before anything was committed."""
-        with self._translated():
+        outer = sys.exception()
+        try:
             try:
                 return self._run_once(attempt)
             except _ConnectionLost as lost:
@@ -304,6 +310,8 @@ class PostgresDatabase:
             except _ConnectionLost as lost:
                 self._renew_connections(lost.made_at)
                 raise lost.error from None
+        except BaseException as error:
+            self._raise_translated(error, outer)
 
     def _can_be_written(self) -> bool:
         """Whether the address leads to a server that can be written by now, after one was met that cannot.
@@ -342,13 +350,15 @@ class PostgresDatabase:
 
     def _run_once(self, attempt: Callable[[ScopedConnection], T], not_before: float = 0.0) -> T:
         while True:
-            # Closed means that another thread was interrupted and has left this pool: there will be a new one.
-            with suppress(psycopg_pool.PoolClosed, _Outdated):
+            try:
                 return self._run_on(self._connections(), attempt, not_before)
+            except (psycopg_pool.PoolClosed, _Outdated):
+                # Closed means that another thread was interrupted and has left this pool: there will be a new one.
+                continue
 
     def _run_on(
         self,
-        pool: psycopg_pool.ConnectionPool[ScopedConnection],
+        pool: LastUsedFirst,
         attempt: Callable[[ScopedConnection], T],
         not_before: float,
     ) -> T:
@@ -381,7 +391,7 @@ class PostgresDatabase:
         finally:
             pool.putconn(connection)
 
-    def _taken_from(self, pool: psycopg_pool.ConnectionPool[ScopedConnection]) -> ScopedConnection:
+    def _taken_from(self, pool: LastUsedFirst) -> ScopedConnection:
         try:
             return pool.getconn()
         except psycopg_pool.PoolTimeout as timeout:
@@ -427,7 +437,7 @@ class PostgresDatabase:
         """How long a server may be silent: a statement may wait for a lock, which it gives up by itself in time."""
         return self._settings.busy_timeout_seconds + self._settings.answer_timeout_seconds
 
-    def _connections(self) -> psycopg_pool.ConnectionPool[ScopedConnection]:
+    def _connections(self) -> LastUsedFirst:
         if self._closed:
             raise EngineClosed
         pool = self._pool
@@ -438,8 +448,8 @@ class PostgresDatabase:
                 pool = self._pool = self._pool or self._open_pool()
         return pool
 
-    def _open_pool(self) -> psycopg_pool.ConnectionPool[ScopedConnection]:
-        return psycopg_pool.ConnectionPool(
+    def _open_pool(self) -> LastUsedFirst:
+        return LastUsedFirst(
             self._url,
             connection_class=ScopedConnection,
             kwargs={
@@ -498,15 +508,18 @@ class PostgresDatabase:
         try:
             yield
         except BaseException as error:
-            interrupt = _interrupt_behind(error, outer)
-            if interrupt is not None:
-                self._leave_pool()
-                raise interrupt from None
-            if isinstance(error, psycopg.Error):
-                told = translate(error, self._address)
-                self.trouble.note(told)
-                raise told from error
-            raise
+            self._raise_translated(error, outer)
+
+    def _raise_translated(self, error: BaseException, outer: BaseException | None) -> NoReturn:
+        interrupt = _interrupt_behind(error, outer)
+        if interrupt is not None:
+            self._leave_pool()
+            raise interrupt from None
+        if isinstance(error, psycopg.Error):
+            told = translate(error, self._address)
+            self.trouble.note(told)
+            raise told from error
+        raise error
 
 
 class _ConnectionLost(Exception):

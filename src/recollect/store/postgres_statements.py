@@ -66,6 +66,7 @@ class StatementConnection(psycopg.Connection[Row]):
         """Those that are prepared, the one that was used last at the end."""
         self._numbers = count(1)
         self._pipelined = False
+        self._unasked = False
         self._answers_due: deque[Answer] = deque()
         self._ear: select.poll | None = None
         self.doubtful = False
@@ -73,6 +74,24 @@ class StatementConnection(psycopg.Connection[Row]):
 
     def run_statement(self, text: str, values: Sequence[Any] = ()) -> Answer:
         """Send a statement, whose parameters are numbered. Outside of a pipeline the answer is waited for."""
+        self._send(text, values)
+        return self._answered()
+
+    def begin_statement(self, text: str, values: Sequence[Any] = ()) -> Answer:
+        """Send a statement for the server to begin with at once; the answer is waited for when it is looked at.
+
+        Outside of a pipeline nothing else can be sent before that.
+        """
+        self._send(text, values)
+        answer = Answer(self)
+        self._answers_due.append(answer)
+        if self._pipelined:
+            self._ask_for_answers()
+        if self.pgconn.flush():
+            self.wait(send(self.pgconn))
+        return answer
+
+    def _send(self, text: str, values: Sequence[Any]) -> None:
         transformer = self._transformer
         parameters = transformer.dump_sequence(values, [PyFormat.AUTO] * len(values))
         formats = transformer.formats
@@ -82,7 +101,7 @@ class StatementConnection(psycopg.Connection[Row]):
             self.pgconn.send_query_params(text.encode(), parameters, statement[1], formats)
         else:
             self.pgconn.send_query_prepared(name, parameters, formats)
-        return self._answered()
+        self._unasked = self._pipelined
 
     def _name_of(self, statement: Statement) -> bytes | None:
         """What it is prepared as; None the first time, since many statements are used only once."""
@@ -165,8 +184,20 @@ class StatementConnection(psycopg.Connection[Row]):
 
     def hear(self) -> None:
         """Wait for all answers that are due."""
-        self.pgconn.send_flush_request()
+        self._ask_for_answers()
+        if not self._pipelined:
+            # It has mostly come while something else was done, and is at hand without the steps of waiting.
+            self.pgconn.consume_input()
+            if not self.pgconn.is_busy():
+                self._take(self._answers_due.popleft(), list(iter(self.pgconn.get_result, None)))
+                return
         self.wait(self._taking_in())
+
+    def _ask_for_answers(self) -> None:
+        """In a pipeline a server keeps its answers to itself until it is asked for them."""
+        if self._unasked:
+            self.pgconn.send_flush_request()
+            self._unasked = False
 
     def hear_of_trouble(self) -> None:
         """Fail now if something has failed already, or the server has left."""

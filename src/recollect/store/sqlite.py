@@ -59,6 +59,7 @@ _SMALLEST_DATABASE = 512
 
 class SqliteDatabase:
     engine: EngineName = "sqlite"
+    far = False
     clock_error = 0
 
     def __init__(self, path: str, settings: Settings, publisher: Publisher) -> None:

@@ -74,9 +74,11 @@ class SqliteTransaction(Announcements):
         there.changes = self.changes
         yield there
 
-    def send(self, query: str, **values: Any) -> Pending:
+    def ask(self, query: str, **values: Any) -> Pending:
         rows = list(self._run(query, values))
         return lambda: rows[0] if rows else None
+
+    send = ask
 
     def insert_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
         values["scope_id"] = self.scope_id
