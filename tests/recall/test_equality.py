@@ -17,6 +17,7 @@ from recollect.memory.checks import checked_atom
 from recollect.providers.embedder import Embedder, Embedding
 from recollect.recall import kernel, plain_loops, writing
 from recollect.store import atoms as atoms_store
+from recollect.store import spaces
 from recollect.store.database import Transaction
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
@@ -283,7 +284,9 @@ def add_one_by_one(run: Transaction, engine: recollect.Recollect, space_id: str,
     ids = []
     for each in inputs:
         checked = checked_atom(each, engine._clock())
-        [added], change = atoms_store.add(run, scope, space_id, [checked], engine._clock())
+        now = engine._clock()
+        begun = spaces.beginning(run, space_id, now, 1)
+        [added], change = atoms_store.add(run, scope, space_id, [checked], now, begun)
         writing.write(run, space_id, change, engine._recaller.index([checked]))
         ids.append(added.id)
     return ids

@@ -134,7 +134,7 @@ def test_the_best_are_the_same_in_the_same_order(
         bonus,
         columns,
         Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.0 if overlap else 0.7),
-        FLOOR * 0.7 / (2.0 if mentioned else 1.0),
+        2.0 if mentioned else 1.0,
         known_at,
         NOW,
     )
@@ -165,7 +165,7 @@ def test_what_is_new_and_important_comes_before_much_that_is_alike_and_old(loops
     places, factors = np.empty(2, np.int64), np.empty((5, 2))
     best = compiled().best if loops == "compiled" else plain_loops.best
     everything = np.ones(40, np.bool_)
-    assert best(standing, everything, None, old, weights, FLOOR * 0.76, FOREVER, NOW, places, factors) == 2
+    assert best(standing, everything, None, old, weights, 1.0, FOREVER, NOW, places, factors) == 2
     assert places.tolist() == [0, 1]
     assert factors[4].tolist() == pytest.approx([0.3, 0.9 * FLOOR * 0.76])
 
@@ -192,7 +192,7 @@ def best_arguments(**changed: Any) -> tuple[Any, ...]:
         "bonus": None,
         "columns": columns,
         "weights": weights,
-        "share": 0.2,
+        "most": 1.0,
         "known_at": FOREVER,
         "now": NOW,
         "places": np.empty(2, np.int64),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from recollect.recall.writing import Indexed
 
 
+_FEW = 8
+"""Atoms whose index is made in less time than a server takes to answer."""
+
+
 class Atoms(Bound):
     """What is remembered, fact by fact."""
 
@@ -44,8 +48,12 @@ class Atoms(Bound):
         checked = [checked_atom(atom, now, "atom" if single else f"atoms[{place}]") for place, atom in enumerate(atoms)]
         if not checked:
             return []
-        indexed = self._recaller.index(checked)
-        return self._database.write(self._scope, keep, self._scope, space_id, checked, indexed, now)
+        indexing = self._recaller.indexing(checked)
+        if not self._database.far or len(checked) > _FEW:
+            # Others wait for who writes: to a file all of them, else those who write to the same space.
+            indexed = indexing()
+            indexing = lambda: indexed  # noqa: E731
+        return self._database.write(self._scope, keep, self._scope, space_id, checked, indexing, now)
 
     def mine_patterns(self, memory_space_id: str) -> list[Atom]:
         """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
@@ -119,12 +127,19 @@ class Atoms(Bound):
 
 
 def keep(
-    run: Transaction, scope: Scope, space_id: str, atoms: Sequence[CheckedAtom], indexed: Indexed, now: Micros
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    atoms: Sequence[CheckedAtom],
+    indexing: Callable[[], Indexed],
+    now: Micros,
 ) -> list[Atom]:
-    """Write atoms and their index."""
+    """Write atoms and their index, which may still have to be made: a server needs a while to let the change begin."""
     from recollect.recall import writing
 
-    added, change = store.add(run, scope, space_id, atoms, now)
+    begun = spaces.beginning(run, space_id, now, len(atoms))
+    indexed = indexing()
+    added, change = store.add(run, scope, space_id, atoms, now, begun)
     writing.write(run, space_id, change, indexed)
     _lift_tombstones(run, space_id, change, atoms)
     return added

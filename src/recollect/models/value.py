@@ -42,6 +42,11 @@ class Value(BaseModel):
         cls.trusted = _maker(cls)  # type: ignore[method-assign, assignment]  # it need not be told the class each time
 
 
+def beside_fields(cls: type[Value]) -> dict[str, Any]:
+    """What an instance holds besides its fields, by the names of the slots, when all of its fields were given."""
+    return {"__pydantic_fields_set__": set(cls.model_fields), "__pydantic_extra__": None, "__pydantic_private__": None}
+
+
 def _maker(cls: type[V]) -> Callable[[dict[str, Any]], V]:
     every_field = set(cls.model_fields)
 

@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from recollect.models.atom import Atom
 from recollect.models.recall import Explanation, Hit, Recall, RecallMode
+from recollect.models.value import beside_fields
+from recollect.recall import kernel
 from recollect.recall.filters import Filters
 from recollect.recall.passing import Mask, allowed
 from recollect.recall.ranking import Evidence, Scores
 from recollect.recall.space_index import SpaceIndex
+
+_BESIDE_FIELDS = beside_fields(Hit)
 
 Chosen = tuple[Scores, Mask, Evidence]
 """The scores that were chosen, in the order they are shown, all that match at all, and what spoke for them."""
@@ -64,19 +68,18 @@ def told(draft: Draft, mode: RecallMode, began: float) -> Recall:
         draft.explanations,
         strict=True,
     )
-    hits = [
-        Hit.trusted(
-            {
-                "atom": atoms[position],
-                "score": final,
-                "decay_weight": decay,
-                "entity_match_bonus": bonus,
-                "explanation": explanation,
-            }
-        )
+    fields = [
+        {
+            "atom": atoms[position],
+            "score": final,
+            "decay_weight": decay,
+            "entity_match_bonus": bonus,
+            "explanation": explanation,
+        }
         for position, final, decay, bonus, explanation in factors
         if position in atoms
     ]
+    hits = kernel.loops.values(Hit, _BESIDE_FIELDS, fields)
     latency = (time.perf_counter() - began) * 1000
     return Recall.trusted({"mode": mode, "total_candidates": draft.candidates, "latency_ms": latency, "hits": hits})
 

@@ -445,7 +445,7 @@ typedef struct {
     Py_ssize_t atoms, id_size;
     const double *rates, *by_importance;
     Py_ssize_t rates_count, importances_count;
-    double floor, middle, spread, share;
+    double floor, middle, spread, most;
     int64_t known_at, now;
     Scored *heap;
     Py_ssize_t limit, found;
@@ -485,40 +485,39 @@ static void put_at_end(Best *best, const Scored *one) {
     heap[at] = *one;
 }
 
-/* How high the last of the highest stands; lower than everything when not so many match. `heap` has room for them. */
-static double last_of_the_highest(const Best *best, double *heap) {
+typedef struct {
+    double standing;
+    Py_ssize_t place;
+} Standing;
+
+/* Find those that stand highest, up to the limit, the lowest of them first; how many they are. */
+static Py_ssize_t find_highest(const Best *best, Standing *heap) {
     Py_ssize_t size = 0, limit = best->limit;
     for (Py_ssize_t place = 0; place < best->atoms; place++) {
         double standing = best->standing[place];
-        if (size == limit && !(standing > heap[0])) continue;
+        if (size == limit && !(standing > heap[0].standing)) continue;
         if (!best->matching[place] || standing != standing) continue;
         Py_ssize_t at = 0;
         if (size < limit) {
-            for (at = size++; at > 0 && heap[(at - 1) / 2] > standing; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+            for (at = size++; at > 0 && heap[(at - 1) / 2].standing > standing; at = (at - 1) / 2)
+                heap[at] = heap[(at - 1) / 2];
         } else {
             for (;;) {
                 Py_ssize_t child = 2 * at + 1;
                 if (child >= size) break;
-                if (child + 1 < size && heap[child + 1] < heap[child]) child++;
-                if (heap[child] >= standing) break;
+                if (child + 1 < size && heap[child + 1].standing < heap[child].standing) child++;
+                if (heap[child].standing >= standing) break;
                 heap[at] = heap[child];
                 at = child;
             }
         }
-        heap[at] = standing;
+        heap[at] = (Standing){standing, place};
     }
-    return size == limit ? heap[0] : -INFINITY;
+    return size;
 }
 
-/* Who stands below this cannot be among the best, whatever the age, importance and entities of it and of them. */
-static double least_standing(const Best *best, double last) {
-    const double surely = 1e-6;
-    if (last == -INFINITY) return last;
-    if (best->spread == 0.0) return last * best->share - surely;
-    double x = (last - best->middle) / best->spread;
-    double likeness = x > -30 ? best->share / (1 + exp(-x)) : 0.0;
-    double bound = likeness > 0 ? log(likeness / (1 - likeness)) : x + log(best->share);
-    return best->middle + best->spread * bound - surely;
+static int is_known(const Best *best, Py_ssize_t place) {
+    return best->kinds[place] < best->rates_count && best->importance[place] < best->importances_count;
 }
 
 static Scored scored(const Best *best, Py_ssize_t place) {
@@ -537,6 +536,20 @@ static Scored scored(const Best *best, Py_ssize_t place) {
     return one;
 }
 
+/* Who stands below this cannot be among the best: as many others have a score of which it falls short, even if age,
+   importance and entities are all in its favour. */
+static double least_standing(const Best *best, const Standing *highest, Py_ssize_t count) {
+    const double surely = 1e-6, nearly = 1 - 1e-9;
+    if (count < best->limit) return -INFINITY;
+    double lowest = INFINITY;
+    for (Py_ssize_t at = 0; at < count; at++) lowest = fmin(lowest, scored(best, highest[at].place).final);
+    double likeness = lowest / best->most;
+    if (best->spread == 0.0) return likeness - surely;
+    /* Short of one, where it has no end: what stands higher than that is as good as equal. */
+    likeness = fmin(likeness, 1.0) * nearly;
+    return best->middle + best->spread * log(likeness / (1 - likeness)) - surely;
+}
+
 /* Empty the heap into the caller's arrays, from the last to the first. */
 static void write_down(Best *best, int64_t *places, double *factors) {
     for (Py_ssize_t left = best->found - 1; left >= 0; left--) {
@@ -550,12 +563,15 @@ static void write_down(Best *best, int64_t *places, double *factors) {
 }
 
 /* Choose the best and write them down; false when an atom has a kind or an importance that there is not. */
-static int choose(Best *best, double *room, int64_t *places, double *factors) {
+static int choose(Best *best, Standing *highest, int64_t *places, double *factors) {
     if (best->limit == 0) return 1;
-    double least = least_standing(best, last_of_the_highest(best, room));
+    Py_ssize_t count = find_highest(best, highest);
+    for (Py_ssize_t at = 0; at < count; at++)
+        if (!is_known(best, highest[at].place)) return 0;
+    double least = least_standing(best, highest, count);
     for (Py_ssize_t place = 0; place < best->atoms; place++) {
         if (!(best->standing[place] >= least) || !best->matching[place]) continue;
-        if (best->kinds[place] >= best->rates_count || best->importance[place] >= best->importances_count) return 0;
+        if (!is_known(best, place)) return 0;
         Scored one = scored(best, place);
         if (best->found < best->limit) {
             put_at_end(best, &one);
@@ -598,12 +614,12 @@ static int read_weights(Best *best, Views *held, PyObject *weights) {
     return 1;
 }
 
-/* best(standing, matching, bonus, columns, weights, share, known_at, now, places, factors) */
+/* best(standing, matching, bonus, columns, weights, most, known_at, now, places, factors) */
 static PyObject *best(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
     if (!takes(count, 10)) return NULL;
     Views held = {.count = 0};
     PyObject *answer = NULL;
-    double *room = NULL;
+    Standing *room = NULL;
     Best of = {.atoms = -1, .limit = -1};
     int fine;
     of.standing = READ(&held, given[0], double, &of.atoms);
@@ -611,7 +627,7 @@ static PyObject *best(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ss
     if (of.matching == NULL) goto done;
     if (!READ_ANY(of.bonus, &held, given[2], double, &of.atoms)) goto done;
     if (!read_columns(&of, &held, given[3]) || !read_weights(&of, &held, given[4])) goto done;
-    of.share = PyFloat_AsDouble(given[5]);
+    of.most = PyFloat_AsDouble(given[5]);
     of.known_at = PyLong_AsLongLong(given[6]);
     of.now = PyLong_AsLongLong(given[7]);
     if (PyErr_Occurred()) goto done;
@@ -620,7 +636,7 @@ static PyObject *best(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ss
     double *factors = places ? WRITE(&held, given[9], double, &all) : NULL;
     if (factors == NULL) goto done;
     of.heap = malloc(sizeof(Scored) * (size_t)(of.limit + 1));
-    room = malloc(sizeof(double) * (size_t)(of.limit + 1));
+    room = malloc(sizeof(Standing) * (size_t)(of.limit + 1));
     if (of.heap == NULL || room == NULL) {
         PyErr_NoMemory();
         goto done;
@@ -644,12 +660,45 @@ done:
     return answer;
 }
 
+/* --- values ------------------------------------------------------------------------------------ */
+
+/* An instance whose fields are given, made without any of its code. */
+static PyObject *filled(PyTypeObject *type, allocfunc allocate, PyObject *fields, PyObject *slots) {
+    PyObject *value = allocate(type, 0), *name, *content;
+    if (value == NULL) return NULL;
+    Py_ssize_t at = 0;
+    int fine = PyObject_GenericSetDict(value, fields, NULL) == 0;
+    while (fine && PyDict_Next(slots, &at, &name, &content)) fine = PyObject_GenericSetAttr(value, name, content) == 0;
+    if (fine) return value;
+    Py_DECREF(value);
+    return NULL;
+}
+
+/* values(type, slots, fields) */
+static PyObject *values(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
+    if (!takes(count, 3)) return NULL;
+    if (!PyType_Check(given[0]) || !PyDict_Check(given[1]) || !PyList_Check(given[2])) {
+        PyErr_SetString(PyExc_TypeError, "a type, a dict and a list are needed");
+        return NULL;
+    }
+    PyTypeObject *type = (PyTypeObject *)given[0];
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Py_ssize_t size = PyList_Size(given[2]);
+    PyObject *made = allocate == NULL ? NULL : PyList_New(size);
+    for (Py_ssize_t at = 0; made != NULL && at < size; at++) {
+        PyObject *value = filled(type, allocate, PyList_GetItem(given[2], at), given[1]);
+        if (value == NULL || PyList_SetItem(made, at, value) < 0) Py_CLEAR(made);
+    }
+    return made;
+}
+
 /* --- the module -------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
     {"word_scores", (PyCFunction)(void (*)(void))word_scores, METH_FASTCALL, NULL},
     {"likeness", (PyCFunction)(void (*)(void))likeness, METH_FASTCALL, NULL},
     {"total", (PyCFunction)(void (*)(void))total, METH_FASTCALL, NULL},
+    {"values", (PyCFunction)(void (*)(void))values, METH_FASTCALL, NULL},
     {"best", (PyCFunction)(void (*)(void))best, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

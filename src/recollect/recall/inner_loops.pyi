@@ -2,6 +2,7 @@
 from recollect.recall.plain_loops import best as best
 from recollect.recall.plain_loops import likeness as likeness
 from recollect.recall.plain_loops import total as total
+from recollect.recall.plain_loops import values as values
 from recollect.recall.plain_loops import word_scores as word_scores
 
 VERSION: int

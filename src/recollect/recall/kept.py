@@ -10,7 +10,11 @@ from sys import getsizeof
 from typing import Any
 
 from recollect.models.atom import Atom
+from recollect.models.value import beside_fields
+from recollect.recall import kernel
 from recollect.store.atoms import LISTS
+
+_BESIDE_FIELDS = beside_fields(Atom)
 
 _Common = dict[str, Any]
 _Kept = tuple[_Common, str, str, str, str, str, tuple[tuple[str, ...], ...] | None]
@@ -36,7 +40,7 @@ class KeptAtoms:
 
     def at(self, positions: Iterable[int]) -> dict[int, Atom]:
         """Those of the atoms that are kept. Each is a new value, whose lists its owner may change."""
-        found = {}
+        found, made = [], []
         kept = self._atoms.get
         for position in positions:
             if entry := kept(position):
@@ -56,8 +60,9 @@ class KeptAtoms:
                     )
                 else:
                     fields.update(zip(LISTS, map(list, lists), strict=True))
-                found[position] = Atom.trusted(fields)
-        return found
+                found.append(position)
+                made.append(fields)
+        return dict(zip(found, kernel.loops.values(Atom, _BESIDE_FIELDS, made), strict=True))
 
     def keep(self, atoms: Mapping[int, Atom], room: int) -> None:
         """Keep atoms by their positions, in so many bytes."""

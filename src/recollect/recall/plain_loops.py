@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.models.value import Value
 from recollect.recall.decay import decay_weights
 from recollect.recall.facts import FOREVER
 from recollect.recall.postings import OWN, RunArrays
@@ -23,6 +24,7 @@ try:
 except ImportError:
     cdist = None  # type: ignore[assignment]  # not built for this platform: numpy gives the same, five times slower
 
+V = TypeVar("V", bound=Value)
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -206,7 +208,7 @@ def best(
     bonus: Floats | None,
     columns: Columns,
     weights: Weights,
-    share: float,
+    most: float,
     known_at: int,
     now: int,
     places: Places,
@@ -214,10 +216,11 @@ def best(
 ) -> int:
     """The places of the highest scores, best first, with their factors; how many there are.
 
-    Of equals the one that is valid from later on comes first, then the one of the lower id. `share` is what all factors
-    but the similarity make of a score at the least, against what they make of it at the most.
+    Of equals the one that is valid from later on comes first, then the one of the lower id. `most` is what a similarity
+    is multiplied by at the most.
     """
     limit = len(places)
+    share = weights.floor * float(weights.by_importance.min()) / most
     hopeful = _hopeful(standing, matching, weights, share, limit)
     found = factors_at(hopeful, standing, bonus, columns, weights, known_at, now)
     order = _first(found.final, hopeful, columns, limit)
@@ -323,3 +326,11 @@ def _hopeful(standing: Floats, matching: Mask, weights: Weights, share: float, l
     likeness = share / (1 + math.exp(-x)) if x > -30 else 0.0
     bound = math.log(likeness / (1 - likeness)) if likeness else x + math.log(share)
     return (standing >= weights.middle + weights.spread * bound - _SURELY).nonzero()[0]
+
+
+# --- values ----------------------------------------------------------------------------------
+
+
+def values(kind: type[V], beside: dict[str, Any], fields: list[dict[str, Any]]) -> list[V]:
+    """Values of a kind from all of their fields, without checking them. `beside` is what each holds besides those."""
+    return [kind.trusted(each) for each in fields]

@@ -91,11 +91,13 @@ class Postings:
         self._tail: list[Run] = []
         self._tail_size = 0
         self._tail_run: Run | None = None
+        self._arrays: tuple[RunArrays, ...] | None = None
 
     def add(self, run: Run) -> None:
         if not run.size:
             # Atoms without a single word, such as emoji.
             return
+        self._arrays = None
         if run.size < TAIL_LIMIT:
             self._tail.append(run)
             self._tail_size += run.size
@@ -114,7 +116,9 @@ class Postings:
 
     def arrays(self) -> tuple[RunArrays, ...]:
         """What a search goes through."""
-        return tuple([run.arrays for run in self._all_runs()])
+        if self._arrays is None:
+            self._arrays = tuple([run.arrays for run in self._all_runs()])
+        return self._arrays
 
     def _all_runs(self) -> list[Run]:
         if not self._tail:

@@ -161,7 +161,7 @@ def best(index: SpaceIndex, query: Query, evidence: Evidence, matching: Mask, li
         _bonus(index, query),
         _columns(index),
         _weights(query),
-        FLOOR * LEAST_IMPORTANT / (MOST_BONUS if query.mentioned else 1.0),
+        MOST_BONUS if query.mentioned else 1.0,
         _known_at(query),
         now,
         places,

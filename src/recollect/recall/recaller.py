@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 import numpy as np
 
 from recollect.models.atom import Atom
 from recollect.models.recall import Recall, RecallMode, WhyNot
-from recollect.providers.embedder import Embedding
+from recollect.providers.embedder import Embedding, Vectors
 from recollect.providers.reranker import Reranking
 from recollect.recall.asking import Question, understand
 from recollect.recall.cache import IndexCache
@@ -56,18 +56,32 @@ class Recaller:
 
     def index(self, checked: Sequence[CheckedAtom]) -> Indexed:
         """Prepare what the search index keeps of atoms. It may take long, so it happens outside of a transaction."""
-        facts = Facts.of_new(checked) if len(checked) >= SMALL else None
-        return self._index([atom.text for atom in checked], [atom.search_context for atom in checked], facts)
+        return self.indexing(checked)()
+
+    def indexing(self, checked: Sequence[CheckedAtom]) -> Callable[[], Indexed]:
+        """The same for who wants to do all but the embedding at a later time."""
+        texts, around = [atom.text for atom in checked], [atom.search_context for atom in checked]
+        embedded = self._embedded(texts)
+        return lambda: self._index(texts, around, embedded, Facts.of_new(checked) if len(checked) >= SMALL else None)
 
     def index_texts(self, texts: Sequence[IndexedText]) -> Indexed:
-        return self._index([each.text for each in texts], [each.around for each in texts])
+        own = [each.text for each in texts]
+        return self._index(own, [each.around for each in texts], self._embedded(own))
 
-    def _index(self, texts: Sequence[str], around: Sequence[Sequence[str]], facts: Facts | None = None) -> Indexed:
+    def _embedded(self, texts: Sequence[str]) -> Vectors | None:
+        return None if self._embedding is None or not texts else self._embedding.texts(texts)
+
+    def _index(
+        self,
+        texts: Sequence[str],
+        around: Sequence[Sequence[str]],
+        embedded: Vectors | None,
+        facts: Facts | None = None,
+    ) -> Indexed:
         words = WordsSegment.of(texts, around)
-        if self._embedding is None or not texts:
+        if embedded is None or self._embedding is None:
             return Indexed(words, None, None, facts)
-        vectors = VectorsSegment.of(self._embedding.texts(texts))
-        return Indexed(words, vectors, self._embedding.stamp, facts)
+        return Indexed(words, VectorsSegment.of(embedded), self._embedding.stamp, facts)
 
     def ask_texts(self, query: str, now: int) -> Query:
         """A question to texts of which this engine's index is in memory alone."""

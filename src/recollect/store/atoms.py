@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -54,15 +54,21 @@ Slot = tuple[str, str, str]
 
 
 def add(
-    run: Transaction, scope: Scope, space_id: str, atoms: Sequence[CheckedAtom], now: Micros
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    atoms: Sequence[CheckedAtom],
+    now: Micros,
+    begun: Callable[[], Change],
 ) -> tuple[list[Atom], Change]:
-    """Keep atoms of one space, all or none."""
-    change = spaces.begin_change(run, space_id, now, len(atoms))
+    """Keep atoms of one space, all or none, once the change of the space has begun."""
     conversations = _check_sources(run, atoms)
     linked = _linked(run, space_id, atoms)
-    added = insert(run, scope, space_id, linked, conversations, change.first, now)
-    record_change(run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in added])
-    return added, change
+    record_change(run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in atoms])
+    ready = _made_ready(scope, space_id, linked, conversations)
+    change = begun()
+    _put(run, ready, change.first, now)
+    return ready.atoms, change
 
 
 def get(run: Transaction, atom_id: str) -> Atom | None:
@@ -338,7 +344,29 @@ def insert(
     supersedes: str | None = None,
 ) -> list[Atom]:
     """Put atoms at the positions from the first on, and let their entities know."""
-    ids = [atom.id for atom in atoms]
+    ready = _made_ready(scope, space_id, atoms, conversation_ids, supersedes)
+    _put(run, ready, first, now)
+    return ready.atoms
+
+
+class _Ready(NamedTuple):
+    """Atoms to be kept, as they are given back then, and what is written of them."""
+
+    checked: Sequence[CheckedAtom]
+    atoms: list[Atom]
+    rows: dict[str, Sequence[Any]]
+    same: dict[str, Any]
+    """What is the same for all."""
+
+
+def _made_ready(
+    scope: Scope,
+    space_id: str,
+    atoms: Sequence[CheckedAtom],
+    conversation_ids: Sequence[str | None],
+    supersedes: str | None = None,
+) -> _Ready:
+    """All that can be done for atoms before it is known where they go."""
     same = {
         "space_id": space_id,
         "tenant_id": scope.tenant_id,
@@ -361,13 +389,16 @@ def insert(
     for name in ("search_context", "source_message_ids", "entity_ids", "tags"):
         # In a bulk there is often not one of them that has any.
         rows[name] = [_json(members) for members in rows[name]] if any(rows[name]) else ["[]"] * len(atoms)
-    rows["position"] = range(first, first + len(atoms))
     rows["source_conversation_id"] = conversation_ids
-    run.insert_each("insert_atoms", rows, **same)
-    _link(run, atoms, ids, now)
     kept: dict[str, Iterable[Any]] = {**rows, "updated_at": rows["created_at"], "status": repeat("ACTIVE")}
     columns = [kept.get(name) or repeat(same.get(name)) for name in _COLUMNS]
-    return list(_as_inserted(zip(*columns, strict=False)))
+    return _Ready(atoms, list(_as_inserted(zip(*columns, strict=False))), rows, same)
+
+
+def _put(run: Transaction, ready: _Ready, first: int, now: Micros) -> None:
+    ready.rows["position"] = range(first, first + len(ready.checked))
+    run.insert_each("insert_atoms", ready.rows, **ready.same)
+    _link(run, ready.checked, now)
 
 
 def _as_inserted(rows: Iterable[Row]) -> Iterator[Atom]:
@@ -386,11 +417,11 @@ def _as_inserted(rows: Iterable[Row]) -> Iterator[Atom]:
         yield atom
 
 
-def _link(run: Transaction, atoms: Sequence[CheckedAtom], ids: Sequence[str], now: Micros) -> None:
+def _link(run: Transaction, atoms: Sequence[CheckedAtom], now: Micros) -> None:
     seen: dict[str, list[Micros]] = {}
-    for atom, atom_id in zip(atoms, ids, strict=True):
+    for atom in atoms:
         for entity_id in atom.entity_ids:
-            run.send("link_atom", entity_id=entity_id, atom_id=atom_id)
+            run.send("link_atom", entity_id=entity_id, atom_id=atom.id)
             seen.setdefault(entity_id, []).append(atom.valid_from)
     for entity_id, instants in seen.items():
         run.send("widen_entity", id=entity_id, first_seen_at=min(instants), last_seen_at=max(instants), now=now)

@@ -229,6 +229,7 @@ class PostgresDatabase:
         behind = guarded(work)
 
         def attempt(connection: ScopedConnection) -> tuple[T, PostgresTransaction]:
+            connection.meet()
             transaction = PostgresTransaction(connection, self._queries, keys)
             self._writing.now = True
             try:
@@ -252,6 +253,7 @@ class PostgresDatabase:
         refuse_reader(scope)
 
         def attempt(connection: ScopedConnection) -> tuple[T, PostgresTransaction]:
+            connection.meet()
             transaction = PostgresTransaction(connection, self._queries, keys)
             self._writing.now = True
             try:
@@ -356,12 +358,7 @@ class PostgresDatabase:
                 # Closed means that another thread was interrupted and has left this pool: there will be a new one.
                 continue
 
-    def _run_on(
-        self,
-        pool: LastUsedFirst,
-        attempt: Callable[[ScopedConnection], T],
-        not_before: float,
-    ) -> T:
+    def _run_on(self, pool: LastUsedFirst, attempt: Callable[[ScopedConnection], T], not_before: float) -> T:
         connection = self._taken_from(pool)
         try:
             if connection.made_at < not_before:
@@ -373,7 +370,6 @@ class PostgresDatabase:
             connection.history = (connection.server_started, self._renewals)
             outer = sys.exception()
             try:
-                connection.meet()
                 return attempt(connection)
             except BaseException as error:
                 lost = connection.abandon(_interrupt_behind(error, outer) or error)

@@ -35,15 +35,17 @@ Statement = tuple[str, tuple[int, ...]]
 class Answer:
     """What a statement gives back: in the middle of a pipeline, it is waited for when it is looked at."""
 
-    __slots__ = ("_connection", "_rows")
+    __slots__ = ("_connection", "_rows", "asked_for")
 
     def __init__(self, connection: StatementConnection) -> None:
         self._connection = connection
         self._rows: list[Row] | None = None
+        self.asked_for = False
+        """In a pipeline a server keeps its answers to itself until it is asked for them."""
 
     def all(self) -> list[Row]:
         if self._rows is None:
-            self._connection.hear()
+            self._connection.hear(self)
         assert self._rows is not None
         return self._rows
 
@@ -66,7 +68,6 @@ class StatementConnection(psycopg.Connection[Row]):
         """Those that are prepared, the one that was used last at the end."""
         self._numbers = count(1)
         self._pipelined = False
-        self._unasked = False
         self._answers_due: deque[Answer] = deque()
         self._ear: select.poll | None = None
         self.doubtful = False
@@ -86,7 +87,8 @@ class StatementConnection(psycopg.Connection[Row]):
         answer = Answer(self)
         self._answers_due.append(answer)
         if self._pipelined:
-            self._ask_for_answers()
+            self.pgconn.send_flush_request()
+            answer.asked_for = True
         if self.pgconn.flush():
             self.wait(send(self.pgconn))
         return answer
@@ -101,7 +103,6 @@ class StatementConnection(psycopg.Connection[Row]):
             self.pgconn.send_query_params(text.encode(), parameters, statement[1], formats)
         else:
             self.pgconn.send_query_prepared(name, parameters, formats)
-        self._unasked = self._pipelined
 
     def _name_of(self, statement: Statement) -> bytes | None:
         """What it is prepared as; None the first time, since many statements are used only once."""
@@ -182,22 +183,18 @@ class StatementConnection(psycopg.Connection[Row]):
         # The end of the pipeline has an answer of its own.
         yield from fetch_many(self.pgconn)
 
-    def hear(self) -> None:
-        """Wait for all answers that are due."""
-        self._ask_for_answers()
-        if not self._pipelined:
+    def hear(self, last: Answer | None = None) -> None:
+        """Wait for all answers that are due, or for one and those before it."""
+        if self._pipelined:
+            if last is None or not last.asked_for:
+                self.pgconn.send_flush_request()
+        else:
             # It has mostly come while something else was done, and is at hand without the steps of waiting.
             self.pgconn.consume_input()
             if not self.pgconn.is_busy():
                 self._take(self._answers_due.popleft(), list(iter(self.pgconn.get_result, None)))
                 return
-        self.wait(self._taking_in())
-
-    def _ask_for_answers(self) -> None:
-        """In a pipeline a server keeps its answers to itself until it is asked for them."""
-        if self._unasked:
-            self.pgconn.send_flush_request()
-            self._unasked = False
+        self.wait(self._taking_in(last))
 
     def hear_of_trouble(self) -> None:
         """Fail now if something has failed already, or the server has left."""
@@ -214,11 +211,13 @@ class StatementConnection(psycopg.Connection[Row]):
             self._ear.register(self.fileno(), select.POLLIN)
         return bool(self._ear.poll(0))
 
-    def _taking_in(self) -> Generator[Any, Any, None]:
+    def _taking_in(self, last: Answer | None) -> Generator[Any, Any, None]:
         yield from send(self.pgconn)
-        while self._answers_due:
+        answer = None
+        while self._answers_due and (last is None or answer is not last):
             results = yield from fetch_many(self.pgconn)
-            self._take(self._answers_due.popleft(), results)
+            answer = self._answers_due.popleft()
+            self._take(answer, results)
 
     def _take(self, answer: Answer, results: list[PGresult]) -> None:
         if not results:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from recollect.clock import Micros, to_iso
@@ -81,10 +81,20 @@ class Change:
 
 def begin_change(run: Transaction, space_id: str, now: Micros, atoms: int = 0) -> Change:
     """Begin to change a space's memory; no other transaction changes it before this one has ended."""
-    row = run.one("next_revision", space_id=space_id, atoms=atoms, now=now)
-    if row is None:
-        raise NotFound("memory space", space_id)
-    return Change(*row)
+    return beginning(run, space_id, now, atoms)()
+
+
+def beginning(run: Transaction, space_id: str, now: Micros, atoms: int) -> Callable[[], Change]:
+    """The same, for who has something else to do before it has to be known where the change begins."""
+    pending = run.ask("next_revision", space_id=space_id, atoms=atoms, now=now)
+
+    def begun() -> Change:
+        row = pending()
+        if row is None:
+            raise NotFound("memory space", space_id)
+        return Change(*row)
+
+    return begun
 
 
 def require(run: Transaction, space_id: str) -> None:

@@ -35,7 +35,7 @@ def store(
     _count(run, scope, ("stores",) if supersedes is None else ("stores", "supersedes"), now)
     space = spaces.create(run, scope, scope.group, "group", "{}", now)
     if supersedes is None:
-        return keep(run, scope, space.id, [atom], indexed, now)[0]
+        return keep(run, scope, space.id, [atom], lambda: indexed, now)[0]
     told = _entry(run, space.id, supersedes)
     # What was replaced already is a conflict, and nobody needs to be asked.
     if _is_the_users(told) and told.superseded_by is None and not confirmed:
