@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import count
@@ -34,6 +34,23 @@ class Timing:
     per_second: float
 
 
+@dataclass
+class Spent:
+    """The seconds that each call took, and that all of them took together."""
+
+    times: list[float] = field(default_factory=list)
+    elapsed: float = 0.0
+
+    def add(self, times: list[float], elapsed: float) -> None:
+        self.times += times
+        self.elapsed += elapsed
+
+    @property
+    def timing(self) -> Timing:
+        p50, p95, p99 = (round(percentile(self.times, percent) * 1000, 4) for percent in (50, 95, 99))
+        return Timing(len(self.times), p50, p95, p99, round(len(self.times) / self.elapsed, 1))
+
+
 def percentile(values: Sequence[float], percent: float) -> float:
     """The smallest of the values that is not exceeded by this percentage of them."""
     ordered = sorted(values)
@@ -49,6 +66,21 @@ def interleave(
     calls_per_round: int = 20,
     most_calls: int | None = None,
 ) -> dict[Name, Timing]:
+    """Time each contender: see `in_turns`."""
+    turns = in_turns(
+        contenders, callers=callers, seconds=seconds, calls_per_round=calls_per_round, most_calls=most_calls
+    )
+    return {name: spent.timing for name, spent in turns.items()}
+
+
+def in_turns(
+    contenders: Mapping[Name, Call],
+    *,
+    callers: int = 1,
+    seconds: float,
+    calls_per_round: int = 20,
+    most_calls: int | None = None,
+) -> dict[Name, Spent]:
     """Time each contender in short rounds that take turns, so that the noise of a shared machine hits all of them.
 
     A round is `calls_per_round` calls by each of the `callers`, which are threads that start together. The first one
@@ -56,8 +88,7 @@ def interleave(
     contender would be called more than `most_calls` times.
     """
     names = list(contenders)
-    spent: dict[Name, list[float]] = {name: [] for name in names}
-    elapsed = dict.fromkeys(names, 0.0)
+    spent = {name: Spent() for name in names}
     if most_calls is not None:
         calls_per_round = max(1, min(calls_per_round, most_calls // (2 * callers)))
     order = random.Random("order")
@@ -67,8 +98,7 @@ def interleave(
             for name in names:
                 times, duration = _round(pool, contenders[name], callers, calls_per_round)
                 if number > 0:
-                    spent[name] += times
-                    elapsed[name] += duration
+                    spent[name].add(times, duration)
             # Whoever comes after whom finds the caches, and a log that is due to be emptied, as the other has left
             # them: so the order is another one each time.
             order.shuffle(names)
@@ -76,7 +106,7 @@ def interleave(
             used_up = most_calls is not None and called + callers * calls_per_round > most_calls
             if number > 0 and (used_up or time.perf_counter() >= deadline):
                 break
-    return {name: _timing(spent[name], elapsed[name]) for name in contenders}
+    return {name: spent[name] for name in contenders}
 
 
 def _round(pool: ThreadPoolExecutor, call: Call, callers: int, calls: int) -> tuple[list[float], float]:
@@ -96,11 +126,6 @@ def _round(pool: ThreadPoolExecutor, call: Call, callers: int, calls: int) -> tu
     began = time.perf_counter()
     times = [each for future in futures for each in future.result()]
     return times, time.perf_counter() - began
-
-
-def _timing(times: list[float], elapsed: float) -> Timing:
-    p50, p95, p99 = (round(percentile(times, percent) * 1000, 4) for percent in (50, 95, 99))
-    return Timing(len(times), p50, p95, p99, round(len(times) / elapsed, 1))
 
 
 def sync_cost(folder: Path, writes: int = 100) -> float:

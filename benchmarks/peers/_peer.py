@@ -12,7 +12,7 @@ from itertools import count, cycle
 from typing import Any, Protocol
 
 from benchmarks._recall_data import facts, questions
-from benchmarks.measure import interleave
+from benchmarks.measure import in_turns, interleave
 
 _QUESTIONS = 200
 _BULK = 10_000
@@ -40,11 +40,14 @@ def run(make: Callable[[str], BulkStore], *packages: str, notes: Sequence[str] =
     """Measure a store; the versions of the packages and what there is to know of it go into the answer."""
     order = _order()
     store = make(order["folder"])
-    answer = _measure(store, store.add_many, _STEP, order)
+    filled = _Filled(store, store.add_many, _STEP, order)
+    answer = filled.measured(order["seconds"])
     texts = facts("bulk", _BULK)
     began = time.perf_counter()
     store.add_many("bulk", texts)
     _answer({**answer, "bulk_per_second": round(_BULK / (time.perf_counter() - began))}, packages, notes)
+    if order.get("stays"):
+        filled.answer_each()
 
 
 def run_without_bulk(make: Callable[[str], Store], *packages: str, notes: Sequence[str] = ()) -> None:
@@ -56,7 +59,7 @@ def run_without_bulk(make: Callable[[str], Store], *packages: str, notes: Sequen
         for text in texts:
             store.add(user, text)
 
-    answer = _measure(store, add_each, 1, order)
+    answer = _Filled(store, add_each, 1, order).measured(order["seconds"])
     told = "It takes no facts in bulk: 'bulk' is the rate of its single adds."
     _answer({**answer, "bulk_per_second": round(answer["add"]["per_second"])}, packages, [told, *notes])
 
@@ -99,34 +102,48 @@ class _Filling:
         )
 
 
-def _measure(store: Store, add_many: AddMany, step: int, order: dict[str, Any]) -> dict[str, Any]:
-    contenders: dict[str, Callable[[], object]] = {}
-    left_out: dict[str, str] = {}
-    filling = _Filling(add_many, step, order["fill_seconds"])
-    for size in sorted(order["sizes"]):
-        user = f"user {size}"
-        texts = facts(user, size)
-        if not filling.add(user, texts):
-            left_out[str(size)] = filling.why_not(size)
-            continue
-        asked = questions(user, texts, _QUESTIONS)
-        found = len(store.search(user, asked[0]))
-        if found != min(TOP, size):
-            raise RuntimeError(f"A question to {size} facts was answered with {found} of them.")
-        contenders[str(size)] = _asking(store, user, cycle(asked))
-    others = 0
-    while others * _OF_EACH < order["others"] and filling.add(f"other {others}", facts(f"other {others}", _OF_EACH)):
-        others += 1
-    recall = interleave(contenders, seconds=order["seconds"], calls_per_round=3)
-    numbers = count()
-    adding = {"add": lambda: store.add("adding", f"Fact number {next(numbers)} is kept.")}
-    add = interleave(adding, seconds=order["seconds"] / 2, most_calls=5_000)["add"]
-    return {
-        "recall": {size: asdict(timing) for size, timing in recall.items()},
-        "left_out": left_out,
-        "facts_of_others": others * _OF_EACH,
-        "add": asdict(add),
-    }
+class _Filled:
+    """A store with the facts of those who are asked about, and of others."""
+
+    def __init__(self, store: Store, add_many: AddMany, step: int, order: dict[str, Any]) -> None:
+        self._asking: dict[str, Callable[[], object]] = {}
+        self._left_out: dict[str, str] = {}
+        filling = _Filling(add_many, step, order["fill_seconds"])
+        for size in sorted(order["sizes"]):
+            user = f"user {size}"
+            texts = facts(user, size)
+            if not filling.add(user, texts):
+                self._left_out[str(size)] = filling.why_not(size)
+                continue
+            asked = questions(user, texts, _QUESTIONS)
+            found = len(store.search(user, asked[0]))
+            if found != min(TOP, size):
+                raise RuntimeError(f"A question to {size} facts was answered with {found} of them.")
+            self._asking[str(size)] = _asking(store, user, cycle(asked))
+        self._others = 0
+        while self._others < order["others"]:
+            user = f"other {self._others // _OF_EACH}"
+            if not filling.add(user, facts(user, _OF_EACH)):
+                break
+            self._others += _OF_EACH
+        numbers = count()
+        self._adding = {"add": lambda: store.add("adding", f"Fact number {next(numbers)} is kept.")}
+
+    def measured(self, seconds: float) -> dict[str, Any]:
+        recall = interleave(self._asking, seconds=seconds, calls_per_round=3)
+        return {
+            "recall": {size: asdict(timing) for size, timing in recall.items()},
+            "left_out": self._left_out,
+            "facts_of_others": self._others,
+            "add": asdict(interleave(self._adding, seconds=seconds / 2, most_calls=5_000)["add"]),
+        }
+
+    def answer_each(self) -> None:
+        """Measure again as often as asked for, so that others can be measured in between, and tell every call."""
+        for line in sys.stdin:
+            what, seconds = json.loads(line)
+            turns = in_turns(self._asking if what == "recall" else self._adding, seconds=seconds, calls_per_round=3)
+            print(json.dumps({name: asdict(spent) for name, spent in turns.items()}), flush=True)
 
 
 def _asking(store: Store, user: str, asked: Iterator[str]) -> Callable[[], object]:
@@ -135,4 +152,4 @@ def _asking(store: Store, user: str, asked: Iterator[str]) -> Callable[[], objec
 
 def _answer(measured: dict[str, Any], packages: Sequence[str], notes: Sequence[str]) -> None:
     versions = {package: version(package) for package in packages}
-    json.dump({"versions": versions, **measured, "notes": list(notes)}, sys.stdout)
+    print(json.dumps({"versions": versions, **measured, "notes": list(notes)}), flush=True)

@@ -68,6 +68,8 @@ class Query(NamedTuple):
     """The entities that the query names, each with the positions of the atoms that speak of it."""
     known_at: int | None = None
     """The instant whose knowledge is asked: what came later changes nothing about how rare or usual something was."""
+    revision: int = -1
+    """Of the space, when the query was understood by what is known there."""
 
 
 class Evidence(NamedTuple):

@@ -22,7 +22,7 @@ from recollect.recall.passing import Mask, allowed, passing
 from recollect.recall.ranking import Query, best, related, score, unasked, weigh
 from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
-from recollect.recall.space_index import SpaceIndex
+from recollect.recall.space_index import Heard, SpaceIndex
 from recollect.recall.wishing import Wishes
 from recollect.recall.writing import SMALL, Indexed
 from recollect.scope import Scope
@@ -130,12 +130,12 @@ class Recaller:
 
             return choose
 
+        looked = False
         if self._reranking is None and self._is_quiet(scope, space_id):
-            foreseen = choosing(self._ask(scope, space_id, query, filters, fresh=False), {})
-            recall = self._foreseen(scope, space_id, filters, foreseen, began, explain)
+            looked, recall = self._foreseen(scope, space_id, query, filters, choosing, began, explain)
             if recall is not None:
                 return recall
-        asked = self._ask(scope, space_id, query, filters)
+        asked = self._ask(scope, space_id, query, filters, fresh=not looked)
         opinions = self._read_again(scope, space_id, asked, query, filters) if self._reranking is not None else {}
         choose = choosing(asked, opinions)
         return self._answer(scope, space_id, "BY_TOPIC", filters, choose, began, looked=True, explain=explain)
@@ -146,27 +146,39 @@ class Recaller:
         return index is not None and index.quiet
 
     def _foreseen(
-        self, scope: Scope, space_id: str, filters: Filters, choose: Choose, began: float, explain: bool
-    ) -> Recall | None:
+        self,
+        scope: Scope,
+        space_id: str,
+        query: str,
+        filters: Filters,
+        choosing: Callable[[Query, Mapping[int, float]], Choose],
+        began: float,
+        explain: bool,
+    ) -> tuple[bool, Recall | None]:
         """The answer of a space in which nothing has changed, made while the database says whether that is so.
 
-        None when something has changed; it is not tried again before a look has found nothing new.
+        False if something has changed: it is not tried again before a look has found nothing new. True without an
+        answer if nothing has, and there is more to be asked of the database.
         """
+        quick = self._embedding is None or self._embedding.quick
+        # Else it is asked before: no connection to the database should have to wait for an embedder.
+        early = None if quick else self._ask(scope, space_id, query, filters, fresh=False)
 
-        def answer(index: SpaceIndex) -> tuple[Draft, Recall | None]:
-            draft = drafted(index, filters, choose, explain)
+        def answer(index: SpaceIndex) -> tuple[Draft | None, Recall | None]:
+            asked = early if early is not None else self._ask_at_once(index, query, filters)
+            if asked is None or asked.revision != index.revision:
+                return None, None
+            draft = drafted(index, filters, choosing(asked, {}), explain)
             return draft, None if draft.lacking() else told(draft, "BY_TOPIC", began)
 
         with self._current(scope, space_id, fresh=False) as index:
             held = self._database.read(scope, unless_changed, space_id, index, answer)
             index.quiet = held is not None
-        if held is None:
-            return None
-        draft, recall = held
-        if recall is None:
+        draft, recall = held or (None, None)
+        if draft is not None and recall is None:
             self._fetch(scope, space_id, draft, filters)
             recall = None if draft.lacking() else told(draft, "BY_TOPIC", began)
-        return recall
+        return held is not None, recall
 
     def _read_again(self, scope: Scope, space_id: str, asked: Query, query: str, filters: Filters) -> dict[int, float]:
         """What the reranker thinks of the best hits, by their position. It takes long, so nobody else waits for it."""
@@ -268,25 +280,44 @@ class Recaller:
 
     def _ask(self, scope: Scope, space_id: str, query: str, filters: Filters, *, fresh: bool = True) -> Query:
         with self._current(scope, space_id, fresh=fresh) as index:
-            known = index.known_at(filters.known_at)
-            speakers = index.speakers(known)
-            filled = index.atoms > 0 if known is None else bool(known.any())
-            model, lacking = index.model, index.lacks_vectors
-            named = index.entities_in(query, filters.known_at)
-        question = understand(query, speakers, filters.as_of)
-        vector = None
-        if self._embedding is not None and filled:
-            own = self._embedding.stamp
-            if model != own or lacking:
-                # The vectors of a space that has another embedder's, or not all, are made in the background.
-                kind = reindex_kind(self._embedding.model)
-                self._wishes.make(scope, kind, {"spaceId": space_id}, f"{space_id}:{own}", filters.now)
-            if model == own and query.strip():
-                vector = self._embedding.query(question.to_embed)
+            heard = index.hear(query, filters.known_at)
+        if self._embedding is not None and self._wants_vectors(heard):
+            kind = reindex_kind(self._embedding.model)
+            key = f"{space_id}:{self._embedding.stamp}"
+            self._wishes.make(scope, kind, {"spaceId": space_id}, key, filters.now)
+        named = heard.named
         mentioned = self._database.read(scope, entities.positions_of_each, space_id, named) if named else {}
-        usual = self._embedding.usual if self._embedding is not None else None
-        by_meaning = self._embedding is not None and filled and bool(query.strip())
-        return Query(question, vector, model, usual, by_meaning, self._overlap_only, mentioned, filters.known_at)
+        return self._query(heard, query, filters, mentioned)
+
+    def _ask_at_once(self, index: SpaceIndex, query: str, filters: Filters) -> Query | None:
+        """The same where nothing else has to be asked of the database, or else None."""
+        heard = index.hear(query, filters.known_at)
+        return None if heard.named or self._wants_vectors(heard) else self._query(heard, query, filters, {})
+
+    def _wants_vectors(self, heard: Heard) -> bool:
+        """Whether a space has another embedder's vectors, or not all: they are then made in the background."""
+        embedding = self._embedding
+        return embedding is not None and heard.filled and (heard.model != embedding.stamp or heard.lacks_vectors)
+
+    def _query(self, heard: Heard, query: str, filters: Filters, mentioned: Mapping[str, tuple[int, ...]]) -> Query:
+        question = understand(query, heard.speakers, filters.as_of)
+        embedding, vector, usual, by_meaning = self._embedding, None, None, False
+        if embedding is not None:
+            usual = embedding.usual
+            by_meaning = heard.filled and bool(query.strip())
+            if by_meaning and heard.model == embedding.stamp:
+                vector = embedding.query(question.to_embed)
+        return Query(
+            question,
+            vector,
+            heard.model,
+            usual,
+            by_meaning,
+            self._overlap_only,
+            mentioned,
+            filters.known_at,
+            heard.revision,
+        )
 
     def _answer(
         self,

@@ -6,6 +6,7 @@ It is a cache of the database and nothing else: it can be thrown away at any tim
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,19 @@ from recollect.recall.segments import WordsSegment
 from recollect.recall.text_index import TextIndex
 
 Mask = NDArray[np.bool_]
+
+
+class Heard(NamedTuple):
+    """What is known in a space, at a revision, that a question has to be understood by."""
+
+    revision: int
+    filled: bool
+    """Whether there is anything at all."""
+    model: str | None
+    lacks_vectors: bool
+    speakers: list[str]
+    named: list[str]
+    """The entities that the question names."""
 
 
 class SpaceIndex(TextIndex):
@@ -96,6 +110,17 @@ class SpaceIndex(TextIndex):
             if said:
                 self._names.setdefault(said, []).append((entity_id, since))
         self._longest_name = min(max((name.count(" ") + 1 for name in self._names), default=0), _LONGEST_NAME)
+
+    def hear(self, query: str, known_at: int | None) -> Heard:
+        known = self.known_at(known_at)
+        return Heard(
+            self.revision,
+            self.atoms > 0 if known is None else bool(known.any()),
+            self.model,
+            self.lacks_vectors,
+            self.speakers(known),
+            self.entities_in(query, known_at),
+        )
 
     def entities_in(self, query: str, known_at: int | None = None) -> list[str]:
         """The entities that a query names, by the names that were known at an instant."""
