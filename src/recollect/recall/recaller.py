@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from recollect.models.atom import Atom
-from recollect.models.recall import Recall, RecallMode, WhyNot
+from recollect.models.recall import Hit, Recall, RecallMode, WhyNot
 from recollect.providers.embedder import Embedding, Vectors
 from recollect.providers.reranker import Reranking
 from recollect.recall.asking import Question, understand
 from recollect.recall.cache import IndexCache
-from recollect.recall.drafting import Choose, Chosen, Draft, at_hand, drafted, explanation, told
+from recollect.recall.drafting import Choose, Chosen, Draft, at_hand, drafted, explanation, shown, told
 from recollect.recall.facts import Facts
 from recollect.recall.filters import Filters
 from recollect.recall.loading import Unsettled, refresh, unless_changed
@@ -130,43 +130,50 @@ class Recaller:
 
             return choose
 
-        if self._reranking is None and self._is_quiet(scope, space_id):
-            foreseen = choosing(self._ask(scope, space_id, query, filters, fresh=False), {})
-            recall = self._foreseen(scope, space_id, filters, foreseen, began, explain)
+        before = None
+        revision = self._quiet_at(scope, space_id) if self._reranking is None else None
+        if revision is not None:
+            before = self._ask(scope, space_id, query, filters, fresh=False)
+            recall = self._foreseen(scope, space_id, revision, filters, choosing(before, {}), began, explain)
             if recall is not None:
                 return recall
-        asked = self._ask(scope, space_id, query, filters)
+        asked = self._ask(scope, space_id, query, filters, before=before)
         opinions = self._read_again(scope, space_id, asked, query, filters) if self._reranking is not None else {}
         choose = choosing(asked, opinions)
         return self._answer(scope, space_id, "BY_TOPIC", filters, choose, began, looked=True, explain=explain)
 
-    def _is_quiet(self, scope: Scope, space_id: str) -> bool:
-        """Whether an answer may well hold that is made before the database has said that nothing has changed."""
+    def _quiet_at(self, scope: Scope, space_id: str) -> int | None:
+        """The revision of a space whose answers may well hold before the database has said that nothing has changed."""
         index = self.indexes.peek(scope, space_id) if self._database.far else None
-        return index is not None and index.quiet
+        return index.revision if index is not None and index.quiet else None
 
     def _foreseen(
-        self, scope: Scope, space_id: str, filters: Filters, choose: Choose, began: float, explain: bool
+        self, scope: Scope, space_id: str, revision: int, filters: Filters, choose: Choose, began: float, explain: bool
     ) -> Recall | None:
         """The answer of a space in which nothing has changed, made while the database says whether that is so.
 
         None when something has changed; it is not tried again before a look has found nothing new.
         """
 
-        def answer(index: SpaceIndex) -> tuple[Draft, Recall | None]:
+        def answer(index: SpaceIndex) -> tuple[Draft, list[Hit]]:
             draft = drafted(index, filters, choose, explain)
-            return draft, None if draft.lacking() else told(draft, "BY_TOPIC", began)
+            return draft, [] if draft.lacking() else shown(draft)
 
         with self._current(scope, space_id, fresh=False) as index:
+            if index.revision != revision:
+                # Somebody else has looked since, and the question was understood by what was known before.
+                return None
             held = self._database.read(scope, unless_changed, space_id, index, answer)
             index.quiet = held is not None
         if held is None:
             return None
-        draft, recall = held
-        if recall is None:
+        draft, hits = held
+        if draft.lacking():
             self._fetch(scope, space_id, draft, filters)
-            recall = None if draft.lacking() else told(draft, "BY_TOPIC", began)
-        return recall
+            if draft.lacking():
+                return None
+            hits = shown(draft)
+        return told(draft, hits, "BY_TOPIC", began)
 
     def _read_again(self, scope: Scope, space_id: str, asked: Query, query: str, filters: Filters) -> dict[int, float]:
         """What the reranker thinks of the best hits, by their position. It takes long, so nobody else waits for it."""
@@ -266,7 +273,17 @@ class Recaller:
         found = rank is not None and rank <= limit
         return WhyNot(atom_id=atom_id, found=found, rank=rank, reasons=reasons, explanation=described)
 
-    def _ask(self, scope: Scope, space_id: str, query: str, filters: Filters, *, fresh: bool = True) -> Query:
+    def _ask(
+        self,
+        scope: Scope,
+        space_id: str,
+        query: str,
+        filters: Filters,
+        *,
+        fresh: bool = True,
+        before: Query | None = None,
+    ) -> Query:
+        """A question as it is understood in a space; one that was asked before need not be embedded again."""
         with self._current(scope, space_id, fresh=fresh) as index:
             known = index.known_at(filters.known_at)
             speakers = index.speakers(known)
@@ -282,7 +299,8 @@ class Recaller:
                 kind = reindex_kind(self._embedding.model)
                 self._wishes.make(scope, kind, {"spaceId": space_id}, f"{space_id}:{own}", filters.now)
             if model == own and query.strip():
-                vector = self._embedding.query(question.to_embed)
+                vector = None if before is None or before.question.to_embed != question.to_embed else before.vector
+                vector = self._embedding.query(question.to_embed) if vector is None else vector
         mentioned = self._database.read(scope, entities.positions_of_each, space_id, named) if named else {}
         usual = self._embedding.usual if self._embedding is not None else None
         by_meaning = self._embedding is not None and filled and bool(query.strip())
@@ -309,7 +327,7 @@ class Recaller:
             return self._answer(
                 scope, space_id, mode, filters, choose, began, looked=False, explain=explain, looks=looks - 1
             )
-        return told(draft, mode, began)
+        return told(draft, shown(draft), mode, began)
 
     def _fetch(self, scope: Scope, space_id: str, draft: Draft, filters: Filters) -> None:
         """Complete a draft with the atoms that were not at hand, as far as they are still there."""
