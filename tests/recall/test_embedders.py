@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 import recollect
@@ -142,6 +143,28 @@ class ScaledEmbedder(WordsEmbedder):
 
     def embed_query(self, query: str) -> list[float]:
         return [number * self._length for number in super().embed_query(query)]
+
+
+class ScatteredEmbedder(WordsEmbedder):
+    """Gives every second number of an array, read from behind."""
+
+    def embed_query(self, query: str) -> Any:
+        vector = np.array(super().embed_query(query), np.float32)
+        vector /= np.linalg.norm(vector)
+        return np.repeat(vector[::-1], 2)[::-2]
+
+
+def test_vectors_need_not_stand_in_one_piece(database_url: str) -> None:
+    atoms = [fact("green tea"), fact("black coffee"), fact("a cup of tea")]
+    dense = []
+    for embedder in (WordsEmbedder(), ScatteredEmbedder()):
+        with recollect.open(database_url, embedder=embedder) as engine:
+            memory = memory_of(engine)
+            space_id = memory.create_memory_space(f"of {type(embedder).__name__}").id
+            memory.add_atoms(space_id, atoms)
+            hits = memory.recall_by_topic(space_id, "green tea", explain=True).hits
+            dense.append({hit.atom.text: hit.explanation.dense for hit in hits if hit.explanation})
+    assert dense[1] == pytest.approx(dense[0], abs=1e-6)
 
 
 @pytest.mark.parametrize("length", [1e37, 1e20, 1e-20, 1e-40])

@@ -221,6 +221,7 @@ def test_recall_equals_looking_at_every_atom_where_nothing_was_compiled(
         recollect.open(sqlite_url, embedder=embedder, clock=clock) as engine,
     ):
         patch.setattr(kernel, "loops", plain_loops)
+        patch.setattr(kernel, "likeness", plain_loops.likeness)
         change_and_ask([memory_of(engine)], sqlite_url, clock, embedder, data)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import math
+import pickle
 import shutil
 import subprocess
 import sys
@@ -17,10 +20,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import recollect
+from recollect.models.recall import Explanation
+from recollect.models.value import beside_fields
 from recollect.recall import kernel, plain_loops
 from recollect.recall.decay import FLOOR, RATES
 from recollect.recall.facts import FOREVER
-from recollect.recall.plain_loops import Columns, Floats, Weights
+from recollect.recall.plain_loops import Columns, Weights
 from recollect.recall.postings import Run, RunArrays
 
 compiled_only = pytest.mark.skipif(kernel.compiled is None, reason="the inner loops were not compiled here")
@@ -65,6 +70,99 @@ def test_words_count_the_same(atoms: int, seed: int, masked: bool, terms: list[i
     plain_loops.word_scores(runs, tuple(terms), WORTH, among, there, expected)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(found > 0, expected > 0)
+
+
+@compiled_only
+@given(
+    atoms=sizes,
+    # Beside what a processor compares at once, and no sum beyond what 32 bits of a fraction hold exactly.
+    width=st.sampled_from((1, 3, 15, 16, 17, 31, 33, 64, 384, 1_000)),
+    seed=seeds,
+    length=st.sampled_from((0.0, 1e-42, 1e-30, 1.0, 1e6)),
+)
+def test_vectors_are_as_alike(atoms: int, width: int, seed: int, length: float) -> None:
+    chance = np.random.default_rng(seed)
+    query = (chance.uniform(-1, 1, width) * length).astype(np.float32)
+    rows = chance.integers(-127, 128, (atoms, width)).astype(np.int8)
+    scales = (chance.random(atoms) * some_mask(chance, atoms)).astype(np.float32)
+    found, expected = np.empty(atoms, np.float32), np.empty(atoms, np.float32)
+    compiled().likeness(query, rows, scales, found)
+    plain_loops.likeness(query, rows, scales, expected)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.isnan(found), scales == 0)
+
+
+@compiled_only
+def test_the_widest_vectors_are_compared_without_an_overflow() -> None:
+    width = 1 << 17
+    found = np.empty(2, np.float32)
+    rows = np.full((2, width), -128, np.int8)
+    rows[1] = 127
+    compiled().likeness(np.full(width, 127, np.float32), rows, np.ones(2, np.float32), found)
+    assert found.tolist() == [-128.0 * 127 * width, np.float32(127.0 * 127 * width)]
+
+
+fields_of_explanations = st.fixed_dictionaries(
+    {
+        name: st.floats(allow_nan=False) | st.none() | st.integers() | st.lists(st.text(max_size=3), max_size=2)
+        for name in Explanation.model_fields
+    }
+)
+
+
+@compiled_only
+@given(fields=st.lists(fields_of_explanations, max_size=4))
+def test_values_are_the_same_and_can_be_used_like_any_other(fields: list[dict[str, Any]]) -> None:
+    beside = beside_fields(Explanation)
+    found = compiled().values(Explanation, beside, [each.copy() for each in fields])
+    assert found == plain_loops.values(Explanation, beside, fields)
+    assert [type(each) for each in found] == [Explanation] * len(fields)
+    assert pickle.loads(pickle.dumps(found)) == copy.deepcopy(found) == [each.model_copy() for each in found] == found
+    for each, given_to_it in zip(found, fields, strict=True):
+        assert gc.is_tracked(each)
+        assert each.__dict__ == given_to_it
+        assert each.model_fields_set == Explanation.model_fields.keys()
+        assert (each.model_extra, each.__pydantic_private__) == (None, None)
+        changed = each.model_copy(update={"lexical": "other"})
+        assert (changed.lexical, each.lexical) == ("other", given_to_it["lexical"])
+        with pytest.raises(ValueError, match="frozen"):
+            each.lexical = 1.0
+    assert beside == beside_fields(Explanation)
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (("Explanation", {}, []), TypeError),
+        ((Explanation, None, []), TypeError),
+        ((Explanation, {}, ({},)), TypeError),
+        ((Explanation, {}, [{}, None]), TypeError),
+        ((Explanation, {1: 2}, [{}]), TypeError),
+        ((float, {}, [{}]), AttributeError),
+        ((Explanation, {}), TypeError),
+    ],
+)
+def test_values_that_cannot_be_made_are_refused(wrong: tuple[Any, ...], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        compiled().values(*wrong)
+
+
+@compiled_only
+def test_values_are_let_go_of_also_by_who_is_half_done_and_in_a_circle() -> None:
+    beside, mine = beside_fields(Explanation), object()
+    known = beside["__pydantic_fields_set__"]
+    fields: list[Any] = [{"lexical": mine} for _ in range(50)]
+    gc.collect()
+    before = [sys.getrefcount(each) for each in (mine, known, Explanation)]
+    for _ in range(3):
+        for value in compiled().values(Explanation, beside, [each.copy() for each in fields]):
+            value.__dict__["dense"] = value
+        del value
+        with pytest.raises(TypeError):
+            compiled().values(Explanation, beside, [*fields, None])
+    gc.collect()
+    assert [sys.getrefcount(each) for each in (mine, known, Explanation)] == before
 
 
 @compiled_only
@@ -150,6 +248,31 @@ def test_the_best_are_the_same_in_the_same_order(
 
 
 @pytest.mark.parametrize("loops", [pytest.param("compiled", marks=compiled_only), "plain"])
+@given(seed=seeds, limit=st.integers(1, 12), overlap=st.booleans(), mentioned=st.booleans(), alike=st.booleans())
+def test_the_best_are_those_of_all_also_where_similarity_has_an_end(
+    loops: str, seed: int, limit: int, overlap: bool, mentioned: bool, alike: bool
+) -> None:
+    chance = np.random.default_rng(seed)
+    # Where the curve is 1, where it is none but the weights still tell, and where it is as low as it can be.
+    ends = [0.0, 1e-300, 0.5, 1.0] if overlap else [-math.inf, -1e6, -481.0, -480.0, -479.0, 8, 10, 35.7, 60, math.inf]
+    standing = chance.choice(chance.choice(ends, 1 if alike else 4), 12)
+    columns = some_columns(chance, 12)
+    bonus = chance.choice([1.0, 1.5, 2.0], 12) if mentioned else None
+    weights = Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.0 if overlap else 0.7)
+    matching = some_mask(chance, 12)
+    places, factors = np.full(limit, -1), np.full((5, limit), math.nan)
+    best = compiled().best if loops == "compiled" else plain_loops.best
+    most = 2.0 if mentioned else 1.0
+    count = best(standing, matching, bonus, columns, weights, most, FOREVER, NOW, places, factors)
+
+    there = matching.nonzero()[0]
+    final = plain_loops.factors_at(there, standing, bonus, columns, weights, FOREVER, NOW).final
+    expected = np.lexsort((columns.ids[there], -columns.valid_from[there], -final))[:limit]
+    np.testing.assert_allclose(factors[4, :count], final[expected], rtol=1e-12)
+    assert places[:count].tolist() == there[expected].tolist()
+
+
+@pytest.mark.parametrize("loops", [pytest.param("compiled", marks=compiled_only), "plain"])
 def test_what_is_new_and_important_comes_before_much_that_is_alike_and_old(loops: str) -> None:
     old = Columns(
         np.zeros(40, np.uint8),
@@ -215,10 +338,31 @@ def total_arguments(**changed: Any) -> tuple[Any, ...]:
     return tuple((right | changed).values())
 
 
-ARGUMENTS = {"word_scores": words_arguments, "total": total_arguments, "best": best_arguments}
+def likeness_arguments(**changed: Any) -> tuple[Any, ...]:
+    right: dict[str, Any] = {
+        "query": np.ones(3, np.float32),
+        "rows": np.ones((4, 3), np.int8),
+        "scales": np.ones(4, np.float32),
+        "found": np.empty(4, np.float32),
+    }
+    return tuple((right | changed).values())
 
 
-def locked(array: Floats) -> Floats:
+ARGUMENTS = {
+    "word_scores": words_arguments,
+    "likeness": likeness_arguments,
+    "total": total_arguments,
+    "best": best_arguments,
+}
+TOO_WIDE = {
+    "query": np.ones((1 << 17) + 1, np.float32),
+    "rows": np.empty((0, (1 << 17) + 1), np.int8),
+    "scales": np.empty(0, np.float32),
+    "found": np.empty(0, np.float32),
+}
+
+
+def locked(array: NDArray[Any]) -> NDArray[Any]:
     array.flags.writeable = False
     return array
 
@@ -250,6 +394,17 @@ def test_what_is_right_is_taken(function: str) -> None:
         ("word_scores", {"asked": (3, "five")}, TypeError),
         ("word_scores", {"asked": None}, (TypeError, SystemError)),
         ("word_scores", {"atoms": "four"}, TypeError),
+        ("likeness", {"query": np.ones(4, np.float32)}, ValueError),
+        ("likeness", {"query": np.ones(3)}, ValueError),
+        ("likeness", {"query": np.ones(6, np.float32)[::2]}, (ValueError, BufferError)),
+        ("likeness", {"query": [1.0, 1.0, 1.0]}, TypeError),
+        ("likeness", {"rows": np.ones((3, 3), np.int8)}, ValueError),
+        ("likeness", {"rows": np.ones((4, 3), np.int8, order="F")}, (ValueError, BufferError)),
+        ("likeness", {"scales": np.ones(3, np.float32)}, ValueError),
+        ("likeness", {"found": np.empty(5, np.float32)}, ValueError),
+        ("likeness", {"found": locked(np.empty(4, np.float32))}, (ValueError, BufferError)),
+        ("likeness", {"found": np.empty(8, np.float32)[::2]}, (ValueError, BufferError)),
+        ("likeness", TOO_WIDE, ValueError),
         ("total", {"dense": np.ones(4)}, ValueError),
         ("total", {"counted": np.ones(5, np.bool_)}, ValueError),
         ("total", {"rest": np.ones(3)}, ValueError),
@@ -346,13 +501,18 @@ def test_what_was_compiled_from_another_version_is_left_alone(monkeypatch: pytes
     assert kernel._compiled() is None
 
 
-def test_a_damaged_index_ends_in_an_error_and_in_nothing_else(sqlite_url: str) -> None:
-    with recollect.open(sqlite_url, embedder=None) as engine:
+def test_a_damaged_index_ends_in_an_error_and_in_nothing_else(database_url: str) -> None:
+    with recollect.open(database_url, embedder=None) as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         space = context.memory.create_memory_space()
         context.memory.add_atom(space.id, {"text": "Ada likes tea.", "category": {"name": "home", "kind": "FACT"}})
-        assert context.memory.recall_by_topic(space.id, "tea").hits
+        for _ in range(3):
+            assert context.memory.recall_by_topic(space.id, "tea").hits
         with engine._recaller.space(context.scope, space.id) as index:
-            index._postings.arrays()[0][2][:] = 1_000_000
-        with pytest.raises(recollect.StoreError, match="damaged"):
-            context.memory.recall_by_topic(space.id, "tea")
+            [(_, _, places, _, _)] = index._postings.arrays()
+        places[:] = 1_000_000
+        for _ in range(2):
+            with pytest.raises(recollect.StoreError, match="damaged"):
+                context.memory.recall_by_topic(space.id, "tea")
+        places[:] = 0
+        assert context.memory.recall_by_topic(space.id, "tea").hits

@@ -48,6 +48,17 @@ def test_what_it_thinks_of_a_hit_moves_it_up_and_is_part_of_its_score(database_u
     assert [hit.explanation.rerank for hit in found.hits if hit.explanation] == [9.0, -9.0, -9.0]
 
 
+def test_what_it_thinks_very_little_of_is_still_found(database_url: str) -> None:
+    engine, _ = opened(database_url, lambda texts: [9_000.0 if "Graz" in text else -9_000.0 for text in texts])
+    with engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atoms(space_id, [fact("tea tea tea"), fact("tea in Graz"), fact("tea tea"), fact("a tea")])
+        found = memory.recall_by_topic(space_id, "tea", limit=3)
+    assert texts_of(found)[0] == "tea in Graz"
+    assert (len(found.hits), found.total_candidates) == (3, 4)
+
+
 def test_why_not_tells_the_place_that_it_has_led_to(database_url: str) -> None:
     engine, _ = opened(database_url, lambda texts: [9.0 if "Graz" in text else -9.0 for text in texts])
     with engine:

@@ -57,8 +57,8 @@ def at_hand(index: SpaceIndex, positions: list[int], filters: Filters) -> dict[i
     return index.kept(positions) if filters.known_at is None else {}
 
 
-def told(draft: Draft, mode: RecallMode, began: float) -> Recall:
-    """What is answered; an atom that is gone is left out."""
+def shown(draft: Draft) -> list[Hit]:
+    """The hits; an atom that is gone is left out."""
     scores, atoms = draft.scores, draft.atoms
     factors = zip(
         draft.positions,
@@ -79,7 +79,11 @@ def told(draft: Draft, mode: RecallMode, began: float) -> Recall:
         for position, final, decay, bonus, explanation in factors
         if position in atoms
     ]
-    hits = kernel.loops.values(Hit, _BESIDE_FIELDS, fields)
+    return kernel.loops.values(Hit, _BESIDE_FIELDS, fields)
+
+
+def told(draft: Draft, hits: list[Hit], mode: RecallMode, began: float) -> Recall:
+    """What is answered, and how long that has taken until now."""
     latency = (time.perf_counter() - began) * 1000
     return Recall.trusted({"mode": mode, "total_candidates": draft.candidates, "latency_ms": latency, "hits": hits})
 

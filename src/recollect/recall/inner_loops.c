@@ -16,7 +16,7 @@
 
 /* Another number whenever a function takes other arguments or answers something else; `kernel.py` has the same. Python
    code that expects another one leaves what was compiled alone. */
-#define VERSION 2
+#define VERSION 3
 
 /* From so many atoms on, other threads may run meanwhile; for fewer that would cost more than the work. */
 #define MANY 4096
@@ -432,6 +432,9 @@ done:
 
 /* --- the best ---------------------------------------------------------------------------------- */
 
+/* So many spreads below the middle the curve ends: who stands lower than that is as similar as who stands there. */
+#define FARTHEST 700.0
+
 typedef struct {
     Py_ssize_t place;
     double similarity, decay, importance, bonus, final;
@@ -527,7 +530,7 @@ static Scored scored(const Best *best, Py_ssize_t place) {
     double aged = (double)(int64_t)((uint64_t)fresh - (uint64_t)best->now) * best->rates[best->kinds[place]];
     Scored one = {.place = place};
     one.similarity = standing;
-    if (best->spread != 0.0) one.similarity = 1 / (1 + exp(fmin((best->middle - standing) / best->spread, 700.0)));
+    if (best->spread != 0.0) one.similarity = 1 / (1 + exp(fmin((best->middle - standing) / best->spread, FARTHEST)));
     one.decay = fmax(exp(fmin(aged, 0.0)), best->floor);
     one.importance = best->by_importance[best->importance[place]];
     one.bonus = best->bonus ? best->bonus[place] : 1.0;
@@ -547,7 +550,8 @@ static double least_standing(const Best *best, const Standing *highest, Py_ssize
     if (best->spread == 0.0) return likeness - surely;
     /* Short of one, where it has no end: what stands higher than that is as good as equal. */
     likeness = fmin(likeness, 1.0) * nearly;
-    return best->middle + best->spread * log(likeness / (1 - likeness)) - surely;
+    double least = best->middle + best->spread * log(likeness / (1 - likeness)) - surely;
+    return least > best->middle - best->spread * FARTHEST ? least : -INFINITY;
 }
 
 /* Empty the heap into the caller's arrays, from the last to the first. */

@@ -259,11 +259,15 @@ def factors_at(
     return Factors(similarity, decay, importance, more, final)
 
 
+_FARTHEST = 700.0
+"""So many spreads below the middle the curve ends: who stands lower than that is as similar as who stands there."""
+
+
 def _logistic(sums: Floats, weights: Weights) -> Floats:
     away = weights.middle - sums
     away /= weights.spread
     # Far away it must not overflow; there it is 0 anyway.
-    np.minimum(away, 700.0, out=away)
+    np.minimum(away, _FARTHEST, out=away)
     np.exp(away, out=away)
     away += 1
     return np.reciprocal(away, out=away)
@@ -325,6 +329,8 @@ def _hopeful(standing: Floats, matching: Mask, weights: Weights, share: float, l
     x = (last - weights.middle) / weights.spread
     likeness = share / (1 + math.exp(-x)) if x > -30 else 0.0
     bound = math.log(likeness / (1 - likeness)) if likeness else x + math.log(share)
+    if bound <= -_FARTHEST:
+        return matching.nonzero()[0]
     return (standing >= weights.middle + weights.spread * bound - _SURELY).nonzero()[0]
 
 

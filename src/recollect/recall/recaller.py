@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from recollect.models.atom import Atom
-from recollect.models.recall import Recall, RecallMode, WhyNot
+from recollect.models.recall import Hit, Recall, RecallMode, WhyNot
 from recollect.providers.embedder import Embedding, Vectors
 from recollect.providers.reranker import Reranking
 from recollect.recall.asking import Question, understand
 from recollect.recall.cache import IndexCache
-from recollect.recall.drafting import Choose, Chosen, Draft, at_hand, drafted, explanation, told
+from recollect.recall.drafting import Choose, Chosen, Draft, at_hand, drafted, explanation, shown, told
 from recollect.recall.facts import Facts
 from recollect.recall.filters import Filters
 from recollect.recall.loading import Unsettled, refresh, unless_changed
@@ -130,12 +130,12 @@ class Recaller:
 
             return choose
 
-        looked = False
+        before, looked = None, False
         if self._reranking is None and self._is_quiet(scope, space_id):
-            looked, recall = self._foreseen(scope, space_id, query, filters, choosing, began, explain)
+            recall, before, looked = self._foreseen(scope, space_id, query, filters, choosing, began, explain)
             if recall is not None:
                 return recall
-        asked = self._ask(scope, space_id, query, filters, fresh=not looked)
+        asked = self._ask(scope, space_id, query, filters, fresh=not looked, before=before)
         opinions = self._read_again(scope, space_id, asked, query, filters) if self._reranking is not None else {}
         choose = choosing(asked, opinions)
         return self._answer(scope, space_id, "BY_TOPIC", filters, choose, began, looked=True, explain=explain)
@@ -154,31 +154,36 @@ class Recaller:
         choosing: Callable[[Query, Mapping[int, float]], Choose],
         began: float,
         explain: bool,
-    ) -> tuple[bool, Recall | None]:
+    ) -> tuple[Recall | None, Query | None, bool]:
         """The answer of a space in which nothing has changed, made while the database says whether that is so.
 
-        False if something has changed: it is not tried again before a look has found nothing new. True without an
-        answer if nothing has, and there is more to be asked of the database.
+        There is none if something has changed, and it is not tried again before a look has found nothing new; or if
+        there is more to be asked of the database. Then the question as it was asked, and whether all is as it was,
+        tell what has been done already.
         """
         quick = self._embedding is None or self._embedding.quick
         # Else it is asked before: no connection to the database should have to wait for an embedder.
-        early = None if quick else self._ask(scope, space_id, query, filters, fresh=False)
+        asked = None if quick else self._ask(scope, space_id, query, filters, fresh=False)
 
-        def answer(index: SpaceIndex) -> tuple[Draft | None, Recall | None]:
-            asked = early if early is not None else self._ask_at_once(index, query, filters)
+        def answer(index: SpaceIndex) -> tuple[Draft | None, list[Hit]]:
+            nonlocal asked
+            asked = self._ask_at_once(index, query, filters) if quick else asked
             if asked is None or asked.revision != index.revision:
-                return None, None
+                # Somebody else may have looked since, and it was understood by what was known before.
+                return None, []
             draft = drafted(index, filters, choosing(asked, {}), explain)
-            return draft, None if draft.lacking() else told(draft, "BY_TOPIC", began)
+            return draft, [] if draft.lacking() else shown(draft)
 
         with self._current(scope, space_id, fresh=False) as index:
             held = self._database.read(scope, unless_changed, space_id, index, answer)
             index.quiet = held is not None
-        draft, recall = held or (None, None)
-        if draft is not None and recall is None:
+        draft, hits = held or (None, [])
+        if draft is not None and draft.lacking():
             self._fetch(scope, space_id, draft, filters)
-            recall = None if draft.lacking() else told(draft, "BY_TOPIC", began)
-        return held is not None, recall
+            hits = shown(draft)
+        if draft is None or draft.lacking():
+            return None, asked, held is not None
+        return told(draft, hits, "BY_TOPIC", began), asked, True
 
     def _read_again(self, scope: Scope, space_id: str, asked: Query, query: str, filters: Filters) -> dict[int, float]:
         """What the reranker thinks of the best hits, by their position. It takes long, so nobody else waits for it."""
@@ -278,7 +283,17 @@ class Recaller:
         found = rank is not None and rank <= limit
         return WhyNot(atom_id=atom_id, found=found, rank=rank, reasons=reasons, explanation=described)
 
-    def _ask(self, scope: Scope, space_id: str, query: str, filters: Filters, *, fresh: bool = True) -> Query:
+    def _ask(
+        self,
+        scope: Scope,
+        space_id: str,
+        query: str,
+        filters: Filters,
+        *,
+        fresh: bool = True,
+        before: Query | None = None,
+    ) -> Query:
+        """A question as it is understood in a space; one that was asked before need not be embedded again."""
         with self._current(scope, space_id, fresh=fresh) as index:
             heard = index.hear(query, filters.known_at)
         if self._embedding is not None and self._wants_vectors(heard):
@@ -287,7 +302,7 @@ class Recaller:
             self._wishes.make(scope, kind, {"spaceId": space_id}, key, filters.now)
         named = heard.named
         mentioned = self._database.read(scope, entities.positions_of_each, space_id, named) if named else {}
-        return self._query(heard, query, filters, mentioned)
+        return self._query(heard, query, filters, mentioned, before)
 
     def _ask_at_once(self, index: SpaceIndex, query: str, filters: Filters) -> Query | None:
         """The same where nothing else has to be asked of the database, or else None."""
@@ -299,14 +314,23 @@ class Recaller:
         embedding = self._embedding
         return embedding is not None and heard.filled and (heard.model != embedding.stamp or heard.lacks_vectors)
 
-    def _query(self, heard: Heard, query: str, filters: Filters, mentioned: Mapping[str, tuple[int, ...]]) -> Query:
+    def _query(
+        self,
+        heard: Heard,
+        query: str,
+        filters: Filters,
+        mentioned: Mapping[str, tuple[int, ...]],
+        before: Query | None = None,
+    ) -> Query:
         question = understand(query, heard.speakers, filters.as_of)
         embedding, vector, usual, by_meaning = self._embedding, None, None, False
         if embedding is not None:
             usual = embedding.usual
             by_meaning = heard.filled and bool(query.strip())
             if by_meaning and heard.model == embedding.stamp:
-                vector = embedding.query(question.to_embed)
+                if before is not None and before.question.to_embed == question.to_embed:
+                    vector = before.vector
+                vector = embedding.query(question.to_embed) if vector is None else vector
         return Query(
             question,
             vector,
@@ -340,7 +364,7 @@ class Recaller:
             return self._answer(
                 scope, space_id, mode, filters, choose, began, looked=False, explain=explain, looks=looks - 1
             )
-        return told(draft, mode, began)
+        return told(draft, shown(draft), mode, began)
 
     def _fetch(self, scope: Scope, space_id: str, draft: Draft, filters: Filters) -> None:
         """Complete a draft with the atoms that were not at hand, as far as they are still there."""

@@ -1,0 +1,184 @@
+"""On a server, recall answers while it asks whether anything has changed: the same as if it had looked first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import recollect
+from harness.clean_databases import CleanDatabases
+from recollect.clock import to_iso
+from recollect.memory import Memory
+from recollect.models.recall import Recall
+from tests.clock import SettableClock
+from tests.embedder import WordsEmbedder
+from tests.recall.making import fact, memory_of, texts_of
+
+QUESTION = "Does Ben like tea?"
+
+
+class InterruptedEmbedder(WordsEmbedder):
+    """Lets something happen while it embeds a question, and counts the questions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[], object] | None = None
+        self.questions = 0
+
+    def embed_query(self, query: str) -> Any:
+        self.questions += 1
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        return super().embed_query(query)
+
+
+@pytest.fixture
+def database_url(postgres_databases: CleanDatabases) -> Iterator[str]:
+    """A database on a server: a file is always looked at first."""
+    with postgres_databases.lend() as url:
+        yield url
+
+
+@pytest.fixture
+def embedder() -> InterruptedEmbedder:
+    return InterruptedEmbedder()
+
+
+@pytest.fixture
+def engine(database_url: str, clock: SettableClock, embedder: InterruptedEmbedder) -> Iterator[recollect.Recollect]:
+    with recollect.open(database_url, embedder=embedder, clock=clock) as engine:
+        yield engine
+
+
+@pytest.fixture
+def other(database_url: str, clock: SettableClock) -> Iterator[Memory]:
+    """The same memory through another engine, which always looks first."""
+    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
+        engine._database.far = False
+        yield memory_of(engine)
+
+
+def make_quiet(engine: recollect.Recollect, ctx: recollect.Context, space_id: str) -> None:
+    """Ask until the last look has found nothing new."""
+    for _ in range(3):
+        ctx.memory.recall_by_topic(space_id, QUESTION)
+    assert engine._recaller._is_quiet(ctx.scope, space_id)
+
+
+def make_quick(engine: recollect.Recollect, quick: bool) -> None:
+    """Let the embedder seem to be as quick as it is to be: one that is not is asked before the server."""
+    assert engine._recaller._embedding is not None
+    engine._recaller._embedding.quick = quick
+
+
+def answer_of(found: Recall) -> dict[str, Any]:
+    return found.model_dump(exclude={"latency_ms"})
+
+
+class Changes:
+    """What another engine does to a space, one thing after the other."""
+
+    def __init__(self, other: Memory, space_id: str) -> None:
+        self._other = other
+        self._space_id = space_id
+        self._atoms = other.add_atoms(space_id, [fact(f"tea {number}", tags=["hot"]) for number in range(60)])
+
+    def nothing(self) -> None:
+        pass
+
+    def add(self) -> None:
+        self._other.add_atom(self._space_id, fact("Ben likes tea.", tags=["hot"], importance=5))
+
+    def supersede(self) -> None:
+        self._other.supersede_atom(self._atoms.pop(0).id, fact("Ben hates tea.", tags=["hot"]))
+
+    def archive(self) -> None:
+        self._other.archive_atom(self._atoms.pop(0).id)
+
+    def delete(self) -> None:
+        self._other.delete_atom(self._atoms.pop(0).id)
+
+    def name(self) -> None:
+        ben = self._other.create_entity(self._space_id, "PERSON", "Ben")
+        self._other.add_atom(self._space_id, fact("He has a cup.", tags=["hot"], entity_ids=[ben.id]))
+
+
+@pytest.mark.parametrize(
+    ("when", "quick"),
+    [
+        ("before", True),
+        ("before", False),
+        # Who is quick is asked after the server: what changes then may be seen or not.
+        ("while it is embedded", False),
+        ("before, and somebody else has seen it", False),
+    ],
+)
+def test_it_is_the_answer_of_who_looks_first_whatever_another_engine_does(
+    engine: recollect.Recollect,
+    ctx: recollect.Context,
+    other: Memory,
+    embedder: InterruptedEmbedder,
+    clock: SettableClock,
+    space_id: str,
+    when: str,
+    quick: bool,
+) -> None:
+    memory, changes = ctx.memory, Changes(other, space_id)
+    start = to_iso(clock.now)
+    ways: list[dict[str, Any]] = [
+        {},
+        {"explain": True, "limit": 100},
+        {"tags": ["hot"], "min_importance": 3, "explain": True},
+        {"valid_at": start, "explain": True},
+        {"known_at": start},
+        {"status": "ARCHIVED", "limit": 100},
+    ]
+    for change in (changes.name, changes.nothing, changes.add, changes.supersede, changes.archive, changes.delete):
+        for way in ways:
+            make_quiet(engine, ctx, space_id)
+            clock.advance(1)
+            if when == "while it is embedded":
+                embedder.meanwhile = change
+            else:
+                change()
+            if when == "before, and somebody else has seen it":
+                embedder.meanwhile = lambda: memory.recall_timeline(space_id)
+            make_quick(engine, quick)
+            found = memory.recall_by_topic(space_id, QUESTION, **way)
+            assert embedder.meanwhile is None
+            assert answer_of(found) == answer_of(other.recall_by_topic(space_id, QUESTION, **way)), (change, way)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_question_is_embedded_once_also_where_something_has_changed(
+    engine: recollect.Recollect,
+    ctx: recollect.Context,
+    other: Memory,
+    embedder: InterruptedEmbedder,
+    space_id: str,
+    quick: bool,
+) -> None:
+    other.add_atom(space_id, fact("Ben likes tea."))
+    make_quiet(engine, ctx, space_id)
+    other.add_atom(space_id, fact("Carla likes coffee."))
+    make_quick(engine, quick)
+    before = embedder.questions
+    assert len(ctx.memory.recall_by_topic(space_id, QUESTION).hits) == 2
+    assert embedder.questions == before + 1
+
+
+def test_nothing_is_found_in_a_space_that_was_deleted_and_all_in_the_one_beside_it(
+    engine: recollect.Recollect, ctx: recollect.Context, other: Memory, space_id: str
+) -> None:
+    beside = other.create_memory_space("beside").id
+    for each in (space_id, beside):
+        other.add_atom(each, fact("Ben likes tea."))
+        make_quiet(engine, ctx, each)
+    other.delete_memory_space(space_id)
+    for _ in range(2):
+        with pytest.raises(recollect.NotFound):
+            ctx.memory.recall_by_topic(space_id, QUESTION)
+        assert texts_of(ctx.memory.recall_by_topic(beside, QUESTION)) == ["Ben likes tea."]
