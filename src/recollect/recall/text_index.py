@@ -112,8 +112,8 @@ class TextIndex:
         if self._vectors is None:
             return None
         found = np.empty(self.atoms, np.float32)
-        # An embedder may give every second number of an array.
-        kernel.likeness(np.ascontiguousarray(query), self._vectors.values, self._scales.values, found)
+        # An embedder may give every second number of an array, or one that begins anywhere in memory.
+        kernel.likeness(query if query.flags.carray else np.array(query), self._vectors.values, self._scales.values, found)
         return found
 
     @property
