@@ -130,23 +130,32 @@ class Recaller:
 
             return choose
 
-        if self._reranking is None and self._is_quiet(scope, space_id):
-            foreseen = choosing(self._ask(scope, space_id, query, filters, fresh=False), {})
-            recall = self._foreseen(scope, space_id, filters, foreseen, began, explain)
+        asked = None
+        quiet_at = self._quiet_at(scope, space_id) if self._reranking is None else None
+        if quiet_at is not None:
+            asked = self._ask(scope, space_id, query, filters, fresh=False)
+            recall = self._foreseen(scope, space_id, quiet_at, filters, choosing(asked, {}), began, explain)
             if recall is not None:
                 return recall
-        asked = self._ask(scope, space_id, query, filters)
+        asked = self._ask(scope, space_id, query, filters, before=asked)
         opinions = self._read_again(scope, space_id, asked, query, filters) if self._reranking is not None else {}
         choose = choosing(asked, opinions)
         return self._answer(scope, space_id, "BY_TOPIC", filters, choose, began, looked=True, explain=explain)
 
-    def _is_quiet(self, scope: Scope, space_id: str) -> bool:
-        """Whether an answer may well hold that is made before the database has said that nothing has changed."""
+    def _quiet_at(self, scope: Scope, space_id: str) -> int | None:
+        """The revision of a space that may well have stayed so: an answer can be made before the database says it."""
         index = self.indexes.peek(scope, space_id) if self._database.far else None
-        return index is not None and index.quiet
+        return index.revision if index is not None and index.quiet else None
 
     def _foreseen(
-        self, scope: Scope, space_id: str, filters: Filters, choose: Choose, began: float, explain: bool
+        self,
+        scope: Scope,
+        space_id: str,
+        revision: int,
+        filters: Filters,
+        choose: Choose,
+        began: float,
+        explain: bool,
     ) -> Recall | None:
         """The answer of a space in which nothing has changed, made while the database says whether that is so.
 
@@ -158,6 +167,9 @@ class Recaller:
             return draft, None if draft.lacking() else told(draft, "BY_TOPIC", began)
 
         with self._current(scope, space_id, fresh=False) as index:
+            if index.revision != revision:
+                # Somebody has refreshed it since the question was understood by what was known before.
+                return None
             held = self._database.read(scope, unless_changed, space_id, index, answer)
             index.quiet = held is not None
         if held is None:
@@ -266,7 +278,17 @@ class Recaller:
         found = rank is not None and rank <= limit
         return WhyNot(atom_id=atom_id, found=found, rank=rank, reasons=reasons, explanation=described)
 
-    def _ask(self, scope: Scope, space_id: str, query: str, filters: Filters, *, fresh: bool = True) -> Query:
+    def _ask(
+        self,
+        scope: Scope,
+        space_id: str,
+        query: str,
+        filters: Filters,
+        *,
+        fresh: bool = True,
+        before: Query | None = None,
+    ) -> Query:
+        """Understand a question by what is known in the space; the vector that it had before is not made again."""
         with self._current(scope, space_id, fresh=fresh) as index:
             known = index.known_at(filters.known_at)
             speakers = index.speakers(known)
@@ -282,7 +304,10 @@ class Recaller:
                 kind = reindex_kind(self._embedding.model)
                 self._wishes.make(scope, kind, {"spaceId": space_id}, f"{space_id}:{own}", filters.now)
             if model == own and query.strip():
-                vector = self._embedding.query(question.to_embed)
+                if before is not None and before.question.to_embed == question.to_embed:
+                    vector = before.vector
+                if vector is None:
+                    vector = self._embedding.query(question.to_embed)
         mentioned = self._database.read(scope, entities.positions_of_each, space_id, named) if named else {}
         usual = self._embedding.usual if self._embedding is not None else None
         by_meaning = self._embedding is not None and filled and bool(query.strip())
