@@ -374,9 +374,18 @@ def test_no_atoms_are_no_change(engine: recollect.Recollect, memory: Memory, spa
     assert kinds_since(engine, cursor) == []
 
 
-def test_what_is_added_to_a_space_that_is_not_there_is_refused(memory: Memory) -> None:
-    with pytest.raises(recollect.NotFound):
-        memory.add_atom("ms_none", fact())
+@pytest.mark.parametrize(
+    "cited",
+    [{}, {"entity_ids": ["ent_none"]}, {"source_message_ids": ["evt_none"]}, {"source_conversation_id": "conv_none"}],
+)
+def test_what_is_added_to_a_space_that_is_not_there_is_refused_and_leaves_nothing_behind(
+    cited: dict[str, Any], engine: recollect.Recollect, memory: Memory
+) -> None:
+    cursor = engine.last_cursor()
+    for number in (1, 20):
+        with pytest.raises(recollect.NotFound, match="ms_none"):
+            memory.add_atoms("ms_none", [fact(**cited)] * number)
+    assert kinds_since(engine, cursor) == []
 
 
 @pytest.mark.conforms("A3.9")

@@ -152,6 +152,18 @@ def test_it_is_the_answer_of_who_looks_first_whatever_another_engine_does(
             assert answer_of(found) == answer_of(other.recall_by_topic(space_id, QUESTION, **way)), (change, way)
 
 
+def test_what_is_written_after_the_server_was_asked_is_found_by_the_next_recall(
+    engine: recollect.Recollect, ctx: recollect.Context, other: Memory, embedder: InterruptedEmbedder, space_id: str
+) -> None:
+    other.add_atom(space_id, fact("Carla likes coffee."))
+    make_quiet(engine, ctx, space_id)
+    make_quick(engine, True)
+    embedder.meanwhile = lambda: other.add_atom(space_id, fact("Ben likes tea."))
+    ctx.memory.recall_by_topic(space_id, QUESTION)
+    make_quick(engine, True)
+    assert texts_of(ctx.memory.recall_by_topic(space_id, QUESTION))[0] == "Ben likes tea."
+
+
 @pytest.mark.parametrize("quick", [True, False])
 def test_a_question_is_embedded_once_also_where_something_has_changed(
     engine: recollect.Recollect,

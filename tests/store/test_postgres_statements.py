@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import psycopg
 import pytest
@@ -132,3 +136,111 @@ def test_a_pipeline_whose_connection_is_gone_at_its_end_fails(postgres_url: str)
 
     with pytest.raises(psycopg.OperationalError):
         ask_and_leave()
+
+
+# --- begun, and looked at later --------------------------------------------------------------
+
+
+@pytest.fixture(params=["read", "write"])
+def use(request: pytest.FixtureRequest, engine: recollect.Recollect) -> Callable[..., Any]:
+    """Runs a unit of work without a scope."""
+    know(
+        engine,
+        {
+            "double": "SELECT 2 * :number",
+            "divide": "SELECT 1 / :by",
+            "echo": "SELECT :text || ''",
+            "linger": "SELECT pg_backend_pid(), pg_sleep(:seconds)",
+            "pid": "SELECT pg_backend_pid()",
+        },
+    )
+    return partial(getattr(engine._database, request.param), None)
+
+
+def test_what_was_begun_is_answered_when_it_is_looked_at(use: Callable[..., Any]) -> None:
+    def ask(run: Transaction, number: int) -> list[object]:
+        answer = run.ask("double", number=number)
+        return [answer(), answer(), run.one("double", number=0)]
+
+    # At first as it is, then to be prepared, then prepared.
+    for number in range(3):
+        assert use(ask, number) == [(2 * number,), (2 * number,), (0,)]
+
+
+def test_what_fails_after_it_was_begun_is_raised_when_it_is_looked_at(use: Callable[..., Any]) -> None:
+    went_on: list[int] = []
+
+    def fail(run: Transaction, by: int) -> object:
+        answer = run.ask("divide", by=by)
+        went_on.append(by)
+        return answer()
+
+    before = use(lambda run: run.one("pid"))
+    for _ in range(3):
+        with pytest.raises(recollect.StoreError, match="division by zero"):
+            use(fail, 0)
+        assert use(fail, 1) == (1,)
+    assert went_on == [0, 1] * 3
+    assert use(lambda run: run.one("pid")) == before
+
+
+def test_an_answer_that_nobody_looked_at_is_not_taken_for_that_of_the_next(use: Callable[..., Any]) -> None:
+    def give_up(run: Transaction) -> None:
+        run.ask("double", number=4)
+        raise recollect.NotFound("memory space", "ms_1")
+
+    def forget(run: Transaction) -> None:
+        run.ask("double", number=5)
+
+    for number in range(3):
+        with pytest.raises(recollect.NotFound):
+            use(give_up)
+        assert use(lambda run: run.ask("double", number=number)()) == (2 * number,)  # noqa: B023
+        use(forget)
+        assert use(lambda run: run.one("double", number=number)) == (2 * number,)  # noqa: B023
+
+
+def test_what_cannot_be_encoded_is_not_begun(use: Callable[..., Any]) -> None:
+    with pytest.raises(recollect.InvalidInput, match=r"U\+D800"):
+        use(lambda run: run.ask("echo", text="a\ud800"))
+    assert use(lambda run: run.ask("echo", text="a")()) == ("a",)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_session_that_ends_before_it_has_answered_what_was_begun_is_replaced_once(
+    times: int, use: Callable[..., Any], postgres_url: str
+) -> None:
+    met: list[int] = []
+
+    def linger(run: Transaction) -> object:
+        met.append(run.one("pid")[0])  # type: ignore[index]
+        ends = len(met) <= times
+        answer = run.ask("linger", seconds=60.0 if ends else 0.0)
+        if ends:
+            with psycopg.connect(postgres_url, autocommit=True) as administrator:
+                administrator.execute("SELECT pg_terminate_backend(%s, 10000)", met[-1:])
+        return answer()
+
+    if times == 1:
+        assert use(linger)[0] == met[1] != met[0]
+    else:
+        with pytest.raises(recollect.StoreUnavailable, match="terminating connection"):
+            use(linger)
+        assert len(met) == 2
+
+
+def test_an_error_that_was_dealt_with_is_gone_with_all_that_it_knew(use: Callable[..., Any]) -> None:
+    """At once, and not when the collector comes by: its traceback leads to rows and connections."""
+
+    def fail(run: Transaction) -> None:
+        raise recollect.NotFound("memory space", "ms_1")
+
+    gc.disable()
+    try:
+        try:
+            use(fail)
+        except recollect.NotFound as error:
+            seen = weakref.ref(error)
+        assert seen() is None
+    finally:
+        gc.enable()

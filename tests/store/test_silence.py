@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import selectors
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +12,12 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 import recollect
+from harness.crew import Line, started, wait_until
 from harness.postgres import PostgresServer
+from recollect.store.postgres_connection import ScopedConnection, Silent
 from recollect.store.postgres_line import connect_alone, line_options
 from recollect.store.queries import Query
 
@@ -104,3 +109,39 @@ def test_what_takes_too_long_is_told_as_such_and_nothing_of_it_is_written(tcp_ur
         engine._database.know({"linger": linger})
         with pytest.raises(recollect.StoreUnavailable, match="too long"):
             engine._database.write(None, lambda run: [run.one("linger") for _ in range(10)])
+
+
+READY = b"Z\0\0\0\5I"
+"""The end of every answer: the server is ready for the next statement."""
+
+
+def pass_on_all_but_the_end(line: Line, address: tuple[str, int]) -> None:
+    """Stand between an engine and its server, and keep the end of the answer to itself that is asked for `withheld`."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        line.say(listener.getsockname()[1])
+        engine, _ = listener.accept()
+    with engine, socket.create_connection(address) as server, selectors.DefaultSelector() as ready:
+        for one, other in ((engine, server), (server, engine)):
+            ready.register(one, selectors.EVENT_READ, other)
+        withheld = False
+        # Longer than who asks has patience; and no longer, so that who waits without a limit hears of an end.
+        while events := ready.select(timeout=5):
+            for key, _ in events:
+                said = key.fileobj.recv(65536)  # type: ignore[union-attr]
+                if not said:
+                    return
+                withheld = withheld or b"withheld" in said
+                key.data.sendall(said.removesuffix(READY) if withheld and key.data is engine else said)
+
+
+def test_a_server_that_stops_in_the_middle_of_what_was_begun_is_not_waited_for_any_longer(tcp_url: str) -> None:
+    server = conninfo_to_dict(tcp_url)
+    with started(pass_on_all_but_the_end, (server["host"], int(str(server["port"])))) as between:
+        url = make_conninfo(tcp_url, port=between.hear())
+        with ScopedConnection.connect(url, noting=lambda _: None, autocommit=True) as connection:
+            connection.patience = 0.2
+            answer = connection.begin_statement("SELECT 'withheld'")
+            wait_until(connection.has_something_to_say)
+            with pytest.raises(Silent):
+                answer.one()
+            assert connection.closed

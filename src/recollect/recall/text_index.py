@@ -113,7 +113,9 @@ class TextIndex:
             return None
         found = np.empty(self.atoms, np.float32)
         # An embedder may give every second number of an array, or one that begins anywhere in memory.
-        kernel.likeness(query if query.flags.carray else np.array(query), self._vectors.values, self._scales.values, found)
+        kernel.likeness(
+            query if query.flags.carray else np.array(query), self._vectors.values, self._scales.values, found
+        )
         return found
 
     @property

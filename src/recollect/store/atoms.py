@@ -62,6 +62,9 @@ def add(
     begun: Callable[[], Change],
 ) -> tuple[list[Atom], Change]:
     """Keep atoms of one space, all or none, once the change of the space has begun."""
+    if any(atom.source_conversation_id or atom.source_message_ids or atom.entity_ids for atom in atoms):
+        # What they lead to is looked for in a space that is there.
+        begun()
     conversations = _check_sources(run, atoms)
     linked = _linked(run, space_id, atoms)
     record_change(run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in atoms])

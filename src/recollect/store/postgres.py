@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 import psycopg_pool
@@ -84,8 +84,11 @@ class PostgresTransaction(Announcements):
         return self._connection.history
 
     def _run(self, query: str, values: dict[str, Any]) -> Answer:
+        return self._sent(self._connection.run_statement, query, values)
+
+    def _sent(self, send: Callable[[str, Sequence[Any]], Answer], query: str, values: dict[str, Any]) -> Answer:
         try:
-            return self._connection.run_statement(self._queries[query].text, self._in_order(query, values))
+            return send(self._queries[query].text, self._in_order(query, values))
         except UnicodeEncodeError as error:
             raise unstorable(error) from None
 
@@ -121,7 +124,7 @@ class PostgresTransaction(Announcements):
         self._connection.enter_scope(own)
 
     def ask(self, query: str, **values: Any) -> Pending:
-        return self._connection.begin_statement(self._queries[query].text, self._in_order(query, values)).one
+        return self._sent(self._connection.begin_statement, query, values).one
 
     def send(self, query: str, **values: Any) -> Pending:
         return self._run(query, values).one
@@ -313,7 +316,8 @@ class PostgresDatabase:
                 self._renew_connections(lost.made_at)
                 raise lost.error from None
         except BaseException as error:
-            self._raise_translated(error, outer)
+            self._translate(error, outer)
+            raise
 
     def _can_be_written(self) -> bool:
         """Whether the address leads to a server that can be written by now, after one was met that cannot.
@@ -504,9 +508,11 @@ class PostgresDatabase:
         try:
             yield
         except BaseException as error:
-            self._raise_translated(error, outer)
+            self._translate(error, outer)
+            raise
 
-    def _raise_translated(self, error: BaseException, outer: BaseException | None) -> NoReturn:
+    def _translate(self, error: BaseException, outer: BaseException | None) -> None:
+        """Raise what the caller is told instead of an error; nothing if that is the error itself."""
         interrupt = _interrupt_behind(error, outer)
         if interrupt is not None:
             self._leave_pool()
@@ -515,7 +521,6 @@ class PostgresDatabase:
             told = translate(error, self._address)
             self.trouble.note(told)
             raise told from error
-        raise error
 
 
 class _ConnectionLost(Exception):

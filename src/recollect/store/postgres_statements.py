@@ -185,16 +185,30 @@ class StatementConnection(psycopg.Connection[Row]):
 
     def hear(self, last: Answer | None = None) -> None:
         """Wait for all answers that are due, or for one and those before it."""
-        if self._pipelined:
-            if last is None or not last.asked_for:
-                self.pgconn.send_flush_request()
-        else:
-            # It has mostly come while something else was done, and is at hand without the steps of waiting.
-            self.pgconn.consume_input()
-            if not self.pgconn.is_busy():
-                self._take(self._answers_due.popleft(), list(iter(self.pgconn.get_result, None)))
-                return
+        if not self._pipelined:
+            self._take(self._answers_due.popleft(), self._begun_results())
+            return
+        if last is None or not last.asked_for:
+            self.pgconn.send_flush_request()
         self.wait(self._taking_in(last))
+
+    def _begun_results(self) -> list[PGresult]:
+        """What has mostly come while something else was done, and is at hand then without the steps of waiting."""
+        results: list[PGresult] = []
+        self.pgconn.consume_input()
+        # To take what is not there yet would wait for it without a limit, and let no other thread run meanwhile.
+        while not self.pgconn.is_busy():
+            result = self.pgconn.get_result()
+            if result is None:
+                return results
+            results.append(result)
+        try:
+            results += self.wait(execute(self.pgconn))
+        except psycopg.OperationalError:
+            # A server that has said why it leaves says nothing more.
+            if not results or results[0].status != ExecStatus.FATAL_ERROR:
+                raise
+        return results
 
     def hear_of_trouble(self) -> None:
         """Fail now if something has failed already, or the server has left."""
