@@ -70,8 +70,7 @@ def add(
     record_change(run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in atoms])
     ready = _made_ready(scope, space_id, linked, conversations)
     change = begun()
-    _put(run, ready, change.first, now)
-    return ready.atoms, change
+    return _put(run, ready, change.first, now), change
 
 
 def get(run: Transaction, atom_id: str) -> Atom | None:
@@ -332,6 +331,7 @@ def _linked(run: Transaction, space_id: str, atoms: Sequence[CheckedAtom]) -> li
 
 
 _BEYOND_ALL_POSITIONS = 2**62
+_AT_ONCE = 500
 _MERGED_INTO = 9
 """Which of the columns of an entity tells what it was merged into."""
 
@@ -347,16 +347,13 @@ def insert(
     supersedes: str | None = None,
 ) -> list[Atom]:
     """Put atoms at the positions from the first on, and let their entities know."""
-    ready = _made_ready(scope, space_id, atoms, conversation_ids, supersedes)
-    _put(run, ready, first, now)
-    return ready.atoms
+    return _put(run, _made_ready(scope, space_id, atoms, conversation_ids, supersedes), first, now)
 
 
 class _Ready(NamedTuple):
-    """Atoms to be kept, as they are given back then, and what is written of them."""
+    """Atoms to be kept, and what is written of them."""
 
     checked: Sequence[CheckedAtom]
-    atoms: list[Atom]
     rows: dict[str, Sequence[Any]]
     same: dict[str, Any]
     """What is the same for all."""
@@ -393,15 +390,27 @@ def _made_ready(
         # In a bulk there is often not one of them that has any.
         rows[name] = [_json(members) for members in rows[name]] if any(rows[name]) else ["[]"] * len(atoms)
     rows["source_conversation_id"] = conversation_ids
-    kept: dict[str, Iterable[Any]] = {**rows, "updated_at": rows["created_at"], "status": repeat("ACTIVE")}
-    columns = [kept.get(name) or repeat(same.get(name)) for name in _COLUMNS]
-    return _Ready(atoms, list(_as_inserted(zip(*columns, strict=False))), rows, same)
+    return _Ready(atoms, rows, same)
 
 
-def _put(run: Transaction, ready: _Ready, first: int, now: Micros) -> None:
-    ready.rows["position"] = range(first, first + len(ready.checked))
-    run.insert_each("insert_atoms", ready.rows, **ready.same)
+def _put(run: Transaction, ready: _Ready, first: int, now: Micros) -> list[Atom]:
+    rows, same = ready.rows, ready.same
+    count = len(ready.checked)
+    rows["position"] = range(first, first + count)
+    kept = {**rows, "updated_at": rows["created_at"], "status": ("ACTIVE",) * count}
+    columns = [kept.get(name) for name in _COLUMNS]
+    added: list[Atom] = []
+    for start in range(0, count, _AT_ONCE):
+        here = slice(start, start + _AT_ONCE)
+        run.insert_each("insert_atoms", {name: column[here] for name, column in rows.items()}, **same)
+        # Some at a time, so that a server inserts while these are made.
+        of_each = [
+            repeat(same.get(name)) if column is None else column[here]
+            for name, column in zip(_COLUMNS, columns, strict=True)
+        ]
+        added += _as_inserted(zip(*of_each, strict=False))
     _link(run, ready.checked, now)
+    return added
 
 
 def _as_inserted(rows: Iterable[Row]) -> Iterator[Atom]:

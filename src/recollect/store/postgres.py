@@ -134,6 +134,7 @@ class PostgresTransaction(Announcements):
             self._run(_OF_ONE_ROW[query], {**values, **{name: column[0] for name, column in rows.items()}})
         else:
             self._send_parts(query, rows, values)
+        self._connection.push()
 
     def _send_parts(self, query: str, rows: Mapping[str, Sequence[Any]], values: dict[str, Any]) -> list[Answer]:
         # The statement takes arrays, and unnests them. In parts, because no value of PostgreSQL may reach a gigabyte.

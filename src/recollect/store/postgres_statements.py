@@ -89,9 +89,13 @@ class StatementConnection(psycopg.Connection[Row]):
         if self._pipelined:
             self.pgconn.send_flush_request()
             answer.asked_for = True
+        self.push()
+        return answer
+
+    def push(self) -> None:
+        """Let the server begin with what was sent so far. It is waited for only if the server is far behind."""
         if self.pgconn.flush():
             self.wait(send(self.pgconn))
-        return answer
 
     def _send(self, text: str, values: Sequence[Any]) -> None:
         transformer = self._transformer
@@ -137,9 +141,9 @@ class StatementConnection(psycopg.Connection[Row]):
             return answer
         self._answers_due.append(answer)
         # Several go together: to wake the server for each costs more than it gains by beginning earlier. What is long
-        # the driver sends at once. It is waited for only if the server is far behind.
-        if len(self._answers_due) % _SENT_TOGETHER == 0 and self.pgconn.flush():
-            self.wait(send(self.pgconn))
+        # the driver sends at once.
+        if len(self._answers_due) % _SENT_TOGETHER == 0:
+            self.push()
         return answer
 
     @contextmanager
