@@ -23,13 +23,12 @@ class Peer:
         self._program = program
         self.answer = answer
 
-    def measure(self, what: str, seconds: float) -> dict[str, Spent]:
-        """How long its calls take now: `recall`, by the number of facts, or `add`."""
+    def measure(self, what: str, seconds: float) -> Spent:
+        """How long its calls take now: to `add`, or to recall from so many facts; of what it has not there are none."""
         assert self._program.stdin is not None
         assert self._program.stdout is not None
         print(json.dumps([what, seconds]), file=self._program.stdin, flush=True)
-        spent = json.loads(self._program.stdout.readline())
-        return {name: Spent(**each) for name, each in spent.items()}
+        return Spent(**json.loads(self._program.stdout.readline()))
 
 
 def ask_peers(names: Sequence[str], environments: Path, folder: Path, order: dict[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,9 @@ class Spent:
         self.times += times
         self.elapsed += elapsed
 
+    def join(self, other: Spent) -> None:
+        self.add(other.times, other.elapsed)
+
     @property
     def timing(self) -> Timing:
         p50, p95, p99 = (round(percentile(self.times, percent) * 1000, 4) for percent in (50, 95, 99))

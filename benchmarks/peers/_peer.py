@@ -12,7 +12,7 @@ from itertools import count, cycle
 from typing import Any, Protocol
 
 from benchmarks._recall_data import facts, questions
-from benchmarks.measure import in_turns, interleave
+from benchmarks.measure import Spent, in_turns, interleave
 
 _QUESTIONS = 200
 _BULK = 10_000
@@ -142,8 +142,9 @@ class _Filled:
         """Measure again as often as asked for, so that others can be measured in between, and tell every call."""
         for line in sys.stdin:
             what, seconds = json.loads(line)
-            turns = in_turns(self._asking if what == "recall" else self._adding, seconds=seconds, calls_per_round=3)
-            print(json.dumps({name: asdict(spent) for name, spent in turns.items()}), flush=True)
+            call = self._adding["add"] if what == "add" else self._asking.get(what)
+            spent = in_turns({what: call}, seconds=seconds, calls_per_round=3)[what] if call else Spent()
+            print(json.dumps(asdict(spent)), flush=True)
 
 
 def _asking(store: Store, user: str, asked: Iterator[str]) -> Callable[[], object]:
