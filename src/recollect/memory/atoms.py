@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.clock import Instant, Micros
 from recollect.errors import InvalidInput, LimitExceeded
+from recollect.ids import random_halves
 from recollect.memory.bound import Bound
 from recollect.memory.checks import BULK_LIMIT, checked_atom, checked_instant, checked_name, checked_status
 from recollect.models.atom import Atom, AtomInput, AtomStatus
@@ -22,11 +23,8 @@ from recollect.store.spaces import Change
 
 if TYPE_CHECKING:
     # The functions below load it when they run: it brings numpy, which takes longer to load than all of the rest.
+    from recollect.recall.indexing import Indexing
     from recollect.recall.writing import Indexed
-
-
-_FEW = 8
-"""Atoms whose index is made in less time than a server takes to answer."""
 
 
 class Atoms(Bound):
@@ -44,15 +42,14 @@ class Atoms(Bound):
             raise LimitExceeded("atoms", limit=BULK_LIMIT, given=len(atoms), unit="at a time")
         space_id = checked_id("memory_space_id", memory_space_id)
         now = self._clock()
-        single = len(atoms) == 1
-        checked = [checked_atom(atom, now, "atom" if single else f"atoms[{place}]") for place, atom in enumerate(atoms)]
-        if not checked:
+        if not atoms:
             return []
+        single, random = len(atoms) == 1, random_halves(len(atoms))
+        checked = [
+            checked_atom(atom, now, "atom" if single else f"atoms[{place}]", next(random))
+            for place, atom in enumerate(atoms)
+        ]
         indexing = self._recaller.indexing(checked)
-        if not self._database.far or len(checked) > _FEW:
-            # Others wait for who writes: to a file all of them, else those who write to the same space.
-            indexed = indexing()
-            indexing = lambda: indexed  # noqa: E731
         return self._database.write(self._scope, keep, self._scope, space_id, checked, indexing, now)
 
     def mine_patterns(self, memory_space_id: str) -> list[Atom]:
@@ -131,16 +128,18 @@ def keep(
     scope: Scope,
     space_id: str,
     atoms: Sequence[CheckedAtom],
-    indexing: Callable[[], Indexed],
+    indexing: Indexing,
     now: Micros,
 ) -> list[Atom]:
-    """Write atoms and their index, which may still have to be made: a server needs a while to let the change begin."""
+    """Write atoms and their index, which is made, as far as it is not yet, while a server is busy."""
     from recollect.recall import writing
 
     begun = spaces.beginning(run, space_id, now, len(atoms))
-    indexed = indexing()
-    added, change = store.add(run, scope, space_id, atoms, now, begun)
-    writing.write(run, space_id, change, indexed)
+    if len(atoms) == 1:
+        # Of one it takes as long as a server takes to let the change begin.
+        indexing.finished()
+    added, change = store.add(run, scope, space_id, atoms, now, begun, indexing.advance)
+    writing.write(run, space_id, change, indexing.finished())
     _lift_tombstones(run, space_id, change, atoms)
     return added
 

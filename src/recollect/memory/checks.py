@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from recollect.clock import Instant, Micros, to_iso, to_micros
 from recollect.errors import InvalidInput, LimitExceeded
-from recollect.ids import new_id
+from recollect.ids import id_of, new_id
 from recollect.models.atom import AtomInput, AtomKind, AtomStatus, NewAtom, Trust
 from recollect.models.checks import checked_label
 from recollect.models.entity import EntityType
@@ -27,17 +27,18 @@ BULK_LIMIT = 100_000
 V = TypeVar("V", bound=Value)
 
 
-def checked_atom(given: AtomInput, now: Micros, where: str = "atom") -> CheckedAtom:
+def checked_atom(given: AtomInput, now: Micros, where: str = "atom", random: str | None = None) -> CheckedAtom:
+    """The random half of its id may be given, by who has drawn many at once."""
     new = checked_value(NewAtom, given, where)
     if new.category.kind == "PATTERN":
         raise InvalidInput(
             f"{where}.category.kind is PATTERN, which only the platform makes, from many episodes.",
             hint="Use EPISODE or FACT.",
         )
-    return _checked(new, now, where)
+    return _checked(new, now, where, random)
 
 
-def _checked(new: NewAtom, now: Micros, where: str) -> CheckedAtom:
+def _checked(new: NewAtom, now: Micros, where: str, random: str | None = None) -> CheckedAtom:
     created_at = now if new.created_at is None else to_micros(new.created_at, f"{where}.created_at")
     if created_at > now:
         raise InvalidInput(f"{where}.created_at {to_iso(created_at)} is in the future.")
@@ -49,7 +50,7 @@ def _checked(new: NewAtom, now: Micros, where: str) -> CheckedAtom:
         raise InvalidInput(f"{where}.confidence is {new.confidence}.", hint="It is a number from 0 to 1.")
     name = new.category.name
     return CheckedAtom(
-        id=new_id("atom", created_at),
+        id=new_id("atom", created_at) if random is None else id_of("atom", created_at, random),
         text=new.text if _plain(new.text) else check_text(f"{where}.text", new.text, limit=TEXT_LIMIT, blank=False),
         search_context=_checked_context(f"{where}.search_context", new.search_context) if new.search_context else (),
         speaker=_SPEAKERS.get(new.trust) if new.speaker is None else checked_name(f"{where}.speaker", new.speaker),

@@ -15,8 +15,8 @@ from recollect.providers.reranker import Reranking
 from recollect.recall.asking import Question, understand
 from recollect.recall.cache import IndexCache
 from recollect.recall.drafting import Choose, Chosen, Draft, at_hand, drafted, explanation, shown, told
-from recollect.recall.facts import Facts
 from recollect.recall.filters import Filters
+from recollect.recall.indexing import Indexing
 from recollect.recall.loading import Unsettled, refresh, unless_changed
 from recollect.recall.passing import Mask, allowed, passing
 from recollect.recall.ranking import Query, best, related, score, unasked, weigh
@@ -24,7 +24,7 @@ from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
 from recollect.recall.space_index import Heard, SpaceIndex
 from recollect.recall.wishing import Wishes
-from recollect.recall.writing import SMALL, Indexed
+from recollect.recall.writing import Indexed
 from recollect.scope import Scope
 from recollect.store import atoms, entities
 from recollect.store.atoms import CheckedAtom
@@ -56,32 +56,30 @@ class Recaller:
 
     def index(self, checked: Sequence[CheckedAtom]) -> Indexed:
         """Prepare what the search index keeps of atoms. It may take long, so it happens outside of a transaction."""
-        return self.indexing(checked)()
+        return self.indexing(checked).finished()
 
-    def indexing(self, checked: Sequence[CheckedAtom]) -> Callable[[], Indexed]:
-        """The same for who wants to do all but the embedding at a later time."""
-        texts, around = [atom.text for atom in checked], [atom.search_context for atom in checked]
-        embedded = self._embedded(texts)
-        return lambda: self._index(texts, around, embedded, Facts.of_new(checked) if len(checked) >= SMALL else None)
+    def indexing(self, checked: Sequence[CheckedAtom]) -> Indexing:
+        """The same for who writes them: where a server takes a while for that, only the embedding is done already."""
+        embedded = self._embedded([atom.text for atom in checked])
+        indexing = Indexing(checked, embedded, None if embedded is None else self._stamp)
+        if not self._database.far:
+            # All who want to write to a file wait for the one who does.
+            indexing.finished()
+        return indexing
 
     def index_texts(self, texts: Sequence[IndexedText]) -> Indexed:
         own = [each.text for each in texts]
-        return self._index(own, [each.around for each in texts], self._embedded(own))
+        words, embedded = WordsSegment.of(own, [each.around for each in texts]), self._embedded(own)
+        if embedded is None:
+            return Indexed(words, None, None)
+        return Indexed(words, VectorsSegment.of(embedded), self._stamp)
 
     def _embedded(self, texts: Sequence[str]) -> Vectors | None:
         return None if self._embedding is None or not texts else self._embedding.texts(texts)
 
-    def _index(
-        self,
-        texts: Sequence[str],
-        around: Sequence[Sequence[str]],
-        embedded: Vectors | None,
-        facts: Facts | None = None,
-    ) -> Indexed:
-        words = WordsSegment.of(texts, around)
-        if embedded is None or self._embedding is None:
-            return Indexed(words, None, None, facts)
-        return Indexed(words, VectorsSegment.of(embedded), self._embedding.stamp, facts)
+    @property
+    def _stamp(self) -> str | None:
+        return None if self._embedding is None else self._embedding.stamp
 
     def ask_texts(self, query: str, now: int) -> Query:
         """A question to texts of which this engine's index is in memory alone."""

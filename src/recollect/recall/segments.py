@@ -64,8 +64,7 @@ class WordsSegment:
     @classmethod
     def of(cls, texts: Sequence[str], around: Sequence[Sequence[str]]) -> WordsSegment:
         """From texts, each with what stands around it."""
-        run = _run_of_one(texts[0], around[0]) if len(texts) == 1 else _run_of_many(texts, around)
-        return cls(run, np.array([statement_words(text) for text in texts], np.uint8))
+        return Words(texts, around).segment()
 
     def cut(self, bounds: Sequence[int]) -> list[WordsSegment]:
         """In pieces that begin at these places; the first of them is 0."""
@@ -247,7 +246,7 @@ def _parts(text: str, around: Sequence[str]) -> list[_Part]:
 
 
 def _run_of_one(text: str, around: Sequence[str]) -> Run:
-    """The postings of a single atom. It does what `_run_of_many` does, for which one atom is too few to be worth it."""
+    """The postings of a single atom. It does what `Words` does, for which one atom is too few to be worth it."""
     amounts: dict[int, float] = {}
     parts = _parts(text, around)
     own = set(parts[0].terms)
@@ -261,28 +260,52 @@ def _run_of_one(text: str, around: Sequence[str]) -> Run:
     return Run(np.array(terms, np.uint32), starts, np.zeros(count, np.uint32), np.frombuffer(codes, np.uint8))
 
 
-def _run_of_many(texts: Sequence[str], around: Sequence[Sequence[str]]) -> Run:
-    """The postings of many atoms; a word that one holds several times adds up, in the order of its text."""
-    # Numbers in a few long lists, not an object for each text: there are many, and Python's garbage collector would go
-    # through all of them again and again.
-    terms: list[int] = []
-    lengths: list[int] = []
-    units: list[float] = []
-    places: list[int] = []
-    for place, text in enumerate(texts):
-        for words, unit in _parts(text, around[place]):
-            terms += words
-            lengths.append(len(words))
-            units.append(unit)
-            places.append(place)
-    part_of = np.repeat(np.arange(len(lengths)), lengths)
-    place_of = np.array(places, np.uint64)
-    keys, which = np.unique((np.array(terms, np.uint64) << _HALF) | place_of[part_of], return_inverse=True)
-    amounts = np.bincount(which, np.array(units)[part_of], len(keys))
-    own = np.zeros(len(keys), np.bool_)
-    own[which[_begins(place_of)[part_of]]] = True
-    codes = _BOUNDS.searchsorted(amounts).astype(np.uint8) + OWN * own
-    return Run.of_sorted((keys >> _HALF).astype(np.uint32), keys.astype(np.uint32), codes)
+class Words:
+    """The words of texts, each with what stands around it, which can be read some at a time."""
+
+    def __init__(self, texts: Sequence[str], around: Sequence[Sequence[str]]) -> None:
+        self._texts = texts
+        self._around = around
+        # Numbers in a few long lists, not an object for each text: there are many, and Python's garbage collector
+        # would go through all of them again and again.
+        self._terms: list[int] = []
+        self._lengths: list[int] = []
+        self._units: list[float] = []
+        self._places: list[int] = []
+        self._stated: list[int] = []
+
+    def read(self, until: int) -> None:
+        """Read on, as far as the first so many texts."""
+        terms, lengths, units, places = self._terms, self._lengths, self._units, self._places
+        start = len(self._stated)
+        texts, around = self._texts[start:until], self._around[start:until]
+        for place, (text, near) in enumerate(zip(texts, around, strict=True), start):
+            for words, unit in _parts(text, near):
+                terms += words
+                lengths.append(len(words))
+                units.append(unit)
+                places.append(place)
+        self._stated += map(statement_words, texts)
+
+    def segment(self) -> WordsSegment:
+        if len(self._texts) == 1:
+            run, stated = _run_of_one(self._texts[0], self._around[0]), [statement_words(self._texts[0])]
+        else:
+            self.read(len(self._texts))
+            run, stated = self._run(), self._stated
+        return WordsSegment(run, np.array(stated, np.uint8))
+
+    def _run(self) -> Run:
+        """The postings; a word that an atom holds several times adds up, in the order of its text."""
+        part_of = np.repeat(np.arange(len(self._lengths)), self._lengths)
+        place_of = np.array(self._places, np.uint64)
+        keys = (np.array(self._terms, np.uint64) << _HALF) | place_of[part_of]
+        keys, which = np.unique(keys, return_inverse=True)
+        amounts = np.bincount(which, np.array(self._units)[part_of], len(keys))
+        own = np.zeros(len(keys), np.bool_)
+        own[which[_begins(place_of)[part_of]]] = True
+        codes = _BOUNDS.searchsorted(amounts).astype(np.uint8) + OWN * own
+        return Run.of_sorted((keys >> _HALF).astype(np.uint32), keys.astype(np.uint32), codes)
 
 
 def _begins(places: Array) -> NDArray[np.bool_]:

@@ -60,8 +60,12 @@ def add(
     atoms: Sequence[CheckedAtom],
     now: Micros,
     begun: Callable[[], Change],
+    meanwhile: Callable[[int], object] = lambda until: None,
 ) -> tuple[list[Atom], Change]:
-    """Keep atoms of one space, all or none, once the change of the space has begun."""
+    """Keep atoms of one space, all or none, once the change of the space has begun.
+
+    A server takes a while to insert many of them: meanwhile something can be done for the first so many.
+    """
     if any(atom.source_conversation_id or atom.source_message_ids or atom.entity_ids for atom in atoms):
         # What they lead to is looked for in a space that is there.
         begun()
@@ -70,7 +74,7 @@ def add(
     record_change(run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in atoms])
     ready = _made_ready(scope, space_id, linked, conversations)
     change = begun()
-    return _put(run, ready, change.first, now), change
+    return _put(run, ready, change.first, now, meanwhile), change
 
 
 def get(run: Transaction, atom_id: str) -> Atom | None:
@@ -347,7 +351,7 @@ def insert(
     supersedes: str | None = None,
 ) -> list[Atom]:
     """Put atoms at the positions from the first on, and let their entities know."""
-    return _put(run, _made_ready(scope, space_id, atoms, conversation_ids, supersedes), first, now)
+    return _put(run, _made_ready(scope, space_id, atoms, conversation_ids, supersedes), first, now, lambda until: None)
 
 
 class _Ready(NamedTuple):
@@ -393,7 +397,7 @@ def _made_ready(
     return _Ready(atoms, rows, same)
 
 
-def _put(run: Transaction, ready: _Ready, first: int, now: Micros) -> list[Atom]:
+def _put(run: Transaction, ready: _Ready, first: int, now: Micros, meanwhile: Callable[[int], object]) -> list[Atom]:
     rows, same = ready.rows, ready.same
     count = len(ready.checked)
     rows["position"] = range(first, first + count)
@@ -409,6 +413,7 @@ def _put(run: Transaction, ready: _Ready, first: int, now: Micros) -> list[Atom]
             for name, column in zip(_COLUMNS, columns, strict=True)
         ]
         added += _as_inserted(zip(*of_each, strict=False))
+        meanwhile(here.stop)
     _link(run, ready.checked, now)
     return added
 

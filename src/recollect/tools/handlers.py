@@ -42,11 +42,11 @@ def store(
         trust="user" if confirmed else "assistant",
     )
     atom = checked_atom(new, call.at)
-    indexed = recaller().index([atom])
+    indexing = recaller().indexing([atom])
     supersedes = None if asked.supersedes is None else atom_id(asked.supersedes)
 
     def work(run: Transaction) -> dict[str, Any]:
-        added = keeping.store(run, call.scope, atom, indexed, supersedes, call.at, confirmed=confirmed)
+        added = keeping.store(run, call.scope, atom, indexing, supersedes, call.at, confirmed=confirmed)
         return call.settle(run, deadline, stored(added))
 
     return call.database.write(call.scope, work)

@@ -16,7 +16,7 @@ from recollect.store.quotas import LIMITS, Counter
 from recollect.tools.confirming import ALLOWED_AT, NeedsConfirmation
 
 if TYPE_CHECKING:
-    from recollect.recall.writing import Indexed
+    from recollect.recall.indexing import Indexing
 
 _ABOVE_AN_AGENT: frozenset[Trust] = frozenset({"user", "app"})
 
@@ -25,7 +25,7 @@ def store(
     run: Transaction,
     scope: Scope,
     atom: CheckedAtom,
-    indexed: Indexed,
+    indexing: Indexing,
     supersedes: str | None,
     now: Micros,
     *,
@@ -35,12 +35,12 @@ def store(
     _count(run, scope, ("stores",) if supersedes is None else ("stores", "supersedes"), now)
     space = spaces.create(run, scope, scope.group, "group", "{}", now)
     if supersedes is None:
-        return keep(run, scope, space.id, [atom], lambda: indexed, now)[0]
+        return keep(run, scope, space.id, [atom], indexing, now)[0]
     told = _entry(run, space.id, supersedes)
     # What was replaced already is a conflict, and nobody needs to be asked.
     if _is_the_users(told) and told.superseded_by is None and not confirmed:
         raise NeedsConfirmation(f"May {told.text!r} be replaced by {atom.text!r}?")
-    return replace(run, scope, supersedes, atom, indexed, now)
+    return replace(run, scope, supersedes, atom, indexing.finished(), now)
 
 
 def delete(run: Transaction, scope: Scope, atom_id: str, now: Micros, *, confirmed: bool) -> None:
