@@ -28,7 +28,10 @@ class Peer:
         assert self._program.stdin is not None
         assert self._program.stdout is not None
         print(json.dumps([what, seconds]), file=self._program.stdin, flush=True)
-        return Spent(**json.loads(self._program.stdout.readline()))
+        answer = self._program.stdout.readline()
+        if not answer:
+            raise RuntimeError("The peer that was measured in turns with ours has ended.")
+        return Spent(**json.loads(answer))
 
 
 def ask_peers(names: Sequence[str], environments: Path, folder: Path, order: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from itertools import count, cycle
 from typing import Any, Protocol
 
 from benchmarks._recall_data import facts, questions
-from benchmarks.measure import Spent, in_turns, interleave
+from benchmarks.measure import CALLS_OF_A_ROUND, Spent, in_turns, interleave
 
 _QUESTIONS = 200
 _BULK = 10_000
@@ -143,7 +143,7 @@ class _Filled:
         for line in sys.stdin:
             what, seconds = json.loads(line)
             call = self._adding["add"] if what == "add" else self._asking.get(what)
-            spent = in_turns({what: call}, seconds=seconds, calls_per_round=3)[what] if call else Spent()
+            spent = in_turns({what: call}, seconds=seconds, calls_per_round=CALLS_OF_A_ROUND)[what] if call else Spent()
             print(json.dumps(asdict(spent)), flush=True)
 
 

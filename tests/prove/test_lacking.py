@@ -77,6 +77,11 @@ def test_without_an_index_that_answers_nothing_can_be_installed(
 ) -> None:
     for name in ("UV_INDEX_URL", "UV_DEFAULT_INDEX", "PIP_INDEX_URL"):
         monkeypatch.setenv(name, "http://127.0.0.1:1/simple")
+    # A machine may have packages of its own, or another index, that are looked at too.
+    for name in ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("UV_NO_CONFIG", "1")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("UV_NO_CACHE", "1")
     monkeypatch.setenv("UV_HTTP_TIMEOUT", "1")
     monkeypatch.setenv("PIP_RETRIES", "0")

@@ -68,12 +68,6 @@ def make_quiet(engine: recollect.Recollect, ctx: recollect.Context, space_id: st
     assert engine._recaller._is_quiet(ctx.scope, space_id)
 
 
-def make_quick(engine: recollect.Recollect, quick: bool) -> None:
-    """Let the embedder seem to be as quick as it is to be: one that is not is asked before the server."""
-    assert engine._recaller._embedding is not None
-    engine._recaller._embedding.quick = quick
-
-
 def answer_of(found: Recall) -> dict[str, Any]:
     return found.model_dump(exclude={"latency_ms"})
 
@@ -106,16 +100,7 @@ class Changes:
         self._other.add_atom(self._space_id, fact("He has a cup.", tags=["hot"], entity_ids=[ben.id]))
 
 
-@pytest.mark.parametrize(
-    ("when", "quick"),
-    [
-        ("before", True),
-        ("before", False),
-        # Who is quick is asked after the server: what changes then may be seen or not.
-        ("while it is embedded", False),
-        ("before, and somebody else has seen it", False),
-    ],
-)
+@pytest.mark.parametrize("when", ["before", "while it is embedded", "before, and somebody else has seen it"])
 def test_it_is_the_answer_of_who_looks_first_whatever_another_engine_does(
     engine: recollect.Recollect,
     ctx: recollect.Context,
@@ -124,7 +109,6 @@ def test_it_is_the_answer_of_who_looks_first_whatever_another_engine_does(
     clock: SettableClock,
     space_id: str,
     when: str,
-    quick: bool,
 ) -> None:
     memory, changes = ctx.memory, Changes(other, space_id)
     start = to_iso(clock.now)
@@ -146,37 +130,21 @@ def test_it_is_the_answer_of_who_looks_first_whatever_another_engine_does(
                 change()
             if when == "before, and somebody else has seen it":
                 embedder.meanwhile = lambda: memory.recall_timeline(space_id)
-            make_quick(engine, quick)
             found = memory.recall_by_topic(space_id, QUESTION, **way)
             assert embedder.meanwhile is None
             assert answer_of(found) == answer_of(other.recall_by_topic(space_id, QUESTION, **way)), (change, way)
 
 
-def test_what_is_written_after_the_server_was_asked_is_found_by_the_next_recall(
-    engine: recollect.Recollect, ctx: recollect.Context, other: Memory, embedder: InterruptedEmbedder, space_id: str
-) -> None:
-    other.add_atom(space_id, fact("Carla likes coffee."))
-    make_quiet(engine, ctx, space_id)
-    make_quick(engine, True)
-    embedder.meanwhile = lambda: other.add_atom(space_id, fact("Ben likes tea."))
-    ctx.memory.recall_by_topic(space_id, QUESTION)
-    make_quick(engine, True)
-    assert texts_of(ctx.memory.recall_by_topic(space_id, QUESTION))[0] == "Ben likes tea."
-
-
-@pytest.mark.parametrize("quick", [True, False])
 def test_a_question_is_embedded_once_also_where_something_has_changed(
     engine: recollect.Recollect,
     ctx: recollect.Context,
     other: Memory,
     embedder: InterruptedEmbedder,
     space_id: str,
-    quick: bool,
 ) -> None:
     other.add_atom(space_id, fact("Ben likes tea."))
     make_quiet(engine, ctx, space_id)
     other.add_atom(space_id, fact("Carla likes coffee."))
-    make_quick(engine, quick)
     before = embedder.questions
     assert len(ctx.memory.recall_by_topic(space_id, QUESTION).hits) == 2
     assert embedder.questions == before + 1

@@ -14,7 +14,7 @@ import recollect
 from harness.crew import wait_until
 from recollect.store import postgres
 from recollect.store.database import Transaction
-from recollect.store.postgres_pool import LastUsedFirst
+from recollect.store.postgres_pool import OneAtHand
 from recollect.store.queries import made
 
 
@@ -36,12 +36,12 @@ def open_engine(postgres_url: str) -> Iterator[Callable[[int], recollect.Recolle
         yield open_engine
 
 
-def pool_of(engine: recollect.Recollect) -> LastUsedFirst:
-    pool: LastUsedFirst = engine._database._connections()  # type: ignore[attr-defined]
+def pool_of(engine: recollect.Recollect) -> OneAtHand:
+    pool: OneAtHand = engine._database._connections()  # type: ignore[attr-defined]
     return pool
 
 
-def fill(pool: LastUsedFirst) -> set[int]:
+def fill(pool: OneAtHand) -> set[int]:
     """Let the pool make all connections that it may have."""
     with ExitStack() as held:
         return {held.enter_context(pool.connection()).info.backend_pid for _ in range(pool.max_size)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -87,7 +86,6 @@ def _checked_vector(vector: Any, embedder: Embedder) -> Vectors:
 
 _ROUNDING = 1e-6
 """How far from 1 the square of a length may be that was made 1 with the precision of 32 bits."""
-_QUICK_SECONDS = 0.0005
 _TINY, _HUGE = 1e-20, 1e20
 """Squares of lengths between which nothing is lost to rounding. NaN is between no two numbers."""
 
@@ -101,8 +99,6 @@ class Embedding:
         self._stamp: str | None = None
         self.usual: tuple[float, float] | None = getattr(embedder, "usual_similarity", None)
         """The mean and deviation of the similarity of a question and a text that have nothing to do with each other."""
-        self.quick = False
-        """Whether the last question was embedded in less time than a look at a database takes."""
 
     @property
     def stamp(self) -> str:
@@ -118,11 +114,7 @@ class Embedding:
         )
 
     def query(self, query: str) -> Vectors:
-        began = time.perf_counter()
-        try:
-            return self._checked(lambda: _checked_vector(self._embedder.embed_query(query), self._embedder))
-        finally:
-            self.quick = time.perf_counter() - began < _QUICK_SECONDS
+        return self._checked(lambda: _checked_vector(self._embedder.embed_query(query), self._embedder))
 
     def _checked(self, ask: Callable[[], T]) -> T:
         try:

@@ -26,7 +26,8 @@ class Indexing:
 
     def advance(self, until: int) -> None:
         """Do what there is to do for each of the first so many atoms; what was done before is not done again."""
-        self._words.read(until)
+        if self._finished is None:
+            self._words.read(until)
 
     def finished(self) -> Indexed:
         if self._finished is None:

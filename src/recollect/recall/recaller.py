@@ -152,22 +152,17 @@ class Recaller:
         choosing: Callable[[Query, Mapping[int, float]], Choose],
         began: float,
         explain: bool,
-    ) -> tuple[Recall | None, Query | None, bool]:
+    ) -> tuple[Recall | None, Query, bool]:
         """The answer of a space in which nothing has changed, made while the database says whether that is so.
 
-        There is none if something has changed, and it is not tried again before a look has found nothing new; or if
-        there is more to be asked of the database. Then the question as it was asked, and whether all is as it was,
-        tell what has been done already.
+        There is none if something has changed, and it is not tried again before a look has found nothing new. The
+        question as it was asked, and whether all is as it was, then tell what has been done already.
         """
-        quick = self._embedding is None or self._embedding.quick
-        # Else it is asked before: no connection to the database should have to wait for an embedder.
-        asked = None if quick else self._ask(scope, space_id, query, filters, fresh=False)
+        asked = self._ask(scope, space_id, query, filters, fresh=False)
 
         def answer(index: SpaceIndex) -> tuple[Draft | None, list[Hit]]:
-            nonlocal asked
-            asked = self._ask_at_once(index, query, filters) if quick else asked
-            if asked is None or asked.revision != index.revision:
-                # Somebody else may have looked since, and it was understood by what was known before.
+            if asked.revision != index.revision:
+                # Somebody else has looked since, and it was understood by what was known before.
                 return None, []
             draft = drafted(index, filters, choosing(asked, {}), explain)
             return draft, [] if draft.lacking() else shown(draft)
@@ -301,11 +296,6 @@ class Recaller:
         named = heard.named
         mentioned = self._database.read(scope, entities.positions_of_each, space_id, named) if named else {}
         return self._query(heard, query, filters, mentioned, before)
-
-    def _ask_at_once(self, index: SpaceIndex, query: str, filters: Filters) -> Query | None:
-        """The same where nothing else has to be asked of the database, or else None."""
-        heard = index.hear(query, filters.known_at)
-        return None if heard.named or self._wants_vectors(heard) else self._query(heard, query, filters, {})
 
     def _wants_vectors(self, heard: Heard) -> bool:
         """Whether a space has another embedder's vectors, or not all: they are then made in the background."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -71,10 +71,19 @@ def add(
         begun()
     conversations = _check_sources(run, atoms)
     linked = _linked(run, space_id, atoms)
-    record_change(run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in atoms])
+    record = partial(
+        record_change, run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in atoms]
+    )
+    alone = len(atoms) == 1
+    if alone:
+        record()
     ready = _made_ready(scope, space_id, linked, conversations)
     change = begun()
-    return _put(run, ready, change.first, now, meanwhile), change
+    added = _put(run, ready, change.first, now, meanwhile)
+    if not alone:
+        # Who follows the ledger waits for whoever has taken a place in it, and many atoms take long to insert.
+        record()
+    return added, change
 
 
 def get(run: Transaction, atom_id: str) -> Atom | None:

@@ -52,7 +52,7 @@ from recollect.store.postgres_connection import ScopedConnection, Silent
 from recollect.store.postgres_errors import translate, without_password, words_of
 from recollect.store.postgres_line import clock_error, line_options, line_settings, tell_line
 from recollect.store.postgres_migrating import bring_up_to_date
-from recollect.store.postgres_pool import LastUsedFirst
+from recollect.store.postgres_pool import OneAtHand
 from recollect.store.postgres_setup import APP_ROLE, refuse_other_encodings, sees_through
 from recollect.store.postgres_statements import Answer
 from recollect.store.postgres_vacuum import write_anew
@@ -172,7 +172,7 @@ class PostgresDatabase:
         self._closed = False
         self._writing = _Writing()
         self._pool_lock = threading.Lock()
-        self._pool: LastUsedFirst | None = None
+        self._pool: OneAtHand | None = None
         self._looking = threading.Lock()
         self._found_read_only_at = 0.0
         self._renewals = 0
@@ -363,7 +363,7 @@ class PostgresDatabase:
                 # Closed means that another thread was interrupted and has left this pool: there will be a new one.
                 continue
 
-    def _run_on(self, pool: LastUsedFirst, attempt: Callable[[ScopedConnection], T], not_before: float) -> T:
+    def _run_on(self, pool: OneAtHand, attempt: Callable[[ScopedConnection], T], not_before: float) -> T:
         connection = self._taken_from(pool)
         try:
             if connection.made_at < not_before:
@@ -392,7 +392,7 @@ class PostgresDatabase:
         finally:
             pool.putconn(connection)
 
-    def _taken_from(self, pool: LastUsedFirst) -> ScopedConnection:
+    def _taken_from(self, pool: OneAtHand) -> ScopedConnection:
         try:
             return pool.getconn()
         except psycopg_pool.PoolTimeout as timeout:
@@ -438,7 +438,7 @@ class PostgresDatabase:
         """How long a server may be silent: a statement may wait for a lock, which it gives up by itself in time."""
         return self._settings.busy_timeout_seconds + self._settings.answer_timeout_seconds
 
-    def _connections(self) -> LastUsedFirst:
+    def _connections(self) -> OneAtHand:
         if self._closed:
             raise EngineClosed
         pool = self._pool
@@ -449,8 +449,8 @@ class PostgresDatabase:
                 pool = self._pool = self._pool or self._open_pool()
         return pool
 
-    def _open_pool(self) -> LastUsedFirst:
-        return LastUsedFirst(
+    def _open_pool(self) -> OneAtHand:
+        return OneAtHand(
             self._url,
             connection_class=ScopedConnection,
             kwargs={

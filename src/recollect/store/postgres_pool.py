@@ -1,7 +1,7 @@
-"""A pool of connections that gives out again first the one that was used last.
+"""A pool of connections that keeps one at hand: who calls alone has the same one again.
 
 The driver's pool gives out the one that has rested longest, so that two connections take turns where one would do. Who
-was used last has its user's scope set, and behind it is a process of the server that has at hand what it needs.
+was used just now has its user's scope set, and behind it is a process of the server that has at hand what it needs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from psycopg.pq import TransactionStatus
 from recollect.store.postgres_connection import ScopedConnection
 
 
-class LastUsedFirst(psycopg_pool.ConnectionPool[ScopedConnection]):
+class OneAtHand(psycopg_pool.ConnectionPool[ScopedConnection]):
     """Keeps one connection at hand, which the pool behind it takes for one in use."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
