@@ -23,11 +23,11 @@ class Peer:
         self._program = program
         self.answer = answer
 
-    def measure(self, what: str, seconds: float) -> Spent:
+    def measure(self, what: str, seconds: float, calls_per_round: int) -> Spent:
         """How long its calls take now: to `add`, or to recall from so many facts; of what it has not there are none."""
         assert self._program.stdin is not None
         assert self._program.stdout is not None
-        print(json.dumps([what, seconds]), file=self._program.stdin, flush=True)
+        print(json.dumps([what, seconds, calls_per_round]), file=self._program.stdin, flush=True)
         answer = self._program.stdout.readline()
         if not answer:
             raise RuntimeError("The peer that was measured in turns with ours has ended.")

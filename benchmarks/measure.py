@@ -19,9 +19,6 @@ from typing import Any, TypeVar
 
 RESULTS = Path(__file__).parent / "results"
 
-CALLS_OF_A_ROUND = 10
-"""Where two programs take turns: as many calls go uncounted each time before those that are."""
-
 Call = Callable[[], object]
 Name = TypeVar("Name")
 

@@ -12,7 +12,7 @@ from itertools import count, cycle
 from typing import Any, Protocol
 
 from benchmarks._recall_data import facts, questions
-from benchmarks.measure import CALLS_OF_A_ROUND, Spent, in_turns, interleave
+from benchmarks.measure import Spent, in_turns, interleave
 
 _QUESTIONS = 200
 _BULK = 10_000
@@ -141,9 +141,9 @@ class _Filled:
     def answer_each(self) -> None:
         """Measure again as often as asked for, so that others can be measured in between, and tell every call."""
         for line in sys.stdin:
-            what, seconds = json.loads(line)
+            what, seconds, calls = json.loads(line)
             call = self._adding["add"] if what == "add" else self._asking.get(what)
-            spent = in_turns({what: call}, seconds=seconds, calls_per_round=CALLS_OF_A_ROUND)[what] if call else Spent()
+            spent = in_turns({what: call}, seconds=seconds, calls_per_round=calls)[what] if call else Spent()
             print(json.dumps(asdict(spent)), flush=True)
 
 
