@@ -24,6 +24,7 @@ from recollect.store import conversations
 from recollect.store.conversations import NewConversation
 from recollect.store.database import Transaction
 from recollect.store.postgres_errors import translate
+from tests.store.sessions import sessions_of
 
 
 @pytest.fixture
@@ -194,14 +195,6 @@ def test_sessions_ended_at_any_moment_make_nothing_there_that_was_refused_nor_an
     told = {text: counts for writer in writers for text, counts in writer.result().items()}
     assert {text: there[text] for text in told if there[text] not in told[text]} == {}
     assert any(counts == range(2) for counts in told.values())
-
-
-def sessions_of(url: str) -> set[int]:
-    with psycopg.connect(url, autocommit=True) as administrator:
-        rows = administrator.execute(
-            "SELECT pid FROM pg_stat_activity WHERE application_name = 'recollect' AND datname = current_database()"
-        ).fetchall()
-    return {row[0] for row in rows}
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from recollect.store import postgres
 from recollect.store.database import Transaction
 from recollect.store.postgres_pool import OneAtHand
 from recollect.store.queries import made
+from tests.store.sessions import sessions_of
 
 
 @pytest.fixture
@@ -51,14 +52,6 @@ def session(run: Transaction) -> int:
     row = run.one("session")
     assert row is not None
     return int(row[0])
-
-
-def sessions_of(url: str) -> set[int]:
-    with psycopg.connect(url, autocommit=True) as administrator:
-        rows = administrator.execute(
-            "SELECT pid FROM pg_stat_activity WHERE application_name = 'recollect' AND datname = current_database()"
-        ).fetchall()
-    return {row[0] for row in rows}
 
 
 def test_the_connection_that_was_used_last_is_given_out_again(
