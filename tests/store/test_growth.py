@@ -12,6 +12,13 @@ from prove.scale.plans import OVER_ALL, index_conditions, statements, steps_of, 
 from recollect.store.queries import made
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """A database that no other test has had: PostgreSQL remembers that a table was small, and then reads all of it."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
 def test_no_statement_reads_a_whole_table_but_those_that_are_about_all_of_it(engine: recollect.Recollect) -> None:
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     assert unexpected(whole_reads(engine, scope, seldom=True)) == []
