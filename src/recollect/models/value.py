@@ -42,9 +42,14 @@ class Value(BaseModel):
         cls.trusted = _maker(cls)  # type: ignore[method-assign, assignment]  # it need not be told the class each time
 
 
-def beside_fields(cls: type[Value]) -> dict[str, Any]:
-    """What an instance holds besides its fields, by the names of the slots, when all of its fields were given."""
-    return {"__pydantic_fields_set__": set(cls.model_fields), "__pydantic_extra__": None, "__pydantic_private__": None}
+Beside = tuple[tuple[Any, Any], ...]
+"""Descriptors, each with what it puts into an instance."""
+
+
+def beside_fields(cls: type[Value]) -> Beside:
+    """What an instance holds besides its fields when all of them were given."""
+    held = {"__pydantic_fields_set__": set(cls.model_fields), "__pydantic_extra__": None, "__pydantic_private__": None}
+    return tuple([(BaseModel.__dict__[name], content) for name, content in held.items()])
 
 
 def _maker(cls: type[V]) -> Callable[[dict[str, Any]], V]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -19,9 +19,12 @@ from recollect.recall.ranking import Evidence, Scores
 from recollect.recall.space_index import SpaceIndex
 
 _BESIDE_FIELDS = beside_fields(Hit)
+_FIELDS = ("atom", "score", "decay_weight", "entity_match_bonus", "explanation")
 
-Chosen = tuple[Scores, Mask, Evidence]
-"""The scores that were chosen, in the order they are shown, all that match at all, and what spoke for them."""
+Chosen = tuple[Scores, int, Evidence | None]
+"""The scores that were chosen, in the order they are shown, how many match at all, and what spoke for them.
+
+The last is needed only where it is to be explained."""
 Choose = Callable[[SpaceIndex, Mask], Chosen]
 """Chooses among the atoms that pass the filters."""
 
@@ -30,56 +33,43 @@ class Draft(NamedTuple):
     """What was chosen in a space at a revision, and those of the atoms that were at hand."""
 
     scores: Scores
-    positions: list[int]
     candidates: int
     explanations: list[Explanation | None]
-    atoms: dict[int, Atom]
+    atoms: list[Atom | None]
     revision: int
 
     def lacking(self) -> list[int]:
         """The positions of the atoms that have to be fetched."""
-        return [each for each in self.positions if each not in self.atoms]
+        return [place for place, atom in zip(self.scores.places, self.atoms, strict=True) if atom is None]
+
+    def complete(self, fetched: Mapping[int, Atom]) -> None:
+        """Take in atoms that were not at hand."""
+        self.atoms[:] = [atom or fetched.get(place) for place, atom in zip(self.scores.places, self.atoms, strict=True)]
 
 
 def drafted(index: SpaceIndex, filters: Filters, choose: Choose, explain: bool) -> Draft:
     passed = allowed(index, filters)
-    scores, matching, evidence = choose(index, passed)
-    positions = scores.places.tolist()
-    explanations: list[Explanation | None] = [None] * len(positions)
-    if explain:
-        explanations = [explanation(scores, evidence, passed, place) for place in range(len(positions))]
-    candidates = int(np.count_nonzero(matching))
-    return Draft(scores, positions, candidates, explanations, at_hand(index, positions, filters), index.revision)
+    scores, candidates, evidence = choose(index, passed)
+    explanations: list[Explanation | None] = [None] * len(scores.places)
+    if explain and evidence is not None:
+        explanations = [explanation(scores, evidence, passed, place) for place in range(len(scores.places))]
+    return Draft(scores, candidates, explanations, at_hand(index, scores.places, filters), index.revision)
 
 
-def at_hand(index: SpaceIndex, positions: list[int], filters: Filters) -> dict[int, Atom]:
+def at_hand(index: SpaceIndex, positions: list[int], filters: Filters) -> list[Atom | None]:
     """Those of the atoms that need not be fetched. What is kept is as it is now, and not as it was at an instant."""
-    return index.kept(positions) if filters.known_at is None else {}
+    return index.kept(positions) if filters.known_at is None else [None] * len(positions)
 
 
 def shown(draft: Draft) -> list[Hit]:
     """The hits; an atom that is gone is left out."""
-    scores, atoms = draft.scores, draft.atoms
-    factors = zip(
-        draft.positions,
-        scores.final.tolist(),
-        scores.decay.tolist(),
-        scores.bonus.tolist(),
-        draft.explanations,
-        strict=True,
-    )
-    fields = [
-        {
-            "atom": atoms[position],
-            "score": final,
-            "decay_weight": decay,
-            "entity_match_bonus": bonus,
-            "explanation": explanation,
-        }
-        for position, final, decay, bonus, explanation in factors
-        if position in atoms
-    ]
-    return kernel.loops.values(Hit, _BESIDE_FIELDS, fields)
+    if draft.lacking():
+        there = [at for at, atom in enumerate(draft.atoms) if atom is not None]
+        scores, explanations = draft.scores.taken(there), [draft.explanations[at] for at in there]
+        draft = draft._replace(scores=scores, explanations=explanations, atoms=[draft.atoms[at] for at in there])
+    scores = draft.scores
+    columns = (draft.atoms, scores.final, scores.decay, scores.bonus, draft.explanations)
+    return kernel.loops.values(Hit, _BESIDE_FIELDS, _FIELDS, columns)
 
 
 def told(draft: Draft, hits: list[Hit], mode: RecallMode, began: float) -> Recall:
@@ -93,17 +83,17 @@ def explanation(scores: Scores, evidence: Evidence, passed: Mask, place: int) ->
     lexical = float(evidence.lexical[position])
     dense = None if evidence.dense is None or np.isnan(evidence.dense[position]) else float(evidence.dense[position])
     return Explanation(
-        similarity=float(scores.similarity[place]),
+        similarity=scores.similarity[place],
         dense=dense,
         lexical=lexical,
-        rerank=evidence.opinions.get(int(position)),
+        rerank=evidence.opinions.get(position),
         dense_rank=None if dense is None or evidence.dense is None else _rank(evidence.dense, passed, position),
         lexical_rank=_rank(evidence.lexical, passed, position) if lexical > 0 else None,
-        decay_weight=float(scores.decay[place]),
-        importance_weight=float(scores.importance[place]),
-        entity_match_bonus=float(scores.bonus[place]),
+        decay_weight=scores.decay[place],
+        importance_weight=scores.importance[place],
+        entity_match_bonus=scores.bonus[place],
     )
 
 
-def _rank(values: NDArray[np.floating], passed: Mask, position: np.intp) -> int:
+def _rank(values: NDArray[np.floating], passed: Mask, position: int) -> int:
     return int(np.count_nonzero(passed & (values > values[position]))) + 1

@@ -10,25 +10,32 @@
 #include <Python.h>
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#endif
 
 /* Another number whenever a function takes other arguments or answers something else; `kernel.py` has the same. Python
    code that expects another one leaves what was compiled alone. */
-#define VERSION 3
+#define VERSION 4
 
 /* From so many atoms on, other threads may run meanwhile; for fewer that would cost more than the work. */
 #define MANY 4096
 
 /* --- what the caller gives ------------------------------------------------------------------- */
 
-#define MOST_VIEWS 12
-
 typedef struct {
-    Py_buffer views[MOST_VIEWS];
-    int count;
+    Py_buffer *views;
+    Py_ssize_t count, room;
 } Views;
+
+/* Room for the arrays of one call. */
+#define VIEWS(held, most)           \
+    Py_buffer held##_room[most];    \
+    Views held = {held##_room, 0, most}
 
 static void let_go(Views *held) {
     while (held->count > 0) PyBuffer_Release(&held->views[--held->count]);
@@ -36,7 +43,7 @@ static void let_go(Views *held) {
 
 /* The memory of an array of `*items`, or of any number of items where that is negative; it then is told there. */
 static void *memory_of(Views *held, PyObject *array, size_t size, Py_ssize_t *items, int flags) {
-    if (array == NULL || held->count == MOST_VIEWS) {
+    if (array == NULL || held->count == held->room) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "more arrays were given than there is room for");
         return NULL;
     }
@@ -92,6 +99,13 @@ typedef struct {
     Py_ssize_t size;
 } Piece;
 
+/* Terms that are asked for, and where they were found. */
+typedef struct {
+    Term *terms;
+    Piece *pieces;
+    Py_ssize_t terms_count, pieces_count;
+} Asked;
+
 typedef struct {
     double *scores;
     Py_ssize_t atoms;
@@ -131,53 +145,55 @@ static int count_holders(Term *term, const Piece *piece, uint32_t own, const Sco
     return 1;
 }
 
-/* Find the terms in one run. Its arrays are the caller's, who keeps them beyond the views that are let go of here. */
-static int find_in(PyObject *run, Term *terms, Py_ssize_t terms_count, const Scoring *scoring, Piece *pieces,
-                   Py_ssize_t *pieces_count) {
-    if (PyTuple_Size(run) != 5) return PyErr_Occurred() ? 0 : damaged("a run of postings has other parts than it should");
-    Views held = {.count = 0};
-    Py_ssize_t known = -1, ends = -1, size = -1;
-    int fine = 0;
-    const uint32_t *of_terms = READ(&held, PyTuple_GetItem(run, 0), uint32_t, &known);
-    const uint32_t *starts = of_terms ? READ(&held, PyTuple_GetItem(run, 1), uint32_t, &ends) : NULL;
-    const uint32_t *places = starts ? READ(&held, PyTuple_GetItem(run, 2), uint32_t, &size) : NULL;
-    const uint8_t *codes = places ? READ(&held, PyTuple_GetItem(run, 3), uint8_t, &size) : NULL;
-    const uint32_t *own = codes ? READ(&held, PyTuple_GetItem(run, 4), uint32_t, &known) : NULL;
-    if (own == NULL) goto done;
-    if (ends != known + 1) {
-        damaged("a run of postings does not tell where its terms end");
-        goto done;
-    }
-    for (Py_ssize_t number = 0; number < terms_count; number++) {
-        Term *term = &terms[number];
-        Py_ssize_t at = lower_bound(of_terms, known, term->wanted);
-        if (at == known || of_terms[at] != term->wanted) continue;
-        uint32_t start = starts[at], end = starts[at + 1];
-        if (start > end || end > (size_t)size) {
-            damaged("a term stands outside of its run of postings");
-            goto done;
-        }
-        Piece piece = {term, places + start, codes + start, (Py_ssize_t)(end - start)};
-        if (!count_holders(term, &piece, own[at], scoring)) goto done;
-        pieces[(*pieces_count)++] = piece;
-    }
-    fine = 1;
-done:
-    let_go(&held);
-    return fine;
+/* A run of postings: its terms, where each of them starts, the places, their codes, and how many of each term's places
+   hold it in their own text. */
+typedef struct {
+    const uint32_t *terms, *starts, *places, *own;
+    const uint8_t *codes;
+    Py_ssize_t known, size;
+} Run;
+
+#define ARRAYS_OF_RUN 5
+
+static int read_run(Run *run, Views *held, PyObject *arrays) {
+    Py_ssize_t ends = -1;
+    if (PyTuple_Size(arrays) != ARRAYS_OF_RUN)
+        return PyErr_Occurred() ? 0 : damaged("a run of postings has other parts than it should");
+    run->known = run->size = -1;
+    run->terms = READ(held, PyTuple_GetItem(arrays, 0), uint32_t, &run->known);
+    run->starts = run->terms ? READ(held, PyTuple_GetItem(arrays, 1), uint32_t, &ends) : NULL;
+    run->places = run->starts ? READ(held, PyTuple_GetItem(arrays, 2), uint32_t, &run->size) : NULL;
+    run->codes = run->places ? READ(held, PyTuple_GetItem(arrays, 3), uint8_t, &run->size) : NULL;
+    run->own = run->codes ? READ(held, PyTuple_GetItem(arrays, 4), uint32_t, &run->known) : NULL;
+    if (run->own == NULL) return 0;
+    return ends == run->known + 1 || damaged("a run of postings does not tell where its terms end");
 }
 
-static void add_up(Term *terms, Py_ssize_t terms_count, const Piece *pieces, Py_ssize_t pieces_count, double atoms,
-                   const double *worth, const Scoring *scoring) {
+/* Find the terms in one run. */
+static int find_in(const Run *run, Asked *asked, const Scoring *scoring) {
+    for (Py_ssize_t number = 0; number < asked->terms_count; number++) {
+        Term *term = &asked->terms[number];
+        Py_ssize_t at = lower_bound(run->terms, run->known, term->wanted);
+        if (at == run->known || run->terms[at] != term->wanted) continue;
+        uint32_t start = run->starts[at], end = run->starts[at + 1];
+        if (start > end || end > (size_t)run->size) return damaged("a term stands outside of its run of postings");
+        Piece piece = {term, run->places + start, run->codes + start, (Py_ssize_t)(end - start)};
+        if (!count_holders(term, &piece, run->own[at], scoring)) return 0;
+        asked->pieces[asked->pieces_count++] = piece;
+    }
+    return 1;
+}
+
+static void add_up(const Asked *asked, double atoms, const double *worth, const Scoring *scoring) {
     double most = 0.0;
-    for (Py_ssize_t number = 0; number < terms_count; number++) {
-        Term *term = &terms[number];
+    for (Py_ssize_t number = 0; number < asked->terms_count; number++) {
+        Term *term = &asked->terms[number];
         if (!term->met) continue;
         term->rarity = log1p((atoms - term->held + 0.5) / (term->held + 0.5));
         most += term->rarity * term->rarity;
     }
     most = sqrt(most);
-    for (const Piece *piece = pieces; piece < pieces + pieces_count; piece++) {
+    for (const Piece *piece = asked->pieces; piece < asked->pieces + asked->pieces_count; piece++) {
         double rarity = piece->term->rarity / most;
         for (Py_ssize_t at = 0; at < piece->size; at++) {
             uint32_t place = piece->places[at];
@@ -187,43 +203,61 @@ static void add_up(Term *terms, Py_ssize_t terms_count, const Piece *pieces, Py_
     }
 }
 
+static int read_terms(Asked *asked, PyObject *terms, Py_ssize_t runs_count) {
+    asked->terms_count = PyTuple_Size(terms);
+    if (asked->terms_count < 0) return 0;
+    asked->terms = calloc((size_t)asked->terms_count + 1, sizeof(Term));
+    asked->pieces = calloc((size_t)asked->terms_count * (size_t)runs_count + 1, sizeof(Piece));
+    if (asked->terms == NULL || asked->pieces == NULL) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    for (Py_ssize_t number = 0; number < asked->terms_count; number++)
+        asked->terms[number].wanted = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GetItem(terms, number));
+    return !PyErr_Occurred();
+}
+
+static void forget_terms(Asked *asked) {
+    free(asked->terms);
+    free(asked->pieces);
+}
+
 /* word_scores(runs, terms, worth, among, atoms, scores) */
 static PyObject *word_scores(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
     if (!takes(count, 6)) return NULL;
-    PyObject *runs = given[0], *asked = given[1], *answer = NULL;
-    Py_ssize_t runs_count = PyTuple_Size(runs), terms_count = PyTuple_Size(asked);
-    if (runs_count < 0 || terms_count < 0) return NULL;
-    Views held = {.count = 0};
+    Py_ssize_t runs_count = PyTuple_Size(given[0]), worths = 256;
+    if (runs_count < 0) return NULL;
+    PyObject *answer = NULL;
+    VIEWS(held, 3);
     Scoring scoring = {.atoms = -1};
-    Py_ssize_t worths = 256, pieces_count = 0;
-    Term *terms = calloc((size_t)terms_count + 1, sizeof(Term));
-    Piece *pieces = calloc((size_t)terms_count * (size_t)runs_count + 1, sizeof(Piece));
-    if (terms == NULL || pieces == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
+    Asked asked = {.pieces_count = 0};
+    if (!read_terms(&asked, given[1], runs_count)) goto done;
     const double *worth = READ(&held, given[2], double, &worths);
     scoring.scores = worth ? WRITE(&held, given[5], double, &scoring.atoms) : NULL;
     if (scoring.scores == NULL) goto done;
     if (!READ_ANY(scoring.among, &held, given[3], uint8_t, &scoring.atoms)) goto done;
     double atoms = (double)PyLong_AsLongLong(given[4]);
-    for (Py_ssize_t number = 0; number < terms_count; number++)
-        terms[number].wanted = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GetItem(asked, number));
     if (PyErr_Occurred()) goto done;
-    for (Py_ssize_t at = 0; at < runs_count; at++)
-        if (!find_in(PyTuple_GetItem(runs, at), terms, terms_count, &scoring, pieces, &pieces_count)) goto done;
+    for (Py_ssize_t at = 0; at < runs_count; at++) {
+        /* Its arrays are the caller's, who keeps them beyond the views that are let go of here. */
+        VIEWS(of_run, ARRAYS_OF_RUN);
+        Run run;
+        int fine = read_run(&run, &of_run, PyTuple_GetItem(given[0], at)) &&
+                   find_in(&run, &asked, &scoring);
+        let_go(&of_run);
+        if (!fine) goto done;
+    }
     if (scoring.atoms < MANY) {
-        add_up(terms, terms_count, pieces, pieces_count, atoms, worth, &scoring);
+        add_up(&asked, atoms, worth, &scoring);
     } else {
         Py_BEGIN_ALLOW_THREADS
-        add_up(terms, terms_count, pieces, pieces_count, atoms, worth, &scoring);
+        add_up(&asked, atoms, worth, &scoring);
         Py_END_ALLOW_THREADS
     }
     answer = Py_NewRef(Py_None);
 done:
     let_go(&held);
-    free(terms);
-    free(pieces);
+    forget_terms(&asked);
     return answer;
 }
 
@@ -237,6 +271,7 @@ typedef struct {
     const int8_t *rows;
     Py_ssize_t atoms, width;
     int16_t *wide;
+    int8_t *narrow;
     float *found;
 } Likeness;
 
@@ -252,6 +287,13 @@ static inline __attribute__((always_inline)) float as_small_integers(const Liken
     return scale;
 }
 
+static inline __attribute__((always_inline)) void scale_all(const Likeness *of, const float of_query) {
+    for (Py_ssize_t atom = 0; atom < of->atoms; atom++) of->found[atom] = of->found[atom] * of->scales[atom] * of_query;
+    /* A scale of zero says that there is no vector. */
+    for (Py_ssize_t atom = 0; atom < of->atoms; atom++)
+        if (of->scales[atom] == 0.0f) of->found[atom] = NAN;
+}
+
 static inline __attribute__((always_inline)) void compare_all(const Likeness *of) {
     const int16_t *wide = of->wide;
     const Py_ssize_t width = of->width;
@@ -260,62 +302,109 @@ static inline __attribute__((always_inline)) void compare_all(const Likeness *of
         const int8_t *row = of->rows + atom * width;
         int32_t product = 0;
         for (Py_ssize_t at = 0; at < width; at++) product += (int16_t)row[at] * wide[at];
-        of->found[atom] = (float)product * of->scales[atom] * of_query;
+        of->found[atom] = (float)product;
     }
-    /* A scale of zero says that there is no vector. */
-    for (Py_ssize_t atom = 0; atom < of->atoms; atom++)
-        if (of->scales[atom] == 0.0f) of->found[atom] = NAN;
+    scale_all(of, of_query);
 }
 
 typedef void Compare(const Likeness *);
 
 static void compare(const Likeness *of) { compare_all(of); }
 
-/* The same for processors that do sixteen products at once, or thirty-two, which not all do that this may run on. */
+/* The same for processors that do sixteen products at once, or sixty-four, which not all do that this may run on. */
 #if defined(__x86_64__) && defined(__GNUC__)
 __attribute__((target("avx2"))) static void compare_in_16s(const Likeness *of) { compare_all(of); }
-#ifndef __clang__
-__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,prefer-vector-width=512"))) static void
-compare_in_32s(const Likeness *of) {
-    compare_all(of);
-}
-#define HAS_32S __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni")
-#else
-#define compare_in_32s compare_in_16s
-#define HAS_32S 0
-#endif
+
+#define FOR_64S "avx512f,avx512bw,avx512vl,avx512vnni"
+#define HAS_64S                                                                       \
+    (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&       \
+     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni"))
 #define HAS_16S __builtin_cpu_supports("avx2")
+
+#define TOGETHER 4
+
+/* The sums of four times sixteen numbers. */
+__attribute__((target(FOR_64S))) static inline __m128i four_sums(const __m512i *of) {
+    __m512i first = _mm512_add_epi32(_mm512_unpacklo_epi32(of[0], of[1]), _mm512_unpackhi_epi32(of[0], of[1]));
+    __m512i last = _mm512_add_epi32(_mm512_unpacklo_epi32(of[2], of[3]), _mm512_unpackhi_epi32(of[2], of[3]));
+    __m512i all = _mm512_add_epi32(_mm512_unpacklo_epi64(first, last), _mm512_unpackhi_epi64(first, last));
+    __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
+    return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+}
+
+/* Such a processor multiplies numbers without a sign by ones with a sign. So 128 is added to each number of a row, which
+   is to turn its highest bit, and what all of them have too much is taken away at the end; what goes beyond 32 bits on
+   the way comes back by that. Several rows go together, so that their sums are made together. */
+__attribute__((target(FOR_64S))) static void compare_in_64s(const Likeness *of) {
+    const Py_ssize_t width = of->width, last = of->atoms - 1;
+    const __m512i highest = _mm512_set1_epi8(-128);
+    const float of_query = as_small_integers(of);
+    uint32_t too_much = 0;
+    for (Py_ssize_t at = 0; at < width; at++) {
+        of->narrow[at] = (int8_t)of->wide[at];
+        too_much += 128 * (uint32_t)(int32_t)of->wide[at];
+    }
+    for (Py_ssize_t atom = 0; atom <= last; atom += TOGETHER) {
+        const int8_t *rows[TOGETHER];
+        __m512i sums[TOGETHER];
+        for (int each = 0; each < TOGETHER; each++) {
+            /* At the end the last row stands in for those that there are not. */
+            rows[each] = of->rows + (atom + each < last ? atom + each : last) * width;
+            sums[each] = _mm512_setzero_si512();
+        }
+        for (Py_ssize_t at = 0; at < width; at += 64) {
+            const __mmask64 there = width - at < 64 ? ((__mmask64)1 << (width - at)) - 1 : ~(__mmask64)0;
+            const __m512i asked = _mm512_maskz_loadu_epi8(there, of->narrow + at);
+            for (int each = 0; each < TOGETHER; each++) {
+                __m512i shifted = _mm512_xor_si512(_mm512_maskz_loadu_epi8(there, rows[each] + at), highest);
+                sums[each] = _mm512_dpbusd_epi32(sums[each], shifted, asked);
+            }
+        }
+        const __mmask8 wanted = last - atom < TOGETHER - 1 ? (__mmask8)((1 << (last - atom + 1)) - 1) : 15;
+        const __m128i products = _mm_sub_epi32(four_sums(sums), _mm_set1_epi32((int32_t)too_much));
+        _mm_mask_storeu_ps(of->found + atom, wanted, _mm_cvtepi32_ps(products));
+    }
+    scale_all(of, of_query);
+}
 #else
-#define compare_in_32s compare
+#define compare_in_64s compare
 #define compare_in_16s compare
-#define HAS_32S 0
+#define HAS_64S 0
 #define HAS_16S 0
 #endif
 
-static Compare *fastest(void) { return HAS_32S ? compare_in_32s : HAS_16S ? compare_in_16s : compare; }
+static Compare *fastest(void) { return HAS_64S ? compare_in_64s : HAS_16S ? compare_in_16s : compare; }
+
+/* How many numbers so many vectors have; negative when they are too wide. */
+static Py_ssize_t vectors_of(Py_ssize_t atoms, Py_ssize_t width) {
+    if (width <= WIDEST && (width == 0 || atoms <= PY_SSIZE_T_MAX / width)) return atoms * width;
+    damaged("a vector is too wide");
+    return -1;
+}
+
+static int make_room_for_integers(Likeness *of) {
+    of->wide = malloc((sizeof(int16_t) + sizeof(int8_t)) * (size_t)(of->width + 1));
+    if (of->wide == NULL) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    of->narrow = (int8_t *)(of->wide + of->width + 1);
+    return 1;
+}
 
 /* likeness(query, rows, scales, found) */
 static PyObject *likeness(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
     if (!takes(count, 4)) return NULL;
-    Views held = {.count = 0};
+    VIEWS(held, 4);
     PyObject *answer = NULL;
     Likeness of = {.atoms = -1, .width = -1};
     of.query = READ(&held, given[0], float, &of.width);
     of.scales = of.query ? READ(&held, given[2], float, &of.atoms) : NULL;
     if (of.scales == NULL) goto done;
-    if (of.width > WIDEST || (of.width > 0 && of.atoms > PY_SSIZE_T_MAX / of.width)) {
-        damaged("a vector is too wide");
-        goto done;
-    }
-    Py_ssize_t all = of.atoms * of.width;
-    of.rows = READ(&held, given[1], int8_t, &all);
+    Py_ssize_t all = vectors_of(of.atoms, of.width);
+    of.rows = all < 0 ? NULL : READ(&held, given[1], int8_t, &all);
     of.found = of.rows ? WRITE(&held, given[3], float, &of.atoms) : NULL;
-    if (of.found == NULL) goto done;
-    of.wide = malloc(sizeof(int16_t) * (size_t)(of.width + 1));
-    if (of.wide == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
+    if (of.found == NULL || !make_room_for_integers(&of)) goto done;
     Compare *suited = fastest();
     if (of.atoms < MANY) {
         suited(&of);
@@ -396,22 +485,27 @@ static void sum_up(Total *total) {
     }
 }
 
+static int read_usual(Total *total, PyObject *usual, PyObject *usual_atoms) {
+    total->variance = 1.0;
+    if (usual == Py_None) return 1;
+    total->mean = number_in(usual, 0);
+    total->variance = pow(number_in(usual, 1), 2);
+    if (PyErr_Occurred()) return 0;
+    total->usual_atoms = PyFloat_AsDouble(usual_atoms);
+    return !PyErr_Occurred();
+}
+
 /* total(lexical, dense, counted, usual, usual_atoms, words_weight, rest, sums) */
 static PyObject *total(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
     if (!takes(count, 8)) return NULL;
-    Views held = {.count = 0};
+    VIEWS(held, 5);
     PyObject *answer = NULL;
-    Total of = {.atoms = -1, .variance = 1.0};
+    Total of = {.atoms = -1};
     of.lexical = READ(&held, given[0], double, &of.atoms);
     if (of.lexical == NULL) goto done;
     if (!READ_ANY(of.dense, &held, given[1], float, &of.atoms)) goto done;
     if (!READ_ANY(of.counted, &held, given[2], uint8_t, &of.atoms)) goto done;
-    if (given[3] != Py_None) {
-        of.mean = number_in(given[3], 0);
-        of.variance = pow(number_in(given[3], 1), 2);
-        if (PyErr_Occurred()) goto done;
-        of.usual_atoms = PyFloat_AsDouble(given[4]);
-    }
+    if (!read_usual(&of, given[3], given[4])) goto done;
     of.words_weight = PyFloat_AsDouble(given[5]);
     if (PyErr_Occurred()) goto done;
     of.rest = READ(&held, given[6], double, &of.atoms);
@@ -441,6 +535,11 @@ typedef struct {
 } Scored;
 
 typedef struct {
+    double standing;
+    Py_ssize_t place;
+} Standing;
+
+typedef struct {
     const double *standing, *bonus;
     const uint8_t *matching, *kinds, *importance;
     const int64_t *fresh_at, *valid_from;
@@ -451,6 +550,7 @@ typedef struct {
     double floor, middle, spread, most;
     int64_t known_at, now;
     Scored *heap;
+    Standing *highest;
     Py_ssize_t limit, found;
 } Best;
 
@@ -488,15 +588,25 @@ static void put_at_end(Best *best, const Scored *one) {
     heap[at] = *one;
 }
 
-typedef struct {
-    double standing;
-    Py_ssize_t place;
-} Standing;
+#define GROUP 16
+
+/* The next place that is not in a group which all stands below a bound, or cannot be compared with it: most groups do,
+   and a processor tells that of several at a time. Who asks goes from the start of a group to its end. */
+static inline Py_ssize_t passed_over(const Best *best, Py_ssize_t place, double bound) {
+    for (; place % GROUP == 0 && place + GROUP <= best->atoms; place += GROUP) {
+        int reaching = 0;
+        for (int at = 0; at < GROUP; at++) reaching += best->standing[place + at] >= bound;
+        if (reaching) break;
+    }
+    return place;
+}
 
 /* Find those that stand highest, up to the limit, the lowest of them first; how many they are. */
-static Py_ssize_t find_highest(const Best *best, Standing *heap) {
+static Py_ssize_t find_highest(const Best *best) {
+    Standing *heap = best->highest;
     Py_ssize_t size = 0, limit = best->limit;
     for (Py_ssize_t place = 0; place < best->atoms; place++) {
+        if (size == limit && (place = passed_over(best, place, heap[0].standing)) == best->atoms) break;
         double standing = best->standing[place];
         if (size == limit && !(standing > heap[0].standing)) continue;
         if (!best->matching[place] || standing != standing) continue;
@@ -541,11 +651,11 @@ static Scored scored(const Best *best, Py_ssize_t place) {
 
 /* Who stands below this cannot be among the best: as many others have a score of which it falls short, even if age,
    importance and entities are all in its favour. */
-static double least_standing(const Best *best, const Standing *highest, Py_ssize_t count) {
+static double least_standing(const Best *best, Py_ssize_t count) {
     const double surely = 1e-6, nearly = 1 - 1e-9;
     if (count < best->limit) return -INFINITY;
     double lowest = INFINITY;
-    for (Py_ssize_t at = 0; at < count; at++) lowest = fmin(lowest, scored(best, highest[at].place).final);
+    for (Py_ssize_t at = 0; at < count; at++) lowest = fmin(lowest, scored(best, best->highest[at].place).final);
     double likeness = lowest / best->most;
     if (best->spread == 0.0) return likeness - surely;
     /* Short of one, where it has no end: what stands higher than that is as good as equal. */
@@ -554,26 +664,24 @@ static double least_standing(const Best *best, const Standing *highest, Py_ssize
     return least > best->middle - best->spread * FARTHEST ? least : -INFINITY;
 }
 
-/* Empty the heap into the caller's arrays, from the last to the first. */
-static void write_down(Best *best, int64_t *places, double *factors) {
-    for (Py_ssize_t left = best->found - 1; left >= 0; left--) {
-        Scored last = best->heap[0];
-        Scored moved = best->heap[left];
+/* Put the heap in order, the best first. */
+static void put_in_order(Best *best) {
+    for (Py_ssize_t left = best->found - 1; left > 0; left--) {
+        Scored last = best->heap[0], moved = best->heap[left];
         put_at_top(best, left, &moved);
-        double of_it[] = {last.similarity, last.decay, last.importance, last.bonus, last.final};
-        places[left] = last.place;
-        for (int row = 0; row < 5; row++) factors[row * best->limit + left] = of_it[row];
+        best->heap[left] = last;
     }
 }
 
-/* Choose the best and write them down; false when an atom has a kind or an importance that there is not. */
-static int choose(Best *best, Standing *highest, int64_t *places, double *factors) {
+/* Choose the best; false when an atom has a kind or an importance that there is not. */
+static int choose(Best *best) {
     if (best->limit == 0) return 1;
-    Py_ssize_t count = find_highest(best, highest);
+    Py_ssize_t count = find_highest(best);
     for (Py_ssize_t at = 0; at < count; at++)
-        if (!is_known(best, highest[at].place)) return 0;
-    double least = least_standing(best, highest, count);
+        if (!is_known(best, best->highest[at].place)) return 0;
+    double least = least_standing(best, count);
     for (Py_ssize_t place = 0; place < best->atoms; place++) {
+        if ((place = passed_over(best, place, least)) == best->atoms) break;
         if (!(best->standing[place] >= least) || !best->matching[place]) continue;
         if (!is_known(best, place)) return 0;
         Scored one = scored(best, place);
@@ -583,7 +691,7 @@ static int choose(Best *best, Standing *highest, int64_t *places, double *factor
             put_at_top(best, best->found, &one);
         }
     }
-    write_down(best, places, factors);
+    put_in_order(best);
     return 1;
 }
 
@@ -618,79 +726,362 @@ static int read_weights(Best *best, Views *held, PyObject *weights) {
     return 1;
 }
 
-/* best(standing, matching, bonus, columns, weights, most, known_at, now, places, factors) */
+static PyObject *listed_places(const Best *best) {
+    PyObject *list = PyList_New(best->found);
+    for (Py_ssize_t at = 0; list != NULL && at < best->found; at++) {
+        PyObject *place = PyLong_FromSsize_t(best->heap[at].place);
+        if (place == NULL || PyList_SetItem(list, at, place) < 0) Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *listed_factors(const Best *best, size_t offset) {
+    PyObject *list = PyList_New(best->found);
+    for (Py_ssize_t at = 0; list != NULL && at < best->found; at++) {
+        PyObject *factor = PyFloat_FromDouble(*(const double *)((const char *)&best->heap[at] + offset));
+        if (factor == NULL || PyList_SetItem(list, at, factor) < 0) Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* The best and their factors, each a list. */
+static PyObject *told(const Best *best) {
+    static const size_t factors[] = {offsetof(Scored, similarity), offsetof(Scored, decay),
+                                     offsetof(Scored, importance), offsetof(Scored, bonus), offsetof(Scored, final)};
+    PyObject *answer = PyTuple_New(6);
+    for (Py_ssize_t at = 0; answer != NULL && at < 6; at++) {
+        PyObject *list = at == 0 ? listed_places(best) : listed_factors(best, factors[at - 1]);
+        if (list == NULL || PyTuple_SetItem(answer, at, list) < 0) Py_CLEAR(answer);
+    }
+    return answer;
+}
+
+/* What is asked of the best: most, known_at, now, limit. */
+static int read_wish(Best *best, PyObject *const *given) {
+    best->most = PyFloat_AsDouble(given[0]);
+    best->known_at = PyLong_AsLongLong(given[1]);
+    best->now = PyLong_AsLongLong(given[2]);
+    best->limit = PyLong_AsSsize_t(given[3]);
+    if (PyErr_Occurred()) return 0;
+    if (best->limit < 0) return damaged("there is no such limit");
+    if (best->limit > best->atoms) best->limit = best->atoms;
+    best->heap = malloc(sizeof(Scored) * (size_t)(best->limit + 1));
+    best->highest = malloc(sizeof(Standing) * (size_t)(best->limit + 1));
+    if (best->heap != NULL && best->highest != NULL) return 1;
+    PyErr_NoMemory();
+    return 0;
+}
+
+static void forget_wish(Best *best) {
+    free(best->heap);
+    free(best->highest);
+}
+
+/* best(standing, matching, bonus, columns, weights, most, known_at, now, limit) */
 static PyObject *best(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
-    if (!takes(count, 10)) return NULL;
-    Views held = {.count = 0};
+    if (!takes(count, 9)) return NULL;
+    VIEWS(held, 10);
     PyObject *answer = NULL;
-    Standing *room = NULL;
-    Best of = {.atoms = -1, .limit = -1};
+    Best of = {.atoms = -1};
     int fine;
     of.standing = READ(&held, given[0], double, &of.atoms);
     of.matching = of.standing ? READ(&held, given[1], uint8_t, &of.atoms) : NULL;
     if (of.matching == NULL) goto done;
     if (!READ_ANY(of.bonus, &held, given[2], double, &of.atoms)) goto done;
     if (!read_columns(&of, &held, given[3]) || !read_weights(&of, &held, given[4])) goto done;
-    of.most = PyFloat_AsDouble(given[5]);
-    of.known_at = PyLong_AsLongLong(given[6]);
-    of.now = PyLong_AsLongLong(given[7]);
-    if (PyErr_Occurred()) goto done;
-    int64_t *places = WRITE(&held, given[8], int64_t, &of.limit);
-    Py_ssize_t all = 5 * of.limit;
-    double *factors = places ? WRITE(&held, given[9], double, &all) : NULL;
-    if (factors == NULL) goto done;
-    of.heap = malloc(sizeof(Scored) * (size_t)(of.limit + 1));
-    room = malloc(sizeof(Standing) * (size_t)(of.limit + 1));
-    if (of.heap == NULL || room == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
+    if (!read_wish(&of, given + 5)) goto done;
     if (of.atoms < MANY) {
-        fine = choose(&of, room, places, factors);
+        fine = choose(&of);
     } else {
         Py_BEGIN_ALLOW_THREADS
-        fine = choose(&of, room, places, factors);
+        fine = choose(&of);
+        Py_END_ALLOW_THREADS
+    }
+    answer = fine ? told(&of) : NULL;
+    if (!fine) damaged("an atom has a kind or an importance that there is not");
+done:
+    forget_wish(&of);
+    let_go(&held);
+    return answer;
+}
+
+/* --- all of it at once --------------------------------------------------------------------------- */
+
+#define HELD "recollect.recall.held"
+#define ARRAYS_BESIDE_RUNS 11
+
+/* The arrays of a space, which are the same from question to question: to be given each takes longer than to search
+   a small space. Who holds them must let go of them before an array is replaced by another. */
+typedef struct {
+    Views views;
+    Run *runs;
+    Py_ssize_t runs_count, width;
+    const double *worth, *rest;
+    const int8_t *rows;
+    const float *scales;
+    PyObject *usual_atoms;
+    double words_weight;
+    Best best;
+} Held;
+
+static void drop_held(Held *held) {
+    if (held == NULL) return;
+    if (held->views.views != NULL) let_go(&held->views);
+    free(held->views.views);
+    free(held->runs);
+    Py_XDECREF(held->usual_atoms);
+    free(held);
+}
+
+static void let_go_of_held(PyObject *capsule) { drop_held(PyCapsule_GetPointer(capsule, HELD)); }
+
+static int read_held(Held *held, PyObject *const *given) {
+    Views *views = &held->views;
+    Py_ssize_t worths = 256, *atoms = &held->best.atoms;
+    for (Py_ssize_t at = 0; at < held->runs_count; at++)
+        if (!read_run(&held->runs[at], views, PyTuple_GetItem(given[0], at))) return 0;
+    held->worth = READ(views, given[1], double, &worths);
+    held->scales = held->worth ? READ(views, given[3], float, atoms) : NULL;
+    held->rest = held->scales ? READ(views, given[4], double, atoms) : NULL;
+    if (held->rest == NULL) return 0;
+    if (given[2] != Py_None) {
+        Py_ssize_t all = -1;
+        held->rows = READ(views, given[2], int8_t, &all);
+        if (held->rows == NULL) return 0;
+        held->width = *atoms > 0 ? all / *atoms : 0;
+        if (all != held->width * *atoms) return damaged("not every atom has room for a vector");
+    }
+    held->words_weight = PyFloat_AsDouble(given[5]);
+    if (PyErr_Occurred()) return 0;
+    held->usual_atoms = Py_NewRef(given[6]);
+    return read_columns(&held->best, views, given[7]) && read_weights(&held->best, views, given[8]);
+}
+
+/* hold(runs, worth, rows, scales, rest, words_weight, usual_atoms, columns, weights) */
+static PyObject *hold(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
+    if (!takes(count, 9)) return NULL;
+    Py_ssize_t runs_count = PyTuple_Size(given[0]);
+    if (runs_count < 0) return NULL;
+    Held *held = calloc(1, sizeof(Held));
+    if (held == NULL) return PyErr_NoMemory();
+    held->best.atoms = -1;
+    held->runs_count = runs_count;
+    held->runs = calloc((size_t)runs_count + 1, sizeof(Run));
+    held->views.room = ARRAYS_OF_RUN * runs_count + ARRAYS_BESIDE_RUNS;
+    held->views.views = calloc((size_t)held->views.room, sizeof(Py_buffer));
+    PyObject *capsule = NULL;
+    if (held->runs == NULL || held->views.views == NULL) {
+        PyErr_NoMemory();
+    } else if (read_held(held, given)) {
+        capsule = PyCapsule_New(held, HELD, let_go_of_held);
+    }
+    if (capsule == NULL) drop_held(held);
+    return capsule;
+}
+
+/* One question to a space. */
+typedef struct {
+    const Held *held;
+    Asked asked;
+    Scoring scoring;
+    double atoms;
+    Likeness likeness;
+    Total total;
+    Best best;
+    double *sums;
+    Py_ssize_t matching;
+} Ranking;
+
+static int find_best(Ranking *of) {
+    add_up(&of->asked, of->atoms, of->held->worth, &of->scoring);
+    if (of->likeness.query != NULL) fastest()(&of->likeness);
+    sum_up(&of->total);
+    for (Py_ssize_t place = 0; place < of->best.atoms; place++) of->matching += of->best.matching[place] != 0;
+    return choose(&of->best);
+}
+
+/* Where what is worked out on the way is written. */
+static int make_room(Ranking *of, const float *dense) {
+    size_t atoms = (size_t)of->best.atoms;
+    of->scoring.scores = calloc(atoms + 1, sizeof(double));
+    of->sums = malloc((atoms + 1) * (sizeof(double) + sizeof(float)));
+    if (of->scoring.scores == NULL || of->sums == NULL) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    of->likeness.found = (float *)(of->sums + atoms);
+    of->total.sums = of->sums;
+    of->total.lexical = of->scoring.scores;
+    of->total.dense = of->likeness.query != NULL ? of->likeness.found : dense;
+    of->best.standing = of->sums;
+    return of->likeness.query == NULL || make_room_for_integers(&of->likeness);
+}
+
+/* rank(held, terms, vector, dense, among, atoms, counted, usual, rest, matching, bonus, most, known_at, now, limit) */
+static PyObject *rank(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
+    if (!takes(count, 15)) return NULL;
+    const Held *held = PyCapsule_GetPointer(given[0], HELD);
+    if (held == NULL) return NULL;
+    VIEWS(views, 7);
+    PyObject *answer = NULL;
+    const float *dense = NULL;
+    int fine;
+    Ranking of = {.held = held, .best = held->best};
+    Py_ssize_t atoms = of.scoring.atoms = of.total.atoms = of.likeness.atoms = held->best.atoms;
+    of.total.rest = held->rest;
+    of.total.words_weight = held->words_weight;
+    of.likeness.rows = held->rows;
+    of.likeness.scales = held->scales;
+    of.likeness.width = held->width;
+    if (!read_terms(&of.asked, given[1], held->runs_count)) goto done;
+    if (held->rows != NULL && atoms > 0) {
+        if (!READ_ANY(of.likeness.query, &views, given[2], float, &of.likeness.width)) goto done;
+        if (vectors_of(atoms, of.likeness.width) < 0) goto done;
+    }
+    if (!READ_ANY(dense, &views, given[3], float, &atoms)) goto done;
+    if (!READ_ANY(of.scoring.among, &views, given[4], uint8_t, &atoms)) goto done;
+    of.atoms = (double)PyLong_AsLongLong(given[5]);
+    if (PyErr_Occurred()) goto done;
+    if (!READ_ANY(of.total.counted, &views, given[6], uint8_t, &atoms)) goto done;
+    if (!read_usual(&of.total, given[7], held->usual_atoms)) goto done;
+    if (!READ_ANY(of.total.rest, &views, given[8], double, &atoms)) goto done;
+    of.best.matching = READ(&views, given[9], uint8_t, &atoms);
+    if (of.best.matching == NULL) goto done;
+    if (!READ_ANY(of.best.bonus, &views, given[10], double, &atoms)) goto done;
+    if (!read_wish(&of.best, given + 11) || !make_room(&of, dense)) goto done;
+    for (Py_ssize_t at = 0; at < held->runs_count; at++)
+        if (!find_in(&held->runs[at], &of.asked, &of.scoring)) goto done;
+    if (atoms < MANY) {
+        fine = find_best(&of);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        fine = find_best(&of);
         Py_END_ALLOW_THREADS
     }
     if (!fine) {
         damaged("an atom has a kind or an importance that there is not");
         goto done;
     }
-    answer = PyLong_FromSsize_t(of.found);
+    PyObject *found = told(&of.best), *matching = found ? PyLong_FromSsize_t(of.matching) : NULL;
+    answer = matching ? PyTuple_Pack(2, found, matching) : NULL;
+    Py_XDECREF(found);
+    Py_XDECREF(matching);
 done:
-    free(of.heap);
-    free(room);
-    let_go(&held);
+    free(of.scoring.scores);
+    free(of.sums);
+    free(of.likeness.wide);
+    forget_wish(&of.best);
+    forget_terms(&of.asked);
+    let_go(&views);
     return answer;
 }
 
 /* --- values ------------------------------------------------------------------------------------ */
 
-/* An instance whose fields are given, made without any of its code. */
-static PyObject *filled(PyTypeObject *type, allocfunc allocate, PyObject *fields, PyObject *slots) {
-    PyObject *value = allocate(type, 0), *name, *content;
-    if (value == NULL) return NULL;
-    Py_ssize_t at = 0;
-    int fine = PyObject_GenericSetDict(value, fields, NULL) == 0;
-    while (fine && PyDict_Next(slots, &at, &name, &content)) fine = PyObject_GenericSetAttr(value, name, content) == 0;
-    if (fine) return value;
-    Py_DECREF(value);
-    return NULL;
+/* A kind of value: its type, and what each of its instances holds besides its fields, as pairs of the descriptor that
+   puts it there and what it is. */
+typedef struct {
+    PyTypeObject *type;
+    allocfunc allocate;
+    PyObject *beside;
+    Py_ssize_t beside_count;
+} Kind;
+
+static int read_kind(Kind *kind, PyObject *type, PyObject *beside) {
+    if (!PyType_Check(type) || !PyTuple_Check(beside)) {
+        PyErr_SetString(PyExc_TypeError, "a type and a tuple are needed");
+        return 0;
+    }
+    kind->type = (PyTypeObject *)type;
+    kind->allocate = (allocfunc)PyType_GetSlot(kind->type, Py_tp_alloc);
+    kind->beside = beside;
+    kind->beside_count = PyTuple_Size(beside);
+    return kind->allocate != NULL;
 }
 
-/* values(type, slots, fields) */
+/* An instance whose fields are given, made without any of its code. The fields become its own. */
+static PyObject *filled(const Kind *kind, PyObject *fields) {
+    PyObject *value = fields == NULL ? NULL : kind->allocate(kind->type, 0);
+    int fine = value != NULL && PyObject_GenericSetDict(value, fields, NULL) == 0;
+    for (Py_ssize_t at = 0; fine && at < kind->beside_count; at++) {
+        PyObject *pair = PyTuple_GetItem(kind->beside, at);
+        PyObject *descriptor = PyTuple_GetItem(pair, 0), *content = descriptor ? PyTuple_GetItem(pair, 1) : NULL;
+        descrsetfunc put = content ? (descrsetfunc)PyType_GetSlot(Py_TYPE(descriptor), Py_tp_descr_set) : NULL;
+        if (content != NULL && put == NULL) PyErr_SetString(PyExc_TypeError, "what is beside fields has no place");
+        fine = put != NULL && put(descriptor, value, content) == 0;
+    }
+    Py_XDECREF(fields);
+    if (!fine) Py_CLEAR(value);
+    return value;
+}
+
+/* values(type, beside, names, columns) */
 static PyObject *values(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
-    if (!takes(count, 3)) return NULL;
-    if (!PyType_Check(given[0]) || !PyDict_Check(given[1]) || !PyList_Check(given[2])) {
-        PyErr_SetString(PyExc_TypeError, "a type, a dict and a list are needed");
+    if (!takes(count, 4)) return NULL;
+    Kind kind;
+    PyObject *names = given[2], *columns = given[3];
+    if (!read_kind(&kind, given[0], given[1])) return NULL;
+    Py_ssize_t width = PyTuple_Size(names);
+    if (width < 0 || PyTuple_Size(columns) < 0) return NULL;
+    if (width == 0 || PyTuple_Size(columns) != width) {
+        PyErr_SetString(PyExc_ValueError, "there are not as many names as columns");
         return NULL;
     }
-    PyTypeObject *type = (PyTypeObject *)given[0];
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    Py_ssize_t size = PyList_Size(given[2]);
-    PyObject *made = allocate == NULL ? NULL : PyList_New(size);
+    Py_ssize_t size = PyList_Size(PyTuple_GetItem(columns, 0));
+    PyObject *made = size < 0 ? NULL : PyList_New(size);
     for (Py_ssize_t at = 0; made != NULL && at < size; at++) {
-        PyObject *value = filled(type, allocate, PyList_GetItem(given[2], at), given[1]);
+        PyObject *fields = PyDict_New();
+        for (Py_ssize_t column = 0; fields != NULL && column < width; column++) {
+            PyObject *content = PyList_GetItem(PyTuple_GetItem(columns, column), at);
+            if (content == NULL || PyDict_SetItem(fields, PyTuple_GetItem(names, column), content) < 0) Py_CLEAR(fields);
+        }
+        PyObject *value = filled(&kind, fields);
+        if (value == NULL || PyList_SetItem(made, at, value) < 0) Py_CLEAR(made);
+    }
+    return made;
+}
+
+/* The fields of something that is kept: what it has in common with others, what is its own, and its lists. */
+static PyObject *fields_of(PyObject *kept, PyObject *own, Py_ssize_t own_count, PyObject *lists,
+                           Py_ssize_t lists_count) {
+    if (PyTuple_Size(kept) < own_count + 2) {
+        if (!PyErr_Occurred()) damaged("something that is kept lacks parts");
+        return NULL;
+    }
+    PyObject *fields = PyDict_Copy(PyTuple_GetItem(kept, 0));
+    for (Py_ssize_t at = 0; fields != NULL && at < own_count; at++)
+        if (PyDict_SetItem(fields, PyTuple_GetItem(own, at), PyTuple_GetItem(kept, at + 1)) < 0) Py_CLEAR(fields);
+    PyObject *members = PyTuple_GetItem(kept, own_count + 1);
+    for (Py_ssize_t at = 0; fields != NULL && at < lists_count; at++) {
+        PyObject *of_list = members == Py_None ? NULL : PyTuple_GetItem(members, at);
+        PyObject *list = of_list != NULL ? PySequence_List(of_list) : PyErr_Occurred() ? NULL : PyList_New(0);
+        if (list == NULL || PyDict_SetItem(fields, PyTuple_GetItem(lists, at), list) < 0) Py_CLEAR(fields);
+        Py_XDECREF(list);
+    }
+    return fields;
+}
+
+/* kept_values(type, beside, own, lists, kept, places) */
+static PyObject *kept_values(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
+    if (!takes(count, 6)) return NULL;
+    Kind kind;
+    PyObject *own = given[2], *lists = given[3], *kept = given[4], *places = given[5];
+    if (!read_kind(&kind, given[0], given[1])) return NULL;
+    Py_ssize_t own_count = PyTuple_Size(own), lists_count = own_count < 0 ? -1 : PyTuple_Size(lists);
+    Py_ssize_t size = lists_count < 0 ? -1 : PyList_Size(places);
+    if (size < 0) return NULL;
+    if (!PyDict_Check(kept)) {
+        PyErr_SetString(PyExc_TypeError, "a dict of what is kept is needed");
+        return NULL;
+    }
+    PyObject *made = PyList_New(size);
+    for (Py_ssize_t at = 0; made != NULL && at < size; at++) {
+        PyObject *found = PyDict_GetItemWithError(kept, PyList_GetItem(places, at)), *value = NULL;
+        if (found != NULL) {
+            value = filled(&kind, fields_of(found, own, own_count, lists, lists_count));
+        } else if (!PyErr_Occurred()) {
+            value = Py_NewRef(Py_None);
+        }
         if (value == NULL || PyList_SetItem(made, at, value) < 0) Py_CLEAR(made);
     }
     return made;
@@ -702,7 +1093,10 @@ static PyMethodDef methods[] = {
     {"word_scores", (PyCFunction)(void (*)(void))word_scores, METH_FASTCALL, NULL},
     {"likeness", (PyCFunction)(void (*)(void))likeness, METH_FASTCALL, NULL},
     {"total", (PyCFunction)(void (*)(void))total, METH_FASTCALL, NULL},
+    {"hold", (PyCFunction)(void (*)(void))hold, METH_FASTCALL, NULL},
+    {"rank", (PyCFunction)(void (*)(void))rank, METH_FASTCALL, NULL},
     {"values", (PyCFunction)(void (*)(void))values, METH_FASTCALL, NULL},
+    {"kept_values", (PyCFunction)(void (*)(void))kept_values, METH_FASTCALL, NULL},
     {"best", (PyCFunction)(void (*)(void))best, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

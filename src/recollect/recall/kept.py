@@ -5,7 +5,7 @@ Most of an atom is the same for many of a space, such as whose it is, and is kep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from sys import getsizeof
 from typing import Any
 
@@ -17,7 +17,8 @@ from recollect.store.atoms import LISTS
 _BESIDE_FIELDS = beside_fields(Atom)
 
 _Common = dict[str, Any]
-_Kept = tuple[_Common, str, str, str, str, str, tuple[tuple[str, ...], ...] | None]
+_Kept = tuple[_Common, str, str, str, str, str, tuple[tuple[str, ...], ...] | None, int]
+"""What is the same for others, what is of `_OWN`, what is of `LISTS` or None where these are empty, and the bytes."""
 
 _OWN = ("id", "text", "valid_from", "created_at", "updated_at")
 _APART = dict.fromkeys((*_OWN, *LISTS))
@@ -34,49 +35,27 @@ class KeptAtoms:
     """Holds no more than it is given room for; the ones that came first go first."""
 
     def __init__(self) -> None:
-        self._atoms: dict[int, tuple[_Kept, int]] = {}
+        self._atoms: dict[int, _Kept] = {}
         self._common: dict[tuple[Any, ...], _Common] = {}
         self.nbytes = 0
 
-    def at(self, positions: Iterable[int]) -> dict[int, Atom]:
-        """Those of the atoms that are kept. Each is a new value, whose lists its owner may change."""
-        found, made = [], []
-        kept = self._atoms.get
-        for position in positions:
-            if entry := kept(position):
-                (common, id, text, valid_from, created_at, updated_at, lists), _ = entry
-                fields = common.copy()
-                fields["id"] = id
-                fields["text"] = text
-                fields["valid_from"] = valid_from
-                fields["created_at"] = created_at
-                fields["updated_at"] = updated_at
-                if lists is None:
-                    fields["source_message_ids"], fields["entity_ids"], fields["tags"], fields["evidence"] = (
-                        [],
-                        [],
-                        [],
-                        [],
-                    )
-                else:
-                    fields.update(zip(LISTS, map(list, lists), strict=True))
-                found.append(position)
-                made.append(fields)
-        return dict(zip(found, kernel.loops.values(Atom, _BESIDE_FIELDS, made), strict=True))
+    def at(self, positions: list[int]) -> list[Atom | None]:
+        """The atoms at some positions, None for one that is not kept. Each is a new value, whose lists are its own."""
+        return kernel.loops.kept_values(Atom, _BESIDE_FIELDS, _OWN, LISTS, self._atoms, positions)
 
     def keep(self, atoms: Mapping[int, Atom], room: int) -> None:
         """Keep atoms by their positions, in so many bytes."""
         for position, atom in atoms.items():
-            kept, size = self._kept(atom)
-            if size > room // 4:
+            kept = self._kept(atom)
+            if kept[-1] > room // 4:
                 continue
             self.drop((position,))
-            self._atoms[position] = kept, size
-            self.nbytes += size
+            self._atoms[position] = kept
+            self.nbytes += kept[-1]
         while self._atoms and self.nbytes > room:
             self.drop((next(iter(self._atoms)),))
 
-    def _kept(self, atom: Atom) -> tuple[_Kept, int]:
+    def _kept(self, atom: Atom) -> _Kept:
         fields = atom.__dict__
         size = _ATOM_BYTES + getsizeof(atom.text)
         shape = tuple([None if name in _APART else value for name, value in fields.items() if name != "category"])
@@ -89,12 +68,13 @@ class KeptAtoms:
             size += _COMMON_BYTES
         lists = tuple([tuple(fields[name]) for name in LISTS])
         members = sum(map(len, lists))
-        kept = (common, *[fields[name] for name in _OWN], lists if members else None)
-        return kept, size + _MEMBER_BYTES * members
+        id, text, valid_from, created_at, updated_at = [fields[name] for name in _OWN]
+        size += _MEMBER_BYTES * members
+        return common, id, text, valid_from, created_at, updated_at, lists if members else None, size
 
     def drop(self, positions: Sequence[int]) -> None:
         """Forget atoms that have changed, or are gone."""
         for position in positions if self._atoms else ():
             dropped = self._atoms.pop(position, None)
             if dropped is not None:
-                self.nbytes -= dropped[1]
+                self.nbytes -= dropped[-1]

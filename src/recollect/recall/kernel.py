@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.recall import plain_loops
 
-COMPILED_VERSION = 3
+COMPILED_VERSION = 4
 """What `VERSION` in `inner_loops.c` is. What was compiled from another version of it is left alone."""
 
 
@@ -27,4 +27,5 @@ else:
 
 
 # On a processor that the compiler was not told to make use of, a library that knows them all is faster.
-likeness = compiled.likeness if compiled is not None and compiled.KNOWS_PROCESSOR else plain_loops.likeness
+knows_processor = compiled is not None and bool(compiled.KNOWS_PROCESSOR)
+likeness = loops.likeness if knows_processor else plain_loops.likeness

@@ -7,13 +7,13 @@ added in another order. The arrays of the caller that come last are what an answ
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.models.value import Value
+from recollect.models.value import Beside, Value
 from recollect.recall.decay import decay_weights
 from recollect.recall.facts import FOREVER
 from recollect.recall.postings import OWN, RunArrays
@@ -192,6 +192,10 @@ class Weights(NamedTuple):
     """Of the curve that makes a similarity of a sum; a spread of 0 says that the sum is the similarity."""
 
 
+Listed = tuple[list[int], list[float], list[float], list[float], list[float], list[float]]
+"""Places, and their factors as below."""
+
+
 class Factors(NamedTuple):
     """What the scores of some atoms are made of."""
 
@@ -211,24 +215,20 @@ def best(
     most: float,
     known_at: int,
     now: int,
-    places: Places,
-    factors: Floats,
-) -> int:
-    """The places of the highest scores, best first, with their factors; how many there are.
+    limit: int,
+) -> Listed:
+    """The places of the highest scores, best first, and their factors.
 
     Of equals the one that is valid from later on comes first, then the one of the lower id. `most` is what a similarity
     is multiplied by at the most.
     """
-    limit = len(places)
+    limit = min(limit, len(standing))
     share = weights.floor * float(weights.by_importance.min()) / most
     hopeful = _hopeful(standing, matching, weights, share, limit)
     found = factors_at(hopeful, standing, bonus, columns, weights, known_at, now)
     order = _first(found.final, hopeful, columns, limit)
-    count = len(order)
-    places[:count] = hopeful[order]
-    for row, each in enumerate(found):
-        factors[row, :count] = each[order]
-    return count
+    similarity, decay, importance, more, final = (each[order].tolist() for each in found)
+    return hopeful[order].tolist(), similarity, decay, importance, more, final
 
 
 def factors_at(
@@ -334,9 +334,89 @@ def _hopeful(standing: Floats, matching: Mask, weights: Weights, share: float, l
     return (standing >= weights.middle + weights.spread * bound - _SURELY).nonzero()[0]
 
 
+# --- all of it at once -----------------------------------------------------------------------
+
+
+class Held(NamedTuple):
+    """The arrays of a space, which are the same from question to question, and the weights that go with them."""
+
+    runs: tuple[RunArrays, ...]
+    worth: Floats
+    rows: NDArray[np.int8] | None
+    scales: NDArray[np.float32]
+    rest: Floats
+    words_weight: float
+    usual_atoms: float
+    columns: Columns
+    weights: Weights
+
+
+hold = Held
+
+
+def rank(
+    held: Held,
+    terms: tuple[int, ...],
+    vector: NDArray[np.float32] | None,
+    dense: NDArray[np.float32] | None,
+    among: Mask | None,
+    atoms: int,
+    counted: Mask | None,
+    usual: tuple[float, float] | None,
+    rest: Floats | None,
+    matching: Mask,
+    bonus: Floats | None,
+    most: float,
+    known_at: int,
+    now: int,
+    limit: int,
+) -> tuple[Listed, int]:
+    """The best of those that match, by the functions above one after the other, and how many match.
+
+    The vector is compared with what is held, unless that was done and `dense` is the likeness. None for the `rest` is
+    what is held of it.
+    """
+    size = len(matching)
+    lexical, sums = np.zeros(size), np.empty(size)
+    word_scores(held.runs, terms, held.worth, among, atoms, lexical)
+    if vector is not None and held.rows is not None and size:
+        dense = np.empty(size, np.float32)
+        likeness(vector, held.rows, held.scales, dense)
+    rest = held.rest if rest is None else rest
+    total(lexical, dense, counted, usual, held.usual_atoms, held.words_weight, rest, sums)
+    found = best(sums, matching, bonus, held.columns, held.weights, most, known_at, now, limit)
+    return found, int(np.count_nonzero(matching))
+
+
 # --- values ----------------------------------------------------------------------------------
 
 
-def values(kind: type[V], beside: dict[str, Any], fields: list[dict[str, Any]]) -> list[V]:
-    """Values of a kind from all of their fields, without checking them. `beside` is what each holds besides those."""
-    return [kind.trusted(each) for each in fields]
+def values(kind: type[V], beside: Beside, names: tuple[str, ...], columns: tuple[list[Any], ...]) -> list[V]:
+    """Values of a kind from columns of all their fields, unchecked. `beside` is what each holds besides those."""
+    return [kind.trusted(dict(zip(names, fields, strict=True))) for fields in zip(*columns, strict=True)]
+
+
+def kept_values(
+    kind: type[V],
+    beside: Beside,
+    own: tuple[str, ...],
+    lists: tuple[str, ...],
+    kept: Mapping[int, tuple[Any, ...]],
+    places: list[int],
+) -> list[V | None]:
+    """The values of a kind that are kept for some places, None where there is none; each is new, with lists of its own.
+
+    What is kept of one are the fields that others have too, its own ones, and the members of its lists, or None where
+    all of them are empty.
+    """
+    made: list[V | None] = []
+    for found in map(kept.get, places):
+        if found is None:
+            made.append(None)
+            continue
+        common, members = found[0], found[len(own) + 1]
+        fields = {**common, **dict(zip(own, found[1:], strict=False))}
+        for at, name in enumerate(lists):
+            fields[name] = [] if members is None else list(members[at])
+        made.append(kind.trusted(fields))
+    return made

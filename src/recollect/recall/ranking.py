@@ -14,13 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.recall import kernel
+from recollect.recall import kernel, plain_loops
 from recollect.recall.asking import Question
 from recollect.recall.dates import Interval
 from recollect.recall.decay import FLOOR, RATES
 from recollect.recall.facts import FOREVER
 from recollect.recall.plain_loops import Columns, Floats, Mask, Places, Weights, factors_at, standardised
+from recollect.recall.segments import damaged
 from recollect.recall.space_index import SpaceIndex
+from recollect.recall.text_index import WORTH, in_a_row
 
 # Each of these is what a feature counts, in standard deviations of the vectors' similarity to a query.
 WORDS_WEIGHT = 4.2
@@ -88,22 +90,15 @@ class Evidence(NamedTuple):
 class Scores(NamedTuple):
     """Every factor of the scores of some atoms, in the order of `places`."""
 
-    places: Places
-    similarity: Floats
-    decay: Floats
-    importance: Floats
-    bonus: Floats
-    final: Floats
+    places: list[int]
+    similarity: list[float]
+    decay: list[float]
+    importance: list[float]
+    bonus: list[float]
+    final: list[float]
 
-    def taken(self, order: Places) -> Scores:
-        return Scores(
-            self.places[order],
-            self.similarity[order],
-            self.decay[order],
-            self.importance[order],
-            self.bonus[order],
-            self.final[order],
-        )
+    def taken(self, order: Sequence[int]) -> Scores:
+        return Scores(*[[each[at] for at in order] for each in self])  # type: ignore[arg-type]  # each as it was
 
 
 _NO_OPINIONS: Mapping[int, float] = {}
@@ -150,14 +145,12 @@ def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, n
     if evidence.matches is not None:
         matches = evidence.matches[places]
         found = found._replace(similarity=found.similarity * matches, final=found.final * matches)
-    return Scores(places, *found)
+    return Scores(places.tolist(), *[each.tolist() for each in found])
 
 
 def best(index: SpaceIndex, query: Query, evidence: Evidence, matching: Mask, limit: int, now: int) -> Scores:
     """The highest scores, best first; of equals the one that is valid from later on, then the one of the lower id."""
-    most = min(limit, index.atoms)
-    places, factors = np.empty(most, np.int64), np.empty((5, most))
-    count = kernel.loops.best(
+    found = kernel.loops.best(
         evidence.standing,
         matching,
         _bonus(index, query),
@@ -166,10 +159,52 @@ def best(index: SpaceIndex, query: Query, evidence: Evidence, matching: Mask, li
         MOST_BONUS if query.mentioned else 1.0,
         _known_at(query),
         now,
-        places,
-        factors,
+        limit,
     )
-    return Scores(places[:count], *factors[:, :count])
+    return Scores(*found)
+
+
+def ranked(index: SpaceIndex, query: Query, matching: Mask, limit: int, now: int) -> tuple[Scores, int]:
+    """What `weigh` and `best` find among those that match, in one go, and how many match.
+
+    It is for a question that everything is more or less alike to, as most are: see `Query.by_meaning`.
+    """
+    question, vector, dense = query.question, None, None
+    if query.vector is not None and query.model == index.model:
+        if kernel.knows_processor:
+            vector = in_a_row(query.vector)
+        else:
+            dense = index.similarity(query.vector)
+    known = index.known_at(query.known_at)
+    among, atoms = index.counted_for_words(known)
+    try:
+        found, candidates = kernel.loops.rank(
+            index.derived("held", lambda: _held(index)),
+            question.terms,
+            vector,
+            dense,
+            among,
+            atoms,
+            _among(index.compared, known),
+            query.usual,
+            _beside(index, question) if question.speakers is not None or question.dates else None,
+            matching,
+            _bonus(index, query),
+            MOST_BONUS if query.mentioned else 1.0,
+            _known_at(query),
+            now,
+            limit,
+        )
+    except ValueError as error:
+        raise damaged() from error
+    return Scores(*found), candidates
+
+
+def _held(index: SpaceIndex) -> plain_loops.Held:
+    runs, rows, scales = index.searched
+    return kernel.loops.hold(
+        runs, WORTH, rows, scales, _stated(index), WORDS_WEIGHT, USUAL_ATOMS, _columns(index), _WEIGHTS
+    )
 
 
 def _columns(index: SpaceIndex) -> Columns:
@@ -207,17 +242,26 @@ def _sum(
     index: SpaceIndex, query: Query, lexical: Floats, dense: NDArray[np.float32] | None, known: Mask | None
 ) -> Floats:
     """All that speaks for an atom, added up."""
-    stated = index.derived("stated", lambda: STATEMENT_WEIGHT * np.log1p(index.statements.values.astype(np.float64)))
     total, counted = np.empty(index.atoms), _among(index.compared, known)
-    kernel.loops.total(lexical, dense, counted, query.usual, USUAL_ATOMS, WORDS_WEIGHT, stated, total)
-    speakers = query.question.speakers
+    rest = _beside(index, query.question)
+    kernel.loops.total(lexical, dense, counted, query.usual, USUAL_ATOMS, WORDS_WEIGHT, rest, total)
+    return total
+
+
+def _beside(index: SpaceIndex, question: Question) -> Floats:
+    """What speaks for each atom besides its words and its meaning."""
+    beside, speakers = _stated(index), question.speakers
     if speakers is not None:
         # Who nothing is known of is neither for nor against; whoever else was not asked about is against.
         worth = np.array([speakers.get(who, 0.0) for who in index.speaker_codes] + [0.5])
-        total += (SPEAKER_WEIGHT * worth)[index.speaker.values]
-    if query.question.dates:
-        total += DATE_WEIGHT * _nearness(index.valid_from.values, query.question.dates)
-    return total
+        beside = beside + (SPEAKER_WEIGHT * worth)[index.speaker.values]
+    if question.dates:
+        beside = beside + DATE_WEIGHT * _nearness(index.valid_from.values, question.dates)
+    return beside
+
+
+def _stated(index: SpaceIndex) -> Floats:
+    return index.derived("stated", lambda: STATEMENT_WEIGHT * np.log1p(index.statements.values.astype(np.float64)))
 
 
 def _among(compared: Mask | None, known: Mask | None) -> Mask | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.models.atom import Atom
 from recollect.models.recall import Hit, Recall, RecallMode, WhyNot
@@ -19,7 +20,7 @@ from recollect.recall.filters import Filters
 from recollect.recall.indexing import Indexing
 from recollect.recall.loading import Unsettled, refresh, unless_changed
 from recollect.recall.passing import Mask, allowed, passing
-from recollect.recall.ranking import Query, best, related, score, unasked, weigh
+from recollect.recall.ranking import Query, best, ranked, related, score, unasked, weigh
 from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
 from recollect.recall.space_index import Heard, SpaceIndex
@@ -119,12 +120,16 @@ class Recaller:
         began = time.perf_counter()
 
         def choosing(asked: Query, opinions: Mapping[int, float]) -> Choose:
+            plain = asked.by_meaning and not (asked.overlap_only or opinions or explain or related_only)
+
             def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+                if plain:
+                    return *ranked(index, asked, passing, limit, filters.as_of), None
                 evidence = weigh(index, asked, opinions)
                 matching = passing if evidence.matches is None else passing & evidence.matches
                 if related_only:
                     matching = matching & related(index, asked, evidence)
-                return best(index, asked, evidence, matching, limit, filters.as_of), matching, evidence
+                return best(index, asked, evidence, matching, limit, filters.as_of), _count(matching), evidence
 
             return choose
 
@@ -160,21 +165,21 @@ class Recaller:
         """
         asked = self._ask(scope, space_id, query, filters, fresh=False)
 
-        def answer(index: SpaceIndex) -> tuple[Draft | None, list[Hit]]:
+        def answer(index: SpaceIndex) -> tuple[Draft | None, list[Hit] | None]:
             if asked.revision != index.revision:
                 # Somebody else has looked since, and it was understood by what was known before.
-                return None, []
+                return None, None
             draft = drafted(index, filters, choosing(asked, {}), explain)
-            return draft, [] if draft.lacking() else shown(draft)
+            return draft, None if draft.lacking() else shown(draft)
 
         with self._current(scope, space_id, fresh=False) as index:
             held = self._database.read(scope, unless_changed, space_id, index, answer)
             index.quiet = held is not None
-        draft, hits = held or (None, [])
-        if draft is not None and draft.lacking():
+        draft, hits = held or (None, None)
+        if draft is not None and hits is None:
             self._fetch(scope, space_id, draft, filters)
-            hits = shown(draft)
-        if draft is None or draft.lacking():
+            hits = None if draft.lacking() else shown(draft)
+        if draft is None or hits is None:
             return None, asked, held is not None
         return told(draft, hits, "BY_TOPIC", began), asked, True
 
@@ -186,7 +191,7 @@ class Recaller:
             evidence = weigh(index, asked)
             passed = allowed(index, filters)
             matching = passed if evidence.matches is None else passed & evidence.matches
-            places = best(index, asked, evidence, matching, RERANKED, filters.as_of).places.tolist()
+            places = best(index, asked, evidence, matching, RERANKED, filters.as_of).places
         texts = self._database.read(scope, atoms.texts_at, space_id, places) if places else {}
         thoughts = self._reranking.score(query, [_in_context(*texts[place]) for place in texts]) if texts else []
         return dict(zip(texts, thoughts, strict=True))
@@ -202,15 +207,17 @@ class Recaller:
         asked = _nothing(filters) if query is None else self._ask(scope, space_id, query, filters)
 
         def choose(index: SpaceIndex, passing: Mask) -> Chosen:
-            evidence = unasked(index) if query is None else weigh(index, asked)
+            def in_order(places: NDArray[np.intp]) -> NDArray[np.intp]:
+                order = np.lexsort((places, index.valid_from.values[places]))
+                return (order if mode == "TIMELINE" else order[::-1])[:limit]
+
             if query is None:
-                matching = passing
-                scores = score(index, asked, evidence, passing.nonzero()[0], filters.as_of)
-            else:
-                matching = passing if evidence.matches is None else passing & evidence.matches
-                scores = best(index, asked, evidence, matching, limit, filters.as_of)
-            order = np.lexsort((scores.places, index.valid_from.values[scores.places]))
-            return scores.taken((order if mode == "TIMELINE" else order[::-1])[:limit]), matching, evidence
+                evidence, places = unasked(index), passing.nonzero()[0]
+                return score(index, asked, evidence, places[in_order(places)], filters.as_of), len(places), evidence
+            evidence = weigh(index, asked)
+            matching = passing if evidence.matches is None else passing & evidence.matches
+            scores = best(index, asked, evidence, matching, limit, filters.as_of)
+            return scores.taken(in_order(np.array(scores.places, np.intp)).tolist()), _count(matching), evidence
 
         return self._answer(scope, space_id, mode, filters, choose, began, looked=query is not None)
 
@@ -226,9 +233,10 @@ class Recaller:
                 )
             )
             positions = places[order[:limit]].tolist()
-            found, revision = at_hand(index, positions, filters), index.revision
-        found |= self._read(scope, space_id, [each for each in positions if each not in found], filters, revision)
-        return {position: found[position] for position in positions if position in found}
+            found, revision = dict(zip(positions, at_hand(index, positions, filters), strict=True)), index.revision
+        lacking = [position for position, atom in found.items() if atom is None]
+        found |= self._read(scope, space_id, lacking, filters, revision)
+        return {position: atom for position, atom in found.items() if atom is not None}
 
     def _read(
         self, scope: Scope, space_id: str, positions: list[int], filters: Filters, revision: int
@@ -250,7 +258,7 @@ class Recaller:
             places = passing.nonzero()[0]
             order = np.lexsort((places, index.created_at.values[places]))[::-1][:limit]
             evidence = unasked(index)
-            return score(index, _nothing(filters), evidence, places[order], filters.as_of), passing, evidence
+            return score(index, _nothing(filters), evidence, places[order], filters.as_of), len(places), evidence
 
         return self._answer(scope, space_id, "TIMELINE", filters, choose, time.perf_counter(), looked=False)
 
@@ -265,10 +273,10 @@ class Recaller:
             evidence = weigh(index, asked, opinions)
             passed = allowed(index, filters)
             matching = passed if evidence.matches is None else passed & evidence.matches
-            ranked = best(index, asked, evidence, matching, index.atoms, filters.as_of).places.tolist()
+            order = best(index, asked, evidence, matching, index.atoms, filters.as_of).places
             own = score(index, asked, evidence, np.array([position]), filters.as_of)
             described = explanation(own, evidence, passed, 0)
-        rank = ranked.index(position) + 1 if position in ranked else None
+        rank = order.index(position) + 1 if position in order else None
         if rank is None and not reasons:
             reasons.append("it has no word of the query, and there is no vector to compare")
         if rank is not None and rank > limit:
@@ -356,13 +364,18 @@ class Recaller:
 
     def _fetch(self, scope: Scope, space_id: str, draft: Draft, filters: Filters) -> None:
         """Complete a draft with the atoms that were not at hand, as far as they are still there."""
-        draft.atoms.update(self._read(scope, space_id, draft.lacking(), filters, draft.revision))
+        if lacking := draft.lacking():
+            draft.complete(self._read(scope, space_id, lacking, filters, draft.revision))
 
 
 def _in_context(text: str, around: Sequence[str]) -> str:
     """A text after the end of what was said before it, without which an answer often cannot be told for one."""
     before = " ".join(around[0].split()[-WORDS_BEFORE:]) if around else ""
     return f"{before} {text}" if before else text
+
+
+def _count(mask: Mask) -> int:
+    return int(np.count_nonzero(mask))
 
 
 def _nothing(filters: Filters) -> Query:

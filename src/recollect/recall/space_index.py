@@ -171,8 +171,8 @@ class SpaceIndex(TextIndex):
         self.revision = revision
         self.renew()
 
-    def kept(self, positions: Iterable[int]) -> dict[int, Atom]:
-        """Those of the atoms at some positions that were kept, as they are at this revision."""
+    def kept(self, positions: list[int]) -> list[Atom | None]:
+        """The atoms at some positions as they are at this revision, None for one that was not kept."""
         return self._kept.at(positions)
 
     def keep(self, atoms: Mapping[int, Atom], revision: int) -> None:

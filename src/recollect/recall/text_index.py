@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from recollect.recall import kernel
 from recollect.recall.columns import Column
 from recollect.recall.plain_loops import pieces_in
-from recollect.recall.postings import OWN, Postings
+from recollect.recall.postings import OWN, Postings, RunArrays
 from recollect.recall.segments import AMOUNTS, VectorsSegment, WordsSegment, damaged
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ Mask = NDArray[np.bool_]
 
 SATURATION = 0.8
 """BM25's k1: how soon holding a word more does not count more."""
-_WORTH = np.tile(AMOUNTS / (SATURATION + AMOUNTS), 2).astype(np.float64)
+WORTH = np.tile(AMOUNTS / (SATURATION + AMOUNTS), 2).astype(np.float64)
 """By code. Whether the word is the text's own does not matter here: that bit has the same amounts over again."""
 
 
@@ -112,10 +112,7 @@ class TextIndex:
         if self._vectors is None:
             return None
         found = np.empty(self.atoms, np.float32)
-        # An embedder may give every second number of an array, or one that begins anywhere in memory.
-        kernel.likeness(
-            query if query.flags.carray else np.array(query), self._vectors.values, self._scales.values, found
-        )
+        kernel.likeness(in_a_row(query), self._vectors.values, self._scales.values, found)
         return found
 
     @property
@@ -143,18 +140,25 @@ class TextIndex:
 
         Given which atoms were known, a word is as rare as it was among them.
         """
-        if known is None:
-            atoms = self.derived("there", self._there)
-            # Without those that are gone, so that a word is as rare as it is after the space was loaded anew.
-            among = self.present.values if self._forgotten else None
-        else:
-            atoms, among = int(np.count_nonzero(known)), known
+        among, atoms = self.counted_for_words(known)
         scores = np.zeros(self.atoms)
         try:
-            kernel.loops.word_scores(self._postings.arrays(), tuple(terms), _WORTH, among, atoms, scores)
+            kernel.loops.word_scores(self._postings.arrays(), tuple(terms), WORTH, among, atoms, scores)
         except ValueError as error:
             raise damaged() from error
         return scores
+
+    def counted_for_words(self, known: Mask | None) -> tuple[Mask | None, int]:
+        """Among which atoms a word is rare or not, None for all of them, and how many they are."""
+        if known is not None:
+            return known, int(np.count_nonzero(known))
+        # Without those that are gone, so that a word is as rare as it is after the space was loaded anew.
+        return self.present.values if self._forgotten else None, self.derived("there", self._there)
+
+    @property
+    def searched(self) -> tuple[tuple[RunArrays, ...], NDArray[np.int8] | None, Floats]:
+        """The words of all atoms, their vectors if there are any, and the scales of these."""
+        return self._postings.arrays(), None if self._vectors is None else self._vectors.values, self._scales.values
 
     def _there(self) -> int:
         """How many atoms there are, without deleted ones: of those it is not known when they were there."""
@@ -172,6 +176,11 @@ class TextIndex:
         vectors = self._vectors.nbytes if self._vectors is not None else 0
         derived = self.atoms * _DERIVED_BYTES
         return _INDEX_BYTES + vectors + derived + self._postings.nbytes + self._column_bytes
+
+
+def in_a_row(vector: Floats) -> Floats:
+    """An embedder may give every second number of an array, or one that begins anywhere in memory."""
+    return vector if vector.flags.carray else np.array(vector)
 
 
 _DERIVED_BYTES = 9
