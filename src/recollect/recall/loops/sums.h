@@ -1,0 +1,112 @@
+/* All that speaks for an atom, added up. */
+
+#ifndef RECOLLECT_SUMS_H
+#define RECOLLECT_SUMS_H
+
+#include "given.h"
+
+#include <math.h>
+
+#define LANES 8
+
+typedef struct {
+    const double *lexical, *rest;
+    const float *dense;
+    const uint8_t *counted;
+    Py_ssize_t atoms;
+    double mean, variance, usual_atoms, words_weight;
+    double *sums;
+} Total;
+
+/* The mean and the variance of what is counted, which those that are usual join. */
+static void learn_what_is_usual(Total *total) {
+    /* Several sums side by side, which a processor makes at the same time. */
+    double sum[LANES] = {0}, squares[LANES] = {0}, number = (double)total->atoms;
+    Py_ssize_t at = 0;
+    if (total->counted == NULL) {
+        for (; at + LANES <= total->atoms; at += LANES)
+            for (int lane = 0; lane < LANES; lane++) {
+                double value = total->dense[at + lane];
+                sum[lane] += value;
+                squares[lane] += value * value;
+            }
+        for (; at < total->atoms; at++) {
+            double value = total->dense[at];
+            sum[at % LANES] += value;
+            squares[at % LANES] += value * value;
+        }
+    } else {
+        number = 0;
+        for (; at < total->atoms; at++) {
+            if (!total->counted[at]) continue;
+            double value = total->dense[at];
+            sum[at % LANES] += value;
+            squares[at % LANES] += value * value;
+            number++;
+        }
+    }
+    if (number == 0) return;
+    for (int lane = 1; lane < LANES; lane++) {
+        sum[0] += sum[lane];
+        squares[0] += squares[lane];
+    }
+    double own = sum[0] / number, share = number / (number + total->usual_atoms);
+    total->variance = share * fmax(squares[0] / number - own * own, 0.0) + (1 - share) * total->variance;
+    total->mean = share * own + (1 - share) * total->mean;
+}
+
+static void sum_up(Total *total) {
+    if (total->dense == NULL) {
+        for (Py_ssize_t at = 0; at < total->atoms; at++)
+            total->sums[at] = total->lexical[at] * total->words_weight + total->rest[at];
+        return;
+    }
+    learn_what_is_usual(total);
+    double by = 1 / sqrt(fmax(total->variance, 1e-12));
+    for (Py_ssize_t at = 0; at < total->atoms; at++) {
+        double away = ((double)total->dense[at] - total->mean) * by;
+        /* What has no vector is not a number, and taken to be at the mean. */
+        total->sums[at] = total->lexical[at] * total->words_weight + (away == away ? away : 0.0) + total->rest[at];
+    }
+}
+
+static int read_usual(Total *total, PyObject *usual, PyObject *usual_atoms) {
+    total->variance = 1.0;
+    if (usual == Py_None) return 1;
+    total->mean = number_in(usual, 0);
+    total->variance = pow(number_in(usual, 1), 2);
+    if (PyErr_Occurred()) return 0;
+    total->usual_atoms = PyFloat_AsDouble(usual_atoms);
+    return !PyErr_Occurred();
+}
+
+/* total(lexical, dense, counted, usual, usual_atoms, words_weight, rest, sums) */
+static PyObject *total(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
+    if (!takes(count, 8)) return NULL;
+    VIEWS(held, 5);
+    PyObject *answer = NULL;
+    Total of = {.atoms = -1};
+    of.lexical = READ(&held, given[0], double, &of.atoms);
+    if (of.lexical == NULL) goto done;
+    if (!READ_ANY(of.dense, &held, given[1], float, &of.atoms)) goto done;
+    if (!READ_ANY(of.counted, &held, given[2], uint8_t, &of.atoms)) goto done;
+    if (!read_usual(&of, given[3], given[4])) goto done;
+    of.words_weight = PyFloat_AsDouble(given[5]);
+    if (PyErr_Occurred()) goto done;
+    of.rest = READ(&held, given[6], double, &of.atoms);
+    of.sums = of.rest ? WRITE(&held, given[7], double, &of.atoms) : NULL;
+    if (of.sums == NULL) goto done;
+    if (of.atoms < MANY) {
+        sum_up(&of);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        sum_up(&of);
+        Py_END_ALLOW_THREADS
+    }
+    answer = Py_NewRef(Py_None);
+done:
+    let_go(&held);
+    return answer;
+}
+
+#endif

@@ -1,0 +1,170 @@
+/* Vectors: the cosine of one with those of all atoms. */
+
+#ifndef RECOLLECT_VECTORS_H
+#define RECOLLECT_VECTORS_H
+
+#include "given.h"
+
+#include <math.h>
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#endif
+
+/* The sum of the products of wider ones could be beyond 32 bits. */
+#define WIDEST (1 << 17)
+
+typedef struct {
+    const float *query, *scales;
+    const int8_t *rows;
+    Py_ssize_t atoms, width;
+    int16_t *wide;
+    int8_t *narrow;
+    float *found;
+} Likeness;
+
+/* The vector that is asked about as small integers, as those of the atoms are; gives what one of them is worth. */
+static inline __attribute__((always_inline)) float as_small_integers(const Likeness *of) {
+    float most = 0.0f;
+    for (Py_ssize_t at = 0; at < of->width; at++) {
+        float size = fabsf(of->query[at]);
+        most = size > most ? size : most;
+    }
+    float scale = most / 127.0f, by = scale > 1e-30f ? scale : 1e-30f;
+    for (Py_ssize_t at = 0; at < of->width; at++) of->wide[at] = (int16_t)rintf(of->query[at] / by);
+    return scale;
+}
+
+static inline __attribute__((always_inline)) void scale_all(const Likeness *of, const float of_query) {
+    for (Py_ssize_t atom = 0; atom < of->atoms; atom++) of->found[atom] = of->found[atom] * of->scales[atom] * of_query;
+    /* A scale of zero says that there is no vector. */
+    for (Py_ssize_t atom = 0; atom < of->atoms; atom++)
+        if (of->scales[atom] == 0.0f) of->found[atom] = NAN;
+}
+
+static inline __attribute__((always_inline)) void compare_all(const Likeness *of) {
+    const int16_t *wide = of->wide;
+    const Py_ssize_t width = of->width;
+    const float of_query = as_small_integers(of);
+    for (Py_ssize_t atom = 0; atom < of->atoms; atom++) {
+        const int8_t *row = of->rows + atom * width;
+        int32_t product = 0;
+        for (Py_ssize_t at = 0; at < width; at++) product += (int16_t)row[at] * wide[at];
+        of->found[atom] = (float)product;
+    }
+    scale_all(of, of_query);
+}
+
+typedef void Compare(const Likeness *);
+
+static void compare(const Likeness *of) { compare_all(of); }
+
+/* The same for processors that do sixteen products at once, or sixty-four, which not all do that this may run on. */
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2"))) static void compare_in_16s(const Likeness *of) { compare_all(of); }
+
+#define FOR_64S "avx512f,avx512bw,avx512vl,avx512vnni"
+#define HAS_64S                                                                       \
+    (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&       \
+     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni"))
+#define HAS_16S __builtin_cpu_supports("avx2")
+
+#define TOGETHER 4
+
+/* The sums of four times sixteen numbers. */
+__attribute__((target(FOR_64S))) static inline __m128i four_sums(const __m512i *of) {
+    __m512i first = _mm512_add_epi32(_mm512_unpacklo_epi32(of[0], of[1]), _mm512_unpackhi_epi32(of[0], of[1]));
+    __m512i last = _mm512_add_epi32(_mm512_unpacklo_epi32(of[2], of[3]), _mm512_unpackhi_epi32(of[2], of[3]));
+    __m512i all = _mm512_add_epi32(_mm512_unpacklo_epi64(first, last), _mm512_unpackhi_epi64(first, last));
+    __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
+    return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+}
+
+/* Such a processor multiplies numbers without a sign by ones with a sign. So 128 is added to each number of a row, which
+   is to turn its highest bit, and what all of them have too much is taken away at the end; what goes beyond 32 bits on
+   the way comes back by that. Several rows go together, so that their sums are made together. */
+__attribute__((target(FOR_64S))) static void compare_in_64s(const Likeness *of) {
+    const Py_ssize_t width = of->width, last = of->atoms - 1;
+    const __m512i highest = _mm512_set1_epi8(-128);
+    const float of_query = as_small_integers(of);
+    uint32_t too_much = 0;
+    for (Py_ssize_t at = 0; at < width; at++) {
+        of->narrow[at] = (int8_t)of->wide[at];
+        too_much += 128 * (uint32_t)(int32_t)of->wide[at];
+    }
+    for (Py_ssize_t atom = 0; atom <= last; atom += TOGETHER) {
+        const int8_t *rows[TOGETHER];
+        __m512i sums[TOGETHER];
+        for (int each = 0; each < TOGETHER; each++) {
+            /* At the end the last row stands in for those that there are not. */
+            rows[each] = of->rows + (atom + each < last ? atom + each : last) * width;
+            sums[each] = _mm512_setzero_si512();
+        }
+        for (Py_ssize_t at = 0; at < width; at += 64) {
+            const __mmask64 there = width - at < 64 ? ((__mmask64)1 << (width - at)) - 1 : ~(__mmask64)0;
+            const __m512i asked = _mm512_maskz_loadu_epi8(there, of->narrow + at);
+            for (int each = 0; each < TOGETHER; each++) {
+                __m512i shifted = _mm512_xor_si512(_mm512_maskz_loadu_epi8(there, rows[each] + at), highest);
+                sums[each] = _mm512_dpbusd_epi32(sums[each], shifted, asked);
+            }
+        }
+        const __mmask8 wanted = last - atom < TOGETHER - 1 ? (__mmask8)((1 << (last - atom + 1)) - 1) : 15;
+        const __m128i products = _mm_sub_epi32(four_sums(sums), _mm_set1_epi32((int32_t)too_much));
+        _mm_mask_storeu_ps(of->found + atom, wanted, _mm_cvtepi32_ps(products));
+    }
+    scale_all(of, of_query);
+}
+#else
+#define compare_in_64s compare
+#define compare_in_16s compare
+#define HAS_64S 0
+#define HAS_16S 0
+#endif
+
+static Compare *fastest(void) { return HAS_64S ? compare_in_64s : HAS_16S ? compare_in_16s : compare; }
+
+/* How many numbers so many vectors have; negative when they are too wide. */
+static Py_ssize_t vectors_of(Py_ssize_t atoms, Py_ssize_t width) {
+    if (width <= WIDEST && (width == 0 || atoms <= PY_SSIZE_T_MAX / width)) return atoms * width;
+    damaged("a vector is too wide");
+    return -1;
+}
+
+static int make_room_for_integers(Likeness *of) {
+    of->wide = malloc((sizeof(int16_t) + sizeof(int8_t)) * (size_t)(of->width + 1));
+    if (of->wide == NULL) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    of->narrow = (int8_t *)(of->wide + of->width + 1);
+    return 1;
+}
+
+/* likeness(query, rows, scales, found) */
+static PyObject *likeness(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
+    if (!takes(count, 4)) return NULL;
+    VIEWS(held, 4);
+    PyObject *answer = NULL;
+    Likeness of = {.atoms = -1, .width = -1};
+    of.query = READ(&held, given[0], float, &of.width);
+    of.scales = of.query ? READ(&held, given[2], float, &of.atoms) : NULL;
+    if (of.scales == NULL) goto done;
+    Py_ssize_t all = vectors_of(of.atoms, of.width);
+    of.rows = all < 0 ? NULL : READ(&held, given[1], int8_t, &all);
+    of.found = of.rows ? WRITE(&held, given[3], float, &of.atoms) : NULL;
+    if (of.found == NULL || !make_room_for_integers(&of)) goto done;
+    Compare *suited = fastest();
+    if (of.atoms < MANY) {
+        suited(&of);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        suited(&of);
+        Py_END_ALLOW_THREADS
+    }
+    answer = Py_NewRef(Py_None);
+done:
+    free(of.wide);
+    let_go(&held);
+    return answer;
+}
+
+#endif
