@@ -43,15 +43,19 @@ class Bound:
         self._scope = scope
         self._clock = clock
         self._find_recaller = recaller
+        self._found_recaller: Recaller | None = None
         self._find_pipeline = pipeline
         self._job_attempts = job_attempts
         self._wake_workers = wake_workers
 
-    # Both are asked for at each use: they are made at the first, since what they compute with takes long to load.
+    # Both are asked for when they are used: they are made at the first use, since what they compute with takes long to
+    # load.
 
     @property
     def _recaller(self) -> Recaller:
-        return self._find_recaller()
+        if self._found_recaller is None:
+            self._found_recaller = self._find_recaller()
+        return self._found_recaller
 
     @property
     def _pipeline(self) -> Pipeline:

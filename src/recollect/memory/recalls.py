@@ -100,8 +100,12 @@ class Recalls(Bound):
         valid_at: Instant | None,
         known_at: Instant | None,
     ) -> Filters:
+        now = self._clock()
+        if category_names is kinds is tags is min_importance is trust is valid_at is known_at is None:
+            # As most questions are asked.
+            return Filters(now, status=checked_status(status))
         return Filters(
-            now=self._clock(),
+            now=now,
             category_names=checked_names("category_names", category_names),
             kinds=checked_kinds(kinds),
             tags=checked_names("tags", tags),

@@ -27,9 +27,9 @@ def check_text(where: str, value: object, *, limit: int | None = None, blank: bo
     """Return the value if it is a text that can be stored, and say what is wrong with it if not."""
     if not isinstance(value, str):
         raise InvalidInput(f"{where} must be a text, not {type(value).__name__}.")
-    if _is_unstorable(value):
-        found = _UNSTORABLE.search(value)
-        assert found is not None
+    # Most texts are ASCII, which a string knows of itself, and there a single character is found far sooner.
+    found = _UNSTORABLE.search(value) if not value.isascii() or "\x00" in value else None
+    if found is not None:
         kind = "a NUL character" if found[0] == "\x00" else f"half a surrogate pair (U+{ord(found[0]):04X})"
         raise InvalidInput(
             f"{where} has {kind} at position {found.start()}.", hint="Remove it: no database can keep it as text."
@@ -48,12 +48,7 @@ def storable_text(text: str) -> str:
 
 def looks_unstorable(encoded: str) -> bool:
     """Whether JSON text may hold what no database can keep; a text that spells the sign for it does look so too."""
-    return "\\u0000" in encoded or _is_unstorable(encoded)
-
-
-def _is_unstorable(text: str) -> bool:
-    # Most texts are ASCII, which a string knows of itself, and there a single character is found far sooner.
-    return "\x00" in text if text.isascii() else _UNSTORABLE.search(text) is not None
+    return "\\u0000" in encoded or "\x00" in encoded or (not encoded.isascii() and bool(_UNSTORABLE.search(encoded)))
 
 
 def encode_json(where: str, value: Json, *, limit: int | None = None) -> str:

@@ -114,7 +114,13 @@ class Embedding:
         )
 
     def query(self, query: str) -> Vectors:
-        return self._checked(lambda: _checked_vector(self._embedder.embed_query(query), self._embedder))
+        # By itself, without a function to be made for `_checked`: every recall comes by here.
+        try:
+            return _checked_vector(self._embedder.embed_query(query), self._embedder)
+        except RecollectError:
+            raise
+        except Exception as error:
+            raise self._failure(error) from error
 
     def _checked(self, ask: Callable[[], T]) -> T:
         try:
@@ -122,7 +128,10 @@ class Embedding:
         except RecollectError:
             raise
         except Exception as error:
-            raise EmbedderFailed(f"The embedder {self.model!r} failed: {type(error).__name__}: {error}") from error
+            raise self._failure(error) from error
+
+    def _failure(self, error: Exception) -> EmbedderFailed:
+        return EmbedderFailed(f"The embedder {self.model!r} failed: {type(error).__name__}: {error}")
 
 
 def parse_name(name: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -32,17 +32,17 @@ class Question(NamedTuple):
     dates: tuple[Interval, ...]
 
 
-def understand(query: str, speakers: Iterable[str], now: int) -> Question:
+def understand(query: str, speakers: Collection[str], now: int) -> Question:
     """Read a question, given who speaks in the space."""
     known = _words_of_names(tuple(speakers))
     words = words_of(query)
-    named = [(place, known[word]) for place, word in enumerate(words) if word in known]
+    named = [(place, known[word]) for place, word in enumerate(words) if word in known] if known else []
     asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in words else (query, 0)
     telling = (words_of(asked) if replaced else words) or words
     return Question(
         to_embed=_without(known, query) if named else query,
         terms=tuple(dict.fromkeys(terms_among(telling) + terms_of_characters(query))),
-        speakers=_asked_about(query, words, named, set(speakers)),
+        speakers=_asked_about(query, words, named, speakers),
         dates=tuple(intervals_in(query, now)) if may_name_a_date(query, words) else (),
     )
 
@@ -60,7 +60,7 @@ def _words_of_names(speakers: tuple[str, ...]) -> dict[str, set[str]]:
 
 
 def _asked_about(
-    query: str, words: list[str], named: list[tuple[int, set[str]]], speakers: set[str]
+    query: str, words: list[str], named: list[tuple[int, set[str]]], speakers: Collection[str]
 ) -> dict[str, float] | None:
     if named:
         order = list(dict.fromkeys(who for _, group in named for who in sorted(group)))

@@ -35,7 +35,7 @@ _LATELY = re.compile(
     r"\b(?:last|past|this|previous) (?P<unit>week|weekend|month)\b|\b(?P<day>yesterday|today)\b", re.IGNORECASE
 )
 _TELLING = frozenset((*MONTH_NUMBERS, "ago", "week", "weekend", "month", "yesterday", "today"))
-_NUMBER = re.compile(r"\b\d")
+_DIGIT = re.compile(r"\d")
 _BEFORE_A_MONTH = re.compile(
     r"\b(in|of|during|since|early|late|mid|last|this|until|before|after|by)[ -]$", re.IGNORECASE
 )
@@ -58,7 +58,7 @@ class Interval:
 
 def may_name_a_date(query: str, words: Sequence[str]) -> bool:
     """Whether there is a date to look for in a query, given its words in lower case: most questions have none."""
-    return not _TELLING.isdisjoint(words) or _NUMBER.search(query) is not None
+    return not _TELLING.isdisjoint(words) or _DIGIT.search(query) is not None
 
 
 def intervals_in(query: str, now: int) -> Iterator[Interval]:

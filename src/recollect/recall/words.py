@@ -24,7 +24,8 @@ _CHARACTER = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U00
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _PIECES = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _SPACED_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*")
-_ASCII_GAPS = {code: " " for code in range(128) if not chr(code).isalnum()}
+_ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
+"""What becomes of each character of an ASCII text before it is split: words are in lower case, with spaces between."""
 _CLINGING = frozenset(("s", "re", "ve", "ll", "d", "m"))
 """What follows an apostrophe without being part of the word."""
 _COMBINING = re.compile(
@@ -63,7 +64,7 @@ def words_of(text: str) -> list[str]:
     """The words of a text, in order, as they are indexed before stemming."""
     if text.isascii():
         # What the pattern finds, sooner: only an apostrophe may or may not be part of a word.
-        return _spaced(text.lower()) if "'" in text else text.lower().translate(_ASCII_GAPS).split()
+        return _spaced(text.lower()) if "'" in text else text.encode().translate(_ASCII_WORDS).decode().split()
     text = unicodedata.normalize("NFKC", text).lower()
     if not _UNSPACED_RUN.search(text):
         return _spaced(text)
