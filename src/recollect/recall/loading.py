@@ -40,15 +40,14 @@ def unless_changed(run: Transaction, space_id: str, index: SpaceIndex, work: Cal
 
     None if something has: then it was done for nothing.
     """
-    pending = run.ask("space_state", space_id=space_id)
+    pending = run.ask("space_revision", space_id=space_id)
     try:
         done = work(index)
     except Exception:
         # What is not listened to would be left to the next who uses the connection.
         pending()
         raise
-    state = pending()
-    same = state is not None and state[0] == index.revision and index.history == run.history
+    same = pending() == (index.revision,) and index.history == run.history
     return done if same else None
 
 

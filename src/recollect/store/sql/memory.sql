@@ -57,6 +57,10 @@ RETURNING revision, next_position - :atoms, vector_model, tombstone_key;
 -- name: space_state
 SELECT revision, next_position, vector_model, names_revision FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL;
 
+-- All that has to be known of a space whose state is in memory.
+-- name: space_revision
+SELECT revision FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL;
+
 -- fragment: new_atom_columns
 scope_id, space_id, position, id, tenant_id, app_id, user_id, text, search_context, speaker, category_name, kind,
 importance, confidence, valid_from, valid_to, open_until, status, source_conversation_id, source_message_ids, entity_ids,
