@@ -167,6 +167,19 @@ def test_what_was_begun_is_answered_when_it_is_looked_at(use: Callable[..., Any]
         assert use(ask, number) == [(2 * number,), (2 * number,), (0,)]
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.001, 0.03])
+def test_an_answer_is_waited_for_whether_it_comes_at_once_or_in_a_moment_or_later(
+    seconds: float, use: Callable[..., Any]
+) -> None:
+    def linger(run: Transaction) -> tuple[object, object]:
+        begun = run.ask("linger", seconds=seconds)()
+        return begun, run.one("linger", seconds=seconds)
+
+    for _ in range(3):
+        begun, at_once = use(linger)
+        assert begun == at_once == (begun[0], "")
+
+
 def test_what_fails_after_it_was_begun_is_raised_when_it_is_looked_at(use: Callable[..., Any]) -> None:
     went_on: list[int] = []
 
@@ -244,3 +257,37 @@ def test_an_error_that_was_dealt_with_is_gone_with_all_that_it_knew(use: Callabl
         assert seen() is None
     finally:
         gc.enable()
+
+
+# --- listened to awake -----------------------------------------------------------------------
+
+
+class Listener(StatementConnection):
+    """Notes how it listens."""
+
+    awake = 0
+    asleep = 0
+
+    def has_something_to_say(self, within: int = 0) -> bool:
+        if within:
+            self.asleep += 1
+        else:
+            self.awake += 1
+        return super().has_something_to_say(within)
+
+
+def test_a_server_is_listened_to_awake_for_as_long_as_its_answers_come_soon(postgres_url: str) -> None:
+    def looks(statement: str) -> tuple[int, int]:
+        connection.awake = connection.asleep = 0
+        connection.run_statement(statement)
+        return connection.awake, connection.asleep
+
+    with Listener.connect(postgres_url, autocommit=True) as connection:
+        slow = "SELECT pg_sleep(0.005)"
+        awake, asleep = looks(slow)
+        assert awake > 0
+        assert asleep == 1
+        looks(slow)
+        # By now it is prepared, and the last answer was slow to come.
+        assert looks(slow) == (0, 1)
+        assert any(looks("SELECT 1")[0] for _ in range(1_000))

@@ -9,6 +9,7 @@ left out.
 from __future__ import annotations
 
 import select
+import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,6 +29,12 @@ _MOST_PREPARED = 200
 
 _SENT_TOGETHER = 16
 
+_AWAKE_SECONDS = 50e-6
+_NEAR_SECONDS = 200e-6
+"""A server that has answered within this time is listened to awake, for as long as the time above."""
+_MOMENT = 10
+"""For how many milliseconds an answer that was begun is waited for, before it is waited for with all care."""
+
 Statement = tuple[str, tuple[int, ...]]
 """A text, and the types of the values that go with it."""
 
@@ -35,26 +42,23 @@ Statement = tuple[str, tuple[int, ...]]
 class Answer:
     """What a statement gives back: in the middle of a pipeline, it is waited for when it is looked at."""
 
-    __slots__ = ("_connection", "_rows", "asked_for")
+    __slots__ = ("_connection", "asked_for", "rows")
 
     def __init__(self, connection: StatementConnection) -> None:
         self._connection = connection
-        self._rows: list[Row] | None = None
+        self.rows: list[Row] | None = None
         self.asked_for = False
         """In a pipeline a server keeps its answers to itself until it is asked for them."""
 
     def all(self) -> list[Row]:
-        if self._rows is None:
+        if self.rows is None:
             self._connection.hear(self)
-        assert self._rows is not None
-        return self._rows
+        assert self.rows is not None
+        return self.rows
 
     def one(self) -> Row | None:
         rows = self.all()
         return rows[0] if rows else None
-
-    def take(self, rows: list[Row]) -> None:
-        self._rows = rows
 
 
 class StatementConnection(psycopg.Connection[Row]):
@@ -70,6 +74,8 @@ class StatementConnection(psycopg.Connection[Row]):
         self._pipelined = False
         self._answers_due: deque[Answer] = deque()
         self._ear: select.poll | None = None
+        self._near = True
+        """Whether the server has answered so soon, when it was last waited for, that it is on the same machine."""
         self.doubtful = False
         """Whether the server may lack what this end takes for prepared."""
 
@@ -137,7 +143,8 @@ class StatementConnection(psycopg.Connection[Row]):
         """The answer to what was sent last."""
         answer = Answer(self)
         if not self._pipelined:
-            self._take(answer, self.wait(execute(self.pgconn)))
+            self.push()
+            self._take(answer, self._results())
             return answer
         self._answers_due.append(answer)
         # Several go together: to wake the server for each costs more than it gains by beginning earlier. What is long
@@ -190,19 +197,23 @@ class StatementConnection(psycopg.Connection[Row]):
     def hear(self, last: Answer | None = None) -> None:
         """Wait for all answers that are due, or for one and those before it."""
         if not self._pipelined:
-            self._take(self._answers_due.popleft(), self._begun_results())
+            self._take(self._answers_due.popleft(), self._results())
             return
         if last is None or not last.asked_for:
             self.pgconn.send_flush_request()
         self.wait(self._taking_in(last))
 
-    def _begun_results(self) -> list[PGresult]:
-        """What has mostly come while something else was done, and is at hand then without the steps of waiting."""
+    def _results(self) -> list[PGresult]:
+        """What comes of the statement that was sent: mostly at hand, or in a moment, without the steps of waiting."""
         results: list[PGresult] = []
-        self.pgconn.consume_input()
+        connection = self.pgconn
+        connection.consume_input()
+        if connection.is_busy():
+            self._listen_for_a_moment()
+            connection.consume_input()
         # To take what is not there yet would wait for it without a limit, and let no other thread run meanwhile.
-        while not self.pgconn.is_busy():
-            result = self.pgconn.get_result()
+        while not connection.is_busy():
+            result = connection.get_result()
             if result is None:
                 return results
             results.append(result)
@@ -223,11 +234,25 @@ class StatementConnection(psycopg.Connection[Row]):
                 self.run_statement("SELECT 1")
             self.hear()
 
-    def has_something_to_say(self) -> bool:
+    def _listen_for_a_moment(self) -> None:
+        """Wait for the server to say something; not for long, since it may be gone.
+
+        One that is near says it sooner than a process that sleeps would be woken, so that it is listened to awake.
+        """
+        began = time.monotonic()
+        while self._near and time.monotonic() - began < _AWAKE_SECONDS:
+            if self.has_something_to_say():
+                return
+        asleep = time.monotonic()
+        self.has_something_to_say(within=_MOMENT)
+        self._near = time.monotonic() - asleep < _NEAR_SECONDS
+
+    def has_something_to_say(self, within: int = 0) -> bool:
+        """Whether the server has, by now or within so many milliseconds."""
         if self._ear is None:
             self._ear = select.poll()
             self._ear.register(self.fileno(), select.POLLIN)
-        return bool(self._ear.poll(0))
+        return bool(self._ear.poll(within))
 
     def _taking_in(self, last: Answer | None) -> Generator[Any, Any, None]:
         yield from send(self.pgconn)
@@ -242,9 +267,9 @@ class StatementConnection(psycopg.Connection[Row]):
             raise psycopg.OperationalError("the server has given no answer")
         status = results[0].status
         if status == ExecStatus.TUPLES_OK:
-            answer.take(self._rows_of(results[0]))
+            answer.rows = self._rows_of(results[0])
         elif status == ExecStatus.COMMAND_OK:
-            answer.take([])
+            answer.rows = []
         else:
             self.doubtful = True
             if status == ExecStatus.PIPELINE_ABORTED:
