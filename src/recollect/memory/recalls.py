@@ -101,7 +101,8 @@ class Recalls(Bound):
         known_at: Instant | None,
     ) -> Filters:
         now = self._clock()
-        if category_names is kinds is tags is min_importance is trust is valid_at is known_at is None:
+        by_what = category_names is None and kinds is None and tags is None and min_importance is None
+        if by_what and trust is None and valid_at is None and known_at is None:
             # As most questions are asked.
             return Filters(now, status=checked_status(status))
         return Filters(

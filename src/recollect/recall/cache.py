@@ -59,15 +59,13 @@ class IndexCache:
 
         A caller that has had it so a moment ago may ask for it without another look at the database.
         """
-        return _Turn(self, (scope.id, name), make, refresh, fresh)
-
-    def _entry(self, key: Key, make: Callable[[], Any]) -> _Entry:
+        key = (scope.id, name)
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
                 entry = self._entries[key] = _Entry(make())
             self._entries.move_to_end(key)
-            return entry
+        return _Turn(self, key, entry, refresh, fresh)
 
     def peek(self, scope: Scope, name: str) -> Any:
         """An index that somebody else may work with, or None: only for a flag, and not to rely on it."""
@@ -127,19 +125,17 @@ class IndexCache:
 class _Turn(Generic[I]):
     """One caller's turn with an index. Every recall has two, so it is a class: a generator would take twice as long."""
 
-    __slots__ = ("_cache", "_entry", "_fresh", "_key", "_make", "_refresh")
+    __slots__ = ("_cache", "_entry", "_fresh", "_key", "_refresh")
 
-    def __init__(
-        self, cache: IndexCache, key: Key, make: Callable[[], I], refresh: Callable[[I], bool], fresh: bool
-    ) -> None:
+    def __init__(self, cache: IndexCache, key: Key, entry: _Entry, refresh: Callable[[I], bool], fresh: bool) -> None:
         self._cache = cache
         self._key = key
-        self._make = make
+        self._entry = entry
         self._refresh = refresh
         self._fresh = fresh
 
     def __enter__(self) -> I:
-        entry = self._entry = self._cache._entry(self._key, self._make)
+        entry = self._entry
         entry.lock.acquire()
         try:
             index: I = entry.index

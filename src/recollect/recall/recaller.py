@@ -297,18 +297,15 @@ class Recaller:
         """A question as it is understood in a space; one that was asked before need not be embedded again."""
         with self._current(scope, space_id, fresh=fresh) as index:
             heard = index.hear(query, filters.known_at)
-        if self._embedding is not None and self._wants_vectors(heard):
-            kind = reindex_kind(self._embedding.model)
-            key = f"{space_id}:{self._embedding.stamp}"
+        embedding = self._embedding
+        if embedding is not None and heard.filled and (heard.model != embedding.stamp or heard.lacks_vectors):
+            # It has another embedder's vectors, or not all: they are made in the background.
+            kind = reindex_kind(embedding.model)
+            key = f"{space_id}:{embedding.stamp}"
             self._wishes.make(scope, kind, {"spaceId": space_id}, key, filters.now)
         named = heard.named
         mentioned = self._database.read(scope, entities.positions_of_each, space_id, named) if named else {}
         return self._query(heard, query, filters, mentioned, before)
-
-    def _wants_vectors(self, heard: Heard) -> bool:
-        """Whether a space has another embedder's vectors, or not all: they are then made in the background."""
-        embedding = self._embedding
-        return embedding is not None and heard.filled and (heard.model != embedding.stamp or heard.lacks_vectors)
 
     def _query(
         self,

@@ -74,7 +74,8 @@ would grow to minutes, and a request would wait for their end."""
 
 class PostgresTransaction(Announcements):
     def __init__(self, connection: ScopedConnection, queries: dict[str, Query], keys: Keys) -> None:
-        super().__init__()
+        # What its parent does, without the call: every read makes one.
+        self.changes = []
         self.scope_id, self._app_key = keys
         self._connection = connection
         self._queries = queries
@@ -358,13 +359,17 @@ class PostgresDatabase:
     def _run_once(self, attempt: Callable[[ScopedConnection], T], not_before: float = 0.0) -> T:
         while True:
             try:
-                return self._run_on(self._connections(), attempt, not_before)
+                return self._run_on(self._pool or self._connections(), attempt, not_before)
             except (psycopg_pool.PoolClosed, _Outdated):
                 # Closed means that another thread was interrupted and has left this pool: there will be a new one.
                 continue
 
     def _run_on(self, pool: OneAtHand, attempt: Callable[[ScopedConnection], T], not_before: float) -> T:
-        connection = self._taken_from(pool)
+        try:
+            connection = pool.getconn()
+        except psycopg_pool.PoolTimeout as timeout:
+            self._explain(timeout, pool)
+            raise
         try:
             if connection.made_at < not_before:
                 # It was on its way when the others were let go of, and leads where they have led.
@@ -392,15 +397,11 @@ class PostgresDatabase:
         finally:
             pool.putconn(connection)
 
-    def _taken_from(self, pool: OneAtHand) -> ScopedConnection:
-        try:
-            return pool.getconn()
-        except psycopg_pool.PoolTimeout as timeout:
-            if pool is not self._pool:
-                raise psycopg_pool.PoolClosed("somebody else has left this pool") from timeout
-            if self._connect_error is None:
-                raise
-            # That none came is less of an answer than why none could be made.
+    def _explain(self, timeout: psycopg_pool.PoolTimeout, pool: OneAtHand) -> None:
+        """Raise what tells more than that no connection came in time; nothing if nothing does."""
+        if pool is not self._pool:
+            raise psycopg_pool.PoolClosed("somebody else has left this pool") from timeout
+        if self._connect_error is not None:
             raise translate(self._connect_error, self._address) from timeout
 
     def renumber(self) -> None:

@@ -43,8 +43,8 @@ class OneAtHand(psycopg_pool.ConnectionPool[ScopedConnection]):
         if conn.pgconn.transaction_status == TransactionStatus.IDLE:
             with self._hand:
                 # One that is old goes back for the pool to renew it.
-                oldest = max(self._not_before, time.monotonic() - self.max_lifetime)
-                if self._at_hand is None and not self._asking and conn.made_at > oldest:
+                young = self._not_before < conn.made_at > time.monotonic() - self.max_lifetime
+                if young and self._at_hand is None and not self._asking:
                     self._at_hand = conn
                     return
         super().putconn(conn)
