@@ -30,8 +30,9 @@ _MOST_PREPARED = 200
 _SENT_TOGETHER = 16
 
 _AWAKE_SECONDS = 50e-6
+"""For how long an answer is listened for awake."""
 _NEAR_SECONDS = 200e-6
-"""A server that has answered within this time is listened to awake, for as long as the time above."""
+"""How soon a server that is near answers who sleeps meanwhile."""
 _MOMENT = 10
 """For how many milliseconds an answer that was begun is waited for, before it is waited for with all care."""
 
@@ -74,8 +75,8 @@ class StatementConnection(psycopg.Connection[Row]):
         self._pipelined = False
         self._answers_due: deque[Answer] = deque()
         self._ear: select.poll | None = None
-        self._near = True
-        """Whether the server has answered so soon, when it was last waited for, that it is on the same machine."""
+        self._awake = True
+        """Whether the next answer is listened for awake."""
         self.doubtful = False
         """Whether the server may lack what this end takes for prepared."""
 
@@ -237,15 +238,18 @@ class StatementConnection(psycopg.Connection[Row]):
     def _listen_for_a_moment(self) -> None:
         """Wait for the server to say something; not for long, since it may be gone.
 
-        One that is near says it sooner than a process that sleeps would be woken, so that it is listened to awake.
+        One that is near says it sooner than a process that sleeps would be woken, so it is listened to awake. Where
+        that was in vain, it may be far away, or wait itself for the processor that is kept busy so: the next time is
+        slept through, and tells whether to be awake again.
         """
         began = time.monotonic()
-        while self._near and time.monotonic() - began < _AWAKE_SECONDS:
+        was_awake = self._awake
+        while self._awake:
             if self.has_something_to_say():
                 return
-        asleep = time.monotonic()
+            self._awake = time.monotonic() - began < _AWAKE_SECONDS
         self.has_something_to_say(within=_MOMENT)
-        self._near = time.monotonic() - asleep < _NEAR_SECONDS
+        self._awake = not was_awake and time.monotonic() - began < _NEAR_SECONDS
 
     def has_something_to_say(self, within: int = 0) -> bool:
         """Whether the server has, by now or within so many milliseconds."""
