@@ -52,11 +52,12 @@ class Recalls(Bound):
         """
         space_id = checked_id("memory_space_id", memory_space_id)
         filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
-        asked, most = _checked_question(query, limit)
-        named = _checked_entity(entity)
+        asked = check_text("query", query, limit=QUERY_LIMIT)
+        most = checked_count("limit", limit, most=HITS_LIMIT)
+        named = None if entity is None else _checked_entity(entity)
 
         def read(scope: Scope) -> Recall:
-            about = self._about(scope, space_id, filters, named)
+            about = filters if named is None else self._about(scope, space_id, filters, named)
             return self._recaller.by_topic(scope, space_id, asked, about, most, explain=bool(explain))
 
         return self._in_space(space_id, read)
@@ -80,13 +81,14 @@ class Recalls(Bound):
         """Why `recall_by_topic` does not find an atom: which filter leaves it out, or at which place it is."""
         checked = checked_id("atom_id", atom_id)
         filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
-        asked, most = _checked_question(query, limit)
-        named = _checked_entity(entity)
+        asked = check_text("query", query, limit=QUERY_LIMIT)
+        most = checked_count("limit", limit, most=HITS_LIMIT)
+        named = None if entity is None else _checked_entity(entity)
         found = self._of_id(lambda scope: self._database.read(scope, atoms.get, checked))
         if found is None:
             raise NotFound("atom", atom_id)
         atom, scope = found
-        about = self._about(scope, atom.memory_space_id, filters, named)
+        about = filters if named is None else self._about(scope, atom.memory_space_id, filters, named)
         return self._recaller.why_not(scope, atom.memory_space_id, atom.id, asked, about, most)
 
     def _filters(
@@ -136,7 +138,7 @@ class Recalls(Bound):
             known_at=checked_instant("known_at", known_at),
         )
         most = checked_count("limit", limit, most=HITS_LIMIT)
-        entity = check_text("entity_id_or_name", entity_id_or_name, blank=False)
+        entity = _checked_entity(entity_id_or_name)
 
         def read(scope: Scope) -> Recall:
             about = self._about(scope, space_id, filters, entity)
@@ -171,24 +173,18 @@ class Recalls(Bound):
         )
         asked = None if query is None else check_text("query", query, limit=QUERY_LIMIT)
         most = checked_count("limit", limit, most=HITS_LIMIT)
-        entity = _checked_entity(entity_id_or_name)
+        entity = None if entity_id_or_name is None else _checked_entity(entity_id_or_name)
 
         def read(scope: Scope) -> Recall:
-            about = self._about(scope, space_id, filters, entity)
+            about = filters if entity is None else self._about(scope, space_id, filters, entity)
             return self._recaller.by_time(scope, space_id, "TIMELINE", about, most, asked)
 
         return self._in_space(space_id, read)
 
-    def _about(self, scope: Scope, space_id: str, filters: Filters, entity: str | None) -> Filters:
-        """The filters that let through only what mentions an entity, by its id or name; None is no entity."""
-        if entity is None:
-            return filters
+    def _about(self, scope: Scope, space_id: str, filters: Filters, entity: str) -> Filters:
+        """The filters that let through only what mentions an entity, by its id or name."""
         return filters._replace(positions=self._database.read(scope, entities.positions_of_named, space_id, entity))
 
 
-def _checked_question(query: str, limit: int) -> tuple[str, int]:
-    return check_text("query", query, limit=QUERY_LIMIT), checked_count("limit", limit, most=HITS_LIMIT)
-
-
-def _checked_entity(id_or_name: str | None) -> str | None:
-    return None if id_or_name is None else check_text("entity_id_or_name", id_or_name, blank=False)
+def _checked_entity(id_or_name: str) -> str:
+    return check_text("entity_id_or_name", id_or_name, blank=False)

@@ -39,9 +39,12 @@ def understand(query: str, speakers: Collection[str], now: int) -> Question:
     named = [(place, known[word]) for place, word in enumerate(words) if word in known] if known else []
     asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in words else (query, 0)
     telling = (words_of(asked) if replaced else words) or words
+    terms = terms_among(telling)
+    if not query.isascii():
+        terms += terms_of_characters(query)
     return Question(
         to_embed=_without(known, query) if named else query,
-        terms=tuple(dict.fromkeys(terms_among(telling) + terms_of_characters(query))),
+        terms=tuple(dict.fromkeys(terms)),
         speakers=_asked_about(query, words, named, speakers),
         dates=tuple(intervals_in(query, now)) if may_name_a_date(query, words) else (),
     )

@@ -112,14 +112,15 @@ class SpaceIndex(TextIndex):
         self._longest_name = min(max((name.count(" ") + 1 for name in self._names), default=0), _LONGEST_NAME)
 
     def hear(self, query: str, known_at: int | None) -> Heard:
-        known = self.known_at(known_at)
+        # What is mostly not there is not asked for: every question is heard first.
+        known = None if known_at is None else self.known_at(known_at)
         return Heard(
             self.revision,
             self.atoms > 0 if known is None else bool(known.any()),
             self.model,
             self.lacks_vectors,
             self.speakers(known),
-            self.entities_in(query, known_at),
+            self.entities_in(query, known_at) if self._names else [],
         )
 
     def entities_in(self, query: str, known_at: int | None = None) -> list[str]:

@@ -96,7 +96,7 @@ class PostgresTransaction(Announcements):
     def _in_order(self, query: str, values: dict[str, Any]) -> list[Any]:
         values["scope_id"] = self.scope_id
         values["app_key"] = self._app_key
-        return [values[name] for name in self._queries[query].names]
+        return list(map(values.__getitem__, self._queries[query].names))
 
     def one(self, query: str, **values: Any) -> Row | None:
         return self._run(query, values).one()
