@@ -9,6 +9,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,10 +24,14 @@ import recollect
 from recollect.models.recall import Explanation
 from recollect.models.value import beside_fields
 from recollect.recall import kernel, plain_loops
+from recollect.recall.asking import understand
 from recollect.recall.decay import FLOOR, RATES
 from recollect.recall.facts import FOREVER
 from recollect.recall.plain_loops import Columns, Weights
 from recollect.recall.postings import Run, RunArrays
+from recollect.recall.ranking import Query, Scores, ranked
+from recollect.recall.segments import VectorsSegment, WordsSegment
+from recollect.recall.space_index import SpaceIndex
 
 compiled_only = pytest.mark.skipif(kernel.compiled is None, reason="the inner loops were not compiled here")
 WORTH = np.tile(np.linspace(0.1, 0.9, 128), 2)
@@ -428,6 +433,42 @@ def test_all_at_once_is_what_one_after_the_other_gives(
     np.testing.assert_allclose(plain[1:], expected[1:], rtol=1e-6)
 
 
+TEXTS = ("tea with milk", "coffee at five", "tea at five")
+
+
+def index_of(texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> SpaceIndex:
+    index = SpaceIndex.of_words(WordsSegment.of(texts, [()] * len(texts)))
+    if vectors is not None:
+        index.add_vectors(0, VectorsSegment.of(vectors))
+    return index
+
+
+def ranked_in(index: SpaceIndex, vector: NDArray[np.float32] | None = None) -> tuple[Scores, int]:
+    query = Query(understand("tea", (), NOW), vector, None, None, True, False, {})
+    return ranked(index, query, index.present.values, 4, NOW)
+
+
+def test_vectors_that_come_or_go_after_a_question_count_in_the_next_one() -> None:
+    index, chance = index_of(TEXTS), np.random.default_rng(1)
+    without = ranked_in(index)
+    for width in (4, 8):
+        vectors = chance.normal(size=(len(TEXTS), width)).astype(np.float32)
+        index.add_vectors(0, VectorsSegment.of(vectors))
+        found = ranked_in(index, vectors[1])
+        assert found == ranked_in(index_of(TEXTS, vectors), vectors[1]) != without
+        index.drop_vectors()
+        assert ranked_in(index, vectors[1]) == without
+
+
+def test_words_that_come_after_a_question_to_places_that_are_there_count_in_the_next_one() -> None:
+    index = index_of(TEXTS)
+    index.grow(4)
+    index.present.values[:] = True
+    ranked_in(index)
+    index.add_words(3, WordsSegment.of(["tea"], [()]))
+    assert ranked_in(index) == ranked_in(index_of([*TEXTS, "tea"]))
+
+
 def words_arguments(**changed: Any) -> tuple[Any, ...]:
     terms, starts = np.array([3, 5], np.uint32), np.array([0, 1, 3], np.uint32)
     places, codes = np.array([0, 1, 3], np.uint32), np.array([1, 2, 200], np.uint8)
@@ -536,6 +577,14 @@ TOO_WIDE = {
 }
 
 
+class AskedTooLate:
+    def __index__(self) -> int:
+        raise AssertionError
+
+    def __float__(self) -> float:
+        raise AssertionError
+
+
 def locked(array: NDArray[Any]) -> NDArray[Any]:
     array.flags.writeable = False
     return array
@@ -598,6 +647,11 @@ def test_what_is_right_is_taken(function: str) -> None:
         ("best", {"known_at": 2**80}, OverflowError),
         ("best", {"limit": -1}, ValueError),
         ("best", {"limit": "two"}, TypeError),
+        # What is wrong first is told, and nothing else is asked after it.
+        ("best", {"most": "high", "known_at": AskedTooLate()}, TypeError),
+        ("best", {"known_at": 2**80, "now": AskedTooLate()}, OverflowError),
+        ("best", {"now": 2**80, "limit": AskedTooLate()}, OverflowError),
+        ("total", {"usual": ("a", AskedTooLate())}, TypeError),
         ("hold", {"runs": None}, (TypeError, SystemError)),
         ("hold", {"runs": ((),)}, ValueError),
         ("hold", {"own": np.array([0], np.uint32)}, ValueError),

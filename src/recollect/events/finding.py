@@ -160,7 +160,6 @@ class EventFinder:
         if index.model != stamp:
             index.drop_vectors()
             index.model = stamp
-            index.renew()
         for each in self._database.read(scope, event_vectors.load, timeline_id, stamp, index.lacking()):
             index.learn(each)
 

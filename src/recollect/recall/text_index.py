@@ -64,6 +64,7 @@ class TextIndex:
     def add_words(self, first: int, segment: WordsSegment) -> None:
         until = first + segment.atoms
         self.grow(until)
+        self.renew()
         self._postings.add(segment.run.moved(first))
         self.statements.values[first:until] = segment.statements
         own = segment.run.places[segment.run.codes >= OWN]
@@ -78,6 +79,7 @@ class TextIndex:
 
     def put_vectors(self, to: slice | NDArray[np.intp], segment: VectorsSegment) -> None:
         """Take in the vectors of texts that are known, neighbours or not."""
+        self.renew()
         if self._vectors is None:
             self._vectors = Column(np.int8, 0, segment.rows.shape[1])
             self._vectors.grow(self.atoms)
@@ -95,6 +97,7 @@ class TextIndex:
         return bool(lacking.any())
 
     def drop_vectors(self) -> None:
+        self.renew()
         self._vectors = None
         self._embedded = Column(np.bool_, False)
         self._embedded.grow(self.atoms)

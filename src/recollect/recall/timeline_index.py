@@ -107,7 +107,6 @@ class TimelineIndex(TextIndex):
         places, here = self._located(made.positions)
         if len(places):
             self.put_vectors(places, made.vectors.at(here.nonzero()[0].tolist()))
-            self.renew()
 
     def lacking(self) -> NDArray[np.int64]:
         """The positions, ascending, of events that have no vector yet."""

@@ -242,8 +242,11 @@ static PyObject *told(const Best *best) {
 /* What is asked of the best: most, known_at, now, limit. */
 static int read_wish(Best *best, PyObject *const *given) {
     best->most = PyFloat_AsDouble(given[0]);
+    if (PyErr_Occurred()) return 0;
     best->known_at = PyLong_AsLongLong(given[1]);
+    if (PyErr_Occurred()) return 0;
     best->now = PyLong_AsLongLong(given[2]);
+    if (PyErr_Occurred()) return 0;
     best->limit = PyLong_AsSsize_t(given[3]);
     if (PyErr_Occurred()) return 0;
     if (best->limit < 0) return damaged("there is no such limit");

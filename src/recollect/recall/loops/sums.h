@@ -74,6 +74,7 @@ static int read_usual(Total *total, PyObject *usual, PyObject *usual_atoms) {
     total->variance = 1.0;
     if (usual == Py_None) return 1;
     total->mean = number_in(usual, 0);
+    if (PyErr_Occurred()) return 0;
     total->variance = pow(number_in(usual, 1), 2);
     if (PyErr_Occurred()) return 0;
     total->usual_atoms = PyFloat_AsDouble(usual_atoms);
