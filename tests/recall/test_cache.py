@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -153,6 +154,59 @@ def test_asking_for_spaces_that_do_not_exist_leaves_nothing_behind(engine: recol
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+class OneByOne:
+    """An index that takes in one thing after the other."""
+
+    def __init__(self) -> None:
+        self.held: list[str] = []
+        self.loaded = False
+        self.nbytes = 0
+
+    def fill(self, things: Iterable[str]) -> bool:
+        self.held = []
+        for thing in things:
+            self.held.append(thing)
+        self.loaded = True
+        return True
+
+
+def test_who_waits_for_an_index_does_not_get_what_a_refresh_that_failed_has_left_of_it() -> None:
+    scope, waiting = recollect.Scope("acme", "support", "ada"), threading.Event()
+
+    class Watched(IndexCache):
+        def _entry(self, *given: Any) -> Any:
+            entry = super()._entry(*given)
+            waiting.set()
+            return entry
+
+    cache = Watched(1)
+
+    def things(*, fail: bool = False) -> Iterator[str]:
+        yield "one"
+        if fail:
+            later.append(threads.submit(look))
+            assert waiting.wait(60)
+            raise OSError("the database is gone")
+        yield "two"
+
+    def look() -> list[str]:
+        with cache.current(scope, "space", OneByOne, lambda index: index.fill(things()), fresh=False) as index:
+            return index.held
+
+    later: list[Future[list[str]]] = []
+    with ThreadPoolExecutor(1) as threads:
+        assert look() == ["one", "two"]
+
+        def failing(index: OneByOne) -> bool:
+            waiting.clear()
+            return index.fill(things(fail=True))
+
+        with pytest.raises(OSError, match="gone"), cache.current(scope, "space", OneByOne, failing):
+            pass
+        assert [call.result(60) for call in later] == [["one", "two"]]
+    assert look() == ["one", "two"]
+
+
 def test_a_forked_child_recalls_what_is_there_and_what_comes(
     engine: recollect.Recollect, memory: Memory, space_id: str
 ) -> None:

@@ -144,8 +144,9 @@ class _Turn(Generic[I]):
                 self._cache._weigh(self._key, entry)
             return index
         except BaseException:
-            # A refresh that was cut short may have left it half new.
+            # A refresh that was cut short may have left it half new, also for who waits for this entry already.
             self._cache._drop(self._key)
+            entry.index = self._make()
             entry.lock.release()
             raise
 
