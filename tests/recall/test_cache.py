@@ -6,8 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -153,7 +152,6 @@ def test_asking_for_spaces_that_do_not_exist_leaves_nothing_behind(engine: recol
     assert len(cache_of(engine)._entries) == 0
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 class OneByOne:
     """An index that takes in one thing after the other."""
 
@@ -171,42 +169,29 @@ class OneByOne:
 
 
 def test_who_waits_for_an_index_does_not_get_what_a_refresh_that_failed_has_left_of_it() -> None:
-    scope, waiting = recollect.Scope("acme", "support", "ada"), threading.Event()
+    scope, cache = recollect.Scope("acme", "support", "ada"), IndexCache(1)
 
-    class Watched(IndexCache):
-        def _entry(self, *given: Any) -> Any:
-            entry = super()._entry(*given)
-            waiting.set()
-            return entry
+    def look(index: OneByOne) -> bool:
+        return index.fill(["one", "two"])
 
-    cache = Watched(1)
-
-    def things(*, fail: bool = False) -> Iterator[str]:
-        yield "one"
-        if fail:
-            later.append(threads.submit(look))
-            assert waiting.wait(60)
+    def failing(index: OneByOne) -> bool:
+        def things() -> Iterator[str]:
+            yield "one"
             raise OSError("the database is gone")
-        yield "two"
 
-    def look() -> list[str]:
-        with cache.current(scope, "space", OneByOne, lambda index: index.fill(things()), fresh=False) as index:
-            return index.held
+        return index.fill(things())
 
-    later: list[Future[list[str]]] = []
-    with ThreadPoolExecutor(1) as threads:
-        assert look() == ["one", "two"]
-
-        def failing(index: OneByOne) -> bool:
-            waiting.clear()
-            return index.fill(things(fail=True))
-
-        with pytest.raises(OSError, match="gone"), cache.current(scope, "space", OneByOne, failing):
-            pass
-        assert [call.result(60) for call in later] == [["one", "two"]]
-    assert look() == ["one", "two"]
+    with cache.current(scope, "space", OneByOne, look):
+        waiting = cache.current(scope, "space", OneByOne, look, fresh=False)
+    with pytest.raises(OSError, match="gone"), cache.current(scope, "space", OneByOne, failing):
+        pass
+    with waiting as index:
+        assert index.held == ["one", "two"]
+    with cache.current(scope, "space", OneByOne, look, fresh=False) as index:
+        assert index.held == ["one", "two"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_forked_child_recalls_what_is_there_and_what_comes(
     engine: recollect.Recollect, memory: Memory, space_id: str
 ) -> None:

@@ -97,7 +97,8 @@ class Embedding:
         self._embedder = embedder
         self.model = embedder.model
         self._stamp: str | None = None
-        self.usual: tuple[float, float] | None = getattr(embedder, "usual_similarity", None)
+        usual = getattr(embedder, "usual_similarity", None)
+        self.usual: tuple[float, float] | None = None if usual is None else (float(usual[0]), float(usual[1]))
         """The mean and deviation of the similarity of a question and a text that have nothing to do with each other."""
 
     @property

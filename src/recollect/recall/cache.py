@@ -65,7 +65,7 @@ class IndexCache:
             if entry is None:
                 entry = self._entries[key] = _Entry(make())
             self._entries.move_to_end(key)
-        return _Turn(self, key, entry, refresh, fresh)
+        return _Turn(self, key, entry, make, refresh, fresh)
 
     def peek(self, scope: Scope, name: str) -> Any:
         """An index that somebody else may work with, or None: only for a flag, and not to rely on it."""
@@ -125,12 +125,21 @@ class IndexCache:
 class _Turn(Generic[I]):
     """One caller's turn with an index. Every recall has two, so it is a class: a generator would take twice as long."""
 
-    __slots__ = ("_cache", "_entry", "_fresh", "_key", "_refresh")
+    __slots__ = ("_cache", "_entry", "_fresh", "_key", "_make", "_refresh")
 
-    def __init__(self, cache: IndexCache, key: Key, entry: _Entry, refresh: Callable[[I], bool], fresh: bool) -> None:
+    def __init__(
+        self,
+        cache: IndexCache,
+        key: Key,
+        entry: _Entry,
+        make: Callable[[], I],
+        refresh: Callable[[I], bool],
+        fresh: bool,
+    ) -> None:
         self._cache = cache
         self._key = key
         self._entry = entry
+        self._make = make
         self._refresh = refresh
         self._fresh = fresh
 
