@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeVar, get_args
+from typing import Any, TypeGuard, TypeVar, get_args
 
 from pydantic import ValidationError
 
 from recollect.clock import Instant, Micros, to_iso, to_micros
 from recollect.errors import InvalidInput, LimitExceeded
 from recollect.ids import id_of, new_id
-from recollect.models.atom import AtomInput, AtomKind, AtomStatus, NewAtom, Trust
+from recollect.models.atom import AtomInput, AtomKind, AtomStatus, Category, NewAtom, Origin, Trust
 from recollect.models.checks import checked_label
 from recollect.models.entity import EntityType
 from recollect.models.text import check_text, shown
@@ -29,49 +29,103 @@ V = TypeVar("V", bound=Value)
 
 def checked_atom(given: AtomInput, now: Micros, where: str = "atom", random: str | None = None) -> CheckedAtom:
     """The random half of its id may be given, by who has drawn many at once."""
-    new = checked_value(NewAtom, given, where)
-    if new.category.kind == "PATTERN":
+    fields = _USUAL | given if _is_plain(given) else checked_value(NewAtom, given, where).__dict__
+    category = fields["category"]
+    name, kind = (category["name"], category["kind"]) if type(category) is dict else (category.name, category.kind)
+    if kind == "PATTERN":
         raise InvalidInput(
             f"{where}.category.kind is PATTERN, which only the platform makes, from many episodes.",
             hint="Use EPISODE or FACT.",
         )
-    return _checked(new, now, where, random)
-
-
-def _checked(new: NewAtom, now: Micros, where: str, random: str | None = None) -> CheckedAtom:
-    created_at = now if new.created_at is None else to_micros(new.created_at, f"{where}.created_at")
+    given_at, begins, ends = fields["created_at"], fields["valid_from"], fields["valid_to"]
+    created_at = now if given_at is None else to_micros(given_at, f"{where}.created_at")
     if created_at > now:
         raise InvalidInput(f"{where}.created_at {to_iso(created_at)} is in the future.")
-    valid_from = created_at if new.valid_from is None else to_micros(new.valid_from, f"{where}.valid_from")
-    valid_to = None if new.valid_to is None else to_micros(new.valid_to, f"{where}.valid_to")
+    valid_from = created_at if begins is None else to_micros(begins, f"{where}.valid_from")
+    valid_to = None if ends is None else to_micros(ends, f"{where}.valid_to")
     if valid_to is not None and valid_to <= valid_from:
         raise InvalidInput(f"{where}.valid_to is not after valid_from.")
-    if not 0.0 <= new.confidence <= 1.0:
-        raise InvalidInput(f"{where}.confidence is {new.confidence}.", hint="It is a number from 0 to 1.")
-    name = new.category.name
-    return CheckedAtom(
-        id=new_id("atom", created_at) if random is None else id_of("atom", created_at, random),
-        text=new.text if _plain(new.text) else check_text(f"{where}.text", new.text, limit=TEXT_LIMIT, blank=False),
-        search_context=_checked_context(f"{where}.search_context", new.search_context) if new.search_context else (),
-        speaker=_SPEAKERS.get(new.trust) if new.speaker is None else checked_name(f"{where}.speaker", new.speaker),
-        category_name=name if _plain(name, NAME_LIMIT) else checked_name(f"{where}.category.name", name),
-        kind=new.category.kind,
-        importance=checked_importance(f"{where}.importance", new.importance),
-        confidence=float(new.confidence),
-        valid_from=valid_from,
-        valid_to=valid_to,
-        source_conversation_id=None
-        if new.source_conversation_id is None
-        else checked_label(f"{where}.source_conversation_id", new.source_conversation_id),
-        source_message_ids=_checked_list(f"{where}.source_message_ids", new.source_message_ids)
-        if new.source_message_ids
-        else (),
-        entity_ids=_checked_list(f"{where}.entity_ids", new.entity_ids) if new.entity_ids != [] else (),
-        tags=_checked_list(f"{where}.tags", new.tags) if new.tags != [] else (),
-        origin=new.origin,
-        trust=new.trust,
-        created_at=created_at,
+    confidence, text, context, speaker = (
+        fields["confidence"],
+        fields["text"],
+        fields["search_context"],
+        fields["speaker"],
     )
+    if not 0.0 <= confidence <= 1.0:
+        raise InvalidInput(f"{where}.confidence is {confidence}.", hint="It is a number from 0 to 1.")
+    conversation_id, trust = fields["source_conversation_id"], fields["trust"]
+    # By their places, in the order of the fields: to name them takes as long as all of the checks.
+    return CheckedAtom(
+        new_id("atom", created_at) if random is None else id_of("atom", created_at, random),
+        text if _plain(text) else check_text(f"{where}.text", text, limit=TEXT_LIMIT, blank=False),
+        _checked_context(f"{where}.search_context", context) if context else (),
+        _SPEAKERS.get(trust) if speaker is None else checked_name(f"{where}.speaker", speaker),
+        name if _plain(name, NAME_LIMIT) else checked_name(f"{where}.category.name", name),
+        kind,
+        checked_importance(f"{where}.importance", fields["importance"]),
+        float(confidence),
+        valid_from,
+        valid_to,
+        None if conversation_id is None else checked_label(f"{where}.source_conversation_id", conversation_id),
+        _checked_list(f"{where}.source_message_ids", messages) if (messages := fields["source_message_ids"]) else (),
+        _checked_list(f"{where}.entity_ids", entities) if (entities := fields["entity_ids"]) != [] else (),
+        _checked_list(f"{where}.tags", tags) if (tags := fields["tags"]) != [] else (),
+        fields["origin"],
+        trust,
+        created_at,
+    )
+
+
+def _is_plain(given: object) -> TypeGuard[dict[str, Any]]:
+    """Whether it is a dict of the very values that a `NewAtom` made of it would have.
+
+    Most are, and of thousands it takes longer to make them than to look whether they have to be made.
+    """
+    if type(given) is not dict or not given.keys() >= _NEEDED:
+        return False
+    for name, value in given.items():
+        kind = type(value)
+        if kind not in _TAKEN_AS_IT_IS.get(name, ()) or (kind is list and not _TEXT.issuperset(map(type, value))):
+            return False
+    category = given["category"]
+    return (
+        category.keys() == _CATEGORY
+        and type(category["name"]) is type(category["kind"]) is str
+        and category["kind"] in _KINDS
+        and given.get("trust", "app") in _TRUSTS
+        and given.get("origin", "app") in _ORIGINS
+    )
+
+
+_TEXT: frozenset[type] = frozenset({str})
+_TEXT_OR_NONE: frozenset[type] = frozenset({str, type(None)})
+_TEXTS: frozenset[type] = frozenset({list})
+_TAKEN_AS_IT_IS: dict[str, frozenset[type]] = {
+    "text": _TEXT,
+    "category": frozenset({dict}),
+    "importance": frozenset({int}),
+    "confidence": frozenset({float}),
+    "valid_from": _TEXT_OR_NONE,
+    "valid_to": _TEXT_OR_NONE,
+    "source_conversation_id": _TEXT_OR_NONE,
+    "source_message_ids": _TEXTS,
+    "entity_ids": _TEXTS,
+    "tags": _TEXTS,
+    "search_context": _TEXT | _TEXTS,
+    "speaker": _TEXT_OR_NONE,
+    "origin": _TEXT,
+    "trust": _TEXT,
+    "created_at": _TEXT_OR_NONE,
+}
+"""The types of values, of each field, that a `NewAtom` takes without making another of them."""
+_NEEDED = frozenset(name for name, field in NewAtom.model_fields.items() if field.is_required())
+_USUAL = {
+    name: field.get_default(call_default_factory=True)
+    for name, field in NewAtom.model_fields.items()
+    if not field.is_required()
+}
+_CATEGORY = frozenset(Category.model_fields)
+_KINDS, _TRUSTS, _ORIGINS = frozenset(get_args(AtomKind)), frozenset(get_args(Trust)), frozenset(get_args(Origin))
 
 
 def _plain(text: object, limit: int = TEXT_LIMIT) -> bool:
@@ -152,8 +206,12 @@ def _checked_list(where: str, members: object) -> tuple[str, ...]:
         raise InvalidInput(f"{where} must be a list of texts, not {type(members).__name__}.")
     if len(members) > LIST_LIMIT:
         raise LimitExceeded(where, limit=LIST_LIMIT, given=len(members), unit="members")
+    checked = [
+        member if _plain(member, NAME_LIMIT) else checked_name(f"{where}[{place}]", member)
+        for place, member in enumerate(members)
+    ]
     # Order is kept, and what is said twice counts once.
-    return tuple(dict.fromkeys(checked_name(f"{where}[{place}]", member) for place, member in enumerate(members)))
+    return tuple(dict.fromkeys(checked))
 
 
 def checked_value(kind: type[V], given: object, where: str) -> V:
