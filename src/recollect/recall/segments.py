@@ -9,9 +9,9 @@ from __future__ import annotations
 import struct
 import zlib
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise, repeat
+from itertools import chain, islice, pairwise, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from recollect.errors import StoreError
 from recollect.models.text import DAMAGED_HINT
 from recollect.recall.postings import OWN, Run
+from recollect.recall.reading import terms_of_each
 from recollect.recall.words import statement_words, terms_of
 
 Array = NDArray[Any]
@@ -222,42 +223,36 @@ def small_integers(vector: NDArray[np.float32]) -> tuple[NDArray[np.int8], np.fl
     return np.rint(scaled, out=scaled).astype(np.int8), scale
 
 
-class _Part(NamedTuple):
-    """The words of an atom's text, or of one of the texts around it, and what each of them counts."""
-
-    terms: list[int]
-    unit: float
-
-    @classmethod
-    def of(cls, terms: list[int], weight: float = 1.0) -> _Part:
-        return cls(terms, weight / (1 - LENGTH_SHARE + LENGTH_SHARE * len(terms) / USUAL_LENGTH))
+def _unit(weight: Any, length: Any) -> Any:
+    """What each word counts in a text of so many, or in each of many texts."""
+    return weight / (1 - LENGTH_SHARE + LENGTH_SHARE * length / USUAL_LENGTH)
 
 
-def _parts(text: str, around: Sequence[str]) -> list[_Part]:
-    """The first is of the text itself."""
-    own = terms_of(text)
-    parts = [_Part.of(own)]
-    if around:
-        need = min(1.0, LONG_TEXT / max(len(own), 1))
-        for near, weight in zip(around, chain(NEAR_WEIGHTS, repeat(NEAR_WEIGHTS[-1])), strict=False):
-            terms = terms_of(near)
-            parts.append(_Part.of(terms, weight * need * min(1.0, LONG_TEXT / max(len(terms), 1))))
-    return parts
+def _weights_of(around: Sequence[str]) -> Iterator[float]:
+    return islice(chain(NEAR_WEIGHTS, repeat(NEAR_WEIGHTS[-1])), len(around))
 
 
 def _run_of_one(text: str, around: Sequence[str]) -> Run:
     """The postings of a single atom. It does what `Words` does, for which one atom is too few to be worth it."""
+    own = terms_of(text)
     amounts: dict[int, float] = {}
-    parts = _parts(text, around)
-    own = set(parts[0].terms)
-    for part in parts:
-        for term in part.terms:
-            amounts[term] = amounts.get(term, 0.0) + part.unit
+    _add_up(amounts, own, 1.0)
+    need = min(1.0, LONG_TEXT / max(len(own), 1))
+    for near, weight in zip(around, _weights_of(around), strict=True):
+        terms = terms_of(near)
+        _add_up(amounts, terms, weight * need * min(1.0, LONG_TEXT / max(len(terms), 1)))
     terms = sorted(amounts)
-    codes = bytes([_code(amounts[term], term in own) for term in terms])
+    of_text = set(own)
+    codes = bytes([_code(amounts[term], term in of_text) for term in terms])
     count = len(terms)
     starts = np.arange(count + 1, dtype=np.uint32)
     return Run(np.array(terms, np.uint32), starts, np.zeros(count, np.uint32), np.frombuffer(codes, np.uint8))
+
+
+def _add_up(amounts: dict[int, float], terms: list[int], weight: float) -> None:
+    unit = _unit(weight, len(terms))
+    for term in terms:
+        amounts[term] = amounts.get(term, 0.0) + unit
 
 
 class Words:
@@ -266,26 +261,29 @@ class Words:
     def __init__(self, texts: Sequence[str], around: Sequence[Sequence[str]]) -> None:
         self._texts = texts
         self._around = around
-        # Numbers in a few long lists, not an object for each text: there are many, and Python's garbage collector
-        # would go through all of them again and again.
-        self._terms: list[int] = []
-        self._lengths: list[int] = []
-        self._units: list[float] = []
-        self._places: list[int] = []
+        self._found: list[_Found] = []
         self._stated: list[int] = []
 
     def read(self, until: int) -> None:
         """Read on, as far as the first so many texts."""
-        terms, lengths, units, places = self._terms, self._lengths, self._units, self._places
         start = len(self._stated)
         texts, around = self._texts[start:until], self._around[start:until]
-        for place, (text, near) in enumerate(zip(texts, around, strict=True), start):
-            for words, unit in _parts(text, near):
-                terms += words
-                lengths.append(len(words))
-                units.append(unit)
-                places.append(place)
+        terms, text_of = terms_of_each(texts)
+        lengths = np.bincount(text_of, minlength=len(texts))
+        self._found.append(_Found.of(terms, text_of + start, _unit(1.0, lengths)[text_of], own=True))
+        if any(around):
+            self._read_around(start, around, lengths)
         self._stated += map(statement_words, texts)
+
+    def _read_around(self, start: int, around: Sequence[Sequence[str]], own_lengths: Array) -> None:
+        """Read what stands around texts, the first of which has this place, and each so many words of its own."""
+        terms, near_of = terms_of_each([near for each in around for near in each])
+        place_of = np.repeat(np.arange(len(around)), list(map(len, around)))
+        lengths = np.bincount(near_of, minlength=len(place_of))
+        weights = np.array([weight for each in around for weight in _weights_of(each)])
+        weights *= np.minimum(1.0, LONG_TEXT / np.maximum(own_lengths, 1))[place_of]
+        weights *= np.minimum(1.0, LONG_TEXT / np.maximum(lengths, 1))
+        self._found.append(_Found.of(terms, place_of[near_of] + start, _unit(weights, lengths)[near_of], own=False))
 
     def segment(self) -> WordsSegment:
         if len(self._texts) == 1:
@@ -297,22 +295,33 @@ class Words:
 
     def _run(self) -> Run:
         """The postings; a word that an atom holds several times adds up, in the order of its text."""
-        part_of = np.repeat(np.arange(len(self._lengths)), self._lengths)
-        place_of = np.array(self._places, np.uint64)
-        keys = (np.array(self._terms, np.uint64) << _HALF) | place_of[part_of]
-        keys, which = np.unique(keys, return_inverse=True)
-        amounts = np.bincount(which, np.array(self._units)[part_of], len(keys))
+        keys = np.concatenate([found.keys for found in self._found])
+        order = keys.argsort()
+        ordered = keys[order]
+        begins = np.ones(len(keys), np.bool_)
+        begins[1:] = ordered[1:] != ordered[:-1]
+        which = np.empty(len(keys), np.int64)
+        which[order] = begins.cumsum() - 1
+        keys = ordered[begins]
+        amounts = np.bincount(which, np.concatenate([found.amounts for found in self._found]), len(keys))
         own = np.zeros(len(keys), np.bool_)
-        own[which[_begins(place_of)[part_of]]] = True
+        own[which[np.concatenate([np.full(len(found.keys), found.own) for found in self._found])]] = True
         codes = _BOUNDS.searchsorted(amounts).astype(np.uint8) + OWN * own
         return Run.of_sorted((keys >> _HALF).astype(np.uint32), keys.astype(np.uint32), codes)
 
 
-def _begins(places: Array) -> NDArray[np.bool_]:
-    """Which parts are the first of their place, and so of the text itself."""
-    begins = np.ones(len(places), np.bool_)
-    begins[1:] = places[1:] != places[:-1]
-    return begins
+class _Found(NamedTuple):
+    """Words of some texts, in arrays: Python's garbage collector would go again and again through objects for each."""
+
+    keys: NDArray[np.uint64]
+    """The term, and the place of the atom that holds it."""
+    amounts: NDArray[np.float64]
+    own: bool
+    """Whether they are of the atoms' own texts."""
+
+    @classmethod
+    def of(cls, terms: Array, places: Array, amounts: Array, *, own: bool) -> _Found:
+        return cls((terms.astype(np.uint64) << _HALF) | places.astype(np.uint64), amounts, own)
 
 
 _HALF = np.uint64(32)
