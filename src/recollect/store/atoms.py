@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import repeat
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from recollect.clock import Micros, to_iso, to_micros
@@ -391,7 +391,9 @@ def _made_ready(
         "run_id": scope.run_id,
         "agent_id": scope.agent_id,
     }
-    rows: dict[str, Sequence[Any]] = dict(zip(CheckedAtom._fields, zip(*atoms, strict=True), strict=True))
+    rows: dict[str, Sequence[Any]] = {
+        name: [atom[place] for atom in atoms] for place, name in enumerate(CheckedAtom._fields)
+    }
     for name in _LEARNED:
         if not any(rows[name]):
             # Most atoms are not extracted, and what they all lack is not told of each.
@@ -410,37 +412,53 @@ def _put(run: Transaction, ready: _Ready, first: int, now: Micros, meanwhile: Ca
     rows, same = ready.rows, ready.same
     count = len(ready.checked)
     rows["position"] = range(first, first + count)
-    kept = {**rows, "updated_at": rows["created_at"], "status": ("ACTIVE",) * count}
-    columns = [kept.get(name) for name in _COLUMNS]
     added: list[Atom] = []
     for start in range(0, count, _AT_ONCE):
         here = slice(start, start + _AT_ONCE)
-        run.insert_each("insert_atoms", {name: column[here] for name, column in rows.items()}, **same)
+        part = {name: column[here] for name, column in rows.items()}
+        run.insert_each("insert_atoms", part, **same)
         # Some at a time, so that a server inserts while these are made.
-        of_each = [
-            repeat(same.get(name)) if column is None else column[here]
-            for name, column in zip(_COLUMNS, columns, strict=True)
-        ]
-        added += _as_inserted(zip(*of_each, strict=False))
+        added += _as_inserted(ready.checked[here], part, same)
         meanwhile(here.stop)
     _link(run, ready.checked, now)
     return added
 
 
-def _as_inserted(rows: Iterable[Row]) -> Iterator[Atom]:
-    """The atoms of rows. In a bulk one mostly differs from the one before in nothing but its id and its text."""
-    before, fields = None, {}
-    for row in rows:
-        rest = row[_POSITION + 1 : _TEXT] + row[_TEXT + 1 :]
-        if rest != before:
-            before, atom = rest, _atom(row)[1]
-        else:
-            fields = {**fields, "id": row[0], "text": row[_TEXT]}
-            for name in LISTS:
-                fields[name] = fields[name].copy()
-            atom = Atom.trusted(fields)
-        fields = atom.__dict__
-        yield atom
+def _as_inserted(
+    checked: Sequence[CheckedAtom], rows: Mapping[str, Sequence[Any]], same: Mapping[str, Any]
+) -> list[Atom]:
+    """The atoms that were checked and are in rows by now."""
+    like_first = {**same, **{name: column[0] for name, column in rows.items()}, "status": "ACTIVE"}
+    like_first["updated_at"] = like_first["created_at"]
+    first = _atom(tuple([like_first.get(name) for name in _COLUMNS]))[1]
+    if len(checked) == 1:
+        return [first]
+    # In a bulk one mostly differs from the first in little but its id and its text.
+    every = [first.__dict__.copy() for _ in checked]
+    for name, values in _differing(checked, rows).items():
+        for fields, value in zip(every, values, strict=True):
+            fields[name] = value
+    return list(map(Atom.trusted, every))
+
+
+def _differing(checked: Sequence[CheckedAtom], rows: Mapping[str, Sequence[Any]]) -> dict[str, Iterable[Any]]:
+    """The fields of atoms, each of all of them, in which they may differ."""
+    differing = {name for name, column in rows.items() if column.count(column[0]) < len(column)}
+    found: dict[str, Iterable[Any]] = {name: rows[name] for name in differing.intersection(_AS_THEY_ARE)}
+    for name in LISTS:
+        found[name] = map(list, map(attrgetter(name), checked))
+    if not differing.isdisjoint(("category_name", "kind")):
+        found["category"] = map(_category, rows["category_name"], rows["kind"])
+        found["behavioral"] = [kind in BEHAVIORAL_KINDS for kind in rows["kind"]]
+    if not differing.isdisjoint(("created_at", "valid_from")):
+        created = found["created_at"] = found["updated_at"] = list(map(to_iso, rows["created_at"]))
+        found["valid_from"] = [
+            known if begins == at else to_iso(begins)
+            for known, begins, at in zip(created, rows["valid_from"], rows["created_at"], strict=True)
+        ]
+    if "valid_to" in differing:
+        found["valid_to"] = [ends if ends is None else to_iso(ends) for ends in rows["valid_to"]]
+    return found
 
 
 def _link(run: Transaction, atoms: Sequence[CheckedAtom], now: Micros) -> None:
@@ -466,9 +484,10 @@ _LEARNED = _COLUMNS[_COLUMNS.index("decision") :]
 
 
 _POSITION = _COLUMNS.index("position")
-_TEXT = _COLUMNS.index("text")
 LISTS = ("source_message_ids", "entity_ids", "tags", "evidence")
 """What the owner of an atom may change without changing another."""
+_AS_THEY_ARE = frozenset(_COLUMNS).intersection(Atom.model_fields) - {"valid_from", "valid_to", "created_at", *LISTS}
+"""Columns that a field has the values of."""
 _LATER = {
     "superseded_at": ("superseded_at", "superseded_by"),
     "archived_at": ("archived_at",),
