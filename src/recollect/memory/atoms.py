@@ -135,11 +135,21 @@ def keep(
     from recollect.recall import writing
 
     begun = spaces.beginning(run, space_id, now, len(atoms))
-    if len(atoms) == 1:
-        # Of one it takes as long as a server takes to let the change begin.
-        indexing.finished()
-    added, change = store.add(run, scope, space_id, atoms, now, begun, indexing.advance)
-    writing.write(run, space_id, change, indexing.finished())
+    if len(atoms) < writing.SMALL:
+        if len(atoms) == 1:
+            # Of one it takes as long as a server takes to let the change begin.
+            indexing.finished()
+        added, change = store.add(run, scope, space_id, atoms, now, begun, indexing.advance)
+        writing.write(run, space_id, change, indexing.finished())
+    else:
+        index = writing.Bulk(run, space_id, begun(), len(atoms), indexing.model)
+
+        def meanwhile(until: int) -> None:
+            index.put_vectors(indexing.vectors, until)
+            indexing.advance(until)
+
+        added, change = store.add(run, scope, space_id, atoms, now, begun, meanwhile)
+        index.finish(indexing.finished())
     _lift_tombstones(run, space_id, change, atoms)
     return added
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from recollect.providers.embedder import Vectors
 from recollect.recall.facts import Facts
@@ -20,9 +21,13 @@ class Indexing:
     def __init__(self, atoms: Sequence[CheckedAtom], embedded: Vectors | None, model: str | None) -> None:
         self._atoms = atoms
         self._embedded = embedded
-        self._model = model
+        self.model = model
         self._words = Words([atom.text for atom in atoms], [atom.search_context for atom in atoms])
         self._finished: Indexed | None = None
+
+    @cached_property
+    def vectors(self) -> VectorsSegment | None:
+        return None if self._embedded is None else VectorsSegment.of(self._embedded)
 
     def advance(self, until: int) -> None:
         """Do what there is to do for each of the first so many atoms; what was done before is not done again."""
@@ -31,7 +36,6 @@ class Indexing:
 
     def finished(self) -> Indexed:
         if self._finished is None:
-            vectors = None if self._embedded is None else VectorsSegment.of(self._embedded)
             facts = Facts.of_new(self._atoms) if len(self._atoms) >= SMALL else None
-            self._finished = Indexed(self._words.segment(), vectors, self._model, facts)
+            self._finished = Indexed(self._words.segment(), self.vectors, self.model, facts)
         return self._finished

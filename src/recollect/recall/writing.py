@@ -41,24 +41,87 @@ class Indexed:
 
 def write(run: Transaction, space_id: str, change: Change, indexed: Indexed) -> None:
     """Write the index of the atoms that a change adds."""
-    first, atoms = change.first, indexed.words.atoms
-    bounds = [0, *range(LARGE - first % LARGE, atoms, LARGE)]
-    for place, words in zip(bounds, indexed.words.cut(bounds), strict=True):
-        _put_words(run, space_id, first + place, words)
+    if indexed.words.atoms >= SMALL:
+        Bulk(run, space_id, change, indexed.words.atoms, indexed.model).finish(indexed)
+        return
+    _put_words(run, space_id, change.first, indexed.words)
     if indexed.vectors is not None and indexed.model is not None:
-        if change.vector_model is None and first == 0:
-            # Where there are older atoms, which have no vector, the model is taken once they have theirs.
-            run.send("adopt_vector_model", space_id=space_id, model=indexed.model)
-        for place, vectors in zip(bounds, indexed.vectors.cut(bounds), strict=True):
-            _put_vectors(run, space_id, indexed.model, first + place, vectors)
-    if atoms >= SMALL:
-        # Of a few atoms it is read from the atoms themselves.
-        facts = indexed.facts or _facts_between(run, space_id, first, first + atoms)
-        for place, piece in zip(bounds, facts.cut(bounds), strict=True):
-            _put_facts(run, space_id, first + place, piece, change.revision)
-    if atoms < SMALL:
-        _join_at(run, space_id, change, SMALL, indexed)
+        _adopt(run, space_id, change, indexed.model)
+        _put_vectors(run, space_id, indexed.model, change.first, indexed.vectors)
+    # Facts of a few atoms are read from the atoms themselves.
+    _join_at(run, space_id, change, SMALL, indexed)
     _join_at(run, space_id, change, LARGE, indexed)
+
+
+class Bulk:
+    """The index of many atoms that a change adds.
+
+    Their vectors are most of it, and known before the rest, so that they can be written while the atoms are. Segments
+    that were begun before, and that the atoms fill up to a multiple of the larger number, are joined with the first.
+    """
+
+    def __init__(self, run: Transaction, space_id: str, change: Change, atoms: int, model: str | None) -> None:
+        self._run = run
+        self._space_id = space_id
+        self._change = change
+        self._model = model
+        self._bounds = [0, *range(LARGE - change.first % LARGE, atoms, LARGE)]
+        self._pieces_put = 0
+        """Of the vectors."""
+        self._start = change.first // LARGE * LARGE
+        self._end = self._start + LARGE
+        self._older_words: list[Row] = []
+        self._older_vectors: list[Row] = []
+        if self._start < change.first and change.first + atoms >= self._end:
+            # Nobody else changes them before this change has ended.
+            begun = {"space_id": space_id, "first": self._start, "until": change.first}
+            self._older_words = run.all("term_segments_between", **begun)
+            if model is not None:
+                self._older_vectors = run.all("vector_segments_between", model=model, **begun)
+
+    def put_vectors(self, vectors: VectorsSegment | None, until: int) -> None:
+        """Write the segments of vectors that begin before so many atoms; what was written is not written again."""
+        if vectors is None or self._model is None:
+            return
+        pieces = vectors.cut(self._bounds)
+        while self._pieces_put < len(pieces) and self._bounds[self._pieces_put] < until:
+            piece, place = pieces[self._pieces_put], self._change.first + self._bounds[self._pieces_put]
+            if not self._pieces_put:
+                _adopt(self._run, self._space_id, self._change, self._model)
+                if self._completes(self._older_vectors, piece.atoms):
+                    older = [VectorsSegment.decode(body) for _, _, body in self._older_vectors]
+                    _drop_vectors(self._run, self._space_id, self._model, self._start, self._end)
+                    piece, place = VectorsSegment.joined([*older, piece]), self._start
+            _put_vectors(self._run, self._space_id, self._model, place, piece)
+            self._pieces_put += 1
+
+    def finish(self, indexed: Indexed) -> None:
+        """Write what is not yet written."""
+        run, space_id, first, revision = self._run, self._space_id, self._change.first, self._change.revision
+        atoms = indexed.words.atoms
+        self.put_vectors(indexed.vectors, atoms)
+        facts = indexed.facts or _facts_between(run, space_id, first, first + atoms)
+        pieces = zip(self._bounds, indexed.words.cut(self._bounds), facts.cut(self._bounds), strict=True)
+        for place, words, of_words in pieces:
+            if place == 0 and self._completes(self._older_words, words.atoms):
+                older = [WordsSegment.decode(body) for _, _, body in self._older_words]
+                _drop_words(run, space_id, self._start, self._end)
+                _put_words(run, space_id, self._start, WordsSegment.joined([*older, words]))
+                _join_facts(run, space_id, self._start, self._end, revision, of_words)
+            else:
+                _put_words(run, space_id, first + place, words)
+                _put_facts(run, space_id, first + place, of_words, revision)
+
+    def _completes(self, older: list[Row], atoms: int) -> bool:
+        """Whether the first so many atoms are what is missing after the older segments."""
+        return bool(_whole([*older, (self._change.first, atoms)], self._start, self._end))
+
+
+def _adopt(run: Transaction, space_id: str, change: Change, model: str) -> None:
+    """Let recall ask the vectors of this model from the first atom on."""
+    if change.vector_model is None and change.first == 0:
+        # Where there are older atoms, which have no vector, the model is taken once they have theirs.
+        run.send("adopt_vector_model", space_id=space_id, model=model)
 
 
 def scrub(run: Transaction, space_id: str, position: int) -> None:
@@ -87,7 +150,7 @@ def _join_words(run: Transaction, space_id: str, start: int, end: int) -> bool:
     whole = _whole(run.all("term_segments_between", space_id=space_id, first=start, until=end), start, end)
     if whole:
         joined = WordsSegment.joined([WordsSegment.decode(body) for _, _, body in whole])
-        run.send("drop_term_segments", space_id=space_id, from_position=start, to_position=end)
+        _drop_words(run, space_id, start, end)
         _put_words(run, space_id, start, joined)
     return bool(whole)
 
@@ -97,18 +160,27 @@ def _join_vectors(run: Transaction, space_id: str, model: str, start: int, end: 
     whole = _whole(rows, start, end)
     if whole:
         joined = VectorsSegment.joined([VectorsSegment.decode(body) for _, _, body in whole])
-        run.send("drop_vector_segments", space_id=space_id, model=model, from_position=start, to_position=end)
+        _drop_vectors(run, space_id, model, start, end)
         _put_vectors(run, space_id, model, start, joined)
 
 
-def _join_facts(run: Transaction, space_id: str, start: int, end: int, revision: int) -> None:
-    """Facts have segments where words have, but not for a few atoms: those are read from the atoms."""
+def _join_facts(
+    run: Transaction, space_id: str, start: int, end: int, revision: int, newest: Facts | None = None
+) -> None:
+    """Facts have segments where words have, but not for a few atoms: those are read from the atoms.
+
+    The newest may be given, and then have no segment yet.
+    """
+    known_from = end if newest is None else end - newest.atoms
     pieces, until = [], start
-    for first, atoms, of_revision, body in run.all("fact_segments_between", space_id=space_id, first=start, until=end):
+    rows = run.all("fact_segments_between", space_id=space_id, first=start, until=known_from)
+    for first, atoms, of_revision, body in rows:
         pieces += [_facts_between(run, space_id, until, first), Facts.decode(body)]
         until = first + atoms
         revision = min(revision, of_revision)
-    pieces.append(_facts_between(run, space_id, until, end))
+    pieces.append(_facts_between(run, space_id, until, known_from))
+    if newest is not None:
+        pieces.append(newest)
     run.send("drop_fact_segments", space_id=space_id, from_position=start, to_position=end)
     _put_facts(run, space_id, start, Facts.joined(pieces), revision)
 
@@ -122,6 +194,14 @@ def _whole(rows: list[Row], start: int, end: int) -> list[Row]:
     """The segments, if there are several and together they are exactly the atoms from start to end, or else none."""
     exact = rows and rows[0][0] == start and rows[-1][0] + rows[-1][1] == end
     return rows if exact and len(rows) > 1 and sum(row[1] for row in rows) == end - start else []
+
+
+def _drop_words(run: Transaction, space_id: str, start: int, end: int) -> None:
+    run.send("drop_term_segments", space_id=space_id, from_position=start, to_position=end)
+
+
+def _drop_vectors(run: Transaction, space_id: str, model: str, start: int, end: int) -> None:
+    run.send("drop_vector_segments", space_id=space_id, model=model, from_position=start, to_position=end)
 
 
 def _put_words(run: Transaction, space_id: str, first: int, segment: WordsSegment) -> None:
