@@ -1,0 +1,1 @@
+-- SQLite keeps all as it is. PostgreSQL has to be told so for vectors, which it would try to compress.
