@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from recollect.clock import Micros, to_iso, to_micros
+from recollect.collecting import uncollected
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.models.atom import BEHAVIORAL_KINDS, Atom, AtomKind, Category
 from recollect.models.text import decode_json
@@ -433,12 +434,13 @@ def _as_inserted(
     first = _atom(tuple([like_first.get(name) for name in _COLUMNS]))[1]
     if len(checked) == 1:
         return [first]
-    # In a bulk one mostly differs from the first in little but its id and its text.
-    every = [first.__dict__.copy() for _ in checked]
-    for name, values in _differing(checked, rows).items():
-        for fields, value in zip(every, values, strict=True):
-            fields[name] = value
-    return list(map(Atom.trusted, every))
+    with uncollected():
+        # In a bulk one mostly differs from the first in little but its id and its text.
+        every = [first.__dict__.copy() for _ in checked]
+        for name, values in _differing(checked, rows).items():
+            for fields, value in zip(every, values, strict=True):
+                fields[name] = value
+        return list(map(Atom.trusted, every))
 
 
 def _differing(checked: Sequence[CheckedAtom], rows: Mapping[str, Sequence[Any]]) -> dict[str, Iterable[Any]]:
