@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.clock import Instant, Micros
+from recollect.collecting import uncollected
 from recollect.errors import InvalidInput, LimitExceeded
 from recollect.ids import random_halves
 from recollect.memory.bound import Bound
@@ -45,10 +46,11 @@ class Atoms(Bound):
         if not atoms:
             return []
         single, random = len(atoms) == 1, random_halves(len(atoms))
-        checked = [
-            checked_atom(atom, now, "atom" if single else f"atoms[{place}]", next(random))
-            for place, atom in enumerate(atoms)
-        ]
+        with uncollected():
+            checked = [
+                checked_atom(atom, now, "atom" if single else f"atoms[{place}]", next(random))
+                for place, atom in enumerate(atoms)
+            ]
         indexing = self._recaller.indexing(checked)
         return self._database.write(self._scope, keep, self._scope, space_id, checked, indexing, now)
 

@@ -72,12 +72,20 @@ class Bulk:
         self._end = self._start + LARGE
         self._older_words: list[Row] = []
         self._older_vectors: list[Row] = []
+        self._older_facts: tuple[list[Facts], int] = [], change.revision
         if self._start < change.first and change.first + atoms >= self._end:
             # Nobody else changes them before this change has ended.
-            begun = {"space_id": space_id, "first": self._start, "until": change.first}
-            self._older_words = run.all("term_segments_between", **begun)
+            self._older_words = self._completed("term_segments_between")
+            if self._older_words:
+                self._older_facts = _read_facts(run, space_id, self._start, change.first, change.revision)
             if model is not None:
-                self._older_vectors = run.all("vector_segments_between", model=model, **begun)
+                self._older_vectors = self._completed("vector_segments_between", model=model)
+
+    def _completed(self, query: str, **of: str) -> list[Row]:
+        """The segments before, if the first atoms are just what they lack, or else none."""
+        first = self._change.first
+        older = self._run.all(query, space_id=self._space_id, first=self._start, until=first, **of)
+        return _whole([*older, (first, self._end - first)], self._start, self._end)[:-1]
 
     def put_vectors(self, vectors: VectorsSegment | None, until: int) -> None:
         """Write the segments of vectors that begin before so many atoms; what was written is not written again."""
@@ -88,7 +96,7 @@ class Bulk:
             piece, place = pieces[self._pieces_put], self._change.first + self._bounds[self._pieces_put]
             if not self._pieces_put:
                 _adopt(self._run, self._space_id, self._change, self._model)
-                if self._completes(self._older_vectors, piece.atoms):
+                if self._older_vectors:
                     older = [VectorsSegment.decode(body) for _, _, body in self._older_vectors]
                     _drop_vectors(self._run, self._space_id, self._model, self._start, self._end)
                     piece, place = VectorsSegment.joined([*older, piece]), self._start
@@ -103,18 +111,15 @@ class Bulk:
         facts = indexed.facts or _facts_between(run, space_id, first, first + atoms)
         pieces = zip(self._bounds, indexed.words.cut(self._bounds), facts.cut(self._bounds), strict=True)
         for place, words, of_words in pieces:
-            if place == 0 and self._completes(self._older_words, words.atoms):
+            if place == 0 and self._older_words:
                 older = [WordsSegment.decode(body) for _, _, body in self._older_words]
                 _drop_words(run, space_id, self._start, self._end)
                 _put_words(run, space_id, self._start, WordsSegment.joined([*older, words]))
-                _join_facts(run, space_id, self._start, self._end, revision, of_words)
+                older_facts, of_revision = self._older_facts
+                _replace_facts(run, space_id, self._start, self._end, [*older_facts, of_words], of_revision)
             else:
                 _put_words(run, space_id, first + place, words)
                 _put_facts(run, space_id, first + place, of_words, revision)
-
-    def _completes(self, older: list[Row], atoms: int) -> bool:
-        """Whether the first so many atoms are what is missing after the older segments."""
-        return bool(_whole([*older, (self._change.first, atoms)], self._start, self._end))
 
 
 def _adopt(run: Transaction, space_id: str, change: Change, model: str) -> None:
@@ -164,23 +169,27 @@ def _join_vectors(run: Transaction, space_id: str, model: str, start: int, end: 
         _put_vectors(run, space_id, model, start, joined)
 
 
-def _join_facts(
-    run: Transaction, space_id: str, start: int, end: int, revision: int, newest: Facts | None = None
-) -> None:
+def _join_facts(run: Transaction, space_id: str, start: int, end: int, revision: int) -> None:
+    _replace_facts(run, space_id, start, end, *_read_facts(run, space_id, start, end, revision))
+
+
+def _read_facts(run: Transaction, space_id: str, start: int, end: int, revision: int) -> tuple[list[Facts], int]:
     """Facts have segments where words have, but not for a few atoms: those are read from the atoms.
 
-    The newest may be given, and then have no segment yet.
+    Gives them in pieces, and the revision up to which all are current.
     """
-    known_from = end if newest is None else end - newest.atoms
     pieces, until = [], start
-    rows = run.all("fact_segments_between", space_id=space_id, first=start, until=known_from)
-    for first, atoms, of_revision, body in rows:
+    for first, atoms, of_revision, body in run.all("fact_segments_between", space_id=space_id, first=start, until=end):
         pieces += [_facts_between(run, space_id, until, first), Facts.decode(body)]
         until = first + atoms
         revision = min(revision, of_revision)
-    pieces.append(_facts_between(run, space_id, until, known_from))
-    if newest is not None:
-        pieces.append(newest)
+    pieces.append(_facts_between(run, space_id, until, end))
+    return pieces, revision
+
+
+def _replace_facts(
+    run: Transaction, space_id: str, start: int, end: int, pieces: Sequence[Facts], revision: int
+) -> None:
     run.send("drop_fact_segments", space_id=space_id, from_position=start, to_position=end)
     _put_facts(run, space_id, start, Facts.joined(pieces), revision)
 
