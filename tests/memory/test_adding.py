@@ -33,6 +33,44 @@ def test_an_atom_has_what_was_not_said_by_default(memory: Memory, space: recolle
     assert memory.get_atom("atom_none") is None
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"tags": ["city", "past", "city"], "importance": 5, "confidence": 0.25},
+        {"tags": [], "speaker": None, "valid_from": None, "confidence": 1},
+        {"speaker": "Grace", "origin": "import", "trust": "assistant", "created_at": "2020-06-01T00:00:00Z"},
+        {"valid_from": "2020-01-01", "valid_to": "2021-01-01T12:00:00+02:00", "search_context": ["Where?", "", "Graz"]},
+        {"search_context": "Grüß dich", "text": "Ada's naïve café.", "category": {"kind": "RULE", "name": "größe"}},
+    ],
+)
+def test_a_dict_says_the_same_as_a_value_made_of_it(
+    memory: Memory, space: recollect.MemorySpace, said: dict[str, Any]
+) -> None:
+    given = {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT"}, **said}
+    atoms = memory.add_atoms(space.id, [given, NewAtom.model_validate(given), given])
+    assert len({atom.model_copy(update={"id": ""}).model_dump_json() for atom in atoms}) == 1
+    assert [memory.get_atom(atom.id) for atom in atoms] == atoms
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"text": "\ud800"}, {"text": " "}, {"text": b"x"}, {"tags": "city"}, {"tags": [""]}, {"tags": ["a", 1]},
+        {"importance": True}, {"importance": 6}, {"confidence": float("nan")}, {"confidence": "1"},
+        {"trust": "nobody"}, {"trust": []}, {"origin": None}, {"category": {"name": "home"}},
+        {"category": {"name": "home", "kind": "PATTERN"}},
+        {"category": {"name": "", "kind": "FACT"}}, {"category": {"name": "home", "kind": []}}, {"valid_from": 5},
+        {"created_at": "2999-01-01"}, {"valid_to": "1999-01-01"}, {"search_context": [None]}, {"unknown": 1},
+    ],
+)  # fmt: skip
+def test_one_that_is_wrong_among_many_is_named_and_none_is_kept(
+    memory: Memory, space: recollect.MemorySpace, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(recollect.InvalidInput, match=r"atoms\[1\]\."):
+        memory.add_atoms(space.id, [fact("Ada likes tea."), {**fact("Ada likes coffee."), **wrong}])
+    assert memory.list_atoms(space.id) == []
+
+
 @pytest.mark.conforms("A3.1", "A3.9", "A3.15")
 def test_everything_that_is_said_of_an_atom_is_kept(engine: recollect.Recollect, memory: Memory) -> None:
     ctx = engine.context(

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.recall.reading import terms_of_each
 from recollect.recall.words import MOST_STATED, STOP_WORDS, statement_words, terms_of, words_of
 
 
@@ -149,6 +150,17 @@ def test_the_words_of_plain_texts_do_not_depend_on_how_they_are_found(one: str, 
     assert words_of(f"{one} é {other}") == [*words_of(one), "é", *words_of(other)]
 
 
+PIECES = st.sampled_from([*"aB1 _-.'\u2019\x00\x1c\nüß東京", " the ", " is ", " it's ", " tea "])
+ODD = st.lists(st.lists(PIECES, max_size=12).map("".join))
+
+
+@given(ODD)
+def test_the_words_of_many_texts_are_those_of_each(texts: list[str]) -> None:
+    terms, places = terms_of_each(texts)
+    found = list(zip(places.tolist(), terms.tolist(), strict=True))
+    assert found == [(place, term) for place, text in enumerate(texts) for term in terms_of(text)]
+
+
 @given(st.text("ab .!?\n", max_size=20))
 def test_the_words_of_one_sentence_are_counted_as_those_of_several(sentence: str) -> None:
     assert statement_words(f"One two.x{sentence}") == 2 + statement_words(f"x{sentence}")
@@ -157,4 +169,5 @@ def test_the_words_of_one_sentence_are_counted_as_those_of_several(sentence: str
 def test_long_texts_take_no_long_time() -> None:
     for text in ("a" * 1_000_000, "'" * 1_000_000, "a'" * 500_000, "東" * 300_000, "? " * 500_000, "a\u0301" * 300_000):
         terms_of(text)
+        terms_of_each([text])
         statement_words(text)

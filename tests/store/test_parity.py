@@ -264,6 +264,15 @@ def test_both_engines_have_the_same_tables_and_columns(sqlite_url: str, postgres
     sqlite.close()
 
 
+def test_postgres_does_not_try_to_compress_vectors(postgres_url: str) -> None:
+    recollect.open(postgres_url).close()
+    with psycopg.connect(postgres_url) as postgres:
+        found = postgres.execute(
+            "SELECT attrelid::regclass::text FROM pg_attribute WHERE attname = 'body' AND attstorage = 'e' ORDER BY 1"
+        ).fetchall()
+    assert found == [("recollect.event_vectors",), ("recollect.vector_segments",)]
+
+
 def test_each_version_has_rows_to_try_it_with() -> None:
     assert ROWS.keys() == {migration.version for migration in MIGRATIONS}
 

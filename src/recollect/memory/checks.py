@@ -45,15 +45,10 @@ def checked_atom(given: AtomInput, now: Micros, where: str = "atom", random: str
     valid_to = None if ends is None else to_micros(ends, f"{where}.valid_to")
     if valid_to is not None and valid_to <= valid_from:
         raise InvalidInput(f"{where}.valid_to is not after valid_from.")
-    confidence, text, context, speaker = (
-        fields["confidence"],
-        fields["text"],
-        fields["search_context"],
-        fields["speaker"],
-    )
+    text, context, confidence = fields["text"], fields["search_context"], fields["confidence"]
     if not 0.0 <= confidence <= 1.0:
         raise InvalidInput(f"{where}.confidence is {confidence}.", hint="It is a number from 0 to 1.")
-    conversation_id, trust = fields["source_conversation_id"], fields["trust"]
+    trust, speaker, conversation_id = fields["trust"], fields["speaker"], fields["source_conversation_id"]
     # By their places, in the order of the fields: to name them takes as long as all of the checks.
     return CheckedAtom(
         new_id("atom", created_at) if random is None else id_of("atom", created_at, random),
