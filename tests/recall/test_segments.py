@@ -103,30 +103,39 @@ def test_what_has_changed_since_its_segment_was_written_is_loaded_as_it_is_now(
         assert answers(memory_of(reopened), space_id) == known
 
 
+def spans(run: Transaction, space_id: str) -> list[list[tuple[int, int]]]:
+    """Where the segments of words, of vectors and of facts begin, and of how many atoms they are."""
+    words = run.all("term_segments_from", space_id=space_id, position=0)
+    vectors = run.all("vector_spans", space_id=space_id, model=Embedding(WordsEmbedder()).stamp)
+    facts = run.all("fact_segments_between", space_id=space_id, first=0, until=1_000_000)
+    return [[(row[0], row[1]) for row in rows] for rows in (words, vectors, facts)]
+
+
 def test_no_segment_crosses_a_multiple_of_the_largest(engine: recollect.Recollect, memory: Memory) -> None:
     space_id = memory.create_memory_space("main").id
-
-    def spans(run: Transaction) -> list[list[tuple[int, int]]]:
-        words = run.all("term_segments_from", space_id=space_id, position=0)
-        vectors = run.all("vector_spans", space_id=space_id, model=Embedding(WordsEmbedder()).stamp)
-        facts = run.all("fact_segments_between", space_id=space_id, first=0, until=1_000_000)
-        return [[(row[0], row[1]) for row in rows] for rows in (words, vectors, facts)]
-
-    def written() -> list[list[tuple[int, int]]]:
-        return engine._database.read(memory._scope, spans)
-
     memory.add_atoms(space_id, varied(300))
-    assert written() == [[(0, 300)]] * 3
+    assert engine._database.read(memory._scope, spans, space_id) == [[(0, 300)]] * 3
     atoms = memory.add_atoms(space_id, varied(2 * LARGEST + 10))
     # What was begun before is joined to what completes it.
     expected = [(0, LARGEST), (LARGEST, LARGEST), (2 * LARGEST, 310)]
-    assert written() == [expected] * 3
+    assert engine._database.read(memory._scope, spans, space_id) == [expected] * 3
     memory.delete_atom(atoms[5_000].id)
     memory.add_atom(space_id, varied(1)[0])
-    words, vectors, facts = written()
+    words, vectors, facts = engine._database.read(memory._scope, spans, space_id)
     assert words == vectors == [*expected, (2 * LARGEST + 310, 1)]
     # A single atom is read as it is, until there are enough for a segment.
     assert facts == expected
+
+
+def test_a_few_atoms_that_go_beyond_a_multiple_of_the_largest_fill_it_up(
+    engine: recollect.Recollect, memory: Memory
+) -> None:
+    space_id = memory.create_memory_space("main").id
+    memory.add_atoms(space_id, varied(LARGEST - 96))
+    memory.add_atoms(space_id, varied(100))
+    words, vectors, facts = engine._database.read(memory._scope, spans, space_id)
+    assert words == vectors == [(0, LARGEST), (LARGEST, 4)]
+    assert facts == [(0, LARGEST)]
 
 
 def test_an_older_store_without_facts_in_segments_is_loaded_from_its_atoms(

@@ -44,10 +44,14 @@ def write(run: Transaction, space_id: str, change: Change, indexed: Indexed) -> 
     if indexed.words.atoms >= SMALL:
         Bulk(run, space_id, change, indexed.words.atoms, indexed.model).finish(indexed)
         return
-    _put_words(run, space_id, change.first, indexed.words)
+    first = change.first
+    bounds = _bounds(first, indexed.words.atoms)
+    for place, words in zip(bounds, indexed.words.cut(bounds), strict=True):
+        _put_words(run, space_id, first + place, words)
     if indexed.vectors is not None and indexed.model is not None:
         _adopt(run, space_id, change, indexed.model)
-        _put_vectors(run, space_id, indexed.model, change.first, indexed.vectors)
+        for place, vectors in zip(bounds, indexed.vectors.cut(bounds), strict=True):
+            _put_vectors(run, space_id, indexed.model, first + place, vectors)
     # Facts of a few atoms are read from the atoms themselves.
     _join_at(run, space_id, change, SMALL, indexed)
     _join_at(run, space_id, change, LARGE, indexed)
@@ -65,7 +69,7 @@ class Bulk:
         self._space_id = space_id
         self._change = change
         self._model = model
-        self._bounds = [0, *range(LARGE - change.first % LARGE, atoms, LARGE)]
+        self._bounds = _bounds(change.first, atoms)
         self._pieces_put = 0
         """Of the vectors."""
         self._start = change.first // LARGE * LARGE
@@ -120,6 +124,11 @@ class Bulk:
             else:
                 _put_words(run, space_id, first + place, words)
                 _put_facts(run, space_id, first + place, of_words, revision)
+
+
+def _bounds(first: int, atoms: int) -> list[int]:
+    """Where so many atoms are cut, counted from the first of them, so that no segment crosses a larger multiple."""
+    return [0, *range(LARGE - first % LARGE, atoms, LARGE)]
 
 
 def _adopt(run: Transaction, space_id: str, change: Change, model: str) -> None:
