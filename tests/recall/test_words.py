@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.recall import reading
 from recollect.recall.reading import terms_of_each
 from recollect.recall.words import MOST_STATED, STOP_WORDS, statement_words, terms_of, words_of
 
@@ -159,6 +160,13 @@ def test_the_words_of_many_texts_are_those_of_each(texts: list[str]) -> None:
     terms, places = terms_of_each(texts)
     found = list(zip(places.tolist(), terms.tolist(), strict=True))
     assert found == [(place, term) for place, text in enumerate(texts) for term in terms_of(text)]
+
+
+def test_texts_are_told_apart_also_when_another_thread_has_just_forgotten_all_words() -> None:
+    terms_of_each(["red tea", "green tea"])
+    reading._remembered.__self__.clear()  # type: ignore[attr-defined]  # a method of the dict
+    _, places = terms_of_each(["red tea", "green tea"])
+    assert places.tolist() == [0, 0, 1, 1]
 
 
 @given(st.text("ab .!?\n", max_size=20))

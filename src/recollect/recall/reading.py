@@ -28,13 +28,15 @@ class _Numbers(dict[str, int]):
         number = _number_of(written)
         if len(self) >= _REMEMBERED:
             self.clear()
-            self[_END] = _AT_THE_END
         if len(written) <= _LONGEST_REMEMBERED:
             self[written] = number
         return number
 
 
 def _number_of(written: str) -> int:
+    # Not only remembered: another thread may just have cleared what is.
+    if written == _END:
+        return _AT_THE_END
     words = words_of(written)
     if not words:
         return _NO_WORD
@@ -42,7 +44,7 @@ def _number_of(written: str) -> int:
     return ~term if words[0] in STOP_WORDS else term
 
 
-_remembered = _Numbers({_END: _AT_THE_END}).__getitem__
+_remembered = _Numbers().__getitem__
 
 
 def terms_of_each(texts: Sequence[str]) -> tuple[Numbers, Numbers]:
