@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from threading import Barrier
 
 from recollect.collecting import uncollected
 
@@ -23,3 +26,25 @@ def test_a_collector_that_was_sent_away_stays_away() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_a_process_that_is_forked_while_the_collector_rests_has_one() -> None:
+    met, done = Barrier(2), Barrier(2)
+
+    def rest() -> None:
+        with uncollected():
+            met.wait()
+            done.wait()
+
+    with ThreadPoolExecutor() as other:
+        resting = other.submit(rest)
+        met.wait()
+        child = os.fork()
+        if not child:
+            os._exit(0 if gc.isenabled() else 1)
+        _, status = os.waitpid(child, 0)
+        assert not gc.isenabled()
+        done.wait()
+        resting.result()
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert gc.isenabled()

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_keeping_away: list[None] = []
+"""A member for each who keeps it away now."""
 
 
 @contextmanager
@@ -17,8 +21,21 @@ def uncollected() -> Iterator[None]:
     if not gc.isenabled():
         yield
         return
-    gc.disable()
     try:
+        _keeping_away.append(None)
+        gc.disable()
         yield
     finally:
         gc.enable()
+        del _keeping_away[-1:]
+
+
+def _call_back() -> None:
+    """Have a process that was forked meanwhile collect: the threads that keep it away have stayed with the parent."""
+    if _keeping_away:
+        _keeping_away.clear()
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_call_back)
