@@ -71,6 +71,18 @@ def test_one_that_is_wrong_among_many_is_named_and_none_is_kept(
     assert memory.list_atoms(space.id) == []
 
 
+def test_a_category_that_was_put_into_a_value_unchecked_is_not_kept(
+    memory: Memory, space: recollect.MemorySpace
+) -> None:
+    known = memory.add_atom(space.id, fact("Ada likes tea."))
+    unchecked = NewAtom.model_validate(fact("Ada likes coffee.")).model_copy(
+        update={"category": {"name": "taste", "kind": "no kind"}}
+    )
+    with pytest.raises(AttributeError):
+        memory.add_atom(space.id, unchecked)
+    assert found(memory, space.id, "tea") == [known.text]
+
+
 @pytest.mark.conforms("A3.1", "A3.9", "A3.15")
 def test_everything_that_is_said_of_an_atom_is_kept(engine: recollect.Recollect, memory: Memory) -> None:
     ctx = engine.context(

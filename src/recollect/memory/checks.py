@@ -29,9 +29,12 @@ V = TypeVar("V", bound=Value)
 
 def checked_atom(given: AtomInput, now: Micros, where: str = "atom", random: str | None = None) -> CheckedAtom:
     """The random half of its id may be given, by who has drawn many at once."""
-    fields = _USUAL | given if _is_plain(given) else checked_value(NewAtom, given, where).__dict__
-    category = fields["category"]
-    name, kind = (category["name"], category["kind"]) if type(category) is dict else (category.name, category.kind)
+    if _is_plain(given):
+        fields = _USUAL | given
+        name, kind = given["category"]["name"], given["category"]["kind"]
+    else:
+        new = checked_value(NewAtom, given, where)
+        fields, name, kind = new.__dict__, new.category.name, new.category.kind
     if kind == "PATTERN":
         raise InvalidInput(
             f"{where}.category.kind is PATTERN, which only the platform makes, from many episodes.",
