@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import recollect
+from harness.alarms import is_interrupted
 from recollect.memory import Memory
 from recollect.recall.cache import IndexCache
 from tests.embedder import WordsEmbedder
@@ -189,6 +190,25 @@ def test_who_waits_for_an_index_does_not_get_what_a_refresh_that_failed_has_left
         assert index.held == ["one", "two"]
     with cache.current(scope, "space", OneByOne, look, fresh=False) as index:
         assert index.held == ["one", "two"]
+
+
+def test_an_interrupt_keeps_no_index_from_others() -> None:
+    scope, cache = recollect.Scope("acme", "support", "ada"), IndexCache(1)
+
+    def take_it() -> None:
+        with cache.current(scope, "space", OneByOne, lambda index: index.fill(["one"]), fresh=False):
+            pass
+
+    def take_it_for_ever() -> None:
+        while True:
+            take_it()
+
+    for _ in range(500):
+        assert is_interrupted(take_it_for_ever, first=0.0005, again=10)
+        other = threading.Thread(target=take_it, daemon=True)
+        other.start()
+        other.join(10)
+        assert not other.is_alive()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -33,7 +33,8 @@ I = TypeVar("I", bound=Index)  # noqa: E741  # like T, of an index
 @dataclass
 class _Entry:
     index: Any
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: Any = field(default_factory=threading.RLock)
+    """Nobody takes it twice, but of this kind it can be told who has it."""
     nbytes: int = 0
 
 
@@ -125,7 +126,7 @@ class IndexCache:
 class _Turn(Generic[I]):
     """One caller's turn with an index. Every recall has two, so it is a class: a generator would take twice as long."""
 
-    __slots__ = ("_cache", "_entry", "_fresh", "_key", "_make", "_refresh")
+    __slots__ = ("__exit__", "_cache", "_entry", "_fresh", "_key", "_make", "_refresh")
 
     def __init__(
         self,
@@ -136,6 +137,8 @@ class _Turn(Generic[I]):
         refresh: Callable[[I], bool],
         fresh: bool,
     ) -> None:
+        # The lock's own, which no interrupt can come in between, as it can before the first line of a function.
+        self.__exit__ = entry.lock.__exit__
         self._cache = cache
         self._key = key
         self._entry = entry
@@ -145,19 +148,18 @@ class _Turn(Generic[I]):
 
     def __enter__(self) -> I:
         entry = self._entry
-        entry.lock.acquire()
         try:
+            entry.lock.acquire()
             index: I = entry.index
             # An index that nobody has filled yet, or whose entry was dropped meanwhile, needs the look.
             if (self._fresh or not index.loaded) and self._refresh(index):
                 self._cache._weigh(self._key, entry)
             return index
         except BaseException:
-            # A refresh that was cut short may have left it half new, also for who waits for this entry already.
-            self._cache._drop(self._key)
-            entry.index = self._make()
-            entry.lock.release()
+            # Who is interrupted may have waited for it still, or have it already.
+            if entry.lock._is_owned():
+                # A refresh that was cut short may have left it half new, also for who waits for this entry already.
+                self._cache._drop(self._key)
+                entry.index = self._make()
+                entry.lock.release()
             raise
-
-    def __exit__(self, *_: object) -> None:
-        self._entry.lock.release()
