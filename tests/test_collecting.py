@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier
 
+import pytest
+
 from recollect.collecting import uncollected
 
 
@@ -28,6 +30,7 @@ def test_a_collector_that_was_sent_away_stays_away() -> None:
         gc.enable()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_process_that_is_forked_while_the_collector_rests_has_one() -> None:
     met, done = Barrier(2), Barrier(2)
 

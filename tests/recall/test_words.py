@@ -4,7 +4,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 import pytest
 from hypothesis import given
@@ -122,6 +126,31 @@ def test_threads_may_share_it() -> None:
     alone = [terms_of(text) for text in texts]
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(terms_of, texts)) == alone
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_process_that_is_forked_in_the_middle_of_a_word_reads_on() -> None:
+    enough = threading.Event()
+
+    def read_new_words() -> None:
+        for number in count():
+            terms_of(f"running{number}")
+            if enough.is_set():
+                return
+
+    with ThreadPoolExecutor() as threads:
+        threads.submit(read_new_words)
+        try:
+            for number in range(50):
+                child = os.fork()
+                if child == 0:
+                    # A child that hangs is ended by the alarm, and so is seen.
+                    signal.alarm(10)
+                    terms_of(f"flying{number}")
+                    os._exit(0)
+                assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        finally:
+            enough.set()
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from functools import lru_cache
 
 import Stemmer  # type: ignore[import-not-found]  # it ships without types
 
+from recollect.forking import survive_forks
+
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
@@ -91,22 +93,30 @@ def _plain(word: str) -> str:
     return head if tail in _CLINGING else head + tail.replace("'", "")
 
 
-_stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
-# A stemmer must not be used by two threads at once.
-_stemming = threading.Lock()
+class _Stemming:
+    """A stemmer, which must not be used by two threads at once."""
+
+    def __init__(self) -> None:
+        self.renew_after_fork()
+        survive_forks(self)
+
+    def renew_after_fork(self) -> None:
+        # A thread of the parent may just have been in the middle of a word.
+        self._lock = threading.Lock()
+        self._stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
+
+    def stem_of(self, word: str) -> str:
+        with self._lock:
+            return self._stem(word)
+
+
+_new_stem = _Stemming().stem_of
+_remembered_stem = lru_cache(_REMEMBERED)(_new_stem)
 
 
 def stem_of(word: str) -> str:
     """What an English word in lower case has in common with its other forms; other words are given back."""
     return _remembered_stem(word) if len(word) <= _LONGEST_REMEMBERED else _new_stem(word)
-
-
-def _new_stem(word: str) -> str:
-    with _stemming:
-        return _stem(word)
-
-
-_remembered_stem = lru_cache(_REMEMBERED)(_new_stem)
 
 
 class _Terms(dict[str, int]):
