@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect import NewAtom
+from recollect import Category, NewAtom
 from recollect.memory import Memory
 from tests.clock import SettableClock
 from tests.memory.facts import at_once, fact, found, kinds_since, looked_up
@@ -71,15 +71,22 @@ def test_one_that_is_wrong_among_many_is_named_and_none_is_kept(
     assert memory.list_atoms(space.id) == []
 
 
-def test_a_category_that_was_put_into_a_value_unchecked_is_not_kept(
-    memory: Memory, space: recollect.MemorySpace
+@pytest.mark.parametrize(
+    "unchecked",
+    [
+        {"category": {"name": "taste", "kind": "no kind"}},
+        {"category": Category.model_construct(name="taste", kind="no kind")},
+        {"trust": "nobody"},
+        {"origin": "nowhere"},
+    ],
+)
+def test_what_was_put_into_a_value_unchecked_is_not_kept(
+    memory: Memory, space: recollect.MemorySpace, unchecked: dict[str, Any]
 ) -> None:
-    known = memory.add_atom(space.id, fact("Ada likes tea."))
-    unchecked = NewAtom.model_validate(fact("Ada likes coffee.")).model_copy(
-        update={"category": {"name": "taste", "kind": "no kind"}}
-    )
-    with pytest.raises(AttributeError):
-        memory.add_atom(space.id, unchecked)
+    known = memory.add_atom(space.id, NewAtom.model_validate(fact("Ada likes tea.")))
+    [name] = unchecked
+    with pytest.raises(recollect.InvalidInput, match=f"atom.{name}"):
+        memory.add_atom(space.id, NewAtom.model_validate(fact("Ada likes coffee.")).model_copy(update=unchecked))
     assert found(memory, space.id, "tea") == [known.text]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any, TypeGuard, TypeVar, get_args
 
 from pydantic import ValidationError
@@ -34,6 +35,9 @@ def checked_atom(given: AtomInput, now: Micros, where: str = "atom", random: str
         name, kind = given["category"]["name"], given["category"]["kind"]
     else:
         new = checked_value(NewAtom, given, where)
+        if type(new.category) is not Category or (new.category.kind, new.trust, new.origin) not in _CHOICES:
+            # By `model_copy` or `model_construct`, which check nothing.
+            new = checked_value(NewAtom, new.model_dump(warnings=False), where)
         fields, name, kind = new.__dict__, new.category.name, new.category.kind
     if kind == "PATTERN":
         raise InvalidInput(
@@ -124,6 +128,7 @@ _USUAL = {
 }
 _CATEGORY = frozenset(Category.model_fields)
 _KINDS, _TRUSTS, _ORIGINS = frozenset(get_args(AtomKind)), frozenset(get_args(Trust)), frozenset(get_args(Origin))
+_CHOICES = frozenset(product(_KINDS, _TRUSTS, _ORIGINS))
 
 
 def _plain(text: object, limit: int = TEXT_LIMIT) -> bool:
