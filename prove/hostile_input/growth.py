@@ -15,6 +15,7 @@ NOTICEABLE = 0.2
 STEEPEST = 9.0
 """How many times as long four times the text may take: linear is 4, quadratic 16."""
 SLOWEST = 6.0
+TRIES = 4
 MOST_MEMORY = 400 * 1024 * 1024
 
 
@@ -25,9 +26,11 @@ def steep(parser: Parser, prefix: str, piece: str, suffix: str) -> str | None:
     large = _seconds(parser, prefix, piece, suffix, LARGE)
     if large < NOTICEABLE:
         return None
-    # A busy machine is slow now and then: the quickest of some tries is what it takes.
-    small = min(_seconds(parser, prefix, piece, suffix, SMALL) for _ in range(2))
-    large = min(large, _seconds(parser, prefix, piece, suffix, LARGE))
+    # A busy machine is slow now and then: the quickest of some tries is what it takes, and both are tried in turns.
+    small = SLOWEST
+    for _ in range(TRIES):
+        small = min(small, *(_seconds(parser, prefix, piece, suffix, SMALL) for _ in range(2)))
+        large = min(large, _seconds(parser, prefix, piece, suffix, LARGE))
     if large > SLOWEST or (large >= NOTICEABLE and large > STEEPEST * max(small, NOTICEABLE / 16)):
         return f"{prefix!r} {piece!r}… {suffix!r}: {small:.2f} s for {SMALL:,} characters, {large:.2f} s for {LARGE:,}"
     return None
