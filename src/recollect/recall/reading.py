@@ -7,33 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.recall.words import STOP_WORDS, terms_among, terms_of, words_of
+from recollect.recall.words import STOP_WORDS, Numbers, terms_among, terms_of, words_of
 
-Numbers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 _END = "\x00"
 """Stands between texts: no word has it, and hardly any text."""
 _GAPS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in (_END, "'")}
-_REMEMBERED = 65_536
-_LONGEST_REMEMBERED = 64
 
 _AT_THE_END = -(2**62)
 _NO_WORD = _AT_THE_END + 1
 
 
-class _Numbers(dict[str, int]):
-    """From what stands between gaps to the number of its term; that of a word which says nothing is below zero."""
-
-    def __missing__(self, written: str) -> int:
-        number = _number_of(written)
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        if len(written) <= _LONGEST_REMEMBERED:
-            self[written] = number
-        return number
-
-
 def _number_of(written: str) -> int:
+    """From what stands between gaps to the number of its term; that of a word which says nothing is below zero."""
     # Not only remembered: another thread may just have cleared what is.
     if written == _END:
         return _AT_THE_END
@@ -44,10 +31,10 @@ def _number_of(written: str) -> int:
     return ~term if words[0] in STOP_WORDS else term
 
 
-_remembered = _Numbers().__getitem__
+_remembered = Numbers(_number_of).__getitem__
 
 
-def terms_of_each(texts: Sequence[str]) -> tuple[Numbers, Numbers]:
+def terms_of_each(texts: Sequence[str]) -> tuple[Integers, Integers]:
     """What `terms_of` finds in each of the texts, in their order, and of each term the place of its text."""
     places = [place for place, text in enumerate(texts) if _is_simple(text)]
     terms, place_of = _terms_of_simple([texts[place] for place in places])
@@ -68,7 +55,7 @@ def _is_simple(text: str) -> bool:
     return text.isascii() and "''" not in text and _END not in text
 
 
-def _terms_of_simple(texts: Sequence[str]) -> tuple[Numbers, Numbers]:
+def _terms_of_simple(texts: Sequence[str]) -> tuple[Integers, Integers]:
     written = f" {_END} ".join(texts).lower().translate(_GAPS).split()
     numbers = np.fromiter(map(_remembered, written), np.int64, len(written))
     place_of = np.cumsum(numbers == _AT_THE_END)

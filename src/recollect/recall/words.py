@@ -119,11 +119,14 @@ def stem_of(word: str) -> str:
     return _remembered_stem(word) if len(word) <= _LONGEST_REMEMBERED else _new_stem(word)
 
 
-class _Terms(dict[str, int]):
-    """From a word to the number of its stem; words that were met before are remembered."""
+class Numbers(dict[str, int]):
+    """From a word to its number; the numbers of words that were met before are remembered."""
+
+    def __init__(self, number_of: Callable[[str], int]) -> None:
+        self._number_of = number_of
 
     def __missing__(self, word: str) -> int:
-        number = zlib.crc32(stem_of(word).encode())
+        number = self._number_of(word)
         if len(self) >= _REMEMBERED:
             self.clear()
         if len(word) <= _LONGEST_REMEMBERED:
@@ -131,7 +134,7 @@ class _Terms(dict[str, int]):
         return number
 
 
-_term_of = _Terms().__getitem__
+_term_of = Numbers(lambda word: zlib.crc32(stem_of(word).encode())).__getitem__
 
 
 def terms_of(text: str) -> list[int]:
