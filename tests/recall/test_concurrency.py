@@ -78,8 +78,9 @@ def test_recall_finds_all_that_is_valid_and_nothing_else_while_two_processes_wri
             asked: list[Asked] = []
             while not written.is_set() or not asked:
                 began = time.monotonic_ns()
-                found = memory.recall_by_topic(space_id, "tea", limit=200)
-                asked.append(Asked(began, time.monotonic_ns(), frozenset(hit.atom.id for hit in found.hits)))
+                found = [hit.atom for hit in memory.recall_by_topic(space_id, "tea", limit=200).hits]
+                asked.append(Asked(began, time.monotonic_ns(), frozenset(atom.id for atom in found)))
+                assert [atom for atom in found if atom.status != "ACTIVE" or atom.superseded_by is not None] == []
             return asked
 
         writers = [(database_url, space_id, number) for number in (1, 2)]

@@ -64,7 +64,7 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     same = index.history == run.history
     if same and revision == index.revision:
         return False
-    if index.revision >= 0 and not (same and _of_one_epoch(revision, index.revision)):
+    if index.revision >= 0 and not (same and of_one_epoch(revision, index.revision)):
         # It was erased and brought in again, or its database has lost some of it: what is known is of another time.
         index.begin_anew()
     index.history = run.history
@@ -86,7 +86,8 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     return True
 
 
-def _of_one_epoch(revision: int, other: int) -> bool:
+def of_one_epoch(revision: int, other: int) -> bool:
+    """Whether an atom's position is the same at both."""
     return revision // REVISIONS_OF_AN_EPOCH == other // REVISIONS_OF_AN_EPOCH
 
 

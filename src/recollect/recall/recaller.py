@@ -15,10 +15,10 @@ from recollect.providers.embedder import Embedding, Vectors
 from recollect.providers.reranker import Reranking
 from recollect.recall.asking import Question, understand
 from recollect.recall.cache import IndexCache
-from recollect.recall.drafting import Choose, Chosen, Draft, at_hand, drafted, explanation, shown, told
+from recollect.recall.drafting import Choose, Chosen, Draft, drafted, explanation, shown, told
 from recollect.recall.filters import Filters
 from recollect.recall.indexing import Indexing
-from recollect.recall.loading import Unsettled, refresh, unless_changed
+from recollect.recall.loading import Unsettled, of_one_epoch, refresh, unless_changed
 from recollect.recall.passing import Mask, allowed, passing
 from recollect.recall.ranking import Query, best, ranked, related, score, unasked, weigh
 from recollect.recall.reindexing import reindex_kind
@@ -29,13 +29,14 @@ from recollect.recall.writing import Indexed
 from recollect.scope import Scope
 from recollect.store import atoms, entities
 from recollect.store.atoms import CheckedAtom
-from recollect.store.database import Database
+from recollect.store.database import Database, Transaction
 
 RERANKED = 20
 """How many of the best hits a reranker reads."""
 WORDS_BEFORE = 30
 _LOOKS = 3
-"""How often a space is looked at when what was chosen there is gone before it can be fetched."""
+"""How often a space is looked at when what was chosen there has changed before it can be fetched."""
+_NO_OPINIONS: Mapping[int, float] = {}
 
 
 class Recaller:
@@ -133,15 +134,20 @@ class Recaller:
 
             return choose
 
-        before, looked = None, False
-        if self._reranking is None and self._is_quiet(scope, space_id):
-            recall, before, looked = self._foreseen(scope, space_id, query, filters, choosing, began, explain)
+        asked, opinions = self._ask(scope, space_id, query, filters), _NO_OPINIONS
+        if self._reranking is not None:
+            opinions = self._read_again(scope, space_id, asked, query, filters)
+        elif self._is_quiet(scope, space_id):
+            recall = self._foreseen(scope, space_id, asked, filters, choosing(asked, opinions), began, explain)
             if recall is not None:
                 return recall
-        asked = self._ask(scope, space_id, query, filters, fresh=not looked, before=before)
-        opinions = self._read_again(scope, space_id, asked, query, filters) if self._reranking is not None else {}
-        choose = choosing(asked, opinions)
-        return self._answer(scope, space_id, "BY_TOPIC", filters, choose, began, looked=True, explain=explain)
+        read_at = asked.revision
+
+        def choosing_now(asked: Query) -> Choose:
+            return choosing(asked, opinions if of_one_epoch(asked.revision, read_at) else _NO_OPINIONS)
+
+        draft = self._settled(scope, space_id, filters, choosing_now, asked, query, explain=explain)
+        return told(draft, shown(draft), "BY_TOPIC", began)
 
     def _is_quiet(self, scope: Scope, space_id: str) -> bool:
         """Whether an answer may well hold that is made before the database has said that nothing has changed."""
@@ -152,24 +158,22 @@ class Recaller:
         self,
         scope: Scope,
         space_id: str,
-        query: str,
+        asked: Query,
         filters: Filters,
-        choosing: Callable[[Query, Mapping[int, float]], Choose],
+        choose: Choose,
         began: float,
         explain: bool,
-    ) -> tuple[Recall | None, Query, bool]:
+    ) -> Recall | None:
         """The answer of a space in which nothing has changed, made while the database says whether that is so.
 
-        There is none if something has changed, and it is not tried again before a look has found nothing new. The
-        question as it was asked, and whether all is as it was, then tell what has been done already.
+        There is none if something has changed, and it is not tried again before a look has found nothing new.
         """
-        asked = self._ask(scope, space_id, query, filters, fresh=False)
 
         def answer(index: SpaceIndex) -> tuple[Draft | None, list[Hit] | None]:
             if asked.revision != index.revision:
                 # Somebody else has looked since, and it was understood by what was known before.
                 return None, None
-            draft = drafted(index, filters, choosing(asked, {}), explain)
+            draft = drafted(index, filters, choose, explain)
             return draft, None if draft.lacking() else shown(draft)
 
         with self._current(scope, space_id, fresh=False) as index:
@@ -179,11 +183,11 @@ class Recaller:
         if draft is not None and hits is None:
             self._fetch(scope, space_id, draft, filters)
             hits = None if draft.lacking() else shown(draft)
-        if draft is None or hits is None:
-            return None, asked, held is not None
-        return told(draft, hits, "BY_TOPIC", began), asked, True
+        return None if draft is None or hits is None else told(draft, hits, "BY_TOPIC", began)
 
-    def _read_again(self, scope: Scope, space_id: str, asked: Query, query: str, filters: Filters) -> dict[int, float]:
+    def _read_again(
+        self, scope: Scope, space_id: str, asked: Query, query: str, filters: Filters
+    ) -> Mapping[int, float]:
         """What the reranker thinks of the best hits, by their position. It takes long, so nobody else waits for it."""
         if self._reranking is None or asked.overlap_only or not query.strip():
             return {}
@@ -204,27 +208,32 @@ class Recaller:
         With a query, a timeline is of what is about it: the best hits of the topic, put into their order.
         """
         began = time.perf_counter()
+
+        def choosing(asked: Query) -> Choose:
+            def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+                def in_order(places: NDArray[np.intp]) -> NDArray[np.intp]:
+                    order = np.lexsort((places, index.valid_from.values[places]))
+                    return (order if mode == "TIMELINE" else order[::-1])[:limit]
+
+                if query is None:
+                    places = passing.nonzero()[0]
+                    return _unasked(index, filters, places[in_order(places)], len(places))
+                evidence = weigh(index, asked)
+                matching = passing if evidence.matches is None else passing & evidence.matches
+                scores = best(index, asked, evidence, matching, limit, filters.as_of)
+                return scores.taken(in_order(np.array(scores.places, np.intp)).tolist()), _count(matching), evidence
+
+            return choose
+
         asked = _nothing(filters) if query is None else self._ask(scope, space_id, query, filters)
-
-        def choose(index: SpaceIndex, passing: Mask) -> Chosen:
-            def in_order(places: NDArray[np.intp]) -> NDArray[np.intp]:
-                order = np.lexsort((places, index.valid_from.values[places]))
-                return (order if mode == "TIMELINE" else order[::-1])[:limit]
-
-            if query is None:
-                evidence, places = unasked(index), passing.nonzero()[0]
-                return score(index, asked, evidence, places[in_order(places)], filters.as_of), len(places), evidence
-            evidence = weigh(index, asked)
-            matching = passing if evidence.matches is None else passing & evidence.matches
-            scores = best(index, asked, evidence, matching, limit, filters.as_of)
-            return scores.taken(in_order(np.array(scores.places, np.intp)).tolist()), _count(matching), evidence
-
-        return self._answer(scope, space_id, mode, filters, choose, began, looked=query is not None)
+        draft = self._settled(scope, space_id, filters, choosing, asked, query)
+        return told(draft, shown(draft), mode, began)
 
     def standing(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> dict[int, Atom]:
         """What passes the filters whatever is asked, by its position: the most important first, then the newest."""
-        with self._current(scope, space_id) as index:
-            places = np.flatnonzero(allowed(index, filters))
+
+        def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+            places = passing.nonzero()[0]
             order = np.lexsort(
                 (
                     index.ids.values[places],
@@ -232,35 +241,22 @@ class Recaller:
                     -index.importance.values[places].astype(np.int16),
                 )
             )
-            positions = places[order[:limit]].tolist()
-            found, revision = dict(zip(positions, at_hand(index, positions, filters), strict=True)), index.revision
-        lacking = [position for position, atom in found.items() if atom is None]
-        found |= self._read(scope, space_id, lacking, filters, revision)
-        return {position: atom for position, atom in found.items() if atom is not None}
+            return _unasked(index, filters, places[order[:limit]], len(places))
 
-    def _read(
-        self, scope: Scope, space_id: str, positions: list[int], filters: Filters, revision: int
-    ) -> dict[int, Atom]:
-        """Fetch the atoms that were not kept, and keep them if nothing has changed since the revision."""
-        if not positions:
-            return {}
-        fetched = self._database.read(scope, atoms.at_positions, space_id, positions, filters.known_at)
-        if filters.known_at is None:
-            with self.indexes.if_kept(scope, space_id) as index:
-                if index is not None:
-                    index.keep(fetched, revision)
-        return fetched
+        draft = self._settled(scope, space_id, filters, lambda _: choose, _nothing(filters))
+        return {place: atom for place, atom in zip(draft.scores.places, draft.atoms, strict=True) if atom is not None}
 
     def newest(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> Recall:
         """What passes the filters, the one that was recorded last first."""
+        began = time.perf_counter()
 
         def choose(index: SpaceIndex, passing: Mask) -> Chosen:
             places = passing.nonzero()[0]
             order = np.lexsort((places, index.created_at.values[places]))[::-1][:limit]
-            evidence = unasked(index)
-            return score(index, _nothing(filters), evidence, places[order], filters.as_of), len(places), evidence
+            return _unasked(index, filters, places[order], len(places))
 
-        return self._answer(scope, space_id, "TIMELINE", filters, choose, time.perf_counter(), looked=False)
+        draft = self._settled(scope, space_id, filters, lambda _: choose, _nothing(filters))
+        return told(draft, shown(draft), "TIMELINE", began)
 
     def why_not(self, scope: Scope, space_id: str, atom_id: str, query: str, filters: Filters, limit: int) -> WhyNot:
         """Which filters keep an atom from being found, or at which place among the hits it is."""
@@ -290,12 +286,10 @@ class Recaller:
         space_id: str,
         query: str,
         filters: Filters,
-        *,
-        fresh: bool = True,
         before: Query | None = None,
     ) -> Query:
-        """A question as it is understood in a space; one that was asked before need not be embedded again."""
-        with self._current(scope, space_id, fresh=fresh) as index:
+        """A question as it is understood by what is in memory of a space; one asked before is not embedded again."""
+        with self._current(scope, space_id, fresh=False) as index:
             heard = index.hear(query, filters.known_at)
         embedding = self._embedding
         if embedding is not None and heard.filled and (heard.model != embedding.stamp or heard.lacks_vectors):
@@ -336,33 +330,67 @@ class Recaller:
             heard.revision,
         )
 
-    def _answer(
+    def _settled(
         self,
         scope: Scope,
         space_id: str,
-        mode: RecallMode,
         filters: Filters,
-        choose: Choose,
-        began: float,
+        choosing: Callable[[Query], Choose],
+        asked: Query,
+        query: str | None = None,
         *,
-        looked: bool,
         explain: bool = False,
-        looks: int = _LOOKS,
-    ) -> Recall:
-        with self._current(scope, space_id, fresh=not looked) as index:
+    ) -> Draft:
+        """What is chosen in a space as it was at one instant of this call, with all of its atoms as they were then."""
+        looked = False
+        for _ in range(_LOOKS):
+            with self._current(scope, space_id, fresh=not looked) as index:
+                understood = query is None or asked.revision == index.revision
+                draft = drafted(index, filters, choosing(asked), explain) if understood else None
+            if draft is None:
+                # It was understood by what was known before others have written, or it took long to be embedded.
+                asked, looked = self._ask(scope, space_id, query or "", filters, before=asked), True
+                continue
+            self._fetch(scope, space_id, draft, filters)
+            if not draft.lacking():
+                return draft
+            # Some have changed since they were chosen, and what has come instead of them may not have been seen.
+            looked = False
+        return self._settled_at_once(scope, space_id, filters, choosing(asked), explain)
+
+    def _settled_at_once(self, scope: Scope, space_id: str, filters: Filters, choose: Choose, explain: bool) -> Draft:
+        """The same of a space in which others write all the time. They can go on, but who else recalls there waits."""
+        drafts: list[Draft] = []
+
+        def work(run: Transaction, index: SpaceIndex) -> bool:
+            news = refresh(run, space_id, index)
             draft = drafted(index, filters, choose, explain)
-        self._fetch(scope, space_id, draft, filters)
-        if looks > 1 and draft.lacking():
-            # Some were deleted since they were chosen: what has come instead of them may not have been seen.
-            return self._answer(
-                scope, space_id, mode, filters, choose, began, looked=False, explain=explain, looks=looks - 1
-            )
-        return told(draft, shown(draft), mode, began)
+            draft.complete(atoms.at_positions(run, space_id, draft.lacking(), filters.known_at))
+            drafts.append(draft)
+            return news
+
+        def look(index: SpaceIndex) -> bool:
+            return self._database.read_at_once(scope, work, index)
+
+        with self.indexes.current(scope, space_id, SpaceIndex, look):
+            return drafts[-1]
 
     def _fetch(self, scope: Scope, space_id: str, draft: Draft, filters: Filters) -> None:
-        """Complete a draft with the atoms that were not at hand, as far as they are still there."""
-        if lacking := draft.lacking():
-            draft.complete(self._read(scope, space_id, lacking, filters, draft.revision))
+        """Complete a draft with the atoms that were not at hand, as far as they are still as they were."""
+        lacking = draft.lacking()
+        if not lacking:
+            return
+        now = filters.known_at is None
+        # What was known at an instant stays what it is.
+        unchanged_since = draft.revision if now else None
+        fetched = self._database.read(
+            scope, atoms.at_positions, space_id, lacking, filters.known_at, unchanged_since=unchanged_since
+        )
+        if now:
+            with self.indexes.if_kept(scope, space_id) as index:
+                if index is not None:
+                    index.keep(fetched, draft.revision)
+        draft.complete(fetched)
 
 
 def _in_context(text: str, around: Sequence[str]) -> str:
@@ -373,6 +401,12 @@ def _in_context(text: str, around: Sequence[str]) -> str:
 
 def _count(mask: Mask) -> int:
     return int(np.count_nonzero(mask))
+
+
+def _unasked(index: SpaceIndex, filters: Filters, places: NDArray[np.intp], candidates: int) -> Chosen:
+    """Atoms that were chosen by something else than a question."""
+    evidence = unasked(index)
+    return score(index, _nothing(filters), evidence, places, filters.as_of), candidates, evidence
 
 
 def _nothing(filters: Filters) -> Query:

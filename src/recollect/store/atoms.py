@@ -98,10 +98,18 @@ def every(run: Transaction) -> Iterator[Atom]:
 
 
 def at_positions(
-    run: Transaction, space_id: str, positions: Sequence[int], known_at: Micros | None = None
+    run: Transaction,
+    space_id: str,
+    positions: Sequence[int],
+    known_at: Micros | None = None,
+    *,
+    unchanged_since: int | None = None,
 ) -> dict[int, Atom]:
-    """The atoms at some positions of a space, now or as they were known; one that is gone is left out."""
-    rows = run.all("atoms_at", space_id=space_id, positions=json.dumps(list(positions)))
+    """The atoms at some positions of a space, now or as they were known; one that is gone is left out.
+
+    Given a revision of the space, so is one that has changed since.
+    """
+    rows = _rows_at(run, space_id, positions, unchanged_since)
     if known_at is None:
         return dict(_atom(row) for row in rows)
     ends: dict[int, Micros | None] = dict(
@@ -118,8 +126,15 @@ def texts_at(run: Transaction, space_id: str, positions: Sequence[int]) -> dict[
 
 def with_slots_at(run: Transaction, space_id: str, positions: Sequence[int]) -> dict[int, tuple[Atom, Slot | None]]:
     """The same, each with its slot."""
-    rows = run.all("atoms_at", space_id=space_id, positions=json.dumps(list(positions)))
+    rows = _rows_at(run, space_id, positions)
     return {position: (atom, _slot(row)) for row in rows for position, atom in [_atom(row)]}
+
+
+def _rows_at(
+    run: Transaction, space_id: str, positions: Sequence[int], unchanged_since: int | None = None
+) -> list[Row]:
+    until = _BEYOND_ALL_REVISIONS if unchanged_since is None else unchanged_since
+    return run.all("atoms_at", space_id=space_id, positions=json.dumps(list(positions)), revision=until)
 
 
 def with_slot(run: Transaction, atom_id: str) -> tuple[Atom, Slot | None]:
@@ -344,7 +359,7 @@ def _linked(run: Transaction, space_id: str, atoms: Sequence[CheckedAtom]) -> li
     ]
 
 
-_BEYOND_ALL_POSITIONS = 2**62
+_BEYOND_ALL_POSITIONS = _BEYOND_ALL_REVISIONS = 2**62
 _AT_ONCE = 500
 _MERGED_INTO = 9
 """Which of the columns of an entity tells what it was merged into."""

@@ -115,6 +115,7 @@ SELECT found.* FROM json_array_elements_text(:positions::json) AS wanted (positi
 CROSS JOIN LATERAL (
     SELECT {atom_columns} FROM atoms
     WHERE scope_id = :scope_id AND space_id = :space_id AND atoms.position = wanted.position::bigint
+      AND revision <= :revision
     OFFSET 0
 ) AS found;
 

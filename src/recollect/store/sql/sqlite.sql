@@ -24,7 +24,8 @@ SELECT name, lower(type) FROM pragma_table_info(:table) ORDER BY cid;
 
 -- name: atoms_at
 SELECT {atom_columns} FROM atoms
-WHERE scope_id = :scope_id AND space_id = :space_id AND position IN (SELECT value FROM json_each(:positions));
+WHERE scope_id = :scope_id AND space_id = :space_id AND position IN (SELECT value FROM json_each(:positions))
+  AND revision <= :revision;
 
 -- name: atom_texts_at
 SELECT position, text, search_context FROM atoms
