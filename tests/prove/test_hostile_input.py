@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from prove.hostile_input import refused_archives, watched_folder
 from prove.hostile_input.calls import broken_calls
 from prove.hostile_input.commands import Ended, Typed, broken_commands, wrong_with
 from prove.hostile_input.fuzzing import mutated, parser_named, tried, with_hypothesis
-from prove.hostile_input.growth import steep
+from prove.hostile_input.growth import LARGE, steep
 from prove.hostile_input.injections import INJECTIONS, calmed
 from prove.hostile_input.messages import over_http, to_the_program
 from prove.hostile_input.parsers import PARSERS, Parser
@@ -76,10 +75,19 @@ def test_a_parser_that_raises_what_it_may_not_is_caught() -> None:
     assert "\x00" in found.text
 
 
-def test_a_pattern_that_reads_a_text_again_and_again_is_caught() -> None:
-    slow = re.compile(r"\s*/?\s*x")
-    assert steep(parser_of(lambda text: slow.match(text)), "", " ", "!") is not None
-    assert steep(parser_of(lambda text: text.split()), "", " ", "!") is None
+@pytest.mark.parametrize(("power", "caught"), [(2, True), (1, False)])
+def test_a_pattern_that_reads_a_text_again_and_again_is_caught(
+    monkeypatch: pytest.MonkeyPatch, power: int, caught: bool
+) -> None:
+    # By a clock of its own, since a quick machine would read either in no time: the longer text takes a second.
+    now = 0.0
+
+    def read(text: str) -> None:
+        nonlocal now
+        now += (len(text) / LARGE) ** power
+
+    monkeypatch.setattr("prove.hostile_input.growth.time.process_time", lambda: now)
+    assert (steep(parser_of(read), "", " ", "!") is not None) is caught
 
 
 def test_text_that_leaves_its_place_in_a_prompt_is_caught() -> None:
