@@ -13,6 +13,9 @@ from harness.postgres import PostgresServer
 MOST_LOANS = 50
 """A database that was cleaned so often holds more dead rows than living ones, and is made anew."""
 
+_numbers = count(1)
+"""For the names, which no two that lend on one server may give twice."""
+
 _END_OTHERS = """
 SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
@@ -62,7 +65,6 @@ class CleanDatabases:
     def __init__(self, server: PostgresServer, template: str) -> None:
         self._server = server
         self._template = template
-        self._numbers = count(1)
         self._free: list[tuple[str, int]] = []
         with psycopg.connect(server.url(template)) as connection:
             self._shape = connection.execute(_SHAPE).fetchone()
@@ -79,7 +81,7 @@ class CleanDatabases:
                 self._server.drop_database(name)
 
     def _new(self) -> str:
-        name = f"lent_{next(self._numbers)}"
+        name = f"lent_{next(_numbers)}"
         self._server.create_database(name, self._template)
         return name
 

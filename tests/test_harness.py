@@ -20,6 +20,7 @@ import recollect
 from harness.clean_databases import CleanDatabases
 from harness.network import NetworkForbidden
 from harness.postgres import PostgresServer
+from tests.conftest import TEMPLATE
 
 ROOT = Path(__file__).parents[1]
 
@@ -78,10 +79,12 @@ def test_a_dropped_database_ends_its_connections(postgres_server: PostgresServer
             connection.execute("SELECT 1")
 
 
-def test_a_database_that_is_lent_again_holds_nothing_of_the_test_before(postgres_databases: CleanDatabases) -> None:
-    seen = []
+@pytest.mark.usefixtures("postgres_databases")
+def test_a_database_that_is_lent_again_holds_nothing_of_the_test_before(postgres_server: PostgresServer) -> None:
+    # From who has lent nothing yet: one that was lent often enough is not lent again.
+    databases, seen = CleanDatabases(postgres_server, TEMPLATE), []
     for _ in range(2):
-        with postgres_databases.lend() as url, recollect.open(url) as engine:
+        with databases.lend() as url, recollect.open(url) as engine:
             ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
             seen.append((url, ctx.conversations.list_conversations(), engine.last_cursor()))
             ctx.conversations.create_conversation("left behind")
