@@ -16,6 +16,9 @@ from tests.mcp.serving import over_http
 from tests.server.asking import SECRET, claims, signed
 from tests.server.running import serving
 
+PATIENCE = 60.0
+"""Seconds: the first request has the server load the protocol, which takes its time on a busy machine."""
+
 
 @pytest.fixture
 def engine(database_url: str) -> Iterator[recollect.Recollect]:
@@ -109,7 +112,7 @@ def _line(line: str) -> dict[str, Any]:
 def asked_for_tools(address: str, *headers: tuple[str, str]) -> httpx2.Response:
     accept = ("Accept", "application/json, text/event-stream")
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    return httpx2.post(f"{address}/mcp", json=asked, headers=[accept, *headers])
+    return httpx2.post(f"{address}/mcp", json=asked, headers=[accept, *headers], timeout=PATIENCE)
 
 
 def bearer(token: str) -> tuple[str, str]:
@@ -153,11 +156,11 @@ def test_a_key_that_is_revoked_opens_nothing_from_the_next_request_on(
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_there_are_no_sessions_to_listen_to_or_to_end(address: str, method: str) -> None:
-    answer = httpx2.request(method, f"{address}/mcp", headers={"Accept": "text/event-stream"})
+    answer = httpx2.request(method, f"{address}/mcp", headers={"Accept": "text/event-stream"}, timeout=PATIENCE)
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
 def test_a_request_that_is_too_large_is_refused(engine: recollect.Recollect, address: str) -> None:
     body = b'{"jsonrpc": "2.0", "id": 1, "method": "' + b"x" * 17 * 1024 * 1024 + b'"}'
     headers = dict([bearer(key_of(engine, "ada")), ("Content-Type", "application/json")])
-    assert httpx2.post(f"{address}/mcp", content=body, headers=headers).status_code == 413
+    assert httpx2.post(f"{address}/mcp", content=body, headers=headers, timeout=PATIENCE).status_code == 413
