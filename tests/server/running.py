@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,9 +62,11 @@ class Client:
 
 
 @contextmanager
-def serving(engine: recollect.Recollect, *, workers: int = 0) -> Iterator[Client]:
+def serving(
+    engine: recollect.Recollect, *, workers: int = 0, listener: socket.socket | None = None
+) -> Iterator[Client]:
     """Serve an engine while this lasts."""
-    listener = listening_socket("127.0.0.1", 0)
+    listener = listener or listening_socket("127.0.0.1", 0)
     server = Serving(make_app(engine), engine, listener, workers)
     thread = threading.Thread(target=server.serve_until_stopped, name="server")
     thread.start()
@@ -73,3 +76,13 @@ def serving(engine: recollect.Recollect, *, workers: int = 0) -> Iterator[Client
     finally:
         server.stop()
         thread.join()
+
+
+@contextmanager
+def heard_late(engine: recollect.Recollect, sent: bytes) -> Iterator[socket.socket]:
+    """A connection on which something was sent before the server was there: none of its time was used up by that."""
+    listener = listening_socket("127.0.0.1", 0)
+    with socket.create_connection(listener.getsockname(), timeout=60) as connection:
+        connection.sendall(sent)
+        with serving(engine, listener=listener):
+            yield connection

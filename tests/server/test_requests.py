@@ -12,7 +12,7 @@ import pytest
 import recollect
 from recollect.operations import OPERATIONS
 from recollect.server.routes import PLACES, make_routes
-from tests.server.running import Client, serving
+from tests.server.running import Client, heard_late, serving
 
 FACT = {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT"}}
 
@@ -182,11 +182,11 @@ def test_a_request_that_is_too_large_is_refused_before_it_is_read(sqlite_url: st
 
 @pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nHost: loc"])
 def test_a_connection_on_which_no_request_comes_is_closed(sent: bytes, sqlite_url: str) -> None:
-    with recollect.open(sqlite_url, embedder=None, request_seconds=0.2) as engine, serving(engine) as client:
-        host, port = client.address.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=60) as connection:
-            connection.sendall(sent)
-            assert connection.recv(1000) == b""
+    with (
+        recollect.open(sqlite_url, embedder=None, request_seconds=0.2) as engine,
+        heard_late(engine, sent) as connection,
+    ):
+        assert connection.recv(1000) == b""
 
 
 @pytest.mark.parametrize(
@@ -207,6 +207,22 @@ def test_what_is_not_http_is_a_problem_too(sent: bytes, status: int, refusing: C
     assert json.loads(body)["status"] == status
 
 
+@pytest.mark.parametrize(
+    ("first", "status"),
+    [(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: " + b"a" * 70_000, 431), (b"Hello?\r\n\r\n", 400)],
+)
+def test_who_still_sends_what_was_refused_gets_to_read_why(first: bytes, status: int, refusing: Client) -> None:
+    host, port = refusing.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(first)
+        told = connection.recv(10)
+        for _ in range(3):
+            connection.sendall(b"a" * 30_000)
+        told += b"".join(iter(lambda: connection.recv(1000), b""))
+    assert told.startswith(b"HTTP/1.1 %d" % status)
+    assert json.loads(told.partition(b"\r\n\r\n")[2])["status"] == status
+
+
 def test_who_sends_a_body_that_is_far_too_large_gets_to_read_why(sqlite_url: str) -> None:
     with (
         recollect.open(sqlite_url, embedder=None, request_megabytes=0.5) as engine,
@@ -216,11 +232,12 @@ def test_who_sends_a_body_that_is_far_too_large_gets_to_read_why(sqlite_url: str
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(sqlite_url: str) -> None:
-    with recollect.open(sqlite_url, embedder=None, request_seconds=0.2) as engine, serving(engine) as client:
-        host, port = client.address.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port))) as connection:
-            connection.sendall(
-                b"POST /ai-conversations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                b"Content-Length: 20\r\n\r\n{"
-            )
-            assert connection.recv(1000).startswith(b"HTTP/1.1 408")
+    sent = (
+        b"POST /ai-conversations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 20\r\n\r\n{"
+    )
+    with (
+        recollect.open(sqlite_url, embedder=None, request_seconds=0.2) as engine,
+        heard_late(engine, sent) as connection,
+    ):
+        assert connection.recv(1000).startswith(b"HTTP/1.1 408")

@@ -27,11 +27,16 @@ def connections_of(settings: Settings) -> type[asyncio.Protocol]:
         def connection_made(self, transport: asyncio.Transport) -> None:
             self._head_timer: asyncio.TimerHandle | None = None
             self._head_bytes = 0
+            self._refused = False
             super().connection_made(transport)
             self._wait_for_head()
 
         def data_received(self, data: bytes) -> None:
-            super().data_received(data)
+            if not self._refused:
+                super().data_received(data)
+            if self._refused:
+                self._pass_over(data)
+                return
             if self.cycle is not None and not self.cycle.response_complete:
                 # The head has come; what is left of the request has limits of its own.
                 self._stop_waiting()
@@ -51,12 +56,25 @@ def connections_of(settings: Settings) -> type[asyncio.Protocol]:
 
         def _refuse(self, error: RecollectError) -> None:
             """Tell what is wrong as every other error is told, unless an answer is on its way; and hang up."""
-            if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+            idle = self.cycle is None or self.cycle.response_complete
+            if idle or not self.cycle.response_started:
                 status, headers, body = problem_of(error)
                 told = {**headers, "content-length": str(len(body)), "connection": "close"}
                 lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *(f"{n}: {v}" for n, v in told.items())]
                 self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
-            self.transport.close()
+            if idle and self.transport.can_write_eof():
+                # The rest of a head that was refused may be on its way as well.
+                self._refused = True
+                self._stop_waiting()
+                self._wait_for_head()
+                self.transport.write_eof()
+            else:
+                self.transport.close()
+
+        def _pass_over(self, data: bytes) -> None:
+            self._head_bytes += len(data)
+            if self._head_bytes > most_refused_bytes:
+                self.transport.close()
 
         def _wait_for_head(self) -> None:
             if self._head_timer is None:
