@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 import recollect
-from harness.crew import Line, started
+from harness.crew import Line, started, wait_until
 from harness.postgres import PostgresServer
 from recollect.store.postgres_migrating import MIGRATION_LOCK
 
@@ -43,21 +43,29 @@ def test_who_waits_for_a_session_that_stands_still_is_told_whose_it_is(empty: st
         with pytest.raises(recollect.StoreBusy, match=rf"Session {pid} \(somebody, .* has stood still") as caught:
             recollect.open(empty, **LIMITS)
         assert f"pg_terminate_backend({pid})" in caught.value.hint
-    recollect.open(empty, **LIMITS).close()
+    recollect.open(empty, embedder=None).close()
 
 
 def test_who_waits_for_a_session_that_works_waits_until_it_is_done(empty: str) -> None:
-    with ThreadPoolExecutor(1) as threads, held(empty) as somebody:
+    with held(empty) as somebody, ThreadPoolExecutor(1) as threads:
         began = time.monotonic()
-        working = threads.submit(somebody.execute, "SELECT pg_sleep(4)")
-        working.add_done_callback(lambda _: somebody.rollback())
+        # The server itself ends the transaction, however long this process is held up at that moment.
+        threads.submit(somebody.execute, "SELECT pg_sleep(4); ROLLBACK")
+        wait_until(lambda: is_at_work(empty, somebody.info.backend_pid))
         recollect.open(empty, **LIMITS).close()
         # Longer than one that stands still would have been waited for.
         assert time.monotonic() - began > 3.9
 
 
+def is_at_work(url: str, pid: int) -> bool:
+    with psycopg.connect(url) as connection:
+        found = connection.execute("SELECT query FROM pg_stat_activity WHERE pid = %s", (pid,)).fetchone()
+    # Or was a moment ago: the query that is shown is the last one.
+    return found is not None and "pg_sleep" in found[0]
+
+
 def test_a_database_that_is_up_to_date_is_opened_while_somebody_stands_still(postgres_url: str) -> None:
-    recollect.open(postgres_url, **LIMITS).close()
+    recollect.open(postgres_url, embedder=None).close()
     with held(postgres_url):
         recollect.open(postgres_url, **LIMITS).close()
 

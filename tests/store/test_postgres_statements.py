@@ -269,29 +269,46 @@ class Listener(StatementConnection):
     asleep = 0
     near = False
     """Whether it is woken at once, as by a server that answers soon."""
+    when_awoken: Callable[[], object] | None = None
 
     def has_something_to_say(self, within: int = 0) -> bool:
-        if within:
-            self.asleep += 1
-        else:
+        if not within:
             self.awake += 1
-        return (self.near and within > 0) or super().has_something_to_say(within)
+            return super().has_something_to_say()
+        self.asleep += 1
+        heard = self.near or super().has_something_to_say(within)
+        if self.when_awoken is not None:
+            self.when_awoken()
+        return heard
 
 
 def test_a_server_is_listened_to_awake_for_as_long_as_its_answers_come_soon(postgres_url: str) -> None:
+    slow = "SELECT pg_advisory_xact_lock(1)"
+
     def looks(statement: str) -> tuple[int, int]:
         connection.awake = connection.asleep = 0
         connection.run_statement(statement)
         return connection.awake, connection.asleep
 
-    with Listener.connect(postgres_url, autocommit=True) as connection:
-        # Long enough for a busy machine, which may not let this process run for a while.
-        slow = "SELECT pg_sleep(0.3)"
-        awake, asleep = looks(slow)
+    def looks_until_asleep() -> tuple[int, int]:
+        # The answer cannot come before, however long this process is held up.
+        other.execute("SELECT pg_advisory_lock(1)")
+        return looks(slow)
+
+    with (
+        psycopg.connect(postgres_url, autocommit=True) as other,
+        Listener.connect(postgres_url, autocommit=True) as connection,
+    ):
+        connection.when_awoken = lambda: other.execute("SELECT pg_advisory_unlock(1)")
+        awake, asleep = looks_until_asleep()
         assert awake > 0
         assert asleep == 1
+        connection.when_awoken = None
         looks(slow)
-        # By now it is prepared, and the last answer was slow to come.
-        assert looks(slow) == (0, 1)
+        # By now it is prepared, and the last answer is slow to come.
+        connection.when_awoken = lambda: other.execute("SELECT pg_advisory_unlock(1)")
+        looks_until_asleep()
+        assert looks_until_asleep() == (0, 1)
+        connection.when_awoken = None
         connection.near = True
         assert any(looks("SELECT pg_sleep(0.001)")[0] for _ in range(100))

@@ -125,7 +125,7 @@ def pass_on_all_but_the_end(line: Line, address: tuple[str, int]) -> None:
             ready.register(one, selectors.EVENT_READ, other)
         withheld = False
         # Longer than who asks has patience; and no longer, so that who waits without a limit hears of an end.
-        while events := ready.select(timeout=5):
+        while events := ready.select(timeout=60):
             for key, _ in events:
                 said = key.fileobj.recv(65536)  # type: ignore[union-attr]
                 if not said:
