@@ -14,12 +14,16 @@ def is_interrupted(work: Callable[[], object], first: float, again: float) -> bo
     """
     assert isinstance(work, FunctionType)
     code = work.__code__
+    over = False
 
     def interrupt(_: int, frame: FrameType | None) -> None:
         while frame is not None and frame.f_code is not code:
             frame = frame.f_back
         if frame is not None:
             raise KeyboardInterrupt
+        if not over:
+            # It has not begun yet, on a machine that is slow at this moment.
+            signal.setitimer(signal.ITIMER_REAL, first, again)
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
@@ -28,6 +32,7 @@ def is_interrupted(work: Callable[[], object], first: float, again: float) -> bo
     except KeyboardInterrupt:
         return True
     finally:
+        over = True
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     return False

@@ -252,10 +252,14 @@ def test_a_vendor_that_does_not_answer_is_given_up_and_hung_up_on(
     vendor: Vendor, loop: BackgroundLoop, streamed: bool
 ) -> None:
     vendor.answers = [Answer(hangs=True)]
-    with pytest.raises(recollect.ModelTimedOut, match=r"within 2 seconds") as late:
-        choose(CHAT, loop, timeout_seconds=2).ask(HELLO, on_text=(lambda text: None) if streamed else None)
-    assert late.value.status == 504
-    assert len(vendor.asked) == 1
+    # On a busy machine the time may be over before the vendor was asked, and then there is more of it.
+    for tries, seconds in enumerate((2, 30), 1):
+        with pytest.raises(recollect.ModelTimedOut, match=f"within {seconds} seconds") as late:
+            choose(CHAT, loop, timeout_seconds=seconds).ask(HELLO, on_text=(lambda text: None) if streamed else None)
+        assert late.value.status == 504
+        if vendor.arrived.is_set():
+            break
+    assert 1 <= len(vendor.asked) <= tries
     assert vendor.dropped.wait(60)
 
 

@@ -192,6 +192,7 @@ def test_who_waits_for_an_index_does_not_get_what_a_refresh_that_failed_has_left
         assert index.held == ["one", "two"]
 
 
+@pytest.mark.timeout(method="thread")  # the alarm is taken
 def test_an_interrupt_keeps_no_index_from_others() -> None:
     scope, cache = recollect.Scope("acme", "support", "ada"), IndexCache(1)
 
@@ -207,7 +208,7 @@ def test_an_interrupt_keeps_no_index_from_others() -> None:
         assert is_interrupted(take_it_for_ever, first=0.0005, again=10)
         other = threading.Thread(target=take_it, daemon=True)
         other.start()
-        other.join(10)
+        other.join(60)
         assert not other.is_alive()
 
 

@@ -145,7 +145,7 @@ def test_a_process_that_is_forked_in_the_middle_of_a_word_reads_on() -> None:
                 child = os.fork()
                 if child == 0:
                     # A child that hangs is ended by the alarm, and so is seen.
-                    signal.alarm(10)
+                    signal.alarm(60)
                     terms_of(f"flying{number}")
                     os._exit(0)
                 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -103,11 +103,15 @@ def test_a_model_that_never_stops_talking_is_stopped_when_its_time_is_up(
     # What the client of the vendor loads for its first call is not to use the time up.
     assert client.post(path, ASKED).json["status"] == "completed"
     vendor.answers = [Answer("and so on " * 400, pause=0.02)]
-    with recollect.open(sqlite_url, embedder=None, turn_seconds=3) as hasty, serving(hasty) as other:
-        answer = other.post(path, ASKED, accept="text/event-stream")
-    *pieces, (last, result) = events_of(answer.body)
-    assert (last, result["status"]) == ("result", "error")
-    assert 0 < len(pieces) < 400
+    # On a busy machine the time may be up before the first word, and then there is more of it.
+    for seconds in (3, 15):
+        with recollect.open(sqlite_url, embedder=None, turn_seconds=seconds) as hasty, serving(hasty) as other:
+            answer = other.post(path, ASKED, accept="text/event-stream")
+        *pieces, (last, result) = events_of(answer.body)
+        assert (last, result["status"]) == ("result", "error")
+        if pieces:
+            break
+    assert 0 < len(pieces) < 1000
 
 
 def test_a_stream_tells_of_the_rate_as_every_answer_does(engine: recollect.Recollect, vendor: Vendor) -> None:
