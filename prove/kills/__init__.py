@@ -87,9 +87,8 @@ def compared(attack: rounds.Attack) -> list[str]:
     """Let a fresh engine do the jobs that were left, and say what is wrong then."""
     with processes.opened(attack.url, attack.folder) as engine:
         engine.start_workers(2)
-        wait_until(
-            lambda: not any(engine.find_jobs(status=status, limit=1) for status in ("queued", "running", "failed"))
-        )
+        # All of them at one look: between two, one that is done may have queued another.
+        wait_until(lambda: not any(each.due or each.running or each.later for each in engine.measures().queue))
         engine.stop_workers()
         return list(checker.problems(engine, attack.folder, attack.everybody))
 
