@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import recollect
 from recollect.cli import main
+from recollect.clock import Micros, system_clock
 from recollect.recall import kernel, plain_loops
 from tests.cli.calling import Run
 
@@ -50,6 +52,30 @@ def test_a_database_in_order_is_healthy(database_url: str, examined: Examined) -
     # What is not as good as it could be says what to do, and is no trouble.
     assert found["embedder"]["state"] == "warning"
     assert "recollect models pull" in found["embedder"]["todo"]
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(0, "ok"), (-5, "warning"), (5, "warning"), (500, "trouble")])
+def test_a_clock_that_differs_from_the_servers_is_noticed(
+    postgres_url: str, examined: Examined, monkeypatch: pytest.MonkeyPatch, seconds: int, state: str
+) -> None:
+    recollect.open(postgres_url, embedder=None).close()
+    monkeypatch.setattr("recollect.store.postgres_line.system_clock", lambda: system_clock() + seconds * 1_000_000)
+    assert examined(postgres_url)[1]["clock"]["state"] == state
+
+
+def test_the_time_that_it_takes_to_look_is_no_difference_of_clocks(
+    postgres_url: str, examined: Examined, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recollect.open(postgres_url, embedder=None).close()
+
+    def five_seconds_apart() -> Iterator[Micros]:
+        # From when it is first looked at, however late that is.
+        yield from count(system_clock(), 5_000_000)
+
+    looked_at = five_seconds_apart()
+    for module in ("store.postgres_line", "cli.checkups"):
+        monkeypatch.setattr(f"recollect.{module}.system_clock", lambda: next(looked_at))
+    assert examined(postgres_url)[1]["clock"]["state"] == "ok"
 
 
 def test_it_tells_whether_the_loops_of_recall_are_compiled(

@@ -257,9 +257,10 @@ def test_a_vendor_that_does_not_answer_is_given_up_and_hung_up_on(
         with pytest.raises(recollect.ModelTimedOut, match=f"within {seconds} seconds") as late:
             choose(CHAT, loop, timeout_seconds=seconds).ask(HELLO, on_text=(lambda text: None) if streamed else None)
         assert late.value.status == 504
+        assert len(vendor.asked) <= tries
         if vendor.arrived.is_set():
             break
-    assert 1 <= len(vendor.asked) <= tries
+    assert vendor.asked
     assert vendor.dropped.wait(60)
 
 

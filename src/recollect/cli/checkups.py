@@ -108,16 +108,15 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 
 def _clock(found: Look) -> Finding:
-    now = system_clock()
-    if now < _RELEASED:
+    if system_clock() < _RELEASED:
         return Finding("clock", "trouble", "is before this version was made", "Set the clock of this machine.")
-    off = 0.0 if found.clock is None else abs(now - found.clock) / 1_000_000
+    off = (found.clock_off or 0) / 1_000_000
     todo = "Have both machines keep their time by NTP."
     if off > _FAR_OFF_SECONDS:
         return Finding("clock", "trouble", f"differs by {off:,.0f} seconds from the database's", todo)
     if off > _OFF_SECONDS:
         return Finding("clock", "warning", f"differs by {off:.1f} seconds from the database's", todo)
-    return Finding("clock", "ok", "is right" if found.clock is None else "agrees with the database's")
+    return Finding("clock", "ok", "is right" if found.clock_off is None else "agrees with the database's")
 
 
 def _rights(path: Path) -> Finding:

@@ -21,8 +21,8 @@ class Look:
     """Of SQLite, or of the server."""
     applied: list[int] | None
     """The migrations that it has been through; None when there is no database of ours yet."""
-    clock: Micros | None = None
-    """What time it is there, where that may be another machine."""
+    clock_off: Micros | None = None
+    """By how much at least its clock differs from this machine's, where it may be another machine."""
 
 
 def look(settings: Settings) -> Look:
@@ -31,8 +31,7 @@ def look(settings: Settings) -> Look:
         return _look_at_file(sqlite_path(settings.url))
     from recollect.store.postgres_setup import look_at_server
 
-    version, applied, clock = look_at_server(settings)
-    return Look("postgres", version, applied, clock)
+    return Look("postgres", *look_at_server(settings))
 
 
 def _look_at_file(path: str) -> Look:

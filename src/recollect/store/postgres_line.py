@@ -78,17 +78,17 @@ def clock_error(connection: psycopg.Connection[Any], known: Micros) -> Micros:
 
     Clocks that are kept right by the network agree within milliseconds, and then each machine's own is the better one.
     """
-    took, error = _compared(connection)
+    took, error = compared_clocks(connection)
     if took <= _CLOCKS_AGREE and abs(error) <= _CLOCKS_AGREE:
         return 0
     # It matters now, so that it is worth several looks: the quickest of them is the most exact.
-    took, error = min([(took, error), *(_compared(connection) for _ in range(_LOOKS))])
+    took, error = min([(took, error), *(compared_clocks(connection) for _ in range(_LOOKS))])
     if took > _CLOCKS_AGREE or abs(error - known) <= took:
         return known
     return error if abs(error) > _CLOCKS_AGREE else 0
 
 
-def _compared(connection: psycopg.Connection[Any]) -> tuple[Micros, Micros]:
+def compared_clocks(connection: psycopg.Connection[Any]) -> tuple[Micros, Micros]:
     """How long it took to ask the server for the time, and how far ours is behind it."""
     before = system_clock()
     row = connection.execute("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)").fetchone()

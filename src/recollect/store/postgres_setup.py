@@ -10,7 +10,7 @@ from recollect.clock import Micros
 from recollect.errors import ExtensionMissing, StoreError
 from recollect.settings import Settings
 from recollect.store.postgres_errors import translate, without_password
-from recollect.store.postgres_line import connect_alone
+from recollect.store.postgres_line import compared_clocks, connect_alone
 
 APP_ROLE = "recollect_app"
 
@@ -88,17 +88,18 @@ def sees_through(connection: psycopg.Connection[Any]) -> bool:
 
 
 def look_at_server(settings: Settings) -> tuple[str, list[int] | None, Micros]:
-    """Its version, the migrations of our schema if there is one, and what time it is there; nothing is changed."""
+    """Its version, the migrations of our schema if there is one, and how far off its clock is; nothing is changed."""
     address = without_password(settings.url)
     try:
         with connect_alone(settings) as connection:
             connection.read_only = True
             refuse_other_encodings(connection)
             version = connection.info.parameter_status("server_version") or ""
-            clock = connection.execute("SELECT extract(epoch FROM clock_timestamp()) * 1000000").fetchone()
+            took, error = compared_clocks(connection)
             known = connection.execute("SELECT to_regclass('recollect.recollect_schema')").fetchone() != (None,)
             rows = connection.execute("SELECT version FROM recollect.recollect_schema").fetchall() if known else []
     except psycopg.Error as error:
         raise translate(error, address) from error
-    assert clock is not None
-    return version, [number for (number,) in rows] if known else None, int(clock[0])
+    # By so much at least: what it took to ask may all have been before the answer, or all after it.
+    off = max(0, abs(error) - took // 2)
+    return version, [number for (number,) in rows] if known else None, off
