@@ -33,10 +33,12 @@ def test_what_sixteen_clients_are_told_can_have_come_from_one_after_another(data
     assert played.seen.changes > 5
     assert played.kills == 1
 
-    # The same history with one answer changed is not explained any more.
+    # The same history with one answer changed is not explained any more: the first, since what comes before is looked
+    # through in every order, and a quick machine has done thousands of things by the last.
     history = [each for each in read_history(tmp_path / "round") if each.key == "block first"]
-    last = max(place for place, each in enumerate(history) if each.name == "get" and each.known)
-    history[last] = replace(history[last], answer=("never said", 1, 1))
+    read = [place for place, each in enumerate(history) if each.name == "get" and each.known]
+    first = min(read, key=lambda place: history[place].called)
+    history[first] = replace(history[first], answer=("never said", 1, 1))
     [wrong] = judge("blocks", history).wrong
     assert wrong.startswith("No order explains")
 

@@ -95,11 +95,11 @@ def look_at_server(settings: Settings) -> tuple[str, list[int] | None, Micros]:
             connection.read_only = True
             refuse_other_encodings(connection)
             version = connection.info.parameter_status("server_version") or ""
-            took, error = compared_clocks(connection)
+            took, behind = compared_clocks(connection)
             known = connection.execute("SELECT to_regclass('recollect.recollect_schema')").fetchone() != (None,)
             rows = connection.execute("SELECT version FROM recollect.recollect_schema").fetchall() if known else []
     except psycopg.Error as error:
         raise translate(error, address) from error
     # By so much at least: what it took to ask may all have been before the answer, or all after it.
-    off = max(0, abs(error) - took // 2)
+    off = max(0, abs(behind) - took // 2)
     return version, [number for (number,) in rows] if known else None, off
