@@ -32,6 +32,9 @@ _PORTS = range(15_000, 32_768)
 # The kernel allows 107 bytes on Linux and 103 on macOS.
 SOCKET_PATH_LIMIT = 100
 
+_TRIES = 10
+"""How often a database that somebody still uses is copied or dropped in vain, before that is an error."""
+
 SETTINGS = {
     # Durability is part of what is tested, so fsync stays on.
     "fsync": "on",
@@ -185,6 +188,12 @@ class PostgresServer:
 
     def _execute(self, statement: sql.Composed) -> None:
         with psycopg.connect(self.local_url(), autocommit=True) as connection:
+            # A session that was ended, or left, may not come to its end for a while on a busy machine, and the server
+            # waits for it for five seconds each time.
+            for _ in range(_TRIES):
+                with suppress(psycopg.errors.ObjectInUse):
+                    connection.execute(statement)
+                    return
             connection.execute(statement)
 
 

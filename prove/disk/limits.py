@@ -93,7 +93,7 @@ def _open_files(_: Line, url: str) -> Said:
     with recollect.open(url, embedder=None) as engine:
         ada = context_of(engine, ADA)
         made = ada.conversations.create_conversation("chat")
-        with _limited(resource.RLIMIT_NOFILE, len(os.listdir("/proc/self/fd")) - 1):
+        with _limited(resource.RLIMIT_NOFILE, _first_free()):
             wrong, clear = [], 0
             for each in (url, f"{url}.other"):
                 try:
@@ -106,6 +106,13 @@ def _open_files(_: Line, url: str) -> Said:
         ada.conversations.append_user_message(made.id, "and on")
         recollect.open(url, embedder=None).close()
     return {"clear errors": clear, "wrong": wrong if clear == 2 else [*wrong, "an error does not speak of open files"]}
+
+
+def _first_free() -> int:
+    """The number that the next file would have: all below it are taken, however many are closed beyond it."""
+    number = os.open(os.devnull, os.O_RDONLY)
+    os.close(number)
+    return number
 
 
 def _without_rights(_: Line, folder: str) -> Said:
