@@ -19,6 +19,8 @@ from tests.vendor.openai import chat, chat_events, response, response_events
 
 class Vendor(ThreadingHTTPServer):
     daemon_threads = True
+    # Who comes while so many wait is kept waiting for a second by the kernel.
+    request_queue_size = 128
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answering)
@@ -74,7 +76,8 @@ class _Answering(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self.server.connections += 1
+        with self.server._lock:
+            self.server.connections += 1
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -140,6 +143,9 @@ class _Answering(BaseHTTPRequestHandler):
                     break
             except TimeoutError:
                 continue
+            except ConnectionError:
+                self.server.dropped.set()
+                break
         self.close_connection = True
 
     def log_message(self, format: str, *args: Any) -> None:
