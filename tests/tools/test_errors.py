@@ -6,11 +6,14 @@ import json
 import logging
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
 import recollect
 from recollect.tools import Tools
+from recollect.tools.deadline import Deadline, within
 from tests.embedder import WordsEmbedder
 from tests.tools.conftest import OWNER
 from tests.tools.test_storing import refusal
@@ -99,6 +102,23 @@ def test_a_tool_that_takes_too_long_is_given_up_and_does_nothing_later(
         assert stuck.done.is_set()
         assert tools.memory_brief().entry_count == 0
         assert [line.error for line in tools.audit(outcome="error")] == ["PLUGIN_TIMEOUT"]
+
+
+def test_work_that_ends_in_the_moment_in_which_the_time_is_up_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    class LateToHear(Future[Any]):
+        def result(self, timeout: float | None = None) -> Any:
+            answer = super().result()
+            if timeout is not None:
+                raise TimeoutError
+            return answer
+
+    monkeypatch.setattr("recollect.tools.deadline.Future", LateToHear)
+
+    def work(deadline: Deadline) -> str:
+        deadline.seal()
+        return "committed"
+
+    assert within(1.0, work) == "committed"
 
 
 @pytest.mark.conforms("B5.2")

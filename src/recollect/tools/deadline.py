@@ -53,9 +53,7 @@ def within(seconds: float, work: Callable[[Deadline], T]) -> T:
     try:
         return done.result(seconds)
     except TimeoutError:
-        # The work itself may have raised one.
-        if done.done():
-            raise
-        if deadline.expire():
+        # The work itself may have raised one, or have come to its end in the very moment in which the time was up.
+        if not done.done() and deadline.expire():
             raise Expired from None
     return done.result()
