@@ -43,7 +43,10 @@ class BackgroundLoop:
         import asyncio
 
         try:
-            return asyncio.run_coroutine_threadsafe(coroutine, self._running())
+            # What is begun under the lock is there when the loop is closed, to be cancelled: a loop that has been
+            # stopped takes calls too, and never answers them.
+            with self._starting:
+                return asyncio.run_coroutine_threadsafe(coroutine, self._running())
         except BaseException:
             coroutine.close()
             raise
@@ -51,13 +54,12 @@ class BackgroundLoop:
     def _running(self) -> asyncio.AbstractEventLoop:
         import asyncio
 
-        with self._starting:
-            if self.closed:
-                raise EngineClosed
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._loop.run_forever, name="recollect-providers", daemon=True)
-                self._thread.start()
+        if self.closed:
+            raise EngineClosed
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._loop.run_forever, name="recollect-providers", daemon=True)
+            self._thread.start()
         if threading.current_thread() is self._thread:
             raise InvalidInput(
                 "A model that is being asked cannot ask another one through the engine: the two would wait for each"
