@@ -161,8 +161,10 @@ def test_stopping_lets_the_job_at_hand_finish_and_begins_no_other(
     assert gate.reached.wait(PATIENCE)
     assert statuses(ctx) == {"running": 1, "queued": 1}
     answers: list[bool] = []
+    sign = engine._stop
     stopping = threading.Thread(target=lambda: answers.append(engine.stop_workers()))
     stopping.start()
+    assert sign.wait(PATIENCE)
     # It waits for the job, so it is still at it.
     stopping.join(0.1)
     assert stopping.is_alive()
@@ -284,8 +286,10 @@ def test_closing_lets_the_job_at_hand_finish(database_url: str) -> None:
         ctx.jobs.enqueue("gate")
     engine.start_workers(1)
     assert gate.reached.wait(PATIENCE)
+    sign = engine._stop
     closing = threading.Thread(target=engine.close)
     closing.start()
+    assert sign.wait(PATIENCE)
     closing.join(0.1)
     assert closing.is_alive()
     gate.open.set()
