@@ -70,7 +70,7 @@ steps = st.builds(
 
 @pytest.mark.conforms("D0.2", "D1.6", "D1.7")
 @given(taken=st.lists(steps, min_size=4, max_size=14), limit=st.integers(1, KEPT + 2))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whoever_writes_the_newest_events_are_those_of_the_database(
     engines: list[recollect.Recollect], clock: SettableClock, taken: list[Step], limit: int
 ) -> None:

@@ -30,6 +30,13 @@ ASKED: list[tuple[str, dict[str, Any], set[str], int]] = [
 ]
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """A database that nobody has filled before: what is left of deleted rows would count when a plan is made."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
 @pytest.fixture
 def ctx(engine: recollect.Recollect, database_url: str) -> recollect.Context:
     ctx = context_of(engine, session_id="s1")

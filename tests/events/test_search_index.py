@@ -19,6 +19,12 @@ from tests.events.making import context_of, texts
 from tests.events.meaning import MeaningEmbedder
 
 
+@pytest.fixture(autouse=True)
+def _patient_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search waits for all vectors, however slow the machine is."""
+    monkeypatch.setattr(finding, "_PATIENCE_SECONDS", 600.0)
+
+
 @pytest.fixture
 def embedder() -> MeaningEmbedder:
     return MeaningEmbedder()
