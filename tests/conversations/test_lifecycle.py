@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import recollect
+from harness.reading import all_messages
 from recollect.operations import OPERATIONS
 from tests.clock import SettableClock
 from tests.conversations.conftest import Unchanged
@@ -189,6 +190,6 @@ def test_an_append_that_races_with_a_close_is_either_before_it_or_refused(
         closed = service.close_conversation(id)
     taken = sorted(sequence for writer in writers for sequence in writer.result())
     assert taken == list(range(1, closed.message_count + 1))
-    assert [message.sequence for message in service.get_messages(id, limit=10_000)] == taken
+    assert [message.sequence for message in all_messages(service, id)] == taken
     # In the ledger nothing of the conversation stands after its end.
     assert [change.kind for change in engine.follow()][-1] == "conversation.closed"

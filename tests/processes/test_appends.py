@@ -8,6 +8,7 @@ import pytest
 
 import recollect
 from harness.crew import Line, ada, run_together, wait_until
+from harness.reading import all_messages
 
 PROCESSES = 8
 TURNS = 200
@@ -169,7 +170,7 @@ def test_an_append_that_races_a_close_is_before_it_or_is_refused(
     changes = list(engine.follow())
     for round_number, conversation_id in enumerate(ids):
         acknowledged = {message for result in results[:4] for message in result[round_number]}
-        messages = ctx.conversations.get_raw_turns(conversation_id, limit=10_000)
+        messages = all_messages(ctx.conversations, conversation_id)
         assert {message.id for message in messages} == acknowledged
         assert [message.sequence for message in messages] == list(range(1, len(messages) + 1))
 
