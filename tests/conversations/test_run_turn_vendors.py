@@ -11,6 +11,8 @@ import pytest
 
 import recollect
 from recollect import Cancel
+from recollect.providers.choosing import choose_model
+from recollect.providers.language import LanguageModel
 from tests.vendor.answer import Answer, Asked
 from tests.vendor.server import Vendor
 
@@ -85,8 +87,19 @@ def test_a_model_may_be_named_by_its_vendor_and_its_name(
 
 
 def test_a_model_is_made_once_and_keeps_its_connections(
-    engine: recollect.Recollect, ctx: recollect.Context, conversation: recollect.Conversation, vendor: Vendor
+    engine: recollect.Recollect,
+    ctx: recollect.Context,
+    conversation: recollect.Conversation,
+    vendor: Vendor,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    made: list[object] = []
+
+    def make(name: str, *rest: Any) -> LanguageModel:
+        made.append(name)
+        return choose_model(name, *rest)
+
+    monkeypatch.setattr("recollect.providers.named.choose_model", make)
     other = engine.context(tenant_id="acme", app_id="support", user_id="bob")
     theirs = other.conversations.create_conversation("chat")
     before = set(threading.enumerate())
@@ -96,7 +109,9 @@ def test_a_model_is_made_once_and_keeps_its_connections(
     assert len(vendor.asked) == 6
     waiting = [each for each in set(threading.enumerate()) - before if each.name == "recollect-providers"]
     assert len(waiting) == 1
-    assert vendor.connections == 1
+    assert made == [NAMES[0]]
+    # A client gives a connection up that nothing was asked on for some seconds, which is how long a machine may stall.
+    assert vendor.connections < len(vendor.asked)
 
 
 @EVERY_VENDOR

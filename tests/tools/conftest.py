@@ -14,6 +14,12 @@ from tests.clock import SettableClock
 OWNER: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
 
 
+@pytest.fixture(autouse=True)
+def _patient_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session waits for its brief for longer than a busy machine stalls."""
+    monkeypatch.setattr("recollect.tools.tools.SESSION_START_SECONDS", 60.0)
+
+
 @pytest.fixture
 def clock() -> SettableClock:
     return SettableClock()
