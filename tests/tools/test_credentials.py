@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -145,8 +147,7 @@ def test_what_was_redacted_once_stays_as_it_is(text: str) -> None:
     "text", ["sk-" * 40_000, "a:" * 60_000 + "@", "-----BEGIN PRIVATE KEY-----" * 4_000, "x_" * 60_000, "a-" * 60_000]
 )
 def test_a_long_text_takes_no_long_time(text: str) -> None:
-    import time
-
-    began = time.process_time()
+    # A tenth of a second where time grows with the text, and minutes where it grows with its square.
+    began = time.thread_time()
     redacted(text)
-    assert time.process_time() - began < 2.0
+    assert time.thread_time() - began < 10.0
