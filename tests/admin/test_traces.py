@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
 import apsw
+import psycopg
 import pytest
 
 import recollect
 from harness.calling import directly
 from recollect.operations import OPERATIONS
 from recollect.store.opening import sqlite_path
+from recollect.store.postgres_vacuum import write_anew
 from recollect.store.scanning import Needles, Scan
 from tests.admin.conftest import KEY, Cli, bytes_of, listed, live, of
 from tests.admin.planting import WORD, Words, plant, user_of
@@ -202,3 +204,64 @@ def test_a_reader_that_keeps_the_wal_file_is_told_of(sqlite_url: str) -> None:
         assert seen[0]["done"] is False
         assert "reader" in seen[0]["left"]
         assert ada.admin.delete_user_data(confirm=True)["physical"]["done"] is True
+
+
+class Led:
+    """A connection whose statements a test may change, or do something before."""
+
+    def __init__(self, connection: psycopg.Connection[Any], lead: Callable[[str], str]) -> None:
+        self._connection = connection
+        self._lead = lead
+
+    def execute(self, query: str, *values: Any) -> Any:
+        return self._connection.execute(self._lead(query).encode(), *values)
+
+
+@pytest.fixture
+def analysed(postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
+    """A server that knows what its only user has said, who is erased."""
+    with (
+        recollect.open(postgres_url, embedder="none") as engine,
+        psycopg.connect(postgres_url, autocommit=True) as connection,
+    ):
+        ada = of(engine, "ada")
+        for _ in range(20):
+            ada.conversations.create_conversation("Xaver")
+        connection.execute("ANALYZE")
+        ada.admin.delete_user_data(confirm=True)
+        assert b"Xaver" in statistics(connection)
+        yield connection
+
+
+def statistics(connection: psycopg.Connection[Any]) -> bytes:
+    """The file in which the server keeps what it knows of the values of columns."""
+    connection.execute("CHECKPOINT")
+    row = connection.execute("SELECT pg_read_binary_file(pg_relation_filepath('pg_statistic'))").fetchone()
+    assert row is not None
+    return bytes(row[0])
+
+
+@pytest.mark.parametrize("clears", ["pg_clear_attribute_stats", "unknown_before_postgresql_18"])
+def test_nothing_of_the_last_user_stays_in_the_statistics(analysed: psycopg.Connection[Any], clears: str) -> None:
+    """A table that is empty keeps those of the rows that it had."""
+    led: Any = Led(analysed, lambda query: query.replace("pg_catalog.pg_clear_attribute_stats", f"pg_catalog.{clears}"))
+    assert write_anew(led, 60).left is None
+    assert b"Xaver" not in statistics(analysed)
+
+
+def test_a_reader_that_came_before_the_statistics_were_replaced_is_told_of(
+    analysed: psycopg.Connection[Any], postgres_url: str
+) -> None:
+    with psycopg.connect(postgres_url) as reader:
+        reader.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+
+        def come(query: str) -> str:
+            if query.startswith("VACUUM"):
+                reader.execute("SELECT 1")
+            return query
+
+        led: Any = Led(analysed, come)
+        assert "still sees" in str(write_anew(led, 0.2).left)
+        assert b"Xaver" in statistics(analysed)
+    assert write_anew(analysed, 60).left is None
+    assert b"Xaver" not in statistics(analysed)

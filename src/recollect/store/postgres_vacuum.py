@@ -15,6 +15,21 @@ TABLES = (*(place.table for place in PLACES), *NOBODYS)
 
 _STATISTICS = "The statistics of columns may hold values: let the database's owner run VACUUM FULL pg_statistic."
 _OLD_READER = "A transaction that began before still sees what was deleted: run this again when it has ended."
+_EMPTY_TABLES = (
+    "The statistics of tables that are empty now may hold values: before PostgreSQL 18 a superuser has to run this."
+)
+_CLEAR_EMPTY_TABLES = """
+SELECT pg_clear_attribute_stats('recollect', relname::text, attname::text, relkind = 'p')
+FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p') AND reltuples <= 0
+  AND attnum > 0 AND NOT attisdropped
+"""
+_CLEAR_EMPTY_TABLES_BEFORE_18 = """
+DELETE FROM pg_catalog.pg_statistic WHERE starelid IN (
+    SELECT oid FROM pg_class
+    WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p') AND reltuples <= 0
+)
+"""
 
 
 def write_anew(connection: psycopg.Connection[Any], patience_seconds: float) -> Scrubbed:
@@ -25,13 +40,18 @@ def write_anew(connection: psycopg.Connection[Any], patience_seconds: float) -> 
     alone = _wait_for_readers(connection, patience_seconds)
     for table in TABLES:
         connection.execute(f"VACUUM (FULL, ANALYZE) recollect.{table}")
+    forgotten = _forget_statistics_of_empty_tables(connection)
+    # The statistics were replaced just now, and who has begun meanwhile, such as the server's own analysis of another
+    # table, still sees those from before.
+    alone = _wait_for_readers(connection, patience_seconds) and alone
     before = _statistics_file(connection)
     connection.execute("VACUUM FULL pg_catalog.pg_statistic")
     known = _statistics_file(connection) != before
     with suppress(psycopg.errors.InsufficientPrivilege):
         # Files that were replaced are removed with the next checkpoint; who may not ask for one waits for it.
         connection.execute("CHECKPOINT")
-    left = [words for words, fine in ((_OLD_READER, alone), (_STATISTICS, known)) if not fine]
+    looked_at = ((_OLD_READER, alone), (_STATISTICS, known), (_EMPTY_TABLES, forgotten))
+    left = [words for words, fine in looked_at if not fine]
     return Scrubbed(not left, "tables and indexes written anew", " ".join(left) or None)
 
 
@@ -51,6 +71,16 @@ def _wait_for_readers(connection: psycopg.Connection[Any], seconds: float) -> bo
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
+
+
+def _forget_statistics_of_empty_tables(connection: psycopg.Connection[Any]) -> bool:
+    """Remove what is known of the rows that such a table had, which ANALYZE leaves; False when that is not allowed."""
+    is_known = connection.execute("SELECT to_regproc('pg_catalog.pg_clear_attribute_stats') IS NOT NULL").fetchone()
+    try:
+        connection.execute(_CLEAR_EMPTY_TABLES if is_known == (True,) else _CLEAR_EMPTY_TABLES_BEFORE_18)
+    except psycopg.errors.InsufficientPrivilege:
+        return False
+    return True
 
 
 def _statistics_file(connection: psycopg.Connection[Any]) -> Any:
