@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from harness.crew import load_beforehand
 from harness.postgres import PostgresServer
 
 _numbers = count(1)
+
+# What processes that extract would each load for longer than all else they do.
+load_beforehand("recollect.extraction.pipeline", "recollect.blocks.lines")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
