@@ -18,6 +18,7 @@ import pytest
 import recollect
 from harness.crew import PATIENCE, Line, results_of, started, started_together
 from recollect.events import read_jsonl
+from tests.processes.quiet import wait_until_quiet
 
 PROCESSES = 4
 BEFORE = 300
@@ -158,6 +159,7 @@ def test_ledger_and_files_agree_after_recorders_and_rebuilders_were_killed_at_ra
             survivor = ctx.events.record("step", f"survivor {number}")
         told[survivor.event_id] = survivor.text
 
+    wait_until_quiet(database_url)
     with session(database_url, files) as (engine, ctx):
         engine.rebuild_jsonl()
         assert_agree(ctx)

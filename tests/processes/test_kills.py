@@ -17,6 +17,7 @@ import pytest
 import recollect
 from harness.crew import Line, ada, started
 from harness.integrity import damage
+from tests.processes.quiet import wait_until_quiet
 
 KILLS = 30
 KILLS_WHILE_OPENING = 8
@@ -78,6 +79,7 @@ def test_thirty_writers_killed_at_random_moments_lose_nothing_and_leave_nothing_
             message = ctx.conversations.append_user_message(shared.id, f"message survivor.{number}")
         told.append(("append", {message.id: message.text}))
 
+    wait_until_quiet(database_url)
     with ada(database_url) as (engine, ctx):
         _check_what_is_there(engine, ctx, told)
         ctx.conversations.append_user_message(shared.id, "and on it goes")
