@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import recollect
+from harness.crew import PATIENCE
 from recollect import Cancel, Tool, ToolUseBlock
 from recollect.asynchronous import AsyncContext
 from recollect.providers.language import ModelRequest
@@ -119,11 +120,11 @@ def test_a_task_that_is_cancelled_ends_the_call_of_the_model(database_url: str, 
         turn = asyncio.create_task(
             ctx.conversations.run_turn(id, model="openai-chat:gpt-4o", user_text="Hello", idempotency_key="k")
         )
-        assert await asyncio.to_thread(vendor.arrived.wait, 30)
+        assert await asyncio.to_thread(vendor.arrived.wait, PATIENCE)
         turn.cancel()
         with pytest.raises(asyncio.CancelledError):
             await turn
-        assert await asyncio.to_thread(vendor.dropped.wait, 30)
+        assert await asyncio.to_thread(vendor.dropped.wait, PATIENCE)
         vendor.answers = [Answer("Good day.")]
         again = await ctx.conversations.run_turn(id, model="openai-chat:gpt-4o", user_text="Hello", idempotency_key="k")
         assert (again.text, again.appended_messages[1].attempt) == ("Good day.", 1)
@@ -138,7 +139,7 @@ def test_a_cancel_that_is_given_ends_the_turn_with_a_result(database_url: str, v
         turn = asyncio.create_task(
             ctx.conversations.run_turn(id, model="openai-chat:gpt-4o", user_text="Hello", cancel=cancel)
         )
-        assert await asyncio.to_thread(vendor.arrived.wait, 30)
+        assert await asyncio.to_thread(vendor.arrived.wait, PATIENCE)
         cancel.cancel()
         result = await turn
         assert result.status == "error"

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from harness.crew import PATIENCE
 from harness.log_watch import MODEL_KEY
 from tests.vendor.answer import Answer, Asked, Event
 from tests.vendor.anthropic import message, message_events
@@ -56,7 +57,7 @@ class Vendor(ThreadingHTTPServer):
         """Do something in another thread when a request has come in that is not answered."""
 
         def wait() -> None:
-            if self.arrived.wait(60):
+            if self.arrived.wait(PATIENCE):
                 do()
 
         threading.Thread(target=wait).start()
