@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.models.atom import Atom
-from recollect.models.entity import folded_name
 from recollect.recall.columns import Column
 from recollect.recall.facts import FOREVER, Facts, codes_in
 from recollect.recall.kept import KeptAtoms
+from recollect.recall.names import Names
 from recollect.recall.segments import WordsSegment
 from recollect.recall.text_index import TextIndex
 
@@ -71,9 +71,7 @@ class SpaceIndex(TextIndex):
         self._tags = 0
         """How many tags there are on all atoms together."""
         self.names_revision = -1
-        self._names: dict[str, list[tuple[str, int]]] = {}
-        """The entities of each name, and since when they have it."""
-        self._longest_name = 0
+        self._names = Names()
         self.valid_from = Column(np.int64)
         self.valid_to = Column(np.int64, FOREVER)
         self.open_until = Column(np.int64, FOREVER)
@@ -104,12 +102,7 @@ class SpaceIndex(TextIndex):
 
     def know_names(self, names: Iterable[tuple[str, str, int]]) -> None:
         """Take in what the entities of the space are called, and since when; these are all names there are."""
-        self._names = {}
-        for name, entity_id, since in names:
-            said = " ".join(_plain(name.split()))
-            if said:
-                self._names.setdefault(said, []).append((entity_id, since))
-        self._longest_name = min(max((name.count(" ") + 1 for name in self._names), default=0), _LONGEST_NAME)
+        self._names = Names(names)
 
     def hear(self, query: str, known_at: int | None) -> Heard:
         # What is mostly not there is not asked for: every question is heard first.
@@ -120,21 +113,8 @@ class SpaceIndex(TextIndex):
             self.model,
             self.lacks_vectors,
             self.speakers(known),
-            self.entities_in(query, known_at) if self._names else [],
+            self._names.entities_in(query, known_at) if self._names else [],
         )
-
-    def entities_in(self, query: str, known_at: int | None = None) -> list[str]:
-        """The entities that a query names, by the names that were known at an instant."""
-        if not self._names:
-            return []
-        words = _plain(folded_name(query).split()[:_MOST_WORDS])
-        runs = (
-            " ".join(words[start : start + length])
-            for start in range(len(words))
-            for length in range(1, min(self._longest_name, len(words) - start) + 1)
-        )
-        until = FOREVER if known_at is None else known_at
-        return sorted({entity_id for run in runs for entity_id, since in self._names.get(run, ()) if since <= until})
 
     def in_categories(self, names: Iterable[str]) -> Mask:
         # By code; the last is of those that have none.
@@ -196,17 +176,6 @@ class SpaceIndex(TextIndex):
         return self._text_bytes + names
 
 
-def _plain(words: Iterable[str]) -> list[str]:
-    """Words without the signs around them, in a name as in a query: one says "Dr Who" and "at McDonald's?"."""
-    stripped = (word.strip(_CLINGING) for word in words)
-    return [word.removesuffix("'s").removesuffix("\u2019s") for word in stripped]
-
-
-_CLINGING = ".,;:!?()[]\"'\u2019\u201c\u201d"
-_LONGEST_NAME = 6
-"""Words of the longest entity name that is looked for in a query."""
-_MOST_WORDS = 500
-"""Words of a query in which names are looked for."""
 _NAME_BYTES = 500
 """What a tag, or a name of an entity, takes with what it leads to; a tag takes more for each atom that has it."""
 _TAG_BYTES = 100

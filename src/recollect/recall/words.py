@@ -18,19 +18,19 @@ import Stemmer  # type: ignore[import-not-found]  # it ships without types
 
 from recollect.forking import survive_forks
 
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
 _CHARACTER = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
-_PIECES = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_PIECES = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 _SPACED_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*")
 _ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 """What becomes of each character of an ASCII text before it is split: words are in lower case, with spaces between."""
 _CLINGING = frozenset(("s", "re", "ve", "ll", "d", "m"))
 """What follows an apostrophe without being part of the word."""
-_COMBINING = re.compile(
+COMBINING = re.compile(
     # The marks (Mn and Mc) of the scripts below U+2000, as ranges; asking unicodedata for each would take a second.
     "["
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7\u0610-\u061a\u064b-\u065f"
@@ -81,7 +81,7 @@ def words_of(text: str) -> list[str]:
 
 def _spaced(text: str) -> list[str]:
     # Marks that combine with a letter are no letters to the pattern and would cut words of Hindi or Arabic in pieces.
-    found: list[str] = _SPACED_WORD.findall(text if text.isascii() else _COMBINING.sub("", text))
+    found: list[str] = _SPACED_WORD.findall(text if text.isascii() else COMBINING.sub("", text))
     if "'" in text or "\u2019" in text:
         return [_plain(word) if "'" in word or "\u2019" in word else word for word in found]
     return found

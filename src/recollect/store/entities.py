@@ -63,12 +63,12 @@ def meet(
     The caller has begun to change the space. Names that are new are learned; one that is another entity's stays theirs.
     """
     for each in (name, *aliases):
-        row = run.one("entities_named", space_id=space_id, folded=folded_name(each), type=type)
-        if row is not None:
-            learned = [_add_name(run, space_id, type, alias, row[1], now)() for alias in (name, *aliases)]
+        rows = _named(run, space_id, type, each)
+        if rows:
+            learned = [_add_name(run, space_id, type, alias, rows[0][1], now)() for alias in (name, *aliases)]
             if any(learned):
                 run.send("names_changed", space_id=space_id, revision=revision)
-            return str(row[1])
+            return str(rows[0][1])
     return _make(run, scope, space_id, type, name, None, "{}", aliases, revision, now)
 
 
@@ -126,8 +126,8 @@ def resolve(run: Transaction, entity_id: str) -> Entity | None:
 
 def find(run: Transaction, space_id: str, type: EntityType | None, name: str) -> Entity | None:
     """The entity known by a name. Names of merged entities belong to the one they were merged into."""
-    row = run.one("entities_named", space_id=space_id, folded=folded_name(name), type=type)
-    return resolve(run, row[1]) if row else None
+    rows = _named(run, space_id, type, name)
+    return resolve(run, rows[0][1]) if rows else None
 
 
 def ids_named(run: Transaction, space_id: str, id_or_name: str) -> list[str]:
@@ -135,8 +135,14 @@ def ids_named(run: Transaction, space_id: str, id_or_name: str) -> list[str]:
     entity = resolve(run, id_or_name)
     if entity is not None:
         return [entity.id] if entity.memory_space_id == space_id else []
-    rows = run.all("entities_named", space_id=space_id, folded=folded_name(id_or_name), type=None)
-    return list(dict.fromkeys(row[1] for row in rows))
+    return list(dict.fromkeys(row[1] for row in _named(run, space_id, None, id_or_name)))
+
+
+def _named(run: Transaction, space_id: str, type: EntityType | None, name: str) -> list[Row]:
+    """What a name leads to; one with an apostrophe also as it is written with the other of the two."""
+    folded = folded_name(name)
+    spellings = dict.fromkeys((folded, folded.replace("\u2019", "'"), folded.replace("'", "\u2019")))
+    return [row for each in spellings for row in run.all("entities_named", space_id=space_id, folded=each, type=type)]
 
 
 def positions_of(run: Transaction, space_id: str, entity_id: str) -> tuple[int, ...]:
