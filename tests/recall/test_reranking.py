@@ -71,6 +71,39 @@ def test_why_not_tells_the_place_that_it_has_led_to(database_url: str) -> None:
     assert [answer.explanation.rerank for answer in answers if answer.explanation] == [9.0, -9.0, -9.0]
 
 
+def test_it_reads_also_where_there_is_no_embedder(database_url: str) -> None:
+    reranker = ScriptedReranker(lambda texts: [9.0 if "Graz" in text else -9.0 for text in texts])
+    atoms = [fact("tea"), fact("tea in Graz with Ben"), fact("tea again"), fact("coffee in Graz")]
+    with recollect.open(database_url, embedder=None, reranker=reranker) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atoms(space_id, atoms)
+        found = memory.recall_by_topic(space_id, "tea", explain=True)
+        ranks = [memory.why_not(hit.atom.id, "tea").rank for hit in found.hits]
+    with recollect.open(database_url, embedder=None) as engine:
+        plain = memory_of(engine).recall_by_topic(space_id, "tea", explain=True)
+    assert texts_of(plain) == ["tea", "tea again", "tea in Graz with Ben"]
+    assert texts_of(found) == ["tea in Graz with Ben", "tea", "tea again"]
+    assert "coffee in Graz" not in reranker.read
+    assert ranks == [1, 2, 3]
+    assert [hit.explanation.rerank for hit in found.hits if hit.explanation] == [9.0, -9.0, -9.0]
+    assert all(0 < hit.score <= 1 for hit in found.hits)
+    assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
+
+
+@pytest.mark.parametrize("thought", [0.0, -7.0, 1e300])
+def test_one_that_thinks_the_same_of_all_changes_no_score(database_url: str, thought: float) -> None:
+    reranker = ScriptedReranker(lambda texts: [thought] * len(texts))
+    with recollect.open(database_url, embedder=None, reranker=reranker) as engine:
+        space_id = memory_of(engine).create_memory_space().id
+        memory_of(engine).add_atoms(space_id, [fact("tea with Ben"), fact("tea again and again in Graz")])
+        found = memory_of(engine).recall_by_topic(space_id, "tea")
+    with recollect.open(database_url, embedder=None) as engine:
+        plain = memory_of(engine).recall_by_topic(space_id, "tea")
+    assert texts_of(found) == texts_of(plain)
+    assert [hit.score for hit in found.hits] == pytest.approx([hit.score for hit in plain.hits], abs=1e-5)
+
+
 def test_it_reads_the_best_hits_only_and_what_was_said_before_them(database_url: str) -> None:
     engine, reranker = opened(database_url, lambda texts: [0.0] * len(texts))
     with engine:

@@ -32,6 +32,12 @@ STATEMENT_WEIGHT = 0.5
 RERANK_WEIGHT = 0.3
 """What a reranker's opinion counts, which is the logarithm of odds. It is added and never replaces the rest."""
 
+_MOST_CERTAIN = 0.99
+"""The highest share of words in common that an opinion can still change: against certainty no odds count."""
+_LEAST_SHARE = 1e-9
+_MOST_ODDS = 30.0
+"""Beyond them, in logarithms, an opinion does not count more."""
+
 NEAR = 1.3
 """How far above the mean a similarity is, in standard deviations, that speaks for itself, with no word in common."""
 
@@ -114,13 +120,31 @@ def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_O
         dense = index.similarity(query.vector)
     if query.overlap_only:
         standing = index.overlap(terms)
-        return Evidence(dense, lexical, standing, standing > 0, opinions)
+        matches: Mask = standing > 0
+        if opinions:
+            read = list(opinions)
+            standing[read] = _swayed(standing[read], _thoughts(opinions) / SPREAD)
+        return Evidence(dense, lexical, standing, matches, opinions)
     standing = _sum(index, query, lexical, dense, known)
     if opinions:
-        # Against their mean, so that those which were read stand on the whole where they stood before.
-        thoughts = np.array(list(opinions.values()))
-        standing[list(opinions)] += RERANK_WEIGHT * (thoughts - thoughts.mean())
+        standing[list(opinions)] += _thoughts(opinions)
     return Evidence(dense, lexical, standing, None if query.by_meaning else lexical > 0, opinions)
+
+
+def _thoughts(opinions: Mapping[int, float]) -> Floats:
+    """What opinions count, against their mean: those which were read stand on the whole where they stood before."""
+    thoughts = np.array(list(opinions.values()))
+    counted: Floats = RERANK_WEIGHT * (thoughts - thoughts.mean())
+    return counted
+
+
+def _swayed(shares: Floats, by: Floats) -> Floats:
+    """Shares of words in common after somebody has thought more or less of them, in logarithms of odds."""
+    # One without a word in common, which it may have lost since it was read, does not match whatever is thought of it.
+    shares = np.clip(shares, _LEAST_SHARE, _MOST_CERTAIN)
+    odds = np.log(shares / (1 - shares)) + by
+    swayed: Floats = 1 / (1 + np.exp(-np.clip(odds, -_MOST_ODDS, _MOST_ODDS)))
+    return swayed
 
 
 def related(index: SpaceIndex, query: Query, evidence: Evidence) -> Mask:

@@ -189,7 +189,7 @@ class Recaller:
         self, scope: Scope, space_id: str, asked: Query, query: str, filters: Filters
     ) -> Mapping[int, float]:
         """What the reranker thinks of the best hits, by their position. It takes long, so nobody else waits for it."""
-        if self._reranking is None or asked.overlap_only or not query.strip():
+        if self._reranking is None or not query.strip():
             return {}
         with self._current(scope, space_id, fresh=False) as index:
             evidence = weigh(index, asked)
