@@ -206,7 +206,7 @@ class AsyncMemory:
             for what was archived instead, and `status=None` for both.
             """
     async def why_not(self, atom_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
-        """Why `recall_by_topic` does not find an atom: which filter leaves it out, or at which place it is."""
+        """Why `recall_by_topic` does not find an atom: which filter leaves it out, that it is over, or its place."""
     async def recall_by_entity(self, memory_space_id: str, entity_id_or_name: str, *, limit: int=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> Recall:
         """Everything that mentions an entity, newest first; an unknown name finds nothing."""
     async def recall_timeline(self, memory_space_id: str, *, entity_id_or_name: str | None=None, query: str | None=None, from_: Instant | None=None, to: Instant | None=None, limit: int=50, include_superseded: bool=True, known_at: Instant | None=None) -> Recall:

@@ -12,6 +12,7 @@ from recollect.clock import to_iso
 from recollect.memory import Memory
 from recollect.models.recall import Recall
 from tests.clock import SettableClock
+from tests.embedder import WordsEmbedder
 from tests.recall.making import fact, memory_of, texts_of
 
 DAY = 86_400
@@ -353,33 +354,65 @@ def test_why_not_names_every_filter_that_leaves_an_atom_out(
     memory.create_entity(space_id, "PERSON", "Ben")
     atom = memory.add_atom(space_id, fact("tea", name="home", importance=2, tags=["a"], trust="user"))
     before = to_iso(clock.now - 1)
-    wanted = {
-        "category_names": ({"category_names": ["work"]}, "category_names"),
-        "kinds": ({"kinds": ["RULE"]}, "kinds"),
-        "tags": ({"tags": ["a", "b"]}, "tag 'b'"),
-        "min_importance": ({"min_importance": 3}, "min_importance"),
-        "trust": ({"trust": ["tool"]}, "trust"),
-        "entity": ({"entity": "Ben"}, "entity"),
-        "valid_at": ({"valid_at": before}, "valid_at"),
-        "known_at": ({"known_at": before}, "known_at"),
-    }
-    for given, name in wanted.values():
-        answer = memory.why_not(atom.id, "tea", **given)  # type: ignore[arg-type]
+    begins = to_iso(clock.now)
+    wanted: list[tuple[dict[str, Any], str]] = [
+        ({"category_names": ["work"]}, "the filter category_names leaves it out"),
+        ({"kinds": ["RULE"]}, "the filter kinds leaves it out"),
+        ({"tags": ["a", "b"]}, "the filter tags leaves it out: it does not have the tag 'b'"),
+        ({"min_importance": 3}, "the filter min_importance leaves it out"),
+        ({"trust": ["tool"]}, "the filter trust leaves it out"),
+        ({"entity": "Ben"}, "the filter entity leaves it out"),
+        ({"valid_at": before}, f"the filter valid_at leaves it out: it begins only at {begins}"),
+        ({"known_at": before}, f"the filter known_at leaves it out: it was recorded only at {begins}"),
+    ]
+    for given, reason in wanted:
+        answer = memory.why_not(atom.id, "tea", **given)
         assert (answer.atom_id, answer.found, answer.rank) == (atom.id, False, None)
-        assert answer.reasons == [f"the filter {name} leaves it out"]
+        assert answer.reasons == [reason]
     both = memory.why_not(atom.id, "tea", kinds=["RULE"], min_importance=5)
     assert len(both.reasons) == 2
     found = memory.why_not(atom.id, "tea")
     assert (found.found, found.rank, found.reasons) == (True, 1, [])
 
 
-def test_why_not_tells_of_archived_and_superseded_atoms(memory: Memory, space_id: str, clock: SettableClock) -> None:
-    archived, old = (memory.add_atom(space_id, fact("tea")) for _ in range(2))
-    memory.archive_atom(archived.id)
+def test_why_not_tells_what_became_of_an_atom(memory: Memory, space_id: str, clock: SettableClock) -> None:
+    began = to_iso(clock.now)
+    archived, old, brief = (memory.add_atom(space_id, fact("tea")) for _ in range(3))
     clock.advance(1)
-    memory.supersede_atom(old.id, fact("green tea"))
-    assert memory.why_not(archived.id, "tea").reasons == ["the filter status leaves it out"]
-    assert memory.why_not(old.id, "tea").reasons == ["the filter current leaves it out"]
+    now = to_iso(clock.now)
+    ending = memory.add_atom(space_id, fact("tea", valid_from=began, valid_to=now))
+    memory.archive_atom(archived.id)
+    newer = memory.supersede_atom(old.id, fact("green tea"))
+    at_once = memory.supersede_atom(brief.id, fact("white tea", valid_from=began))
+    reasons = {
+        archived.id: f"the filter status leaves it out: it was archived at {now}",
+        old.id: f"it was superseded by {newer.id}, and ended at {now}",
+        brief.id: f"it was superseded by {at_once.id}, and was true at no time",
+        ending.id: f"it ended at {now}",
+    }
+    for atom_id, reason in reasons.items():
+        assert memory.why_not(atom_id, "tea").reasons == [reason]
+    assert memory.why_not(ending.id, "tea", valid_at=now).reasons == [
+        f"the filter valid_at leaves it out: it ended at {now}"
+    ]
+    assert memory.why_not(old.id, "tea", valid_at=now).reasons == [
+        f"the filter valid_at leaves it out: it was superseded by {newer.id}, and ended at {now}"
+    ]
+    assert memory.why_not(old.id, "tea", known_at=began).found
+
+
+def test_why_not_tells_that_an_atom_was_deleted_meanwhile(database_url: str) -> None:
+    class Deleting(WordsEmbedder):
+        def embed_query(self, query: str) -> Any:
+            if query.startswith("atom_"):
+                memory.delete_atom(query)
+            return super().embed_query(query)
+
+    with recollect.open(database_url, embedder=Deleting()) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        atom = memory.add_atom(space_id, fact("tea"))
+        assert memory.why_not(atom.id, atom.id).reasons == ["it was deleted"]
 
 
 def test_why_not_tells_the_place_beyond_the_limit(memory: Memory, space_id: str) -> None:

@@ -78,7 +78,7 @@ class Recalls(Bound):
         valid_at: Instant | None = None,
         known_at: Instant | None = None,
     ) -> WhyNot:
-        """Why `recall_by_topic` does not find an atom: which filter leaves it out, or at which place it is."""
+        """Why `recall_by_topic` does not find an atom: which filter leaves it out, that it is over, or its place."""
         checked = checked_id("atom_id", atom_id)
         filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
         asked = check_text("query", query, limit=QUERY_LIMIT)
@@ -89,7 +89,7 @@ class Recalls(Bound):
             raise NotFound("atom", atom_id)
         atom, scope = found
         about = filters if named is None else self._about(scope, atom.memory_space_id, filters, named)
-        return self._recaller.why_not(scope, atom.memory_space_id, atom.id, asked, about, most)
+        return self._recaller.why_not(scope, atom, asked, about, most)
 
     def _filters(
         self,

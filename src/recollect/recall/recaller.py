@@ -19,8 +19,9 @@ from recollect.recall.drafting import Choose, Chosen, Draft, drafted, explanatio
 from recollect.recall.filters import Filters
 from recollect.recall.indexing import Indexing
 from recollect.recall.loading import Unsettled, of_one_epoch, refresh, unless_changed
-from recollect.recall.passing import Mask, allowed, passing
+from recollect.recall.passing import Mask, allowed
 from recollect.recall.ranking import Query, best, ranked, related, score, unasked, weigh
+from recollect.recall.reasons import reasons_against
 from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
 from recollect.recall.space_index import Heard, SpaceIndex
@@ -258,14 +259,14 @@ class Recaller:
         draft = self._settled(scope, space_id, filters, lambda _: choose, _nothing(filters))
         return told(draft, shown(draft), "TIMELINE", began)
 
-    def why_not(self, scope: Scope, space_id: str, atom_id: str, query: str, filters: Filters, limit: int) -> WhyNot:
-        """Which filters keep an atom from being found, or at which place among the hits it is."""
-        position = self._database.read(scope, atoms.position, atom_id)
+    def why_not(self, scope: Scope, atom: Atom, query: str, filters: Filters, limit: int) -> WhyNot:
+        """What keeps an atom from being found, or at which place among the hits it is."""
+        space_id = atom.memory_space_id
+        position = self._database.read(scope, atoms.position, atom.id)
         asked = self._ask(scope, space_id, query, filters)
         opinions = self._read_again(scope, space_id, asked, query, filters) if self._reranking is not None else {}
         with self._current(scope, space_id) as index:
-            masks = passing(index, filters)
-            reasons = [f"the filter {name} leaves it out" for name, mask in masks.items() if not mask[position]]
+            reasons = reasons_against(index, filters, atom, position)
             evidence = weigh(index, asked, opinions)
             passed = allowed(index, filters)
             matching = passed if evidence.matches is None else passed & evidence.matches
@@ -278,7 +279,7 @@ class Recaller:
         if rank is not None and rank > limit:
             reasons.append(f"it is at place {rank}, and the limit is {limit}")
         found = rank is not None and rank <= limit
-        return WhyNot(atom_id=atom_id, found=found, rank=rank, reasons=reasons, explanation=described)
+        return WhyNot(atom_id=atom.id, found=found, rank=rank, reasons=reasons, explanation=described)
 
     def _ask(
         self,
