@@ -90,6 +90,46 @@ def test_what_was_put_into_a_value_unchecked_is_not_kept(
     assert found(memory, space.id, "tea") == [known.text]
 
 
+@pytest.mark.parametrize(
+    ("unchecked", "named"),
+    [
+        ({"confidence": "high"}, "confidence"),
+        ({"confidence": None}, "confidence"),
+        ({"importance": None}, "importance"),
+        ({"text": 5}, "text"),
+        ({"text": None}, "text"),
+        ({"trust": ["a"]}, "trust"),
+        ({"origin": {}}, "origin"),
+        ({"category": None}, "category"),
+        ({"category": Category.model_construct(name="taste", kind=["a"])}, "category.kind"),
+        ({"category": Category.model_construct(kind="FACT")}, "category.name"),
+        ({"category": Category.model_construct(name=5, kind="FACT")}, "category.name"),
+        ({"search_context": 5}, "search_context"),
+        ({"search_context": [5]}, "search_context"),
+        ({"tags": 5}, "tags"),
+        ({"tags": [[]]}, "tags"),
+        ({"entity_ids": None}, "entity_ids"),
+        ({"source_message_ids": 5}, "source_message_ids"),
+        ({"source_conversation_id": 5}, "source_conversation_id"),
+        ({"speaker": 5}, "speaker"),
+        ({"valid_from": 5}, "valid_from"),
+        ({"created_at": []}, "created_at"),
+        ({"text": ...}, "text"),
+        ({"category": ...}, "category"),
+    ],
+)
+def test_a_value_that_nobody_has_checked_is_refused_by_the_name_of_its_field(
+    memory: Memory, space: recollect.MemorySpace, unchecked: dict[str, Any], named: str
+) -> None:
+    fields = {"text": "Ada likes tea.", "category": Category(name="taste", kind="FACT"), **unchecked}
+    wrong = NewAtom.model_construct(**{name: value for name, value in fields.items() if value is not ...})
+    with pytest.raises(recollect.InvalidInput, match=rf"atom\.{named}\b"):
+        memory.add_atom(space.id, wrong)
+    with pytest.raises(recollect.InvalidInput, match=rf"atoms\[1\]\.{named}\b"):
+        memory.add_atoms(space.id, [fact("Ada likes coffee."), wrong])
+    assert memory.list_atoms(space.id) == []
+
+
 @pytest.mark.conforms("A3.1", "A3.9", "A3.15")
 def test_everything_that_is_said_of_an_atom_is_kept(engine: recollect.Recollect, memory: Memory) -> None:
     ctx = engine.context(

@@ -30,14 +30,23 @@ V = TypeVar("V", bound=Value)
 
 def checked_atom(given: AtomInput, now: Micros, where: str = "atom", random: str | None = None) -> CheckedAtom:
     """The random half of its id may be given, by who has drawn many at once."""
+    try:
+        return _checked_atom(given, now, where, random)
+    except (TypeError, AttributeError, KeyError):
+        if not isinstance(given, NewAtom):
+            raise
+        # By `model_construct` or `model_copy`, which check nothing. To look at all of every value would take too long.
+        return _checked_atom(_checked_anew(given, where), now, where, random)
+
+
+def _checked_atom(given: AtomInput, now: Micros, where: str, random: str | None) -> CheckedAtom:
     if _is_plain(given):
         fields = _USUAL | given
         name, kind = given["category"]["name"], given["category"]["kind"]
     else:
         new = checked_value(NewAtom, given, where)
         if type(new.category) is not Category or (new.category.kind, new.trust, new.origin) not in _CHOICES:
-            # By `model_copy` or `model_construct`, which check nothing.
-            new = checked_value(NewAtom, new.model_dump(warnings=False), where)
+            new = _checked_anew(new, where)
         fields, name, kind = new.__dict__, new.category.name, new.category.kind
     if kind == "PATTERN":
         raise InvalidInput(
@@ -76,6 +85,11 @@ def checked_atom(given: AtomInput, now: Micros, where: str = "atom", random: str
         trust,
         created_at,
     )
+
+
+def _checked_anew(new: NewAtom, where: str) -> NewAtom:
+    fields = {name: value.__dict__ if isinstance(value, Value) else value for name, value in new.__dict__.items()}
+    return checked_value(NewAtom, fields, where)
 
 
 def _is_plain(given: object) -> TypeGuard[dict[str, Any]]:
