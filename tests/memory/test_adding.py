@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import product
 from typing import Any
 
 import pytest
@@ -478,10 +479,12 @@ def test_no_atoms_are_no_change(engine: recollect.Recollect, memory: Memory, spa
 def test_what_is_added_to_a_space_that_is_not_there_is_refused_and_leaves_nothing_behind(
     cited: dict[str, Any], engine: recollect.Recollect, memory: Memory
 ) -> None:
+    put_away = memory.create_memory_space("put away").id
+    memory.delete_memory_space(put_away)
     cursor = engine.last_cursor()
-    for number in (1, 20):
-        with pytest.raises(recollect.NotFound, match="ms_none"):
-            memory.add_atoms("ms_none", [fact(**cited)] * number)
+    for number, space_id in product((0, 1, 20), ("ms_none", put_away)):
+        with pytest.raises(recollect.NotFound, match=space_id):
+            memory.add_atoms(space_id, [fact(**cited)] * number)
     assert kinds_since(engine, cursor) == []
 
 

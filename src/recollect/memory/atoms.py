@@ -44,6 +44,7 @@ class Atoms(Bound):
         space_id = checked_id("memory_space_id", memory_space_id)
         now = self._clock()
         if not atoms:
+            self._database.read(self._scope, spaces.require, space_id)
             return []
         single, random = len(atoms) == 1, random_halves(len(atoms))
         with uncollected():
