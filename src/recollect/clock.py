@@ -45,7 +45,10 @@ def to_micros(instant: Instant, field: str = "instant") -> Micros:
                 f"{field} {instant!r} is not an ISO 8601 instant.", hint="Write it like 2026-03-01T09:30:00Z."
             ) from None
     if not isinstance(instant, datetime):
-        raise InvalidInput(f"{field} must be an ISO 8601 text or a datetime, not {type(instant).__name__}.")
+        raise InvalidInput(
+            f"{field} must be an ISO 8601 text or a datetime, not {type(instant).__name__}.",
+            hint="Write it like 2026-03-01T09:30:00Z, or like 2026-03-01 for the midnight in UTC at which it begins.",
+        )
     if instant.tzinfo is None:
         instant = instant.replace(tzinfo=UTC)
     try:

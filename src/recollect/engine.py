@@ -444,7 +444,10 @@ class Recollect:
         `on_progress` is told again and again how many were made, how many spaces are done, and how many there are.
         """
         if self._embedding is None:
-            raise InvalidInput("There is no embedder to make vectors with.", hint="Open the engine with one.")
+            raise InvalidInput(
+                "There is no embedder to make vectors with.",
+                hint="Choose one, such as local:arctic-s, by embedder= of recollect.open, or --embedder of a command.",
+            )
         todo = self._database.read(None, spaces.lacking_vectors, self._embedding.stamp)
         made = 0
         for done, (scope, space_id) in enumerate(todo):

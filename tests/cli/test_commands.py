@@ -77,6 +77,7 @@ def test_reindexing_without_an_embedder_is_refused(run: Run, sqlite_url: str) ->
     done = run("reindex", "--url", sqlite_url, "--embedder", "none")
     assert done.code == 1
     assert "no embedder" in done.err
+    assert "--embedder" in done.err
 
 
 def test_an_address_that_is_none_is_an_error(run: Run) -> None:

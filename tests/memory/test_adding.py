@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import product
 from typing import Any
 
@@ -295,6 +295,26 @@ def test_an_error_among_many_says_which_one_it_is(memory: Memory, space: recolle
         memory.add_atoms(space.id, [fact(), fact(importance=9)])
     with pytest.raises(recollect.InvalidInput, match=r"atoms\[2\]\.text is blank"):
         memory.add_atoms(space.id, [fact(), fact(), fact(" ")])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"valid_from": 5}, "atom.valid_from must be an ISO 8601 text or a datetime, not int."),
+        ({"validTo": True}, "atom.validTo must be an ISO 8601 text or a datetime, not bool."),
+        ({"created_at": date(2026, 1, 1)}, "atom.created_at must be an ISO 8601 text or a datetime, not date."),
+        ({"search_context": ["ok", 5]}, "atom.search_context[1] must be a text, not int."),
+        ({"searchContext": {"a": 1}}, "atom.searchContext must be a text or a list of texts, not dict."),
+        ({"tags": ["ok", 5]}, "atom.tags[1]: Input should be a valid string."),
+        ({"category": {"name": "home"}}, "atom.category.kind: Field required."),
+    ],
+)
+def test_a_refusal_names_the_field_and_the_member_that_is_wrong(
+    memory: Memory, space: recollect.MemorySpace, wrong: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(recollect.InvalidInput) as refused:
+        memory.add_atom(space.id, {**fact(), **wrong})
+    assert refused.value.message == message
 
 
 def test_atoms_that_are_added_together_are_told_as_they_are_kept_and_have_lists_of_their_own(

@@ -171,6 +171,16 @@ def test_an_unknown_entity_is_no_error_and_a_merged_one_leads_on(memory: Memory,
         assert memory.recall_by_topic(space_id, "sings", entity=nobody).hits == []
 
 
+@pytest.mark.parametrize("nobody", [5, " "])
+def test_what_cannot_be_an_entity_is_refused_by_the_name_of_its_parameter(
+    memory: Memory, space_id: str, nobody: Any
+) -> None:
+    with pytest.raises(recollect.InvalidInput, match=r"^entity (must be|is)"):
+        memory.recall_by_topic(space_id, "x", entity=nobody)
+    with pytest.raises(recollect.InvalidInput, match=r"^entity_id_or_name (must be|is)"):
+        memory.recall_by_entity(space_id, nobody)
+
+
 @pytest.mark.conforms("A6.4", "A6.9")
 def test_a_timeline_is_oldest_first_and_shows_superseded_versions(
     memory: Memory, space_id: str, clock: SettableClock

@@ -217,8 +217,10 @@ def test_an_embedder_that_fails_in_the_middle_leaves_the_old_vectors_in_use(data
             raise ConnectionError("gone")
 
     with recollect.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, fail_on_the_second)) as engine:
-        with pytest.raises(recollect.EmbedderFailed):
+        with pytest.raises(recollect.EmbedderFailed, match="ConnectionError: gone") as failed:
             engine.reindex()
+        assert "made before are kept" in failed.value.hint
+        assert "Nothing was written" not in failed.value.hint
         with recollect.open(database_url, embedder=OLD) as old:
             assert uses_vectors(memory_of(old), space_id, "word3")
         # What was made before is kept.

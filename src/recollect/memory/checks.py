@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any, TypeGuard, TypeVar, get_args
 
 from pydantic import ValidationError
+from pydantic.alias_generators import to_snake
 
 from recollect.clock import Instant, Micros, to_iso, to_micros
 from recollect.errors import InvalidInput, LimitExceeded
@@ -26,6 +28,7 @@ LIST_LIMIT = 1_000
 BULK_LIMIT = 100_000
 
 V = TypeVar("V", bound=Value)
+_NOTHING: Mapping[str, Callable[[str, Any], object]] = {}
 
 
 def checked_atom(given: AtomInput, now: Micros, where: str = "atom", random: str | None = None) -> CheckedAtom:
@@ -44,7 +47,7 @@ def _checked_atom(given: AtomInput, now: Micros, where: str, random: str | None)
         fields = _USUAL | given
         name, kind = given["category"]["name"], given["category"]["kind"]
     else:
-        new = checked_value(NewAtom, given, where)
+        new = checked_value(NewAtom, given, where, _SAID_EXACTLY)
         if type(new.category) is not Category or (new.category.kind, new.trust, new.origin) not in _CHOICES:
             new = _checked_anew(new, where)
         fields, name, kind = new.__dict__, new.category.name, new.category.kind
@@ -89,7 +92,7 @@ def _checked_atom(given: AtomInput, now: Micros, where: str, random: str | None)
 
 def _checked_anew(new: NewAtom, where: str) -> NewAtom:
     fields = {name: value.__dict__ if isinstance(value, Value) else value for name, value in new.__dict__.items()}
-    return checked_value(NewAtom, fields, where)
+    return checked_value(NewAtom, fields, where, _SAID_EXACTLY)
 
 
 def _is_plain(given: object) -> TypeGuard[dict[str, Any]]:
@@ -153,10 +156,10 @@ def _plain(text: object, limit: int = TEXT_LIMIT) -> bool:
 _SPEAKERS = {"user": "user", "assistant": "assistant"}
 
 
-def _checked_context(where: str, context: str | list[str]) -> tuple[str, ...]:
-    if not context:
-        return ()
+def _checked_context(where: str, context: object) -> tuple[str, ...]:
     texts = [context] if isinstance(context, str) else context
+    if not isinstance(texts, list | tuple):
+        raise InvalidInput(f"{where} must be a text or a list of texts, not {type(context).__name__}.")
     if len(texts) > LIST_LIMIT:
         raise LimitExceeded(where, limit=LIST_LIMIT, given=len(texts), unit="texts")
     # An empty text stays: how far away the others are is told by their places.
@@ -231,8 +234,14 @@ def _checked_list(where: str, members: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(checked))
 
 
-def checked_value(kind: type[V], given: object, where: str) -> V:
-    """A value as a caller gives it: the value itself, or a dict of its fields."""
+def checked_value(
+    kind: type[V], given: object, where: str, said_exactly: Mapping[str, Callable[[str, Any], object]] = _NOTHING
+) -> V:
+    """A value as a caller gives it: the value itself, or a dict of its fields.
+
+    Of a field that may be of several types, which would be told apart as if they were fields, a check of its own says
+    what is wrong.
+    """
     if isinstance(given, kind):
         return given
     if not isinstance(given, dict):
@@ -241,5 +250,22 @@ def checked_value(kind: type[V], given: object, where: str) -> V:
         return kind.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(str(part) for part in (where, *first["loc"]))
+        field, *within = first["loc"]
+        place = f"{where}.{field}"
+        check = said_exactly.get(to_snake(str(field)))
+        if check is not None:
+            check(place, given[field])
+        place += "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in within)
         raise InvalidInput(f"{place}: {first['msg']}.", hint=f"It takes {', '.join(kind.model_fields)}.") from None
+
+
+def _check_instant(where: str, instant: Any) -> None:
+    to_micros(instant, where)
+
+
+_SAID_EXACTLY = {
+    "valid_from": _check_instant,
+    "valid_to": _check_instant,
+    "created_at": _check_instant,
+    "search_context": _checked_context,
+}

@@ -54,7 +54,7 @@ class Recalls(Bound):
         filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
         asked = check_text("query", query, limit=QUERY_LIMIT)
         most = checked_count("limit", limit, most=HITS_LIMIT)
-        named = None if entity is None else _checked_entity(entity)
+        named = None if entity is None else _checked_entity("entity", entity)
 
         def read(scope: Scope) -> Recall:
             about = filters if named is None else self._about(scope, space_id, filters, named)
@@ -83,7 +83,7 @@ class Recalls(Bound):
         filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
         asked = check_text("query", query, limit=QUERY_LIMIT)
         most = checked_count("limit", limit, most=HITS_LIMIT)
-        named = None if entity is None else _checked_entity(entity)
+        named = None if entity is None else _checked_entity("entity", entity)
         found = self._of_id(lambda scope: self._database.read(scope, atoms.get, checked))
         if found is None:
             raise NotFound("atom", atom_id)
@@ -138,7 +138,7 @@ class Recalls(Bound):
             known_at=checked_instant("known_at", known_at),
         )
         most = checked_count("limit", limit, most=HITS_LIMIT)
-        entity = _checked_entity(entity_id_or_name)
+        entity = _checked_entity("entity_id_or_name", entity_id_or_name)
 
         def read(scope: Scope) -> Recall:
             about = self._about(scope, space_id, filters, entity)
@@ -173,7 +173,7 @@ class Recalls(Bound):
         )
         asked = None if query is None else check_text("query", query, limit=QUERY_LIMIT)
         most = checked_count("limit", limit, most=HITS_LIMIT)
-        entity = None if entity_id_or_name is None else _checked_entity(entity_id_or_name)
+        entity = None if entity_id_or_name is None else _checked_entity("entity_id_or_name", entity_id_or_name)
 
         def read(scope: Scope) -> Recall:
             about = filters if entity is None else self._about(scope, space_id, filters, entity)
@@ -186,5 +186,5 @@ class Recalls(Bound):
         return filters._replace(positions=self._database.read(scope, entities.positions_of_named, space_id, entity))
 
 
-def _checked_entity(id_or_name: str) -> str:
-    return check_text("entity_id_or_name", id_or_name, blank=False)
+def _checked_entity(where: str, id_or_name: str) -> str:
+    return check_text(where, id_or_name, blank=False)

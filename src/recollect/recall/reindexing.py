@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from recollect.clock import Micros
-from recollect.errors import NotFound
-from recollect.providers.embedder import Embedding
+from recollect.errors import EmbedderFailed, NotFound
+from recollect.providers.embedder import Embedding, Vectors
 from recollect.recall.wishing import kind_for
 from recollect.scope import Scope
 from recollect.store import spaces
@@ -48,7 +48,7 @@ def fill_vectors(
         while True:
             batch = database.read(scope, _without_vector, space_id, stamp)
             if batch:
-                vectors = VectorsSegment.of(embedding.texts([text for _, text in batch]))
+                vectors = VectorsSegment.of(_embedded(embedding, [text for _, text in batch]))
                 positions = [position for position, _ in batch]
                 made += database.write(scope, _put, space_id, stamp, positions, vectors, now)
                 tell(made)
@@ -61,6 +61,21 @@ def fill_vectors(
         # The space was deleted meanwhile, and needs no vectors any more.
         pass
     return made
+
+
+def _embedded(embedding: Embedding, texts: Sequence[str]) -> Vectors:
+    try:
+        return embedding.texts(texts)
+    except EmbedderFailed as failure:
+        # Of other writes nothing is kept when it fails, as its own hint says.
+        own = "" if failure.hint == failure.default_hint else f"{failure.hint} "
+        raise EmbedderFailed(failure.message, hint=f"{own}{_GOES_ON}") from failure
+
+
+_GOES_ON = (
+    "The vectors that were made before are kept, and recall goes on with what it had. "
+    "Reindex again: only those that are missing are made."
+)
 
 
 def _without_vector(run: Transaction, space_id: str, model: str) -> list[tuple[int, str]]:
