@@ -17,6 +17,8 @@ def test_atoms_are_listed_newest_first(memory: Memory, space: recollect.MemorySp
     added = [
         memory.add_atom(space.id, fact(f"{year}", valid_from=f"{year}-01-01T00:00:00Z")) for year in (2022, 2020, 2021)
     ]
+    # Nor does it matter when what is brought in from elsewhere was recorded there.
+    added.append(memory.add_atom(space.id, fact("imported", created_at="2019-01-01T00:00:00Z")))
     assert memory.list_atoms(space.id) == added[::-1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -212,6 +213,21 @@ def test_a_window_takes_what_is_valid_at_any_moment_of_it(memory: Memory, space_
     assert between("2030-01-01T00:00:00Z", None) == ["since autumn"]
     with pytest.raises(recollect.InvalidInput, match="from_ is after to"):
         between("2025-08-01T00:00:00Z", "2025-07-01T00:00:00Z")
+
+
+@pytest.mark.conforms("A6.4", "A6.9")
+def test_a_long_timeline_goes_on_from_its_last_hit_and_what_is_open_comes_again(memory: Memory, space_id: str) -> None:
+    days = [f"2025-{month:02}-{day:02}" for month in range(1, 10) for day in range(1, 29)]
+    ended = [fact(f"ended {day}", valid_from=day, valid_to=after) for day, after in pairwise(days)]
+    memory.add_atoms(space_id, ended)
+    first = memory.recall_timeline(space_id, limit=200)
+    rest = memory.recall_timeline(space_id, limit=200, from_=first.hits[-1].atom.valid_from)
+    assert first.total_candidates == len(ended)
+    assert texts_of(first) + texts_of(rest)[1:] == [each["text"] for each in ended]
+    memory.add_atoms(space_id, [fact(f"open {day}", valid_from=day) for day in days])
+    later = memory.recall_timeline(space_id, limit=200, from_=days[-1])
+    assert texts_of(later) == [f"open {day}" for day in days[:200]]
+    assert later.total_candidates == len(days)
 
 
 @pytest.mark.conforms("A6.9")

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import pytest
+
 import recollect
 from recollect.memory import Memory
 from recollect.models.recall import Hit
 from recollect.providers.embedder import Embedding
+from recollect.recall.segments import VectorsSegment
+from recollect.recall.text_index import TextIndex
 from recollect.store.database import Transaction
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
@@ -152,3 +157,16 @@ def test_an_older_store_without_facts_in_segments_is_loaded_from_its_atoms(
         )
     with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as reopened:
         assert answers(memory_of(reopened), space_id) == known
+
+
+@pytest.mark.parametrize(("dimension", "outweighing", "most"), [(128, 1, 0.005), (768, 1, 0.003), (384, 60, 0.011)])
+def test_cosines_are_as_exact_as_is_said(dimension: int, outweighing: float, most: float) -> None:
+    drawn = np.random.default_rng(7).normal(size=(2_000, dimension))
+    drawn[10:, 0] *= outweighing
+    vectors = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+    index = TextIndex()
+    index.add_vectors(0, VectorsSegment.of(vectors))
+    for query in vectors[:10]:
+        found = index.similarity(query)
+        assert found is not None
+        assert np.abs(found - vectors @ query).max() < most
