@@ -21,7 +21,12 @@ def test_atoms_are_read_by_their_positions_before_the_table_was_ever_analysed(po
             assert isinstance(run, PostgresTransaction)
             atoms_at = run._queries["atoms_at"]
             text = f"EXPLAIN (ANALYZE, FORMAT JSON) {atoms_at.text}"
-            values = {"scope_id": run.scope_id, "space_id": space_id, "positions": json.dumps([5, 17_000, 12, 19_999])}
+            values = {
+                "scope_id": run.scope_id,
+                "space_id": space_id,
+                "positions": json.dumps([5, 17_000, 12, 19_999]),
+                "revision": 2**62,
+            }
             return run._connection.run_statement(text, [values[name] for name in atoms_at.names]).all()
 
         ((explained,),) = [row[0] for row in engine._database.read(context.scope, plan)]

@@ -77,7 +77,10 @@ def _forget_statistics_of_empty_tables(connection: psycopg.Connection[Any]) -> b
     """Remove what is known of the rows that such a table had, which ANALYZE leaves; False when that is not allowed."""
     is_known = connection.execute("SELECT to_regproc('pg_catalog.pg_clear_attribute_stats') IS NOT NULL").fetchone()
     try:
-        connection.execute(_CLEAR_EMPTY_TABLES if is_known == (True,) else _CLEAR_EMPTY_TABLES_BEFORE_18)
+        if is_known == (True,):
+            connection.execute(_CLEAR_EMPTY_TABLES)
+        else:
+            connection.execute(_CLEAR_EMPTY_TABLES_BEFORE_18)
     except psycopg.errors.InsufficientPrivilege:
         return False
     return True
