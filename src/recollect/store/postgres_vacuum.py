@@ -18,18 +18,6 @@ _OLD_READER = "A transaction that began before still sees what was deleted: run 
 _EMPTY_TABLES = (
     "The statistics of tables that are empty now may hold values: before PostgreSQL 18 a superuser has to run this."
 )
-_CLEAR_EMPTY_TABLES = """
-SELECT pg_clear_attribute_stats('recollect', relname::text, attname::text, relkind = 'p')
-FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
-WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p') AND reltuples <= 0
-  AND attnum > 0 AND NOT attisdropped
-"""
-_CLEAR_EMPTY_TABLES_BEFORE_18 = """
-DELETE FROM pg_catalog.pg_statistic WHERE starelid IN (
-    SELECT oid FROM pg_class
-    WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p') AND reltuples <= 0
-)
-"""
 
 
 def write_anew(connection: psycopg.Connection[Any], patience_seconds: float) -> Scrubbed:
@@ -78,9 +66,17 @@ def _forget_statistics_of_empty_tables(connection: psycopg.Connection[Any]) -> b
     is_known = connection.execute("SELECT to_regproc('pg_catalog.pg_clear_attribute_stats') IS NOT NULL").fetchone()
     try:
         if is_known == (True,):
-            connection.execute(_CLEAR_EMPTY_TABLES)
+            connection.execute(
+                "SELECT pg_clear_attribute_stats('recollect', relname::text, attname::text, relkind = 'p') "
+                "FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid "
+                "WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p') AND reltuples <= 0 "
+                "AND attnum > 0 AND NOT attisdropped"
+            )
         else:
-            connection.execute(_CLEAR_EMPTY_TABLES_BEFORE_18)
+            connection.execute(
+                "DELETE FROM pg_catalog.pg_statistic WHERE starelid IN (SELECT oid FROM pg_class "
+                "WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p') AND reltuples <= 0)"
+            )
     except psycopg.errors.InsufficientPrivilege:
         return False
     return True
