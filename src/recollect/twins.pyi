@@ -141,7 +141,7 @@ class AsyncMemory:
     async def get_atom(self, atom_id: str) -> Atom | None:
         """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""
     async def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
-        """Replace a fact that has changed: the old version ends where the new one begins, and both are kept.
+        """Replace a fact that has changed: all older versions end where the new one begins at the latest, and are kept.
     
             A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version.
             """

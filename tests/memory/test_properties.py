@@ -92,6 +92,13 @@ class Row:
     deleted: bool = False
     first_end: datetime | None = field(default=None, compare=False)
     """Where it was to end when it was told."""
+    cuts: dict[int, datetime] = field(default_factory=dict, compare=False)
+    """Where the versions after it begin, by their places."""
+
+    def cut(self, cuts: dict[int, datetime]) -> Row:
+        """The same, that ends where the first of them begins, but neither later than it was to nor before itself."""
+        ends = [end for end in (self.first_end, *cuts.values()) if end is not None]
+        return replace(self, cuts=cuts, valid_to=max(self.valid_from, min(ends)) if ends else None)
 
 
 @dataclass
@@ -124,15 +131,27 @@ class Reference:
                 if old.superseded_by is not None:
                     if not self.rows[old.superseded_by].deleted:
                         return "Conflict"
-                    self.rows[at] = replace(old, valid_to=old.first_end, superseded_by=None)
+                    self.rows[at] = replace(old, superseded_by=None).cut({})
+                    for place in self._before(at):
+                        left = {by: begins for by, begins in self.rows[place].cuts.items() if by <= at}
+                        # Where a version in between was deleted, what has ended it is not undone.
+                        if not any(self.rows[by].deleted for by in left):
+                            self.rows[place] = self.rows[place].cut(left)
             case Supersede():
                 if old.superseded_by is not None or (old.valid_to is not None and old.valid_to <= now):
                     return "Conflict"
                 new = self._row(step.atom, now, supersedes=at)
-                end = max(old.valid_from, min(new.valid_from, old.valid_to or new.valid_from))
-                self.rows[at] = replace(old, valid_to=end, superseded_by=len(self.rows))
+                for place in (at, *self._before(at)):
+                    row = self.rows[place]
+                    self.rows[place] = row.cut(row.cuts | {len(self.rows): new.valid_from})
+                self.rows[at] = replace(self.rows[at], superseded_by=len(self.rows))
                 self.rows.append(new)
         return None
+
+    def _before(self, at: int) -> list[int]:
+        """The places of the versions before one."""
+        direct = [place for place, row in enumerate(self.rows) if row.superseded_by == at and not row.deleted]
+        return [place for each in direct for place in (each, *self._before(each))]
 
     def _row(self, atom: Given, now: datetime, supersedes: int | None = None) -> Row:
         begins, ends = window(atom, now)

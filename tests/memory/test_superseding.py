@@ -1,4 +1,4 @@
-"""A changed fact is a new atom: the old one ends where the new one begins, and both are kept."""
+"""A changed fact is a new atom: the old one ends where the new one begins at the latest, and both are kept."""
 
 from __future__ import annotations
 
@@ -194,6 +194,32 @@ def test_a_version_that_was_still_to_begin_is_recalled_no_more_when_an_earlier_o
     assert memory.why_not(planned.id, "Ada moves").reasons == [
         f"it was superseded by {sooner.id}, and was true at no time"
     ]
+
+
+@pytest.mark.conforms("A3.11", "T12")
+def test_a_version_cannot_be_recorded_before_the_one_it_replaces(
+    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+) -> None:
+    old = memory.add_atom(space.id, fact("Ada is a baker", created_at="2021-01-01T00:00:00Z"))
+    cursor, before = engine.last_cursor(), memory.get_memory_space(space.id)
+    with pytest.raises(recollect.InvalidInput, match=r"2020-12-31T23:59:59\.999999Z is before 2021-01-01") as refused:
+        memory.supersede_atom(old.id, fact("Ada is a pilot", created_at="2020-12-31T23:59:59.999999Z"))
+    assert "valid_from" in (refused.value.hint or "")
+    assert memory.list_atoms(space.id, status=None) == [old]
+    assert memory.get_memory_space(space.id) == before
+    assert kinds_since(engine, cursor) == []
+    new = memory.supersede_atom(old.id, fact("Ada is a pilot", created_at="2021-01-01T00:00:00Z"))
+    assert new.supersedes == old.id
+
+
+def test_a_clock_that_is_behind_another_machines_does_not_keep_a_fact_from_changing(
+    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+) -> None:
+    old = memory.add_atom(space.id, fact("Ada is a baker"))
+    clock.advance(-5)
+    new = memory.supersede_atom(old.id, fact("Ada is a pilot"))
+    assert found(memory, space.id, "Ada") == ["Ada is a pilot"]
+    assert looked_up(memory, old).superseded_by == new.id
 
 
 def test_versions_that_are_brought_in_are_superseded_when_they_were_recorded(

@@ -63,6 +63,8 @@ class Known:
     superseded_at: int | None = None
     archived_at: int | None = None
     deleted: bool = False
+    later: list[Known] = field(default_factory=list)
+    """The versions after it, deleted ones too."""
 
 
 @dataclass(frozen=True)
@@ -302,8 +304,12 @@ def _nearness(atom: Known, interval: Any) -> float:
 
 def _end(atom: Known, asked: Asked) -> int | None:
     """The end of its validity, as it was known then."""
-    superseded = atom.superseded_at is not None and (asked.known_at is None or atom.superseded_at <= asked.known_at)
-    return atom.valid_to if superseded else atom.open_until
+    ends = [] if atom.open_until is None else [atom.open_until]
+    for later in atom.later:
+        if _known(later.created_at, asked):
+            # Where a deleted one began is not kept: what has ended stays so.
+            ends.append(later.valid_from if not later.deleted or atom.valid_to is None else atom.valid_to)
+    return max(atom.valid_from, min(ends)) if ends else None
 
 
 def _overlaps(atom: Known, window: tuple[int | None, int | None], asked: Asked) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import recollect
 from harness.crew import Line, started
-from recollect.clock import to_iso
+from recollect.clock import to_iso, to_micros
 from recollect.memory import Memory
 from recollect.memory.checks import checked_atom
 from recollect.providers.embedder import Embedder, Embedding
@@ -102,17 +102,23 @@ def atom_inputs(draw: st.DrawFn, now: int, entities: Sequence[str]) -> dict[str,
 
 def change_something(data: st.DataObject, world: World, memory: Memory, entities: list[str]) -> None:
     there = [atom for atom in world.atoms if not atom.deleted]
-    now = world.clock.now
+    # A version is recorded later than the one before it, and what has ended by then is closed.
+    then = world.clock.now + 1
     open_ones = [
-        atom for atom in there if atom.superseded_at is None and (atom.valid_to is None or atom.valid_to > now)
+        atom for atom in there if atom.superseded_at is None and (atom.valid_to is None or atom.valid_to > then)
     ]
     what = data.draw(st.sampled_from(("add", "add", "supersede", "archive", "delete", "wait", "merge")), "change")
     if what == "add" or (what in ("archive", "delete") and not there) or (what == "supersede" and not open_ones):
         inputs = data.draw(st.lists(atom_inputs(world.clock.now, entities), min_size=1, max_size=6), "atoms")
         world.add(memory, inputs)
     elif what == "supersede":
+        world.clock.now = then
         new = data.draw(atom_inputs(world.clock.now, entities), "new version")
-        world.supersede(memory, data.draw(st.sampled_from(open_ones), "old version"), new)
+        old = data.draw(st.sampled_from(open_ones), "old version")
+        if "created_at" in new and to_micros(new["created_at"]) <= old.created_at:
+            # It would be refused.
+            del new["created_at"]
+        world.supersede(memory, old, new)
     elif what == "archive":
         world.archive(memory, data.draw(st.sampled_from(there), "archived"))
     elif what == "delete":

@@ -13,13 +13,39 @@ from harness.crew import ada
 from recollect import store
 from recollect.clock import system_clock
 from recollect.memory import Memory
+from recollect.recall import settling
 from tests.embedder import WordsEmbedder
 
 CHANGES = 60
 
 
+@pytest.fixture(autouse=True, params=[settling._LOOKS, 0], ids=["looking", "at once"])
+def looks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is done mostly, and as it is done where others write all the time."""
+    monkeypatch.setattr(settling, "_LOOKS", request.param)
+
+
 def _home(town: str) -> dict[str, object]:
     return {"text": f"Ada lives in {town}.", "category": {"name": "home", "kind": "FACT"}}
+
+
+class _Interrupted(WordsEmbedder):
+    """Lets something happen once while a question is embedded, or hits are read again."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def _happen(self) -> None:
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+
+    def embed_query(self, query: str) -> Any:
+        self._happen()
+        return super().embed_query(query)
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        self._happen()
+        return [9.0 if "Rome" in text else -9.0 for text in texts]
 
 
 def _texts(ctx: recollect.Context, space_id: str) -> list[str]:
@@ -43,25 +69,6 @@ def test_a_fact_that_is_replaced_just_after_recall_has_looked_at_the_clock_is_no
         meanwhile.append(lambda: other.memory.supersede_atom(atom.id, _home("Rome")))
 
         assert _texts(ctx, space.id) == ["Ada lives in Rome."]
-
-
-class _Interrupted(WordsEmbedder):
-    """Lets something happen once while a question is embedded, or hits are read again."""
-
-    meanwhile: Callable[[], object] | None = None
-
-    def _happen(self) -> None:
-        meanwhile, self.meanwhile = self.meanwhile, None
-        if meanwhile is not None:
-            meanwhile()
-
-    def embed_query(self, query: str) -> Any:
-        self._happen()
-        return super().embed_query(query)
-
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        self._happen()
-        return [0.0] * len(texts)
 
 
 @pytest.mark.parametrize("while_it_is", ["embedded", "read again"])
@@ -93,9 +100,10 @@ def test_what_ends_while_a_question_takes_long_is_not_found_any_more(database_ur
     "recall",
     [
         lambda memory, space_id: memory.recall_by_topic(space_id, "Where does Ada live?"),
+        lambda memory, space_id: memory.recall_by_topic(space_id, "Where does Ada live?", known_at="2999-01-01"),
         lambda memory, space_id: memory.recall_timeline(space_id, include_superseded=False),
     ],
-    ids=["by topic", "timeline"],
+    ids=["by topic", "by topic as known then", "timeline"],
 )
 def test_what_ends_between_the_choice_and_the_fetching_of_hits_is_not_shown(
     database_url: str,
@@ -108,19 +116,117 @@ def test_what_ends_between_the_choice_and_the_fetching_of_hits_is_not_shown(
         space = other.memory.create_memory_space("home")
         other.memory.add_atoms(space.id, [_home(f"city {number}") for number in range(5)])
         newest = [other.memory.add_atom(space.id, _home("town 0"))]
-        fetch = store.atoms.at_positions
+        fetch = store.atoms._rows_at
 
         def fetch_late(*args: Any, **kwargs: Any) -> Any:
             if len(newest) <= times:
                 newest.append(other.memory.supersede_atom(newest[-1].id, _home(f"town {len(newest)}")))
             return fetch(*args, **kwargs)
 
-        monkeypatch.setattr(store.atoms, "at_positions", fetch_late)
+        monkeypatch.setattr(store.atoms, "_rows_at", fetch_late)
         found = [hit.atom for hit in recall(ctx.memory, space.id).hits]
 
     assert len(newest) > 1
     assert sorted(atom.text.split()[3] for atom in found) == ["city"] * 5 + ["town"]
     assert {(atom.superseded_by, atom.valid_to) for atom in found} == {(None, None)}
+
+
+def test_an_entity_is_found_in_the_new_version_of_what_is_replaced_while_a_question_is_embedded(
+    database_url: str,
+) -> None:
+    slow = _Interrupted()
+    with ada(database_url, embedder=slow) as (_, ctx), ada(database_url, embedder=WordsEmbedder()) as (_, other):
+        space = ctx.memory.create_memory_space("home")
+        ben = ctx.memory.create_entity(space.id, "PERSON", "Ben")
+        oslo = ctx.memory.add_atom(space.id, {**_home("Oslo"), "entity_ids": [ben.id]})
+        slow.meanwhile = lambda: other.memory.supersede_atom(oslo.id, {**_home("Rome"), "entity_ids": [ben.id]})
+
+        (hit,) = ctx.memory.recall_by_topic(space.id, "Where is Ben?", entity="Ben").hits
+
+        assert (hit.atom.text, hit.entity_match_bonus) == ("Ada lives in Rome.", 1.5)
+
+
+@pytest.mark.parametrize(
+    "recall",
+    [
+        lambda memory, space_id: memory.recall_by_entity(space_id, "Ben"),
+        lambda memory, space_id: memory.recall_timeline(space_id, entity_id_or_name="Ben", include_superseded=False),
+    ],
+    ids=["by entity", "timeline"],
+)
+def test_an_entity_is_found_in_what_is_replaced_after_it_was_looked_up(
+    database_url: str, recall: Callable[[Memory, str], recollect.Recall], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ada(database_url) as (_, ctx), ada(database_url) as (_, other):
+        space = ctx.memory.create_memory_space("home")
+        ben = ctx.memory.create_entity(space.id, "PERSON", "Ben")
+        oslo = ctx.memory.add_atom(space.id, {**_home("Oslo"), "entity_ids": [ben.id]})
+        replaced: list[recollect.Atom] = []
+        look_up = store.entities.positions_of_named
+
+        def look_up_early(*args: Any) -> tuple[int, ...]:
+            found = look_up(*args)
+            if not replaced:
+                replaced.append(other.memory.supersede_atom(oslo.id, {**_home("Rome"), "entity_ids": [ben.id]}))
+            return found
+
+        monkeypatch.setattr(store.entities, "positions_of_named", look_up_early)
+        assert [hit.atom.text for hit in recall(ctx.memory, space.id).hits] == ["Ada lives in Rome."]
+
+
+def test_a_working_context_has_the_new_version_of_what_is_replaced_meanwhile(database_url: str) -> None:
+    slow = _Interrupted()
+    with ada(database_url, embedder=slow) as (_, ctx), ada(database_url, embedder=WordsEmbedder()) as (_, other):
+        space = ctx.memory.create_memory_space("home")
+        oslo = ctx.memory.add_atom(space.id, _home("Oslo"))
+        talk = ctx.conversations.create_conversation("chat")
+        slow.meanwhile = lambda: other.memory.supersede_atom(oslo.id, _home("Rome"))
+
+        built = ctx.working_context.build_working_context(
+            talk.id, memory_space_id=space.id, recall_query="Where does Ada live?"
+        )
+
+        assert slow.meanwhile is None
+        assert [atom.text for atom in built.atoms_used] == ["Ada lives in Rome."]
+
+
+def test_a_reranker_reads_what_was_written_before_it_was_asked(database_url: str) -> None:
+    with ada(database_url, embedder=WordsEmbedder(), reranker=_Interrupted()) as (_, ctx):
+        space = ctx.memory.create_memory_space("home")
+        assert _texts(ctx, space.id) == []
+        for town in ("Oslo", "Rome"):
+            ctx.memory.add_atom(space.id, _home(town))
+            hits = ctx.memory.recall_by_topic(space.id, "Where does Ada live?", explain=True).hits
+            thoughts = {hit.atom.text: hit.explanation and hit.explanation.rerank for hit in hits}
+        assert thoughts == {"Ada lives in Rome.": 9.0, "Ada lives in Oslo.": -9.0}
+
+
+def test_why_not_knows_of_what_was_written_before_it_was_asked(database_url: str) -> None:
+    with ada(database_url, embedder=WordsEmbedder()) as (_, ctx):
+        space = ctx.memory.create_memory_space("home")
+        assert _texts(ctx, space.id) == []
+        atom = ctx.memory.add_atom(space.id, _home("Oslo"))
+        assert ctx.memory.why_not(atom.id, "Is it cold in Norway?").rank == 1
+
+
+def test_what_ends_while_a_question_is_embedded_anew_is_not_found_any_more(database_url: str) -> None:
+    slow = _Interrupted()
+    with ada(database_url, embedder=slow) as (_, ctx), ada(database_url, embedder=WordsEmbedder()) as (_, other):
+        space = ctx.memory.create_memory_space("home")
+        oslo = ctx.memory.add_atom(space.id, _home("Oslo"))
+        query = "Where does Ben live?"
+        assert len(ctx.memory.recall_by_topic(space.id, query).hits) == 1
+
+        def speak() -> None:
+            # Now the question names somebody who has spoken, and is embedded without the name.
+            other.memory.add_atom(space.id, {**_home("Kiel"), "speaker": "Ben"})
+            slow.meanwhile = lambda: other.memory.archive_atom(oslo.id)
+
+        slow.meanwhile = speak
+        found = [hit.atom.text for hit in ctx.memory.recall_by_topic(space.id, query).hits]
+
+        assert ("Ada lives in Oslo." in found) == (slow.meanwhile is not None)
+        assert "Ada lives in Kiel." in found
 
 
 def test_a_fact_that_is_replaced_again_and_again_is_always_found_once(database_url: str) -> None:

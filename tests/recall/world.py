@@ -63,9 +63,12 @@ class World:
 
     def know_superseded(self, old: Known, new_id: str, given: dict[str, Any]) -> None:
         new = self.know(new_id, given)
-        # An end that came before stays, and nothing ends before it begins.
-        ended = new.valid_from if old.valid_to is None else min(old.valid_to, new.valid_from)
-        old.valid_to = max(old.valid_from, ended)
+        for version in self.atoms:
+            if version is old or any(later is old for later in version.later):
+                version.later.append(new)
+                # An end that came before stays, and nothing ends before it begins.
+                ended = new.valid_from if version.valid_to is None else min(version.valid_to, new.valid_from)
+                version.valid_to = max(version.valid_from, ended)
         old.superseded_at = new.created_at
 
     def archive(self, memory: Memory, atom: Known) -> None:

@@ -25,7 +25,8 @@ def test_atoms_are_read_by_their_positions_before_the_table_was_ever_analysed(po
                 "scope_id": run.scope_id,
                 "space_id": space_id,
                 "positions": json.dumps([5, 17_000, 12, 19_999]),
-                "revision": 2**62,
+                "revision": 2**60,
+                "next_epoch": 2**61,
             }
             return run._connection.run_statement(text, [values[name] for name in atoms_at.names]).all()
 

@@ -145,7 +145,7 @@ def supersede(
     valid_to: ValidTo = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replace a fact that has changed. The old one is kept, and ends where the new one begins."""
+    """Replace a fact that has changed. The old one is kept, and ends where the new one begins at the latest."""
     old = memory.context.memory.get_atom(atom_id)
     if old is None:
         raise NotFound("atom", atom_id)

@@ -151,7 +151,7 @@ def _addition(pattern: Pattern, decision: Add | Supersede, now: Micros) -> Addit
         slot_value=value,
     )
     if isinstance(decision, Supersede):
-        return Addition(atom, supersedes=(decision.atom_id,), closes_at=decision.closes_at)
+        return Addition(atom, supersedes=(decision.atom_id,))
     return Addition(atom)
 
 

@@ -157,7 +157,6 @@ class _Planning:
                 step = Addition(
                     self._atom(ready, decision, decision.valid_to),
                     _mentioned(ready.candidate),
-                    closes_at=decision.valid_to,
                     superseded_by=decision.superseded_by,
                 )
                 self._draft(place, ready, step)
@@ -167,7 +166,6 @@ class _Planning:
                     self._atom(ready, decision, None),
                     _mentioned(ready.candidate),
                     supersedes=replaced,
-                    closes_at=decision.closes_at,
                 )
                 self._draft(place, ready, step)
                 for old_id in replaced:

@@ -66,7 +66,7 @@ class Atoms(Bound):
         return found[0] if found else None
 
     def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
-        """Replace a fact that has changed: the old version ends where the new one begins, and both are kept.
+        """Replace a fact that has changed: all older versions end where the new one begins at the latest, and are kept.
 
         A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version.
         """

@@ -20,8 +20,8 @@ from recollect.models.checks import checked_count, checked_id
 from recollect.models.recall import Recall, WhyNot
 from recollect.models.text import check_text
 from recollect.recall.filters import Filters
-from recollect.scope import Scope
-from recollect.store import atoms, entities
+from recollect.recall.settling import Wanted
+from recollect.store import atoms
 
 HITS_LIMIT = 200
 QUERY_LIMIT = 10_000
@@ -56,11 +56,10 @@ class Recalls(Bound):
         most = checked_count("limit", limit, most=HITS_LIMIT)
         named = None if entity is None else _checked_entity("entity", entity)
 
-        def read(scope: Scope) -> Recall:
-            about = filters if named is None else self._about(scope, space_id, filters, named)
-            return self._recaller.by_topic(scope, space_id, asked, about, most, explain=bool(explain))
-
-        return self._in_space(space_id, read)
+        wanted = Wanted(filters, asked, named)
+        return self._in_space(
+            space_id, lambda scope: self._recaller.by_topic(scope, space_id, wanted, most, explain=bool(explain))
+        )
 
     def why_not(
         self,
@@ -88,8 +87,7 @@ class Recalls(Bound):
         if found is None:
             raise NotFound("atom", atom_id)
         atom, scope = found
-        about = filters if named is None else self._about(scope, atom.memory_space_id, filters, named)
-        return self._recaller.why_not(scope, atom, asked, about, most)
+        return self._recaller.why_not(scope, atom, Wanted(filters, asked, named), most)
 
     def _filters(
         self,
@@ -140,11 +138,10 @@ class Recalls(Bound):
         most = checked_count("limit", limit, most=HITS_LIMIT)
         entity = _checked_entity("entity_id_or_name", entity_id_or_name)
 
-        def read(scope: Scope) -> Recall:
-            about = self._about(scope, space_id, filters, entity)
-            return self._recaller.by_time(scope, space_id, "BY_ENTITY", about, most)
-
-        return self._in_space(space_id, read)
+        wanted = Wanted(filters, entity=entity)
+        return self._in_space(
+            space_id, lambda scope: self._recaller.by_time(scope, space_id, "BY_ENTITY", wanted, most)
+        )
 
     def recall_timeline(
         self,
@@ -175,15 +172,8 @@ class Recalls(Bound):
         most = checked_count("limit", limit, most=HITS_LIMIT)
         entity = None if entity_id_or_name is None else _checked_entity("entity_id_or_name", entity_id_or_name)
 
-        def read(scope: Scope) -> Recall:
-            about = filters if entity is None else self._about(scope, space_id, filters, entity)
-            return self._recaller.by_time(scope, space_id, "TIMELINE", about, most, asked)
-
-        return self._in_space(space_id, read)
-
-    def _about(self, scope: Scope, space_id: str, filters: Filters, entity: str) -> Filters:
-        """The filters that let through only what mentions an entity, by its id or name."""
-        return filters._replace(positions=self._database.read(scope, entities.positions_of_named, space_id, entity))
+        wanted = Wanted(filters, asked, entity)
+        return self._in_space(space_id, lambda scope: self._recaller.by_time(scope, space_id, "TIMELINE", wanted, most))
 
 
 def _checked_entity(where: str, id_or_name: str) -> str:

@@ -13,8 +13,9 @@ from recollect.models.atom import Atom
 from recollect.models.recall import Explanation, Hit, Recall, RecallMode
 from recollect.models.value import beside_fields
 from recollect.recall import kernel
+from recollect.recall.facts import FOREVER
 from recollect.recall.filters import Filters
-from recollect.recall.passing import Mask, allowed
+from recollect.recall.passing import Mask, allowed, ends_as_known
 from recollect.recall.ranking import Evidence, Scores
 from recollect.recall.space_index import SpaceIndex
 
@@ -37,6 +38,8 @@ class Draft(NamedTuple):
     explanations: list[Explanation | None]
     atoms: list[Atom | None]
     revision: int
+    ends: Mapping[int, int | None]
+    """Where each of them ended, by its position, as it was known at the instant that was asked for, if one was."""
 
     def lacking(self) -> list[int]:
         """The positions of the atoms that have to be fetched."""
@@ -53,12 +56,21 @@ def drafted(index: SpaceIndex, filters: Filters, choose: Choose, explain: bool) 
     explanations: list[Explanation | None] = [None] * len(scores.places)
     if explain and evidence is not None:
         explanations = [explanation(scores, evidence, passed, place) for place in range(len(scores.places))]
-    return Draft(scores, candidates, explanations, at_hand(index, scores.places, filters), index.revision)
+    atoms, ends = at_hand(index, scores.places, filters), known_ends(index, scores.places, filters)
+    return Draft(scores, candidates, explanations, atoms, index.revision, ends)
 
 
 def at_hand(index: SpaceIndex, positions: list[int], filters: Filters) -> list[Atom | None]:
     """Those of the atoms that need not be fetched. What is kept is as it is now, and not as it was at an instant."""
     return index.kept(positions) if filters.known_at is None else [None] * len(positions)
+
+
+def known_ends(index: SpaceIndex, positions: list[int], filters: Filters) -> dict[int, int | None]:
+    """Where atoms ended as far as it was known at an instant; nothing where none is asked for."""
+    if filters.known_at is None:
+        return {}
+    ends = ends_as_known(index, filters.known_at)[positions].tolist()
+    return {position: None if end == FOREVER else end for position, end in zip(positions, ends, strict=True)}
 
 
 def shown(draft: Draft) -> list[Hit]:

@@ -10,9 +10,9 @@ from recollect.recall.facts import Facts
 from recollect.recall.segments import VectorsSegment, WordsSegment
 from recollect.recall.space_index import SpaceIndex
 from recollect.recall.writing import SMALL
-from recollect.store import entities
+from recollect.store import entities, versions
 from recollect.store.database import Row, Transaction
-from recollect.store.spaces import REVISIONS_OF_AN_EPOCH
+from recollect.store.spaces import of_one_epoch
 
 T = TypeVar("T")
 
@@ -33,6 +33,13 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
         if not _refresh(run, space_id, index):
             return round > 0
     raise Unsettled
+
+
+def refresh_cuts(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
+    """Fetch also what was known of ends that were cut more than once. Only inside of `read_at_once`."""
+    news = refresh(run, space_id, index)
+    index.know_cuts(versions.cuts(run, space_id))
+    return news
 
 
 def unless_changed(run: Transaction, space_id: str, index: SpaceIndex, work: Callable[[SpaceIndex], T]) -> T | None:
@@ -84,11 +91,6 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     index.lacks_vectors = model is not None and index.lacks_vectors_in(0, atoms)
     index.reach(revision)
     return True
-
-
-def of_one_epoch(revision: int, other: int) -> bool:
-    """Whether an atom's position is the same at both."""
-    return revision // REVISIONS_OF_AN_EPOCH == other // REVISIONS_OF_AN_EPOCH
 
 
 def _load_words(run: Transaction, space_id: str, index: SpaceIndex) -> None:

@@ -33,13 +33,13 @@ def passing(index: SpaceIndex, filters: Filters) -> dict[str, Mask]:
     if filters.status is not None:
         masks |= _of_status(index, filters.status, known_at)
     if filters.valid_at is not None:
-        valid_to = _valid_to_as_known(index, known_at)
+        valid_to = ends_as_known(index, known_at)
         masks["valid_at"] = (index.valid_from.values <= filters.valid_at) & (valid_to > filters.valid_at)
     elif not filters.include_superseded:
         masks |= _current(index, filters.now, known_at)
     start, end = filters.window
     if start is not None:
-        masks["from"] = (_valid_to_as_known(index, known_at) > start) | (index.valid_from.values >= start)
+        masks["from"] = (ends_as_known(index, known_at) > start) | (index.valid_from.values >= start)
     if end is not None:
         masks["to"] = index.valid_from.values <= end
     if filters.kinds is not None:
@@ -59,7 +59,9 @@ def passing(index: SpaceIndex, filters: Filters) -> dict[str, Mask]:
     if filters.without:
         masks["without"] = ~index.at(filters.without)
     if filters.begun and filters.as_of < index.derived("latest", lambda: int(index.valid_from.values.max(initial=0))):
-        masks["begun"] = (index.valid_from.values <= filters.as_of) | np.isin(index.kind.values, _AHEAD)
+        # What held when it was recorded has begun, also to who has looked at the clock before, and then at the space.
+        by_now = np.maximum(index.created_at.values, filters.as_of)
+        masks["begun"] = (index.valid_from.values <= by_now) | np.isin(index.kind.values, _AHEAD)
     return masks
 
 
@@ -76,7 +78,7 @@ def _of_status(index: SpaceIndex, status: AtomStatus, known_at: int | None) -> d
 def _current(index: SpaceIndex, now: int, known_at: int | None) -> dict[str, Mask]:
     if known_at is None and not index.derived("ended", lambda: _ends(index.valid_to) or _ends(index.open_until)):
         return {}
-    valid_to = _valid_to_as_known(index, known_at)
+    valid_to = ends_as_known(index, known_at)
     # A version that was superseded before it began has no time at all, also when that lies in the future.
     had_time = valid_to > index.valid_from.values
     current = (valid_to > (now if known_at is None else known_at)) & had_time
@@ -101,10 +103,18 @@ def _ends(column: Column) -> bool:
     return bool((column.values != FOREVER).any())
 
 
-def _valid_to_as_known(index: SpaceIndex, known_at: int | None) -> NDArray[np.int64]:
+def ends_as_known(index: SpaceIndex, known_at: int | None) -> NDArray[np.int64]:
     """The end of each atom's validity as it was known then: before a fact was superseded, it had no such end."""
     superseded = index.superseded_at.values <= (_AT_ALL if known_at is None else known_at)
-    return np.where(superseded, index.valid_to.values, index.open_until.values)
+    ends = np.where(superseded, index.valid_to.values, index.open_until.values)
+    if known_at is not None and index.cuts is not None:
+        # Those that were cut several times: as far as it was known.
+        places, known_from, cut_to = index.cuts
+        ends[places] = index.open_until.values[places]
+        known = known_from <= known_at
+        np.minimum.at(ends, places[known], cut_to[known])
+        ends[places] = np.maximum(ends[places], index.valid_from.values[places])
+    return ends
 
 
 _AHEAD = [KINDS.index(kind) for kind in ("INTENTION", "EPISODE")]

@@ -60,6 +60,10 @@ _WEIGHTS = Weights(RATES, _BY_IMPORTANCE, FLOOR, MIDDLE, SPREAD)
 _WEIGHTS_OF_OVERLAP = _WEIGHTS._replace(spread=0.0)
 
 
+ANY_REVISION = -1
+"""Of what depends on nothing that is known in a space."""
+
+
 class Query(NamedTuple):
     question: Question
     vector: NDArray[np.float32] | None
@@ -76,8 +80,10 @@ class Query(NamedTuple):
     """The entities that the query names, each with the positions of the atoms that speak of it."""
     known_at: int | None = None
     """The instant whose knowledge is asked: what came later changes nothing about how rare or usual something was."""
-    revision: int = -1
+    revision: int = ANY_REVISION
     """Of the space, when the query was understood by what is known there."""
+    about: tuple[int, ...] | None = None
+    """The positions of the atoms that mention whom all hits have to be about, if anybody."""
 
 
 class Evidence(NamedTuple):

@@ -18,8 +18,13 @@ from recollect.recall.kept import KeptAtoms
 from recollect.recall.names import Names
 from recollect.recall.segments import WordsSegment
 from recollect.recall.text_index import TextIndex
+from recollect.store.versions import Cut
 
 Mask = NDArray[np.bool_]
+
+
+Cuts = tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.int64]]
+"""Places, since when it was known of each that it ends no later than at an instant, and those instants."""
 
 
 class Heard(NamedTuple):
@@ -79,6 +84,8 @@ class SpaceIndex(TextIndex):
         self.superseded_at = Column(np.int64, FOREVER)
         self.archived_at = Column(np.int64, FOREVER)
         self.fresh_at = Column(np.int64)
+        self.cuts: Cuts | None = None
+        """What is read for questions about what was known, of this revision, and only where it makes a difference."""
         self._kept = KeptAtoms()
 
     def know(self, at: Sequence[int], facts: Facts) -> None:
@@ -151,6 +158,23 @@ class SpaceIndex(TextIndex):
         """Note that all is here of what there is at a revision."""
         self.revision = revision
         self.renew()
+
+    def renew(self) -> None:
+        super().renew()
+        self.cuts = None
+
+    @property
+    def lacks_cuts(self) -> bool:
+        """Whether a version was superseded by one that begins before it: that may have cut older ones once more."""
+        return self.cuts is None and self.derived("corrected", self._is_corrected)
+
+    def _is_corrected(self) -> bool:
+        no_time = self.valid_to.values <= self.valid_from.values
+        return bool((no_time & (self.superseded_at.values != FOREVER)).any())
+
+    def know_cuts(self, cuts: Sequence[Cut]) -> None:
+        places, known_from, ends = np.array(cuts, np.int64).reshape(-1, 3).T
+        self.cuts = (places.astype(np.intp), known_from, ends)
 
     def kept(self, positions: list[int]) -> list[Atom | None]:
         """The atoms at some positions as they are at this revision, None for one that was not kept."""

@@ -14,7 +14,7 @@ from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.models.atom import BEHAVIORAL_KINDS, Atom, AtomKind, Category
 from recollect.models.text import decode_json
 from recollect.scope import Scope
-from recollect.store import spaces
+from recollect.store import spaces, versions
 from recollect.store.database import Row, Transaction
 from recollect.store.ledger import record_change
 from recollect.store.spaces import Change
@@ -98,24 +98,21 @@ def every(run: Transaction) -> Iterator[Atom]:
 
 
 def at_positions(
-    run: Transaction,
-    space_id: str,
-    positions: Sequence[int],
-    known_at: Micros | None = None,
-    *,
-    unchanged_since: int | None = None,
+    run: Transaction, space_id: str, positions: Sequence[int], *, unchanged_since: int | None = None
 ) -> dict[int, Atom]:
-    """The atoms at some positions of a space, now or as they were known; one that is gone is left out.
+    """The atoms at some positions of a space; one that is gone is left out.
 
     Given a revision of the space, so is one that has changed since.
     """
-    rows = _rows_at(run, space_id, positions, unchanged_since)
-    if known_at is None:
-        return dict(_atom(row) for row in rows)
-    ends: dict[int, Micros | None] = dict(
-        run.all("first_ends_at", space_id=space_id, positions=json.dumps(list(positions)))
-    )
-    return dict(_atom(_as_known(row, ends.get(row[_POSITION]), known_at)) for row in rows)
+    return dict(_atom(row) for row in _rows_at(run, space_id, positions, unchanged_since))
+
+
+def as_known(
+    run: Transaction, space_id: str, ends: Mapping[int, Micros | None], known_at: Micros, *, unchanged_since: int
+) -> dict[int, Atom]:
+    """The atoms at some positions as they were known at an instant, with the ends that they had then."""
+    rows = _rows_at(run, space_id, list(ends), unchanged_since)
+    return dict(_atom(_as_known(row, ends[row[_POSITION]], known_at)) for row in rows)
 
 
 def texts_at(run: Transaction, space_id: str, positions: Sequence[int]) -> dict[int, tuple[str, list[str]]]:
@@ -133,8 +130,15 @@ def with_slots_at(run: Transaction, space_id: str, positions: Sequence[int]) -> 
 def _rows_at(
     run: Transaction, space_id: str, positions: Sequence[int], unchanged_since: int | None = None
 ) -> list[Row]:
-    until = _BEYOND_ALL_REVISIONS if unchanged_since is None else unchanged_since
-    return run.all("atoms_at", space_id=space_id, positions=json.dumps(list(positions)), revision=until)
+    revision = _BEYOND_ALL_REVISIONS if unchanged_since is None else unchanged_since
+    return run.all(
+        "atoms_at",
+        space_id=space_id,
+        positions=json.dumps(list(positions)),
+        revision=revision,
+        # Atoms that were brought in after an erasure may never have changed, and are others.
+        next_epoch=spaces.epoch_after(revision),
+    )
 
 
 def with_slot(run: Transaction, atom_id: str) -> tuple[Atom, Slot | None]:
@@ -216,22 +220,30 @@ def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now
     old = get(run, old_id)
     if old is None:
         raise NotFound("atom", old_id)
+    if new.created_at < min(now, to_micros(old.created_at)):
+        # It was given. A clock that is behind that of another machine is nobody's fault.
+        raise InvalidInput(
+            f"atom.created_at {to_iso(new.created_at)} is before {old.created_at}, when {old_id!r} was recorded.",
+            hint="A version is recorded after the one that it replaces; since when it is true is its valid_from.",
+        )
     space_id = old.memory_space_id
     change = spaces.begin_change(run, space_id, now, 1)
     (conversation_id,) = _check_sources(run, [new])
     (linked,) = _linked(run, space_id, [new])
     (atom,) = insert(run, scope, space_id, [linked], [conversation_id], change.first, now, supersedes=old_id)
-    closed = run.one(
+    closed = versions.close(
+        run,
         "supersede_atom",
-        id=old_id,
-        valid_from=new.valid_from,
-        superseded_by=atom.id,
+        space_id,
+        old_id,
+        atom.id,
+        begins=new.valid_from,
         # What is brought in from elsewhere was recorded there earlier, and so was that it replaces the old.
-        superseded_at=new.created_at,
+        recorded_at=new.created_at,
         revision=change.revision,
         now=now,
     )
-    if closed is None:
+    if not closed:
         raise _closed_already(run, old_id)
     record_change(run, scope, "atom.superseded", now, space_id=space_id, atom_id=old_id, superseded_by=atom.id)
     return atom, change
@@ -258,14 +270,14 @@ def delete(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> tuple[s
     space_id = atom.memory_space_id
     revision = spaces.begin_change(run, space_id, now).revision
     run.send("delete_atom_links", atom_id=atom_id)
-    versions = run.one("delete_atom", id=atom_id)
-    if versions is None:
+    beside = run.one("delete_atom", id=atom_id)
+    if beside is None:
         raise NotFound("atom", atom_id)
-    before, after = versions
+    before, after = beside
     if before is not None and after is not None:
-        beside = {"gone": atom_id, "revision": revision, "now": now}
-        run.send("join_older_versions", space_id=space_id, after=after, **beside)
-        run.send("join_newer_version", before=before, after=after, **beside)
+        joined = {"gone": atom_id, "revision": revision, "now": now}
+        run.send("join_older_versions", space_id=space_id, after=after, **joined)
+        run.send("join_newer_version", before=before, after=after, **joined)
     for entity_id in atom.entity_ids:
         run.send("narrow_entity", id=entity_id, valid_from=to_micros(atom.valid_from), now=now)
     run.send("insert_removal", space_id=space_id, atom_id=atom_id, position=position, revision=revision)
@@ -359,7 +371,8 @@ def _linked(run: Transaction, space_id: str, atoms: Sequence[CheckedAtom]) -> li
     ]
 
 
-_BEYOND_ALL_POSITIONS = _BEYOND_ALL_REVISIONS = 2**62
+_BEYOND_ALL_POSITIONS = 2**62
+_BEYOND_ALL_REVISIONS = 2**62 - 1
 _AT_ONCE = 500
 _MERGED_INTO = 9
 """Which of the columns of an entity tells what it was merged into."""
@@ -513,14 +526,13 @@ _LATER = {
 """What an atom is told of later on: when, and what goes with it."""
 
 
-def _as_known(row: Row, first_end: Micros | None, known_at: Micros) -> Row:
-    """The row without what was recorded after an instant."""
+def _as_known(row: Row, end: Micros | None, known_at: Micros) -> Row:
+    """The row without what was recorded after an instant, and with the end that it had then."""
     known = dict(zip(_COLUMNS, row, strict=True))
     for when, what in _LATER.items():
         if known[when] is not None and known[when] > known_at:
             known.update(dict.fromkeys(what))
-    if known["superseded_at"] is None:
-        known["valid_to"] = first_end
+    known["valid_to"] = end
     known["status"] = "ACTIVE" if known["archived_at"] is None else "ARCHIVED"
     if known["updated_at"] > known_at:
         known["updated_at"] = max(known["created_at"], known["superseded_at"] or 0, known["archived_at"] or 0)

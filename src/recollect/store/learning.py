@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recollect.clock import Micros
+from recollect.clock import Micros, to_micros
 from recollect.models.entity import EntityType
 from recollect.scope import Scope
-from recollect.store import atoms, entities
+from recollect.store import atoms, entities, versions
 from recollect.store.atoms import CheckedAtom
 from recollect.store.database import Transaction
 from recollect.store.ledger import record_change
@@ -26,8 +26,7 @@ class Addition:
     atom: CheckedAtom
     mentions: tuple[Mentioned, ...] = ()
     supersedes: tuple[str, ...] = ()
-    """Atoms that end where this one takes their place; the first is the version before this one."""
-    closes_at: Micros | None = None
+    """Atoms that end where this one begins; the first is the version before this one."""
     superseded_by: str | None = None
     """A newer atom that is known already: this one is history from the start."""
 
@@ -81,24 +80,38 @@ def _add(
     before = step.supersedes[0] if step.supersedes else None
     conversation_id = new.source_conversation_id
     (atom,) = atoms.insert(run, scope, space_id, [new], [conversation_id], position, now, supersedes=before)
-    ends = new.valid_from if step.closes_at is None else step.closes_at
     for old_id in step.supersedes:
-        _close(run, scope, space_id, old_id, atom.id, ends, revision, now)
+        _close(run, scope, space_id, old_id, atom.id, new.valid_from, revision, now)
     if step.superseded_by is not None:
-        _close(run, scope, space_id, atom.id, step.superseded_by, ends, revision, now)
-        run.send("name_predecessor", id=step.superseded_by, supersedes=atom.id, revision=revision, now=now)
+        _add_before(run, scope, space_id, new, step.superseded_by, revision, now)
     return atom.id
 
 
-def _close(
-    run: Transaction, scope: Scope, space_id: str, old_id: str, new_id: str, ends: Micros, revision: int, now: Micros
+def _add_before(
+    run: Transaction, scope: Scope, space_id: str, old: CheckedAtom, newer_id: str, revision: int, now: Micros
 ) -> None:
-    if run.one(
+    """Make an atom that was just added the version before one that is known, or was before it was deleted."""
+    newer = atoms.get(run, newer_id)
+    own_end = old.valid_from if old.valid_to is None else old.valid_to
+    begins = own_end if newer is None else to_micros(newer.valid_from)
+    _close(run, scope, space_id, old.id, newer_id, begins, revision, now)
+    run.send("name_predecessor", id=newer_id, supersedes=old.id, revision=revision, now=now)
+    if newer is not None and newer.valid_to == newer.valid_from:
+        # One after that begins earlier still.
+        versions.settle(run, space_id, newer_id, revision, now)
+
+
+def _close(
+    run: Transaction, scope: Scope, space_id: str, old_id: str, new_id: str, begins: Micros, revision: int, now: Micros
+) -> None:
+    if versions.close(
+        run,
         "supersede_known",
-        id=old_id,
-        valid_from=ends,
-        superseded_by=new_id,
-        superseded_at=now,
+        space_id,
+        old_id,
+        new_id,
+        begins=begins,
+        recorded_at=now,
         revision=revision,
         now=now,
     ):

@@ -6,7 +6,7 @@ from recollect.clock import Micros
 from recollect.errors import Conflict, NotFound
 from recollect.models.atom import Atom
 from recollect.scope import Scope
-from recollect.store import atoms, spaces
+from recollect.store import atoms, spaces, versions
 from recollect.store.database import Transaction
 from recollect.store.ledger import record_change
 
@@ -19,6 +19,9 @@ def restore(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> Atom:
     space_id = atom.memory_space_id
     change = spaces.begin_change(run, space_id, now)
     if run.one("restore_atom", id=atom_id, revision=change.revision, now=now):
+        if atom.supersedes is not None:
+            # The deleted version may have ended older ones too.
+            versions.settle(run, space_id, atom_id, change.revision, now, undoing=True)
         record_change(run, scope, "atom.restored", now, space_id=space_id, atom_id=atom_id)
     # Looked at again, now that the space is held: another process may have restored or archived it meanwhile.
     atom = _restorable(run, atom_id)

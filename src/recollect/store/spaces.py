@@ -19,6 +19,16 @@ REVISIONS_OF_AN_EPOCH = 2**40
 that has kept those does not take it for what it knows."""
 
 
+def epoch_after(revision: int) -> int:
+    """The revision with which the next epoch begins."""
+    return (revision // REVISIONS_OF_AN_EPOCH + 1) * REVISIONS_OF_AN_EPOCH
+
+
+def of_one_epoch(revision: int, other: int) -> bool:
+    """Whether an atom's position is the same at both."""
+    return epoch_after(revision) == epoch_after(other)
+
+
 def create(
     run: Transaction, scope: Scope, name: str | None, kind: SpaceKind, metadata: str, now: Micros
 ) -> MemorySpace:

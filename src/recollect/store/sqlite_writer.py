@@ -62,11 +62,13 @@ class SqliteTransaction(Announcements):
     @contextmanager
     def held(self) -> Iterator[None]:
         """See the database as it is now until the block ends."""
-        self._execute("BEGIN")
         try:
+            # Here, since an interrupt may come when it has begun, before there is anybody to end it.
+            self._execute("BEGIN")
             yield
         finally:
-            self._execute("COMMIT")
+            if self._connection.in_transaction:
+                self._execute("COMMIT")
 
     @contextmanager
     def in_scope(self, scope: AnyScope | None) -> Iterator[SqliteTransaction]:

@@ -24,6 +24,7 @@ from recollect.tools.entries import KIND_OF, KINDS_OF, atom_id, entry_id, found,
 
 if TYPE_CHECKING:
     from recollect.recall.recaller import Recaller
+from recollect.recall.settling import Wanted
 
 FindRecaller = Callable[[], "Recaller"]
 """Asked for when it is needed: what it computes with takes long to load."""
@@ -85,7 +86,7 @@ def _hits(call: Call, recaller: Recaller, space_id: str, query: str | None, aske
     )
     if query is None:
         return recaller.newest(call.scope, space_id, filters, asked.limit).hits
-    return recaller.by_topic(call.scope, space_id, query, filters, asked.limit, related_only=True).hits
+    return recaller.by_topic(call.scope, space_id, Wanted(filters, query), asked.limit, related_only=True).hits
 
 
 def brief(call: Call, _: FindRecaller, asked: BriefArguments, deadline: Deadline, __: bool) -> dict[str, Any]:

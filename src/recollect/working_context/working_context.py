@@ -30,6 +30,7 @@ from recollect.working_context.user_memory import BlockMemory, user_memory, word
 
 if TYPE_CHECKING:
     from recollect.recall.recaller import Recaller
+from recollect.recall.settling import Wanted
 
 ALWAYS_ON_LIMIT = 500
 """How many always-on atoms are looked at, the most important ones."""
@@ -156,7 +157,7 @@ class WorkingContexts:
         if not query.strip() or not limit:
             return []
         filters = Filters(now=now, known_at=known_at, begun=True, without=shown_already)
-        hits = self._find_recaller().by_topic(owner, space_id, query, filters, limit).hits
+        hits = self._find_recaller().by_topic(owner, space_id, Wanted(filters, query), limit).hits
         return [hit.atom for hit in hits]
 
 

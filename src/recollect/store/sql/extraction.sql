@@ -142,7 +142,7 @@ RETURNING id;
 UPDATE atoms
 SET {superseded}
 WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL
-RETURNING id;
+RETURNING valid_from, supersedes;
 
 -- An atom that was superseded before it was told: the newer one learns what it came after.
 -- name: name_predecessor

@@ -103,7 +103,20 @@ superseded_by = :superseded_by, superseded_at = :superseded_at, updated_at = :no
 UPDATE atoms
 SET {superseded}
 WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL AND (valid_to IS NULL OR valid_to > :now)
-RETURNING id;
+RETURNING valid_from, supersedes;
+
+-- Each version that was superseded, with where the one after it begins and when that was recorded: nothing, where it was
+-- deleted. Whatever was superseded has a revision, which spares a look at those that never changed.
+-- name: superseded_versions
+SELECT
+    old.id, old.position, old.valid_from, old.valid_to, old.open_until, old.superseded_by, old.superseded_at,
+    newer.valid_from, newer.created_at
+FROM atoms AS old
+LEFT JOIN atoms AS newer ON newer.scope_id = :scope_id AND newer.id = old.superseded_by
+WHERE old.scope_id = :scope_id AND old.space_id = :space_id AND old.revision > 0 AND old.superseded_by IS NOT NULL;
+
+-- name: put_end
+UPDATE atoms SET valid_to = :valid_to, updated_at = :now, revision = :revision WHERE scope_id = :scope_id AND id = :id;
 
 -- Undoes supersede_atom: the atom ends where it was to end at first. Refused as long as the version that superseded it
 -- is there. Deleting one joins those beside it, so that behind a version that is not found there is none either.

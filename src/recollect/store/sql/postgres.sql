@@ -116,17 +116,12 @@ CROSS JOIN LATERAL (
     SELECT {atom_columns} FROM atoms
     WHERE scope_id = :scope_id AND space_id = :space_id AND atoms.position = wanted.position::bigint
       AND revision <= :revision
+      AND EXISTS (SELECT 1 FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND revision < :next_epoch)
     OFFSET 0
 ) AS found;
 
 -- name: atom_texts_at
 SELECT position, text, search_context FROM atoms
-WHERE scope_id = :scope_id AND space_id = :space_id
-  AND position = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text(:positions::json)));
-
--- The end that each atom was given at first, before it was superseded.
--- name: first_ends_at
-SELECT position, open_until FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id
   AND position = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text(:positions::json)));
 

@@ -25,17 +25,12 @@ SELECT name, lower(type) FROM pragma_table_info(:table) ORDER BY cid;
 -- name: atoms_at
 SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND position IN (SELECT value FROM json_each(:positions))
-  AND revision <= :revision;
+  AND revision <= :revision
+  AND EXISTS (SELECT 1 FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND revision < :next_epoch);
 
 -- name: atom_texts_at
 SELECT position, text, search_context FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND position IN (SELECT value FROM json_each(:positions));
-
--- The end that each atom was given at first, before it was superseded.
--- name: first_ends_at
-SELECT position, open_until FROM atoms
-WHERE scope_id = :scope_id AND space_id = :space_id
-  AND position IN (SELECT value FROM json_each(:positions));
 
 -- Run for each atom.
 -- name: insert_atoms
