@@ -57,6 +57,27 @@ def test_what_is_imported_into_the_other_engine_is_what_was_exported(
         admin.admin.import_user_data(source, "ada")
 
 
+def test_what_was_corrected_is_known_in_the_other_engine_as_it_was_believed_at_each_time(
+    elsewhere: recollect.Recollect, ada: recollect.Context
+) -> None:
+    space = ada.memory.create_memory_space("homes")
+    versions: list[recollect.Atom] = []
+    for city, begins in (("Oslo", "2025-01-01"), ("Rome", "2025-09-01"), ("Paris", "2025-06-01")):
+        new = {"text": f"Ada lives in {city}", "category": {"name": "home", "kind": "FACT"}, "valid_from": begins}
+        versions.append(
+            ada.memory.supersede_atom(versions[-1].id, new) if versions else ada.memory.add_atom(space.id, new)
+        )
+    admin = of(elsewhere, "root", capabilities={"admin"})
+    admin.admin.import_user_data(json.loads(json.dumps(ada.admin.export_user_data())), "ada")
+    again = of(elsewhere, "ada").memory
+    for version, home in zip(versions, ("Oslo", "Oslo", "Paris"), strict=True):
+        found = again.recall_by_topic(space.id, "lives", valid_at="2025-07-01", known_at=version.created_at)
+        assert [hit.atom.text for hit in found.hits] == [f"Ada lives in {home}"]
+    again.delete_atom(versions[2].id)
+    of(elsewhere, "ada", capabilities={"admin"}).memory.restore_atom(versions[1].id)
+    assert [atom.text for atom in again.list_atoms(space.id, valid_at="2025-07-01")] == ["Ada lives in Oslo"]
+
+
 def test_what_is_imported_for_another_user_is_theirs_in_every_column(
     engine: recollect.Recollect, elsewhere: recollect.Recollect, ada: recollect.Context
 ) -> None:

@@ -113,7 +113,8 @@ SELECT
     newer.valid_from, newer.created_at
 FROM atoms AS old
 LEFT JOIN atoms AS newer ON newer.scope_id = :scope_id AND newer.id = old.superseded_by
-WHERE old.scope_id = :scope_id AND old.space_id = :space_id AND old.revision > 0 AND old.superseded_by IS NOT NULL;
+WHERE old.scope_id = :scope_id AND old.space_id = :space_id AND old.revision > 0
+  AND old.superseded_by IS NOT NULL AND old.superseded_at IS NOT NULL AND old.valid_to IS NOT NULL;
 
 -- name: put_end
 UPDATE atoms SET valid_to = :valid_to, updated_at = :now, revision = :revision WHERE scope_id = :scope_id AND id = :id;
