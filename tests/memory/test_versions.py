@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations, product
 from typing import Any, Literal, get_args
 
 import pytest
@@ -197,8 +198,8 @@ steps: st.SearchStrategy[Step] = told | told | st.builds(Delete, target=st.integ
 @pytest.mark.conforms("A3.11", "A6.8", "T11")
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
-    first=st.lists(told, min_size=1, max_size=3),
-    then=st.lists(steps, max_size=4),
+    first=st.lists(told, min_size=2, max_size=3),
+    then=st.lists(steps, min_size=1, max_size=4),
     recording=st.sampled_from(get_args(Recording)),
 )
 def test_at_most_one_version_is_true_at_an_instant_as_of_any_knowledge(
@@ -221,6 +222,27 @@ def test_at_most_one_version_is_true_at_an_instant_as_of_any_knowledge(
     clock.advance(20 * 86_400)
     with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as reopened:
         check(administrator(reopened), space_id, teller.chain)
+
+
+@pytest.mark.conforms("A6.8", "T11")
+def test_in_whichever_order_versions_begin_and_are_deleted_one_is_true_at_most(
+    engine: recollect.Recollect, clock: SettableClock
+) -> None:
+    memory = administrator(engine)
+    deleted = [gone for count in (1, 2) for gone in permutations(range(4), count)]
+    for order, gone in product(permutations(range(4)), deleted):
+        clock.now = TODAY
+        space_id = memory.create_memory_space().id
+        teller = Teller(memory, clock, space_id, "now", TODAY)
+        for begins in order:
+            teller.do(Told(begins, None, DAY))
+        for place in gone:
+            version = teller.chain.versions[place]
+            memory.delete_atom(version.id)
+            version.deleted = True
+        check(memory, space_id, teller.chain, each_instant=False)
+        teller.do(Restore())
+        check(memory, space_id, teller.chain, each_instant=False)
 
 
 def home(city: str, begins: str, **more: str) -> dict[str, Any]:
@@ -281,6 +303,8 @@ def test_what_a_deleted_correction_has_ended_stays_ended_until_the_version_befor
     for instant in ("2025-07-01", "2025-10-01"):
         assert where(memory, space.id, instant) == []
         assert where(memory, space.id, instant, paris.created_at) == []
+    assert where(memory, space.id, "2025-07-01", rome.created_at) == ["Oslo"]
+    assert where(memory, space.id, "2025-10-01", rome.created_at) == ["Rome"]
     administrator(engine).restore_atom(rome.id)
     assert where(memory, space.id, "2025-07-01") == ["Oslo"]
     assert where(memory, space.id, "2025-10-01") == ["Rome"]

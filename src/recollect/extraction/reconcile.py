@@ -117,7 +117,8 @@ class Supersede:
     closes_at: Micros
     """Where the old one ends: where the new one begins, but not before the old one began."""
     also: tuple[str, ...] = ()
-    """Other atoms that state the same outdated value. They end there too and get the same `superseded_by`."""
+    """Other atoms that state the same outdated value. They end where the new one begins, and get the same
+    `superseded_by`."""
 
 
 @dataclass(frozen=True)

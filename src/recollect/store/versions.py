@@ -6,7 +6,7 @@ then, so it is written nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from recollect.clock import Micros
@@ -68,19 +68,15 @@ def close(
 
 def settle(run: Transaction, space_id: str, atom_id: str, revision: int, now: Micros, *, undoing: bool = False) -> None:
     """Let the versions before an atom end where those after them begin; later than now only where that is undone."""
-    versions = _superseded(run, space_id)
-    before: dict[str, list[Superseded]] = {}
-    for version in versions.values():
-        before.setdefault(version.superseded_by, []).append(version)
-    left = [atom_id]
-    while left:
-        for version in before.pop(left.pop(), ()):
-            latest = version.open_until if undoing else version.valid_to
-            ends = [cut.ends for cut in _cuts(version, versions)]
-            end = max(version.valid_from, min(ends if latest is None else [latest, *ends]))
+    newer = {atom_id}
+    for version, later, gap in _followed(run, space_id):
+        if version.superseded_by in newer:
+            newer.add(version.id)
+            latest = version.open_until if undoing and gap is None else version.valid_to
+            ends = [end for end in (latest, later and later.lowest) if end is not None]
+            end = max(version.valid_from, min(ends))
             if end != version.valid_to:
                 run.send("put_end", id=version.id, valid_to=end, revision=revision, now=now)
-            left.append(version.id)
 
 
 def cuts(run: Transaction, space_id: str) -> list[Cut]:
@@ -88,30 +84,51 @@ def cuts(run: Transaction, space_id: str) -> list[Cut]:
 
     All others have had one end before they were superseded, and have another since.
     """
-    versions = _superseded(run, space_id)
     found: list[Cut] = []
-    for version in versions.values():
-        if version.next_begins is not None and version.valid_to < version.next_begins:
-            steps = list(_cuts(version, versions))
-            # With the last of them it ends where it ends now, whichever versions were deleted.
-            found += [*steps, Cut(version.position, max(cut.known_from for cut in steps), version.valid_to)]
+    for version, later, gap in _followed(run, space_id):
+        if later is None or version.next_begins is None or version.valid_to >= version.next_begins:
+            continue
+        known_from = later.recorded
+        while later is not None:
+            known_from = later.recorded
+            found.append(Cut(version.position, known_from, later.begins))
+            later = later.then
+        # Since then it ends where it ends now, whichever of them has brought that about.
+        found.append(Cut(version.position, known_from if gap is None else gap, version.valid_to))
     return found
 
 
-def _superseded(run: Transaction, space_id: str) -> dict[str, Superseded]:
-    rows = run.all("superseded_versions", space_id=space_id)
-    return {version.id: version for version in map(Superseded._make, rows)}
+class _Later(NamedTuple):
+    """A version that comes after another, and of those after it the first that begins earlier."""
+
+    begins: Micros
+    recorded: Micros
+    then: _Later | None
+    lowest: Micros
+    """Where the one begins that begins first."""
 
 
-def _cuts(version: Superseded, versions: Mapping[str, Superseded]) -> Iterator[Cut]:
-    """What each of the versions after one says of its end."""
-    at: Superseded | None = version
-    seen: set[str] = set()
-    while at is not None and at.id not in seen:
-        seen.add(at.id)
-        if at.next_recorded is None or at.next_recorded > at.superseded_at:
-            # One was deleted in between. Where it began is forgotten, but not the end that it may have brought about.
-            yield Cut(version.position, at.superseded_at, version.valid_to)
-        if at.next_begins is not None and at.next_recorded is not None:
-            yield Cut(version.position, at.next_recorded, at.next_begins)
-        at = versions.get(at.superseded_by)
+def _followed(run: Transaction, space_id: str) -> Iterator[tuple[Superseded, _Later | None, Micros | None]]:
+    """Each version that was superseded, the newest first, what comes after it, and since when one of that is deleted.
+
+    Where a deleted one began was forgotten with it, but not the ends that it may have brought about.
+    """
+    before: dict[str, list[Superseded]] = {}
+    superseded: set[str] = set()
+    for version in map(Superseded._make, run.all("superseded_versions", space_id=space_id)):
+        before.setdefault(version.superseded_by, []).append(version)
+        superseded.add(version.id)
+    left: list[tuple[str, _Later | None, Micros | None]] = [(each, None, None) for each in before.keys() - superseded]
+    while left:
+        newer_id, after, gap_after = left.pop()
+        for version in before.get(newer_id, ()):
+            later, gap = after, gap_after
+            begins, recorded = version.next_begins, version.next_recorded
+            if begins is not None and recorded is not None:
+                while later is not None and later.begins >= begins:
+                    later = later.then
+                later = _Later(begins, recorded, later, begins if later is None else later.lowest)
+            if recorded is None or recorded > version.superseded_at:
+                gap = version.superseded_at
+            yield version, later, gap
+            left.append((version.id, later, gap))
