@@ -196,6 +196,21 @@ def test_a_version_that_was_still_to_begin_is_recalled_no_more_when_an_earlier_o
     ]
 
 
+@pytest.mark.conforms("A3.11")
+def test_a_version_is_not_known_before_the_one_it_replaces_also_where_a_machines_clock_is_behind(
+    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+) -> None:
+    texts = ("Oslo", "Rome", "Paris")
+    atoms: list[recollect.Atom] = []
+    for number, seconds in enumerate((0, 2, -1.5)):
+        clock.advance(seconds)
+        new = fact(texts[number], valid_from=f"2025-0{number + 1}-01T00:00:00Z")
+        atoms.append(memory.supersede_atom(atoms[-1].id, new) if atoms else memory.add_atom(space.id, new))
+    for known_at in {to_iso(clock.now), *(atom.created_at for atom in atoms)}:
+        found = memory.recall_by_topic(space.id, "Paris", valid_at="2025-06-01T00:00:00Z", known_at=known_at).hits
+        assert len(found) == 1
+
+
 @pytest.mark.conforms("A3.11", "T12")
 def test_a_version_cannot_be_recorded_before_the_one_it_replaces(
     engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace

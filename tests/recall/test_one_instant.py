@@ -209,6 +209,29 @@ def test_why_not_knows_of_what_was_written_before_it_was_asked(database_url: str
         assert ctx.memory.why_not(atom.id, "Is it cold in Norway?").rank == 1
 
 
+def test_why_not_does_not_take_one_atom_for_another_that_was_brought_in_in_its_place(
+    database_url: str,
+) -> None:
+    slow = _Interrupted()
+    with ada(database_url, embedder=slow) as (engine, ctx):
+        root = engine.context(tenant_id="acme", app_id="support", user_id="root", capabilities={"admin"})
+        space = ctx.memory.create_memory_space("home")
+        ctx.memory.add_atom(space.id, _home("Oslo"))
+        export = ctx.admin.export_user_data()
+        atom = ctx.memory.add_atom(space.id, _home("Rome"))
+        assert len(_texts(ctx, space.id)) == 2
+
+        def bring_in() -> None:
+            ctx.admin.delete_user_data(confirm=True)
+            root.admin.import_user_data(export, "ada")
+            ctx.memory.add_atom(space.id, _home("Kiel"))
+
+        slow.meanwhile = bring_in
+        with pytest.raises(recollect.NotFound):
+            ctx.memory.why_not(atom.id, "Where does Ada live?")
+        assert slow.meanwhile is None
+
+
 def test_what_ends_while_a_question_is_embedded_anew_is_not_found_any_more(database_url: str) -> None:
     slow = _Interrupted()
     with ada(database_url, embedder=slow) as (_, ctx), ada(database_url, embedder=WordsEmbedder()) as (_, other):

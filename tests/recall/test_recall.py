@@ -425,6 +425,12 @@ def test_why_not_tells_what_became_of_an_atom(memory: Memory, space_id: str, clo
         f"the filter valid_at leaves it out: it was superseded by {newer.id}, and ended at {now}"
     ]
     assert memory.why_not(old.id, "tea", known_at=began).found
+    clock.advance(1)
+    memory.supersede_atom(newer.id, fact("black tea", valid_from=began))
+    assert memory.why_not(old.id, "tea", valid_at=now, known_at=now).reasons == [
+        f"the filter valid_at leaves it out: it was superseded by {newer.id}, and ended at {now}"
+    ]
+    assert memory.why_not(old.id, "tea").reasons == [f"it was superseded by {newer.id}, and was true at no time"]
 
 
 def test_why_not_tells_that_an_atom_was_deleted_meanwhile(database_url: str) -> None:

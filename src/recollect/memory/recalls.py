@@ -19,8 +19,7 @@ from recollect.models.atom import AtomKind, AtomStatus, Trust
 from recollect.models.checks import checked_count, checked_id
 from recollect.models.recall import Recall, WhyNot
 from recollect.models.text import check_text
-from recollect.recall.filters import Filters
-from recollect.recall.settling import Wanted
+from recollect.recall.filters import Filters, Wanted
 from recollect.store import atoms
 
 HITS_LIMIT = 200

@@ -1,4 +1,7 @@
-"""Which atoms may be found at all: applied before anything is ranked, so that a limit is filled when it can be."""
+"""What is asked of a space, and which atoms may be found at all.
+
+Filters are applied before anything is ranked, so that a limit is filled when it can be.
+"""
 
 from __future__ import annotations
 
@@ -35,3 +38,16 @@ class Filters(NamedTuple):
         if self.valid_at is not None:
             return self.valid_at
         return self.now if self.known_at is None else self.known_at
+
+
+class Wanted(NamedTuple):
+    """What is asked of a space."""
+
+    filters: Filters
+    query: str | None = None
+    entity: str | None = None
+    """Whom everything that is found has to mention, by an id or a name."""
+
+    def filters_at(self, positions: tuple[int, ...] | None) -> Filters:
+        """The filters, once it is known where that entity is mentioned."""
+        return self.filters if positions is None else self.filters._replace(positions=positions)

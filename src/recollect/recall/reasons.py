@@ -6,7 +6,7 @@ from recollect.clock import to_iso
 from recollect.models.atom import Atom
 from recollect.recall.facts import FOREVER
 from recollect.recall.filters import Filters
-from recollect.recall.passing import passing
+from recollect.recall.passing import ends_as_known, passing
 from recollect.recall.space_index import SpaceIndex
 
 
@@ -42,7 +42,7 @@ def _ended(index: SpaceIndex, filters: Filters, atom: Atom, position: int) -> st
         return f"it ended at {_instant(index.open_until.values[position])}"
     # It may have been superseded after the atom was looked up.
     by = "" if atom.superseded_by is None else f" by {atom.superseded_by}"
-    valid_to = index.valid_to.values[position]
+    valid_to = ends_as_known(index, filters.known_at)[position]
     if valid_to <= index.valid_from.values[position]:
         return f"it was superseded{by}, and was true at no time"
     return f"it was superseded{by}, and ended at {_instant(valid_to)}"

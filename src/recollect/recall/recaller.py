@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import NotFound
 from recollect.models.atom import Atom
 from recollect.models.recall import Explanation, Recall, RecallMode, WhyNot
 from recollect.providers.embedder import Embedding, Vectors
@@ -17,14 +18,14 @@ from recollect.providers.reranker import Reranking
 from recollect.recall.asking import Question, understand
 from recollect.recall.cache import IndexCache
 from recollect.recall.drafting import Choose, Chosen, explanation, shown, told
-from recollect.recall.filters import Filters
+from recollect.recall.filters import Filters, Wanted
 from recollect.recall.indexing import Indexing
 from recollect.recall.passing import Mask, allowed
 from recollect.recall.ranking import ANY_REVISION, Query, best, ranked, related, score, unasked, weigh
 from recollect.recall.reasons import reasons_against
 from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
-from recollect.recall.settling import Mentions, Settling, Wanted, read_mentions
+from recollect.recall.settling import Mentions, Settling, read_mentions
 from recollect.recall.space_index import Heard, SpaceIndex
 from recollect.recall.wishing import Wishes
 from recollect.recall.writing import Indexed
@@ -154,7 +155,7 @@ class Recaller:
         query = wanted.query
         if self._reranking is None or query is None or not query.strip():
             return _NO_OPINIONS
-        filters = wanted.filters_of(asked)
+        filters = wanted.filters_at(asked.about)
         with self._settling.current(scope, space_id, filters.known_at, fresh=False) as index:
             revision = index.revision
             evidence = weigh(index, asked)
@@ -224,15 +225,20 @@ class Recaller:
     def why_not(self, scope: Scope, atom: Atom, wanted: Wanted, limit: int) -> WhyNot:
         """What keeps an atom from being found, or at which place among the hits it is."""
         space_id = atom.memory_space_id
+        with self.space(scope, space_id) as index:
+            read_at = index.revision
         position = self._database.read(scope, atoms.position, atom.id)
         asked = self.ask(scope, space_id, wanted, fresh=self._reranking is not None)
         opinions = self._read_again(scope, space_id, asked, wanted)
         found: list[tuple[list[str], int | None, Explanation]] = []
 
         def choosing(asked: Query) -> Choose:
-            filters = wanted.filters_of(asked)
+            filters = wanted.filters_at(asked.about)
 
             def choose(index: SpaceIndex, passed: Mask) -> Chosen:
+                if not of_one_epoch(read_at, index.revision):
+                    # It was erased meanwhile, and what has been brought in since may have its place.
+                    raise NotFound("atom", atom.id)
                 evidence = weigh(index, asked, opinions.of(index))
                 matching = passed if evidence.matches is None else passed & evidence.matches
                 order = best(index, asked, evidence, matching, index.atoms, filters.as_of).places

@@ -14,7 +14,7 @@ from recollect.models.atom import Atom
 from recollect.models.recall import Hit
 from recollect.recall.cache import IndexCache
 from recollect.recall.drafting import Choose, Draft, drafted, shown
-from recollect.recall.filters import Filters
+from recollect.recall.filters import Wanted
 from recollect.recall.loading import Unsettled, refresh, refresh_cuts, unless_changed
 from recollect.recall.ranking import ANY_REVISION, Query
 from recollect.recall.space_index import Heard, SpaceIndex
@@ -24,18 +24,6 @@ from recollect.store.database import Database, Transaction
 
 _LOOKS = 5
 """How often a space is looked at that changes each time before the answer is complete."""
-
-
-class Wanted(NamedTuple):
-    """What is asked of a space."""
-
-    filters: Filters
-    query: str | None = None
-    entity: str | None = None
-    """Whom everything that is found has to mention, by an id or a name."""
-
-    def filters_of(self, asked: Query) -> Filters:
-        return self.filters if asked.about is None else self.filters._replace(positions=asked.about)
 
 
 class Mentions(NamedTuple):
@@ -100,7 +88,7 @@ class Settling:
             if asked.revision != index.revision:
                 # Somebody else has looked since, and it was understood by what was known before.
                 return None, None
-            draft = drafted(index, wanted.filters_of(asked), choose, explain)
+            draft = drafted(index, wanted.filters_at(asked.about), choose, explain)
             return draft, None if draft.lacking() else shown(draft)
 
         known_at = wanted.filters.known_at
@@ -129,7 +117,7 @@ class Settling:
             with self.current(scope, space_id, known_at, fresh=fresh) as index:
                 draft = None
                 if asked.revision in (ANY_REVISION, index.revision):
-                    draft = drafted(index, wanted.filters_of(asked), choosing(asked), explain)
+                    draft = drafted(index, wanted.filters_at(asked.about), choosing(asked), explain)
             if draft is None:
                 before, asked = asked, self._asking.ask(scope, space_id, wanted, asked)
                 # What takes time is of an instant of its own.
@@ -162,7 +150,7 @@ class Settling:
                 heard = index.hear(wanted.query or "", known_at)
                 mentions = read_mentions(run, space_id, heard.named, wanted.entity)
                 understood = self._asking.understood(heard, wanted, mentions, asked)
-            draft = drafted(index, wanted.filters_of(understood), choosing(understood), explain)
+            draft = drafted(index, wanted.filters_at(understood.about), choosing(understood), explain)
             draft.complete(_read(run, space_id, draft, known_at))
             drafts.append(draft)
             return news

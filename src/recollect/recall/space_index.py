@@ -197,7 +197,8 @@ class SpaceIndex(TextIndex):
     @property
     def _own_bytes(self) -> int:
         names = (len(self._tagged) + len(self._names)) * _NAME_BYTES + self._tags * _TAG_BYTES
-        return self._text_bytes + names
+        cuts = 0 if self.cuts is None else sum(column.nbytes for column in self.cuts)
+        return self._text_bytes + names + cuts
 
 
 _NAME_BYTES = 500

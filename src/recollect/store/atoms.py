@@ -226,6 +226,7 @@ def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now
             f"atom.created_at {to_iso(new.created_at)} is before {old.created_at}, when {old_id!r} was recorded.",
             hint="A version is recorded after the one that it replaces; since when it is true is its valid_from.",
         )
+    new = new._replace(created_at=max(new.created_at, to_micros(old.created_at)))
     space_id = old.memory_space_id
     change = spaces.begin_change(run, space_id, now, 1)
     (conversation_id,) = _check_sources(run, [new])

@@ -12,7 +12,7 @@ from recollect.memory.checks import checked_atom
 from recollect.models.atom import Category, NewAtom
 from recollect.models.recall import Hit
 from recollect.models.tool import Brief, DeletedEntry, FoundEntries
-from recollect.recall.filters import Filters
+from recollect.recall.filters import Filters, Wanted
 from recollect.store import spaces
 from recollect.store.database import Transaction
 from recollect.tools import keeping
@@ -24,7 +24,6 @@ from recollect.tools.entries import KIND_OF, KINDS_OF, atom_id, entry_id, found,
 
 if TYPE_CHECKING:
     from recollect.recall.recaller import Recaller
-from recollect.recall.settling import Wanted
 
 FindRecaller = Callable[[], "Recaller"]
 """Asked for when it is needed: what it computes with takes long to load."""

@@ -21,7 +21,7 @@ from recollect.models.block import MemoryPolicy
 from recollect.models.checks import checked_count, checked_id
 from recollect.models.text import check_text, shown
 from recollect.models.working_context import ContextSection, LeftOut, WorkingContext
-from recollect.recall.filters import Filters
+from recollect.recall.filters import Filters, Wanted
 from recollect.scope import Scope
 from recollect.store import grants, summaries
 from recollect.store.database import Database, Transaction
@@ -30,7 +30,6 @@ from recollect.working_context.user_memory import BlockMemory, user_memory, word
 
 if TYPE_CHECKING:
     from recollect.recall.recaller import Recaller
-from recollect.recall.settling import Wanted
 
 ALWAYS_ON_LIMIT = 500
 """How many always-on atoms are looked at, the most important ones."""
