@@ -174,7 +174,10 @@ def test_an_entity_is_found_in_what_is_replaced_after_it_was_looked_up(
         assert [hit.atom.text for hit in recall(ctx.memory, space.id).hits] == ["Ada lives in Rome."]
 
 
-def test_a_working_context_has_the_new_version_of_what_is_replaced_meanwhile(database_url: str) -> None:
+@pytest.mark.parametrize("always_on", [[], ["home"]], ids=["recalled", "always on"])
+def test_a_working_context_has_the_new_version_alone_of_what_is_replaced_meanwhile(
+    database_url: str, always_on: list[str]
+) -> None:
     slow = _Interrupted()
     with ada(database_url, embedder=slow) as (_, ctx), ada(database_url, embedder=WordsEmbedder()) as (_, other):
         space = ctx.memory.create_memory_space("home")
@@ -183,7 +186,10 @@ def test_a_working_context_has_the_new_version_of_what_is_replaced_meanwhile(dat
         slow.meanwhile = lambda: other.memory.supersede_atom(oslo.id, _home("Rome"))
 
         built = ctx.working_context.build_working_context(
-            talk.id, memory_space_id=space.id, recall_query="Where does Ada live?"
+            talk.id,
+            memory_space_id=space.id,
+            recall_query="Where does Ada live?",
+            always_on_category_names=always_on,
         )
 
         assert slow.meanwhile is None

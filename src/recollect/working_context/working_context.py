@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 ALWAYS_ON_LIMIT = 500
 """How many always-on atoms are looked at, the most important ones."""
+_TRIES = 3
+"""How often memory is read that changes each time between its two parts."""
 TURNS_LIMIT = 1_000
 HITS_LIMIT = 200
 QUERY_LIMIT = 10_000
@@ -115,8 +117,12 @@ class WorkingContexts:
         owner = self._scope if said.own_space else grants.find_owner(self._database, self._scope, space_id)
         if owner is None:
             raise NotFound("memory space", space_id)
-        always_on = self._always_on(owner, space_id, names, now, known)
-        recalled = self._recalled(owner, space_id, query or "", wanted_hits, tuple(always_on), now, known)
+        for _ in range(_TRIES):
+            always_on = self._always_on(owner, space_id, names, now, known)
+            recalled = self._recalled(owner, space_id, query or "", wanted_hits, tuple(always_on), now, known)
+            if {atom.id for atom in always_on.values()}.isdisjoint(atom.supersedes for atom in recalled):
+                break
+            # It was replaced while the question took its time, and a prompt would say both.
         standing = Section("always_on", "memory", _told_once(always_on.values()))
         remembered = Section("user_memory", "lines")
         if policy is not None and remembered.name in template.shows:
