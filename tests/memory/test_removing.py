@@ -246,7 +246,8 @@ def holds(rows: dict[str, list[tuple[Any, ...]]], position: int) -> bool:
     for *_, first, atoms, body in rows["vector_segments"]:
         vectors = VectorsSegment.decode(bytes(body))
         if first <= position < first + atoms:
-            held = held or bool(np.any(vectors.rows[position - first])) or bool(vectors.scales[position - first])
+            columns = (vectors.rows, vectors.finer, vectors.scales)
+            held = held or any(bool(np.any(column[position - first])) for column in columns)
     for *_, first, atoms, _, body in rows["fact_segments"]:
         if first <= position < first + atoms:
             held = held or bool(Facts.decode(bytes(body)).rows["present"][position - first])

@@ -231,16 +231,23 @@ class Reference:
             for atom in there
         }
 
-    def _cosines(self, query: str, there: list[Known]) -> dict[str, float | None]:
+    def _cosines(self, query: str, there: list[Known]) -> dict[str, tuple[float, float] | None]:
+        """Of each atom that has a vector: roughly, by which it is told what is usual, and exactly."""
         assert self.embedder is not None
         asked = VectorsSegment.of(Embedding(self.embedder).query(query)[None])
-        cosines: dict[str, float | None] = {}
+        cosines: dict[str, tuple[float, float] | None] = {}
         for atom in there:
             kept = VectorsSegment.of(checked_vectors(self.embedder.embed_texts([atom.text]), 1, self.embedder))
             dot = sum(int(a) * int(b) for a, b in zip(asked.rows[0], kept.rows[0], strict=True))
-            cosine = np.float32(dot) * kept.scales[0] * asked.scales[0]
-            cosines[atom.id] = float(cosine) if kept.scales[0] else None
+            roughly = float(np.float32(dot) * kept.scales[0] * asked.scales[0])
+            exact_dot = sum(a * b for a, b in zip(_steps(asked), _steps(kept), strict=True))
+            exactly = exact_dot * (float(kept.scales[0]) * float(asked.scales[0]) / 256**2)
+            cosines[atom.id] = (roughly, exactly) if kept.scales[0] else None
         return cosines
+
+
+def _steps(kept: VectorsSegment) -> list[int]:
+    return [256 * int(rough) + int(finer) for rough, finer in zip(kept.rows[0], kept.finer[0], strict=True)]
 
 
 def _known(since: int, asked: Asked) -> bool:
@@ -284,8 +291,8 @@ def _held(atom: Known) -> dict[int, tuple[float, bool]]:
     return {term: (float(AMOUNTS[_code(amount, False)]), term in own) for term, amount in amounts.items()}
 
 
-def _standardised(values: dict[str, float | None], usual: tuple[float, float] | None) -> dict[str, float]:
-    known = [value for value in values.values() if value is not None]
+def _standardised(values: dict[str, tuple[float, float] | None], usual: tuple[float, float] | None) -> dict[str, float]:
+    known = [value[0] for value in values.values() if value is not None]
     mean, deviation = usual or (0.0, 1.0)
     if known:
         share = len(known) / (len(known) + USUAL_ATOMS) if usual else 1.0
@@ -293,7 +300,7 @@ def _standardised(values: dict[str, float | None], usual: tuple[float, float] | 
         variance = math.fsum((value - own) ** 2 for value in known) / len(known)
         mean = share * own + (1 - share) * mean
         deviation = math.sqrt(max(share * variance + (1 - share) * deviation**2, 1e-12))
-    return {id: 0.0 if value is None else (value - mean) / deviation for id, value in values.items()}
+    return {id: 0.0 if value is None else (value[1] - mean) / deviation for id, value in values.items()}
 
 
 def _nearness(atom: Known, interval: Any) -> float:

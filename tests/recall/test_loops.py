@@ -95,16 +95,47 @@ def test_vectors_are_as_alike(atoms: int, width: int, seed: int, length: float) 
     plain_loops.likeness(query, rows, scales, expected)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(np.isnan(found), scales == 0)
+    finer = chance.integers(-128, 128, (atoms, width)).astype(np.int8)
+    finely, expected_finely = np.empty(atoms), np.empty(atoms)
+    compiled().fine_likeness(query, rows, finer, scales, finely)
+    plain_loops.fine_likeness(query, rows, finer, scales, expected_finely)
+    np.testing.assert_array_equal(finely, expected_finely)
+    np.testing.assert_array_equal(np.isnan(finely), scales == 0)
 
 
 @compiled_only
 def test_the_widest_vectors_are_compared_without_an_overflow() -> None:
     width = 1 << 17
-    found = np.empty(2, np.float32)
+    query, scales = np.full(width, 127, np.float32), np.ones(2, np.float32)
+    found, finely = np.empty(2, np.float32), np.empty(2)
     rows = np.full((2, width), -128, np.int8)
     rows[1] = 127
-    compiled().likeness(np.full(width, 127, np.float32), rows, np.ones(2, np.float32), found)
+    compiled().likeness(query, rows, scales, found)
     assert found.tolist() == [-128.0 * 127 * width, np.float32(127.0 * 127 * width)]
+    compiled().fine_likeness(query, rows, rows, scales, finely)
+    assert finely.tolist() == [-128.5 * 127 * width, (127 + 127 / 256) * 127 * width]
+
+
+def unit_vectors(chance: np.random.Generator, atoms: int, width: int) -> NDArray[np.float32]:
+    """Some alike, and some of which one number outweighs all others."""
+    drawn = chance.normal(size=(atoms, width)) + chance.choice([0.0, 1.0]) * chance.normal(size=width)
+    drawn[:, 0] *= chance.choice([1.0, 50.0])
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
+
+
+@given(
+    atoms=st.sampled_from((1, 40, 300)),
+    width=st.sampled_from((1, 3, 64, 384)),
+    seed=seeds,
+)
+def test_what_is_known_roughly_is_wrong_by_no_more_than_is_said(atoms: int, width: int, seed: int) -> None:
+    vectors = unit_vectors(np.random.default_rng(seed), atoms + 1, width)
+    query, kept = vectors[0], VectorsSegment.of(vectors[1:])
+    roughly, finely = np.empty(atoms, np.float32), np.empty(atoms)
+    plain_loops.likeness(query, kept.rows, kept.scales, roughly)
+    plain_loops.fine_likeness(query, kept.rows, kept.finer, kept.scales, finely)
+    assert np.abs(finely - roughly).max() <= plain_loops.doubt(query, kept.scales)
+    assert np.abs(finely - vectors[1:].astype(np.float64) @ query).max() < 5e-5
 
 
 fields_of_explanations = st.fixed_dictionaries(
@@ -257,24 +288,26 @@ def test_values_are_let_go_of_also_by_who_is_half_done_and_in_a_circle() -> None
 @given(
     atoms=sizes,
     seed=seeds,
-    dense=st.booleans(),
+    dense=st.sampled_from(("finely", "roughly", "not")),
     lacking=st.booleans(),
     usual=st.sampled_from((None, (0.1, 0.2), (0.0, 0.0))),
 )
 def test_what_speaks_for_an_atom_adds_up_the_same(
-    atoms: int, seed: int, dense: bool, lacking: bool, usual: tuple[float, float] | None
+    atoms: int, seed: int, dense: str, lacking: bool, usual: tuple[float, float] | None
 ) -> None:
     chance = np.random.default_rng(seed)
     counted = None
-    likeness = chance.uniform(-1, 1, atoms).astype(np.float32) if dense else None
+    likeness = chance.uniform(-1, 1, atoms).astype(np.float32) if dense != "not" else None
+    finely = likeness + chance.uniform(-0.01, 0.01, atoms) if likeness is not None and dense == "finely" else None
     if lacking:
         counted = some_mask(chance, atoms)
-        if likeness is not None:
-            likeness[~counted] = np.nan
-    given_to_both = (chance.random(atoms), likeness, counted, usual, 30, 4.2, chance.random(atoms))
+        for each in (likeness, finely):
+            if each is not None:
+                each[~counted] = np.nan
+    given_to_both = (chance.random(atoms), likeness, finely, counted, usual, 30, 4.2, chance.random(atoms))
     found, expected = np.empty(atoms), np.empty(atoms)
-    compiled().total(*given_to_both, found)
-    plain_loops.total(*given_to_both, expected)
+    by = compiled().total(*given_to_both, found)
+    assert by == pytest.approx(plain_loops.total(*given_to_both, expected), rel=1e-6)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
@@ -400,16 +433,19 @@ def test_all_at_once_is_what_one_after_the_other_gives(
     chance = np.random.default_rng(seed)
     runs, columns = some_runs(chance, atoms), some_columns(chance, atoms)
     weights = Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.7)
-    rows = None if meaning == "no vectors" else chance.integers(-127, 128, (atoms, width)).astype(np.int8)
-    scales, rest = (chance.random(atoms) * some_mask(chance, atoms)).astype(np.float32), chance.random(atoms)
+    vectors = unit_vectors(chance, atoms + 1, width)
+    kept = VectorsSegment.of(vectors[1:])
+    rows, finer = (None, None) if meaning == "no vectors" else (kept.rows, kept.finer)
+    scales, rest = kept.scales * some_mask(chance, atoms), chance.random(atoms)
     among = some_mask(chance, atoms) if known else None
     there = atoms if among is None else int(among.sum())
     counted = scales != 0 if among is None else among & (scales != 0)
-    vector = dense = None
-    if meaning in ("compared", "no vectors"):
-        vector = chance.uniform(-1, 1, width).astype(np.float32)
-    elif meaning == "known":
-        dense = np.where(counted, chance.uniform(-1, 1, atoms), math.nan).astype(np.float32)
+    vector = roughly = None
+    if meaning != "none":
+        vector = vectors[0]
+    if meaning == "known":
+        roughly = np.empty(atoms, np.float32)
+        plain_loops.likeness(vectors[0], kept.rows, scales, roughly)
     matching = some_mask(chance, atoms)
     bonus = chance.choice([1.0, 1.5, 2.0], atoms) if mentioned else None
     more = chance.random(atoms) if beside else None
@@ -417,15 +453,16 @@ def test_all_at_once_is_what_one_after_the_other_gives(
 
     lexical, sums = np.zeros(atoms), np.empty(atoms)
     compiled().word_scores(runs, tuple(terms), WORTH, among, there, lexical)
-    likeness = dense
-    if meaning == "compared" and rows is not None:
-        likeness = np.empty(atoms, np.float32)
+    likeness, finely = None, None
+    if vector is not None and rows is not None:
+        likeness, finely = np.empty(atoms, np.float32), np.empty(atoms)
         compiled().likeness(vector, rows, scales, likeness)
-    compiled().total(lexical, likeness, counted, (0.1, 0.2), 30, 4.2, rest if more is None else more, sums)
+        compiled().fine_likeness(vector, rows, finer, scales, finely)
+    compiled().total(lexical, likeness, finely, counted, (0.1, 0.2), 30, 4.2, rest if more is None else more, sums)
     expected = compiled().best(sums, matching, bonus, columns, weights, *wish[1:])
 
-    held = (runs, WORTH, rows, scales, rest, 4.2, 30, columns, weights)
-    question = (tuple(terms), vector, dense, among, there, counted, (0.1, 0.2), more, matching, *wish)
+    held = (runs, WORTH, rows, finer, scales, rest, 4.2, 30, columns, weights)
+    question = (tuple(terms), vector, roughly, among, there, counted, (0.1, 0.2), more, matching, *wish)
     found, matches = compiled().rank(compiled().hold(*held), *question)
     assert (found, matches) == (expected, matching.sum())
     plain, matches = plain_loops.rank(plain_loops.hold(*held), *question)
@@ -505,6 +542,7 @@ def hold_arguments(**changed: Any) -> tuple[Any, ...]:
         "runs": (run,),
         "worth": WORTH,
         "rows": np.ones((4, 3), np.int8),
+        "finer": np.ones((4, 3), np.int8),
         "scales": np.ones(4, np.float32),
         "rest": np.ones(4),
         "words_weight": 4.2,
@@ -521,7 +559,7 @@ def rank_arguments(**changed: Any) -> tuple[Any, ...]:
         "held": compiled().hold(*hold_arguments(**{name.removeprefix("held_"): held[name] for name in held})),
         "asked": (3, 5),
         "vector": np.ones(3, np.float32),
-        "dense": None,
+        "roughly": None,
         "among": None,
         "atoms": 4,
         "counted": None,
@@ -540,7 +578,8 @@ def rank_arguments(**changed: Any) -> tuple[Any, ...]:
 def total_arguments(**changed: Any) -> tuple[Any, ...]:
     right: dict[str, Any] = {
         "lexical": np.ones(4),
-        "dense": np.ones(4, np.float32),
+        "roughly": np.ones(4, np.float32),
+        "dense": np.ones(4),
         "counted": None,
         "usual": (0.1, 0.2),
         "usual_atoms": 30,
@@ -561,9 +600,19 @@ def likeness_arguments(**changed: Any) -> tuple[Any, ...]:
     return tuple((right | changed).values())
 
 
+def fine_likeness_arguments(**changed: Any) -> tuple[Any, ...]:
+    query, rows, scales, found = likeness_arguments(**{"found": np.empty(4)} | without(changed, "finer"))
+    return query, rows, changed.get("finer", np.ones((4, 3), np.int8)), scales, found
+
+
+def without(some: dict[str, Any], name: str) -> dict[str, Any]:
+    return {each: value for each, value in some.items() if each != name}
+
+
 ARGUMENTS = {
     "word_scores": words_arguments,
     "likeness": likeness_arguments,
+    "fine_likeness": fine_likeness_arguments,
     "total": total_arguments,
     "best": best_arguments,
     "hold": hold_arguments,
@@ -628,7 +677,15 @@ def test_what_is_right_is_taken(function: str) -> None:
         ("likeness", {"found": locked(np.empty(4, np.float32))}, (ValueError, BufferError)),
         ("likeness", {"found": np.empty(8, np.float32)[::2]}, (ValueError, BufferError)),
         ("likeness", TOO_WIDE, ValueError),
-        ("total", {"dense": np.ones(4)}, ValueError),
+        ("fine_likeness", {"query": np.ones(4, np.float32)}, ValueError),
+        ("fine_likeness", {"rows": np.ones((3, 3), np.int8)}, ValueError),
+        ("fine_likeness", {"finer": np.ones((3, 3), np.int8)}, ValueError),
+        ("fine_likeness", {"finer": np.ones((4, 3), np.int8, order="F")}, (ValueError, BufferError)),
+        ("fine_likeness", {"scales": np.ones(3, np.float32)}, ValueError),
+        ("fine_likeness", {"found": np.empty(4, np.float32)}, ValueError),
+        ("fine_likeness", TOO_WIDE | {"finer": TOO_WIDE["rows"], "found": np.empty(0)}, ValueError),
+        ("total", {"roughly": np.ones(4)}, ValueError),
+        ("total", {"dense": np.ones(4, np.float32)}, ValueError),
         ("total", {"counted": np.ones(5, np.bool_)}, ValueError),
         ("total", {"rest": np.ones(3)}, ValueError),
         ("total", {"sums": locked(np.empty(4))}, (ValueError, BufferError)),
@@ -658,6 +715,8 @@ def test_what_is_right_is_taken(function: str) -> None:
         ("hold", {"worth": np.ones(128)}, ValueError),
         ("hold", {"rows": np.ones((3, 3), np.int8)}, ValueError),
         ("hold", {"rows": np.ones((4, 3), np.int8, order="F")}, (ValueError, BufferError)),
+        ("hold", {"finer": np.ones((3, 3), np.int8)}, ValueError),
+        ("hold", {"finer": None}, (TypeError, BufferError)),
         ("hold", {"scales": np.ones(3, np.float32)}, ValueError),
         ("hold", {"rest": np.ones(5)}, ValueError),
         ("hold", {"words_weight": None}, TypeError),
@@ -670,7 +729,7 @@ def test_what_is_right_is_taken(function: str) -> None:
         ("rank", {"asked": None}, (TypeError, SystemError)),
         ("rank", {"vector": np.ones(4, np.float32)}, ValueError),
         ("rank", {"vector": np.ones(6, np.float32)[::2]}, (ValueError, BufferError)),
-        ("rank", {"dense": np.ones(3, np.float32)}, ValueError),
+        ("rank", {"roughly": np.ones(3, np.float32)}, ValueError),
         ("rank", {"among": np.ones(3, np.bool_)}, ValueError),
         ("rank", {"atoms": "four"}, TypeError),
         ("rank", {"counted": np.ones(5, np.bool_)}, ValueError),

@@ -12,7 +12,8 @@ import recollect
 from recollect.memory import Memory
 from recollect.models.recall import Hit
 from recollect.providers.embedder import Embedding
-from recollect.recall.segments import VectorsSegment
+from recollect.recall.event_vectors import EventVectors
+from recollect.recall.segments import VectorsSegment, sealed
 from recollect.recall.text_index import TextIndex
 from recollect.store.database import Transaction
 from tests.clock import SettableClock
@@ -159,7 +160,7 @@ def test_an_older_store_without_facts_in_segments_is_loaded_from_its_atoms(
         assert answers(memory_of(reopened), space_id) == known
 
 
-@pytest.mark.parametrize(("dimension", "outweighing", "most"), [(128, 1, 0.005), (768, 1, 0.003), (384, 60, 0.011)])
+@pytest.mark.parametrize(("dimension", "outweighing", "most"), [(128, 1, 2e-5), (768, 1, 2e-5), (384, 60, 5e-5)])
 def test_cosines_are_as_exact_as_is_said(dimension: int, outweighing: float, most: float) -> None:
     drawn = np.random.default_rng(7).normal(size=(2_000, dimension))
     drawn[10:, 0] *= outweighing
@@ -169,4 +170,18 @@ def test_cosines_are_as_exact_as_is_said(dimension: int, outweighing: float, mos
     for query in vectors[:10]:
         found = index.similarity(query)
         assert found is not None
-        assert np.abs(found - vectors @ query).max() < most
+        assert np.abs(found - vectors.astype(np.float64) @ query).max() < most
+
+
+def test_vectors_that_were_written_down_roughly_are_read_as_they_are() -> None:
+    vectors = np.random.default_rng(7).normal(size=(5, 12)).astype(np.float32)
+    kept = VectorsSegment.of(vectors)
+    written = sealed(b"VCTS", 12, (5, 0, 0), kept.scales, kept.rows)
+    read = VectorsSegment.decode(written)
+    assert np.array_equal(read.rows, kept.rows)
+    assert np.array_equal(read.scales, kept.scales)
+    assert not read.finer.any()
+    both = VectorsSegment.decode(VectorsSegment.joined([read, kept]).encode())
+    assert np.array_equal(both.finer, np.concatenate([read.finer, kept.finer]))
+    events = sealed(b"EVTS", 12, (5, 0, 0), np.arange(5, dtype="<i8"), kept.scales, kept.rows)
+    assert np.array_equal(EventVectors.decode(events).vectors.rows, kept.rows)

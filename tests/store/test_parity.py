@@ -215,6 +215,7 @@ ROWS = {
     20: [],
     21: [f"UPDATE conversations SET asked_again = 1 WHERE scope_id = '{ADA.id}' AND id = 'conv_1'"],
     22: [],
+    23: [],
 }
 
 

@@ -73,8 +73,8 @@ def check_index(records: Records) -> None:
             words[row["space_id"]] += row["atoms"]
         for row in _rows(records, "vector_segments"):
             segment = VectorsSegment.decode(row["body"])
-            length = lengths.setdefault((row["space_id"], row["model"]), segment.rows.shape[1])
-            _expect(segment.atoms == row["atoms"] and length == segment.rows.shape[1])
+            length = lengths.setdefault((row["space_id"], row["model"]), segment.dimension)
+            _expect(segment.atoms == row["atoms"] and length == segment.dimension)
         for row in _rows(records, "fact_segments"):
             _expect(Facts.decode(row["body"]).atoms == row["atoms"])
         for row in _rows(records, "spaces"):

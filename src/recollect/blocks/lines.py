@@ -62,7 +62,7 @@ class LineFinder:
     def __init__(self, recaller: Recaller) -> None:
         self._recaller = recaller
         self._indexes: OrderedDict[tuple[object, ...], SpaceIndex] = OrderedDict()
-        self._vectors: OrderedDict[tuple[str, str], tuple[NDArray[np.int8], np.float32]] = OrderedDict()
+        self._vectors: OrderedDict[tuple[str, str], VectorsSegment] = OrderedDict()
         self._lock = threading.Lock()
         survive_forks(self)
 
@@ -113,15 +113,14 @@ class LineFinder:
         missing = list(dict.fromkeys(text for text in texts if text not in known))
         made = self._recaller.index_texts([IndexedText(text) for text in missing]).vectors
         if made is not None:
-            known |= {text: (made.rows[at], made.scales[at]) for at, text in enumerate(missing)}
+            known |= {text: made.at([at]) for at, text in enumerate(missing)}
         with self._lock:
             for text in texts:
                 self._vectors[scope.id, text] = known[text]
                 self._vectors.move_to_end((scope.id, text))
             while len(self._vectors) > _REMEMBERED_LINES:
                 self._vectors.popitem(last=False)
-        rows, scales = zip(*(known[text] for text in texts), strict=True)
-        return VectorsSegment(np.stack(rows), np.array(scales, np.float32))
+        return VectorsSegment.joined([known[text] for text in texts])
 
 
 def _by_words(index: SpaceIndex, asked: Query) -> tuple[Floats, Floats, NDArray[np.bool_]]:

@@ -12,7 +12,9 @@ from recollect.recall.segments import VectorsSegment, opened, sealed
 from recollect.store.database import Row, Transaction
 from recollect.store.fencing import epoch_of
 
-_MARK = b"EVTS"
+_MARK = b"EVT2"
+_ROUGH_MARK = b"EVTS"
+"""Of vectors that were written down when there were rough numbers alone."""
 _SIZES = (256, 4096)
 """Segments are joined when there are too many below one of these sizes, so that a timeline loads from few."""
 _FEW = 16
@@ -31,16 +33,14 @@ class EventVectors:
         return cls(positions, VectorsSegment.joined([piece.vectors for piece in pieces]).at(first.tolist()))
 
     def encode(self) -> bytes:
-        rows = self.vectors.rows
-        counts = (len(self.positions), 0, 0)
-        columns = self.positions.astype("<i8"), self.vectors.scales.astype("<f4"), rows
-        return sealed(_MARK, rows.shape[1], counts, *columns)
+        vectors, counts = self.vectors, (len(self.positions), 0, 0)
+        return sealed(_MARK, vectors.dimension, counts, self.positions.astype("<i8"), *vectors.written())
 
     @classmethod
     def decode(cls, blob: bytes) -> EventVectors:
-        dimension, (events, _, _), take = opened(blob, _MARK)
-        positions, scales = take("<i8", events), take("<f4", events)
-        return cls(positions, VectorsSegment(take("i1", events * dimension).reshape(events, dimension), scales))
+        is_rough = blob[:4] == _ROUGH_MARK
+        dimension, (events, _, _), take = opened(blob, _ROUGH_MARK if is_rough else _MARK)
+        return cls(take("<i8", events), VectorsSegment.taken(take, events, dimension, is_rough=is_rough))
 
 
 def put(run: Transaction, timeline_id: str, model: str, made: EventVectors, of_epoch: int) -> None:

@@ -14,11 +14,12 @@
 
 /* Another number whenever a function takes other arguments or answers something else; `kernel.py` has the same. Python
    code that expects another one leaves what was compiled alone. */
-#define VERSION 4
+#define VERSION 5
 
 static PyMethodDef methods[] = {
     {"word_scores", (PyCFunction)(void (*)(void))word_scores, METH_FASTCALL, NULL},
     {"likeness", (PyCFunction)(void (*)(void))likeness, METH_FASTCALL, NULL},
+    {"fine_likeness", (PyCFunction)(void (*)(void))fine_likeness, METH_FASTCALL, NULL},
     {"total", (PyCFunction)(void (*)(void))total, METH_FASTCALL, NULL},
     {"hold", (PyCFunction)(void (*)(void))hold, METH_FASTCALL, NULL},
     {"rank", (PyCFunction)(void (*)(void))rank, METH_FASTCALL, NULL},

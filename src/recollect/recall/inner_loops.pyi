@@ -1,5 +1,6 @@
 # The twins take and answer the same.
 from recollect.recall.plain_loops import best as best
+from recollect.recall.plain_loops import fine_likeness as fine_likeness
 from recollect.recall.plain_loops import hold as hold
 from recollect.recall.plain_loops import kept_values as kept_values
 from recollect.recall.plain_loops import likeness as likeness

@@ -7,7 +7,7 @@ added in another order. The arrays of the caller that come last are what an answ
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from recollect.models.value import Beside, Value
 from recollect.recall.decay import decay_weights
 from recollect.recall.facts import FOREVER
 from recollect.recall.postings import OWN, RunArrays
-from recollect.recall.segments import small_integers
+from recollect.recall.segments import FINER, rough, small_integers
 
 try:
     from simsimd import cdist
@@ -94,11 +94,54 @@ def _among(pieces: list[Piece], some: Mask) -> list[Piece]:
 def likeness(
     query: NDArray[np.float32], rows: NDArray[np.int8], scales: NDArray[np.float32], found: NDArray[np.float32]
 ) -> None:
-    """The cosine of a vector with each row of small integers, which count as much as its scale; NaN where that is 0."""
-    asked, scale = small_integers(query)
-    np.multiply(dots(asked, rows), scales, out=found)
+    """The cosine of a vector with each row, by rough integers alone, which count as much as its scale; NaN where it is 0.
+
+    It is wrong by no more than `doubt`.
+    """
+    steps, scale = small_integers(query)
+    np.multiply(dots(rough(steps).astype(np.int8), rows), scales, out=found)
     found *= scale
     found[scales == 0] = np.nan
+
+
+def fine_likeness(
+    query: NDArray[np.float32],
+    rows: NDArray[np.int8],
+    finer: NDArray[np.int8],
+    scales: NDArray[np.float32],
+    found: Floats,
+) -> None:
+    """The cosine of a vector with each row by all that is known of both; NaN where the scale is 0.
+
+    They are integers until the end, and so the same wherever they are added up in whatever order.
+    """
+    steps, scale = small_integers(query)
+    asked = steps.astype(np.float64)
+    for start in range(0, len(rows), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        wide = rows[part].astype(np.float64)
+        wide *= FINER
+        wide += finer[part]
+        np.matmul(wide, asked, out=found[part])
+    found *= scales.astype(np.float64) * (float(scale) / FINER**2)
+    found[scales == 0] = np.nan
+
+
+def doubt(query: NDArray[np.float32], scales: NDArray[np.float32]) -> float:
+    """How much a rough likeness is wrong by at the most.
+
+    A product of two vectors is at most that of their lengths. Vectors have the length 1, and of each the rough integers
+    leave so much: of the rows at most half a step in each number, and of the query what can be told.
+    """
+    steps, scale = small_integers(query)
+    of_rows = float(scales.max(initial=0)) * math.sqrt(len(query)) / 2
+    left = (steps - FINER * rough(steps)).astype(np.float64)
+    of_query = math.sqrt(float(left @ left)) * float(scale) / FINER
+    return _ROUNDED * (of_rows + of_query + of_rows * of_query)
+
+
+_ROUNDED = 1.001
+"""The length of a vector is 1 but for what was rounded."""
 
 
 def dots(query: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]:
@@ -119,35 +162,44 @@ def dots(query: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]
 
 def total(
     lexical: Floats,
-    dense: NDArray[np.float32] | None,
+    roughly: NDArray[np.float32] | None,
+    dense: Floats | None,
     counted: Mask | None,
     usual: tuple[float, float] | None,
     usual_atoms: float,
     words_weight: float,
     rest: Floats,
     sums: Floats,
-) -> None:
+) -> float:
     """Words by their weight, how far each meaning is from the mean, in standard deviations, and the rest, added up.
 
-    Only those that are `counted` say what the mean is.
+    Only those that are `counted` say what the mean is, by what they are `roughly`; how far each is from there is told
+    by `dense`, if that is known. The answer is what one of likeness counts.
     """
     np.multiply(lexical, words_weight, out=sums)
-    if dense is not None:
-        sums += standardised(counted, dense, usual, usual_atoms)
+    by = 0.0
+    if roughly is not None:
+        values = roughly.astype(np.float64)
+        mean, deviation = usual_among(counted, values, usual, usual_atoms)
+        by = 1 / deviation
+        values -= mean
+        values *= by
+        sums += values if counted is None else _or_nothing(values)
     sums += rest
+    if roughly is not None and dense is not None:
+        sums += _or_nothing((dense - roughly) * by)
+    return by
 
 
-def standardised(
-    counted: Mask | None, dense: NDArray[np.float32], usual: tuple[float, float] | None, usual_atoms: float
-) -> Floats:
+def standardised(counted: Mask | None, values: Floats, usual: tuple[float, float] | None, usual_atoms: float) -> Floats:
     """How far each value is from the mean of the space, in standard deviations; what has none is at the mean."""
-    values = dense.astype(np.float64)
     mean, deviation = usual_among(counted, values, usual, usual_atoms)
-    values -= mean
-    values *= 1 / deviation
-    if counted is not None:
-        np.nan_to_num(values, copy=False)
-    return values
+    return _or_nothing((values - mean) * (1 / deviation))
+
+
+def _or_nothing(values: Floats) -> Floats:
+    """What has no vector is taken to be at the mean."""
+    return np.nan_to_num(values, copy=False)
 
 
 def usual_among(
@@ -222,9 +274,28 @@ def best(
     Of equals the one that is valid from later on comes first, then the one of the lower id. `most` is what a similarity
     is multiplied by at the most.
     """
+    return _best(standing, matching, bonus, columns, weights, most, known_at, now, limit)
+
+
+def _best(
+    standing: Floats,
+    matching: Mask,
+    bonus: Floats | None,
+    columns: Columns,
+    weights: Weights,
+    most: float,
+    known_at: int,
+    now: int,
+    limit: int,
+    slack: float = 0.0,
+    settle: Callable[[Places], None] | None = None,
+) -> Listed:
+    """The same where everybody may stand so much higher or lower, which is settled for those whom it may matter to."""
     limit = min(limit, len(standing))
     share = weights.floor * float(weights.by_importance.min()) / most
-    hopeful = _hopeful(standing, matching, weights, share, limit)
+    hopeful = _hopeful(standing, matching, weights, share, limit, slack)
+    if settle is not None:
+        settle(hopeful)
     found = factors_at(hopeful, standing, bonus, columns, weights, known_at, now)
     order = _first(found.final, hopeful, columns, limit)
     similarity, decay, importance, more, final = (each[order].tolist() for each in found)
@@ -302,7 +373,7 @@ _GROUPED, _MANY = 16, 16_384
 _SURELY = 1e-6
 
 
-def _hopeful(standing: Floats, matching: Mask, weights: Weights, share: float, limit: int) -> Places:
+def _hopeful(standing: Floats, matching: Mask, weights: Weights, share: float, limit: int, slack: float) -> Places:
     """The places that can be among the best, whatever their age, importance and entities.
 
     These weigh an atom down to a known share at the most. So who stands so far below the last of the best that even
@@ -326,12 +397,12 @@ def _hopeful(standing: Floats, matching: Mask, weights: Weights, share: float, l
     if not weights.spread:
         return (standing >= last * share - _SURELY).nonzero()[0]
     # The same in terms of the sum, of which similarity is the logistic.
-    x = (last - weights.middle) / weights.spread
+    x = (last - slack - weights.middle) / weights.spread
     likeness = share / (1 + math.exp(-x)) if x > -30 else 0.0
     bound = math.log(likeness / (1 - likeness)) if likeness else x + math.log(share)
     if bound <= -_FARTHEST:
         return matching.nonzero()[0]
-    return (standing >= weights.middle + weights.spread * bound - _SURELY).nonzero()[0]
+    return (standing >= weights.middle + weights.spread * bound - _SURELY - slack).nonzero()[0]
 
 
 # --- all of it at once -----------------------------------------------------------------------
@@ -343,6 +414,7 @@ class Held(NamedTuple):
     runs: tuple[RunArrays, ...]
     worth: Floats
     rows: NDArray[np.int8] | None
+    finer: NDArray[np.int8] | None
     scales: NDArray[np.float32]
     rest: Floats
     words_weight: float
@@ -358,7 +430,7 @@ def rank(
     held: Held,
     terms: tuple[int, ...],
     vector: NDArray[np.float32] | None,
-    dense: NDArray[np.float32] | None,
+    roughly: NDArray[np.float32] | None,
     among: Mask | None,
     atoms: int,
     counted: Mask | None,
@@ -373,19 +445,41 @@ def rank(
 ) -> tuple[Listed, int]:
     """The best of those that match, by the functions above one after the other, and how many match.
 
-    The vector is compared with what is held, unless that was done and `dense` is the likeness. None for the `rest` is
-    what is held of it.
+    The vector is compared with what is held, roughly unless that was done, and then by all that is known with those
+    that may be among the best. None for the `rest` is what is held of it.
     """
     size = len(matching)
     lexical, sums = np.zeros(size), np.empty(size)
     word_scores(held.runs, terms, held.worth, among, atoms, lexical)
-    if vector is not None and held.rows is not None and size:
-        dense = np.empty(size, np.float32)
-        likeness(vector, held.rows, held.scales, dense)
+    rows, finer, scales = held.rows, held.finer, held.scales
+    if rows is not None and vector is not None and roughly is None and size:
+        roughly = np.empty(size, np.float32)
+        likeness(vector, rows, scales, roughly)
     rest = held.rest if rest is None else rest
-    total(lexical, dense, counted, usual, held.usual_atoms, held.words_weight, rest, sums)
-    found = best(sums, matching, bonus, held.columns, held.weights, most, known_at, now, limit)
-    return found, int(np.count_nonzero(matching))
+    by = total(lexical, roughly, None, counted, usual, held.usual_atoms, held.words_weight, rest, sums)
+    slack, settle = 0.0, None
+    if rows is not None and finer is not None and vector is not None and roughly is not None:
+        slack, settle = by * doubt(vector, scales), _settling(vector, rows, finer, scales, roughly, by, sums)
+    wish = (matching, bonus, held.columns, held.weights, most, known_at, now, limit)
+    return _best(sums, *wish, slack, settle), int(np.count_nonzero(matching))
+
+
+def _settling(
+    vector: NDArray[np.float32],
+    rows: NDArray[np.int8],
+    finer: NDArray[np.int8],
+    scales: NDArray[np.float32],
+    roughly: NDArray[np.float32],
+    by: float,
+    sums: Floats,
+) -> Callable[[Places], None]:
+    def settle(places: Places) -> None:
+        """Put in order how some stand whose likeness is known but roughly."""
+        exactly = np.empty(len(places))
+        fine_likeness(vector, rows[places], finer[places], scales[places], exactly)
+        sums[places] += _or_nothing((exactly - roughly[places]) * by)
+
+    return settle
 
 
 # --- values ----------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ class Query(NamedTuple):
 class Evidence(NamedTuple):
     """What speaks for each atom, before age, importance and entities are weighed in."""
 
-    dense: NDArray[np.float32] | None
+    dense: Floats | None
     lexical: Floats
     standing: Floats
     """All of it added up or, with words alone, the share of words in common: higher is better."""
@@ -121,9 +121,9 @@ def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_O
     terms = query.question.terms
     known = index.known_at(query.known_at)
     lexical = index.word_scores(terms, known) if terms else np.zeros(index.atoms)
-    dense = None
+    dense = roughly = None
     if query.vector is not None and query.model == index.model:
-        dense = index.similarity(query.vector)
+        dense, roughly = index.similarity(query.vector), index.rough_similarity(query.vector)
     if query.overlap_only:
         standing = index.overlap(terms)
         matches: Mask = standing > 0
@@ -131,7 +131,7 @@ def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_O
             read = list(opinions)
             standing[read] = _swayed(standing[read], _thoughts(opinions) / SPREAD)
         return Evidence(dense, lexical, standing, matches, opinions)
-    standing = _sum(index, query, lexical, dense, known)
+    standing = _sum(index, query, lexical, roughly, dense, known)
     if opinions:
         standing[list(opinions)] += _thoughts(opinions)
     return Evidence(dense, lexical, standing, None if query.by_meaning else lexical > 0, opinions)
@@ -199,12 +199,11 @@ def ranked(index: SpaceIndex, query: Query, matching: Mask, limit: int, now: int
 
     It is for a question that everything is more or less alike to, as most are: see `Query.by_meaning`.
     """
-    question, vector, dense = query.question, None, None
+    question, vector, roughly = query.question, None, None
     if query.vector is not None and query.model == index.model:
-        if kernel.knows_processor:
-            vector = in_a_row(query.vector)
-        else:
-            dense = index.similarity(query.vector)
+        vector = in_a_row(query.vector)
+        if not kernel.knows_processor:
+            roughly = index.rough_similarity(vector)
     known = index.known_at(query.known_at)
     among, atoms = index.counted_for_words(known)
     try:
@@ -212,7 +211,7 @@ def ranked(index: SpaceIndex, query: Query, matching: Mask, limit: int, now: int
             index.derived("held", lambda: _held(index)),
             question.terms,
             vector,
-            dense,
+            roughly,
             among,
             atoms,
             _among(index.compared, known),
@@ -231,9 +230,9 @@ def ranked(index: SpaceIndex, query: Query, matching: Mask, limit: int, now: int
 
 
 def _held(index: SpaceIndex) -> plain_loops.Held:
-    runs, rows, scales = index.searched
+    runs, rows, finer, scales = index.searched
     return kernel.loops.hold(
-        runs, WORTH, rows, scales, _stated(index), WORDS_WEIGHT, USUAL_ATOMS, _columns(index), _WEIGHTS
+        runs, WORTH, rows, finer, scales, _stated(index), WORDS_WEIGHT, USUAL_ATOMS, _columns(index), _WEIGHTS
     )
 
 
@@ -269,12 +268,17 @@ def _bonus(index: SpaceIndex, query: Query) -> Floats | None:
 
 
 def _sum(
-    index: SpaceIndex, query: Query, lexical: Floats, dense: NDArray[np.float32] | None, known: Mask | None
+    index: SpaceIndex,
+    query: Query,
+    lexical: Floats,
+    roughly: NDArray[np.float32] | None,
+    dense: Floats | None,
+    known: Mask | None,
 ) -> Floats:
     """All that speaks for an atom, added up."""
     total, counted = np.empty(index.atoms), _among(index.compared, known)
     rest = _beside(index, query.question)
-    kernel.loops.total(lexical, dense, counted, query.usual, USUAL_ATOMS, WORDS_WEIGHT, rest, total)
+    kernel.loops.total(lexical, roughly, dense, counted, query.usual, USUAL_ATOMS, WORDS_WEIGHT, rest, total)
     return total
 
 

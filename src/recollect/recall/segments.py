@@ -7,11 +7,13 @@ embedder replaces the vectors and leaves the words as they are.
 from __future__ import annotations
 
 import struct
+import sys
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise, repeat
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,83 +146,129 @@ class WordsSegment:
 
 
 _LEAST_SCALE = np.float32(1e-30)
+FINER = 256
+"""How many steps of the finer numbers make one of the rough ones."""
+_ROUGH_MARK = b"VCTS"
+"""Of vectors that were written down when there were rough numbers alone."""
 
 
 @dataclass(frozen=True)
 class VectorsSegment:
-    """The vectors of some atoms, each as small integers and a scale. A scale of zero says that there is no vector."""
+    """The vectors of some atoms, each as small integers and a scale. A scale of zero says that there is no vector.
+
+    A number is its scale times the rough integer and a 256th of the finer one. The rough ones alone are soon compared,
+    and tell whom it is worth to compare by both.
+    """
 
     rows: Array
+    finer: Array
     scales: Array
 
     @property
     def atoms(self) -> int:
         return len(self.scales)
 
+    @property
+    def dimension(self) -> int:
+        return int(self.rows.shape[1])
+
     @classmethod
     def of(cls, vectors: NDArray[np.float32]) -> VectorsSegment:
-        rows, scales = np.empty(vectors.shape, np.int8), np.empty(len(vectors), np.float32)
+        rows, finer = np.empty(vectors.shape, np.int8), np.empty(vectors.shape, np.int8)
+        scales = np.empty(len(vectors), np.float32)
         # In parts that fit into the processor's cache.
         for start in range(0, len(vectors), 256):
-            part = vectors[start : start + 256]
-            scale = np.abs(part).max(axis=1) / np.float32(127)
-            scales[start : start + 256] = scale
-            scaled = part / np.maximum(scale, _LEAST_SCALE)[:, None]
-            np.rint(scaled, out=scaled)
-            rows[start : start + 256] = scaled
-        return cls(rows, scales)
+            part = slice(start, start + 256)
+            scale = np.abs(vectors[part]).max(axis=1) / np.float32(127)
+            scales[part] = scale
+            steps = in_steps(vectors[part], scale[:, None])
+            rows[part] = rough(steps)
+            finer[part] = steps.view(np.int8)[:, _LOW_BYTES]
+        return cls(rows, finer, scales)
 
     @classmethod
     def joined(cls, segments: Sequence[VectorsSegment]) -> VectorsSegment:
         return cls(
             np.concatenate([segment.rows for segment in segments]),
+            np.concatenate([segment.finer for segment in segments]),
             np.concatenate([segment.scales for segment in segments]),
         )
 
+    def _each(self, change: Callable[[Array], Array]) -> VectorsSegment:
+        return VectorsSegment(change(self.rows), change(self.finer), change(self.scales))
+
     def cut(self, bounds: Sequence[int]) -> list[VectorsSegment]:
         """In pieces that begin at these places; the first of them is 0."""
-        edges = pairwise([*bounds, self.atoms])
-        return [VectorsSegment(self.rows[start:until], self.scales[start:until]) for start, until in edges]
+        return [self._each(itemgetter(slice(*edges))) for edges in pairwise([*bounds, self.atoms])]
 
     def after(self, place: int) -> VectorsSegment:
-        return self if place <= 0 else VectorsSegment(self.rows[place:], self.scales[place:])
+        return self if place <= 0 else self._each(itemgetter(slice(place, None)))
 
     def without(self, place: int) -> VectorsSegment:
-        rows, scales = self.rows.copy(), self.scales.copy()
-        rows[place] = 0
-        scales[place] = 0
-        return VectorsSegment(rows, scales)
+        def cleared(column: Array) -> Array:
+            column = column.copy()
+            column[place] = 0
+            return column
+
+        return self._each(cleared)
 
     def at(self, places: Sequence[int]) -> VectorsSegment:
-        return VectorsSegment(self.rows[list(places)], self.scales[list(places)])
+        return self._each(itemgetter(list(places)))
 
     def vector(self, place: int) -> NDArray[np.float32]:
-        return np.asarray(self.rows[place] * self.scales[place], np.float32)
+        steps = self.rows[place] * np.int16(FINER) + self.finer[place]
+        return np.asarray(steps * (self.scales[place] / np.float32(FINER)), np.float32)
 
     def spread(self, places: Sequence[int]) -> VectorsSegment:
         """The same vectors at other places; those between have none."""
-        rows = np.zeros((places[-1] + 1, self.rows.shape[1]), np.int8)
-        scales = np.zeros(places[-1] + 1, np.float32)
-        rows[list(places)] = self.rows
-        scales[list(places)] = self.scales
-        return VectorsSegment(rows, scales)
+
+        def placed(column: Array) -> Array:
+            wider = np.zeros((places[-1] + 1, *column.shape[1:]), column.dtype)
+            wider[list(places)] = column
+            return wider
+
+        return self._each(placed)
 
     def encode(self) -> bytes:
-        return sealed(b"VCTS", self.rows.shape[1], (self.atoms, 0, 0), self.scales.astype("<f4"), self.rows)
+        return sealed(b"VCT2", self.dimension, (self.atoms, 0, 0), *self.written())
+
+    def written(self) -> tuple[Array, Array, Array]:
+        """The columns in the order in which they are written down."""
+        return self.scales.astype("<f4", copy=False), self.rows, self.finer
 
     @classmethod
     def decode(cls, blob: bytes) -> VectorsSegment:
-        dimension, (atoms, _, _), take = opened(blob, b"VCTS")
-        scales = take("<f4", atoms)
-        return cls(take("i1", atoms * dimension).reshape(atoms, dimension), scales)
+        is_rough = blob[:4] == _ROUGH_MARK
+        dimension, (atoms, _, _), take = opened(blob, _ROUGH_MARK if is_rough else b"VCT2")
+        return cls.taken(take, atoms, dimension, is_rough=is_rough)
+
+    @classmethod
+    def taken(cls, take: Any, atoms: int, dimension: int, *, is_rough: bool) -> VectorsSegment:
+        """The columns as they were written down, which are all that is left to take."""
+        scales, shape = take("<f4", atoms), (atoms, dimension)
+        rows = take("i1", atoms * dimension).reshape(shape)
+        return cls(rows, np.zeros_like(rows) if is_rough else take("i1", atoms * dimension).reshape(shape), scales)
 
 
-def small_integers(vector: NDArray[np.float32]) -> tuple[NDArray[np.int8], np.float32]:
-    """One vector as a segment has it."""
+def in_steps(vectors: NDArray[np.float32], scale: Any) -> NDArray[np.int16]:
+    """Numbers as the finest integers that there are of them; a scale is what one of the rough ones is worth."""
+    steps = vectors / (np.maximum(scale, _LEAST_SCALE) / np.float32(FINER))
+    return np.rint(steps, out=steps).astype(np.int16)
+
+
+def rough(steps: NDArray[np.int16]) -> NDArray[np.int16]:
+    """The nearest rough integers. What is left of each is its lower byte, taken with a sign."""
+    return np.right_shift(steps + np.int16(FINER // 2), 8)
+
+
+_LOW_BYTES = slice(0 if sys.byteorder == "little" else 1, None, 2)
+
+
+def small_integers(vector: NDArray[np.float32]) -> tuple[NDArray[np.int16], np.float32]:
+    """One vector in the finest steps, and what a rough one of them is worth."""
     # The largest, found by its place, which takes a fifth of the time of a maximum.
     scale: np.float32 = max(vector[vector.argmax()], -vector[vector.argmin()]) / np.float32(127)
-    scaled = vector / max(scale, _LEAST_SCALE)
-    return np.rint(scaled, out=scaled).astype(np.int8), scale
+    return in_steps(vector, scale), scale
 
 
 def _unit(weight: Any, length: Any) -> Any:

@@ -20,6 +20,7 @@ from recollect.recall.segments import AMOUNTS, VectorsSegment, WordsSegment, dam
 T = TypeVar("T")
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
+Steps = NDArray[np.int8]
 
 SATURATION = 0.8
 """BM25's k1: how soon holding a word more does not count more."""
@@ -41,13 +42,14 @@ class TextIndex:
         self._derived: dict[str, Any] = {}
         self._postings = Postings()
         self._vectors: Column | None = None
+        self._finer: Column | None = None
         self._scales = Column(np.float32)
         self._embedded = Column(np.bool_, False)
         self._column_bytes = 0
 
     def _columns(self) -> list[Column]:
         own = [each for each in vars(self).values() if isinstance(each, Column)]
-        return [each for each in own if each is not self._vectors]
+        return [each for each in own if each is not self._vectors and each is not self._finer]
 
     def grow(self, atoms: int) -> None:
         if atoms > self.atoms:
@@ -58,8 +60,9 @@ class TextIndex:
         for column in columns:
             column.grow(self.atoms)
         self._column_bytes = sum(column.nbytes for column in columns)
-        if self._vectors is not None:
+        if self._vectors is not None and self._finer is not None:
             self._vectors.grow(self.atoms)
+            self._finer.grow(self.atoms)
 
     def add_words(self, first: int, segment: WordsSegment) -> None:
         until = first + segment.atoms
@@ -80,10 +83,12 @@ class TextIndex:
     def put_vectors(self, to: slice | NDArray[np.intp], segment: VectorsSegment) -> None:
         """Take in the vectors of texts that are known, neighbours or not."""
         self.renew()
-        if self._vectors is None:
-            self._vectors = Column(np.int8, 0, segment.rows.shape[1])
+        if self._vectors is None or self._finer is None:
+            self._vectors, self._finer = (Column(np.int8, 0, segment.dimension) for _ in range(2))
             self._vectors.grow(self.atoms)
+            self._finer.grow(self.atoms)
         self._vectors.values[to] = segment.rows
+        self._finer.values[to] = segment.finer
         self._scales.values[to] = segment.scales
         self._embedded.values[to] = True
 
@@ -98,7 +103,7 @@ class TextIndex:
 
     def drop_vectors(self) -> None:
         self.renew()
-        self._vectors = None
+        self._vectors = self._finer = None
         self._embedded = Column(np.bool_, False)
         self._embedded.grow(self.atoms)
         self._scales = Column(np.float32)
@@ -110,8 +115,17 @@ class TextIndex:
             self.present.values[at] = False
             self._forgotten = True
 
-    def similarity(self, query: Floats) -> Floats | None:
+    def similarity(self, query: Floats) -> NDArray[np.float64] | None:
         """The cosine of the query with each atom; NaN where an atom has no vector. None when no atom has one."""
+        if self._vectors is None or self._finer is None:
+            return None
+        found = np.empty(self.atoms)
+        vectors = self._vectors.values, self._finer.values, self._scales.values
+        kernel.loops.fine_likeness(in_a_row(query), *vectors, found)
+        return found
+
+    def rough_similarity(self, query: Floats) -> Floats | None:
+        """The same to about the third digit, in a fraction of the time."""
         if self._vectors is None:
             return None
         found = np.empty(self.atoms, np.float32)
@@ -159,9 +173,11 @@ class TextIndex:
         return self.present.values if self._forgotten else None, self.derived("there", self._there)
 
     @property
-    def searched(self) -> tuple[tuple[RunArrays, ...], NDArray[np.int8] | None, Floats]:
-        """The words of all atoms, their vectors if there are any, and the scales of these."""
-        return self._postings.arrays(), None if self._vectors is None else self._vectors.values, self._scales.values
+    def searched(self) -> tuple[tuple[RunArrays, ...], Steps | None, Steps | None, Floats]:
+        """The words of all atoms, the rough and the finer numbers of their vectors if there are any, and the scales."""
+        rows = None if self._vectors is None else self._vectors.values
+        finer = None if self._finer is None else self._finer.values
+        return self._postings.arrays(), rows, finer, self._scales.values
 
     def _there(self) -> int:
         """How many atoms there are, without deleted ones: of those it is not known when they were there."""
@@ -176,7 +192,7 @@ class TextIndex:
 
     @property
     def _text_bytes(self) -> int:
-        vectors = self._vectors.nbytes if self._vectors is not None else 0
+        vectors = sum(each.nbytes for each in (self._vectors, self._finer) if each is not None)
         derived = self.atoms * _DERIVED_BYTES
         return _INDEX_BYTES + vectors + derived + self._postings.nbytes + self._column_bytes
 

@@ -3,7 +3,7 @@
 #ifndef RECOLLECT_BEST_H
 #define RECOLLECT_BEST_H
 
-#include "given.h"
+#include "vectors.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -35,6 +35,11 @@ typedef struct {
     Scored *heap;
     Standing *highest;
     Py_ssize_t limit, found;
+    /* Where vectors were compared roughly, everybody may stand so much higher or lower, until this settles it. */
+    double slack, by;
+    const float *roughly;
+    const Likeness *likeness;
+    CompareOne *compare_one;
 } Best;
 
 /* Whether one comes after another: its score is lower, or it is valid from earlier on, or its id is the higher one. */
@@ -116,8 +121,15 @@ static int is_known(const Best *best, Py_ssize_t place) {
     return best->kinds[place] < best->rates_count && best->importance[place] < best->importances_count;
 }
 
-static Scored scored(const Best *best, Py_ssize_t place) {
+/* How an atom stands by all that is known of its vector, and not only roughly. */
+static double settled(const Best *best, Py_ssize_t place) {
     double standing = best->standing[place];
+    if (best->likeness == NULL) return standing;
+    double more = (best->compare_one(best->likeness, place) - (double)best->roughly[place]) * best->by;
+    return more == more ? standing + more : standing;
+}
+
+static Scored scored(const Best *best, Py_ssize_t place, double standing) {
     int64_t fresh = best->fresh_at[place] > best->known_at ? best->valid_from[place] : best->fresh_at[place];
     /* Without a sign, since a difference of instants that no calendar has must not be undefined. */
     double aged = (double)(int64_t)((uint64_t)fresh - (uint64_t)best->now) * best->rates[best->kinds[place]];
@@ -138,12 +150,15 @@ static double least_standing(const Best *best, Py_ssize_t count) {
     const double surely = 1e-6, nearly = 1 - 1e-9;
     if (count < best->limit) return -INFINITY;
     double lowest = INFINITY;
-    for (Py_ssize_t at = 0; at < count; at++) lowest = fmin(lowest, scored(best, best->highest[at].place).final);
+    for (Py_ssize_t at = 0; at < count; at++) {
+        const Standing *high = &best->highest[at];
+        lowest = fmin(lowest, scored(best, high->place, high->standing - best->slack).final);
+    }
     double likeness = lowest / best->most;
-    if (best->spread == 0.0) return likeness - surely;
+    if (best->spread == 0.0) return likeness - surely - best->slack;
     /* Short of one, where it has no end: what stands higher than that is as good as equal. */
     likeness = fmin(likeness, 1.0) * nearly;
-    double least = best->middle + best->spread * log(likeness / (1 - likeness)) - surely;
+    double least = best->middle + best->spread * log(likeness / (1 - likeness)) - surely - best->slack;
     return least > best->middle - best->spread * FARTHEST ? least : -INFINITY;
 }
 
@@ -167,7 +182,7 @@ static int choose(Best *best) {
         if ((place = passed_over(best, place, least)) == best->atoms) break;
         if (!(best->standing[place] >= least) || !best->matching[place]) continue;
         if (!is_known(best, place)) return 0;
-        Scored one = scored(best, place);
+        Scored one = scored(best, place, settled(best, place));
         if (best->found < best->limit) {
             put_at_end(best, &one);
         } else if (comes_after(best, &best->heap[0], &one)) {

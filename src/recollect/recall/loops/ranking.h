@@ -9,7 +9,7 @@
 #include "words.h"
 
 #define HELD "recollect.recall.held"
-#define ARRAYS_BESIDE_RUNS 11
+#define ARRAYS_BESIDE_RUNS 12
 
 /* The arrays of a space, which are the same from question to question: to be given each takes longer than to search
    a small space. Who holds them must let go of them before an array is replaced by another. */
@@ -18,8 +18,9 @@ typedef struct {
     Run *runs;
     Py_ssize_t runs_count, width;
     const double *worth, *rest;
-    const int8_t *rows;
+    const int8_t *rows, *finer;
     const float *scales;
+    float highest_scale;
     PyObject *usual_atoms;
     double words_weight;
     Best best;
@@ -42,25 +43,28 @@ static int read_held(Held *held, PyObject *const *given) {
     for (Py_ssize_t at = 0; at < held->runs_count; at++)
         if (!read_run(&held->runs[at], views, PyTuple_GetItem(given[0], at))) return 0;
     held->worth = READ(views, given[1], double, &worths);
-    held->scales = held->worth ? READ(views, given[3], float, atoms) : NULL;
-    held->rest = held->scales ? READ(views, given[4], double, atoms) : NULL;
+    held->scales = held->worth ? READ(views, given[4], float, atoms) : NULL;
+    held->rest = held->scales ? READ(views, given[5], double, atoms) : NULL;
     if (held->rest == NULL) return 0;
+    for (Py_ssize_t atom = 0; atom < *atoms; atom++)
+        if (held->scales[atom] > held->highest_scale) held->highest_scale = held->scales[atom];
     if (given[2] != Py_None) {
         Py_ssize_t all = -1;
         held->rows = READ(views, given[2], int8_t, &all);
-        if (held->rows == NULL) return 0;
+        held->finer = held->rows ? READ(views, given[3], int8_t, &all) : NULL;
+        if (held->finer == NULL) return 0;
         held->width = *atoms > 0 ? all / *atoms : 0;
         if (all != held->width * *atoms) return damaged("not every atom has room for a vector");
     }
-    held->words_weight = PyFloat_AsDouble(given[5]);
+    held->words_weight = PyFloat_AsDouble(given[6]);
     if (PyErr_Occurred()) return 0;
-    held->usual_atoms = Py_NewRef(given[6]);
-    return read_columns(&held->best, views, given[7]) && read_weights(&held->best, views, given[8]);
+    held->usual_atoms = Py_NewRef(given[7]);
+    return read_columns(&held->best, views, given[8]) && read_weights(&held->best, views, given[9]);
 }
 
-/* hold(runs, worth, rows, scales, rest, words_weight, usual_atoms, columns, weights) */
+/* hold(runs, worth, rows, finer, scales, rest, words_weight, usual_atoms, columns, weights) */
 static PyObject *hold(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
-    if (!takes(count, 9)) return NULL;
+    if (!takes(count, 10)) return NULL;
     Py_ssize_t runs_count = PyTuple_Size(given[0]);
     if (runs_count < 0) return NULL;
     Held *held = calloc(1, sizeof(Held));
@@ -95,14 +99,21 @@ typedef struct {
 
 static int find_best(Ranking *of) {
     add_up(&of->asked, of->atoms, of->held->worth, &of->scoring);
-    if (of->likeness.query != NULL) fastest()(&of->likeness);
+    if (of->likeness.query != NULL) (of->likeness.found == NULL ? read_query : fastest())(&of->likeness);
     sum_up(&of->total);
+    if (of->likeness.query != NULL) {
+        of->best.by = of->total.by;
+        of->best.slack = of->total.by * doubt(&of->likeness);
+        of->best.roughly = of->total.roughly;
+        of->best.likeness = &of->likeness;
+        of->best.compare_one = fastest_of_one();
+    }
     for (Py_ssize_t place = 0; place < of->best.atoms; place++) of->matching += of->best.matching[place] != 0;
     return choose(&of->best);
 }
 
 /* Where what is worked out on the way is written. */
-static int make_room(Ranking *of, const float *dense) {
+static int make_room(Ranking *of, const float *roughly) {
     size_t atoms = (size_t)of->best.atoms;
     of->scoring.scores = calloc(atoms + 1, sizeof(double));
     of->sums = malloc((atoms + 1) * (sizeof(double) + sizeof(float)));
@@ -110,36 +121,38 @@ static int make_room(Ranking *of, const float *dense) {
         PyErr_NoMemory();
         return 0;
     }
-    of->likeness.found = (float *)(of->sums + atoms);
+    if (roughly == NULL) of->likeness.found = (float *)(of->sums + atoms);
     of->total.sums = of->sums;
     of->total.lexical = of->scoring.scores;
-    of->total.dense = of->likeness.query != NULL ? of->likeness.found : dense;
+    of->total.roughly = roughly == NULL && of->likeness.query != NULL ? of->likeness.found : roughly;
     of->best.standing = of->sums;
     return of->likeness.query == NULL || make_room_for_integers(&of->likeness);
 }
 
-/* rank(held, terms, vector, dense, among, atoms, counted, usual, rest, matching, bonus, most, known_at, now, limit) */
+/* rank(held, terms, vector, roughly, among, atoms, counted, usual, rest, matching, bonus, most, known_at, now, limit) */
 static PyObject *rank(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
     if (!takes(count, 15)) return NULL;
     const Held *held = PyCapsule_GetPointer(given[0], HELD);
     if (held == NULL) return NULL;
     VIEWS(views, 7);
     PyObject *answer = NULL;
-    const float *dense = NULL;
+    const float *roughly = NULL;
     int fine;
     Ranking of = {.held = held, .best = held->best};
     Py_ssize_t atoms = of.scoring.atoms = of.total.atoms = of.likeness.atoms = held->best.atoms;
     of.total.rest = held->rest;
     of.total.words_weight = held->words_weight;
     of.likeness.rows = held->rows;
+    of.likeness.finer = held->finer;
     of.likeness.scales = held->scales;
+    of.likeness.highest_scale = held->highest_scale;
     of.likeness.width = held->width;
     if (!read_terms(&of.asked, given[1], held->runs_count)) goto done;
     if (held->rows != NULL && atoms > 0) {
         if (!READ_ANY(of.likeness.query, &views, given[2], float, &of.likeness.width)) goto done;
         if (vectors_of(atoms, of.likeness.width) < 0) goto done;
     }
-    if (!READ_ANY(dense, &views, given[3], float, &atoms)) goto done;
+    if (!READ_ANY(roughly, &views, given[3], float, &atoms)) goto done;
     if (!READ_ANY(of.scoring.among, &views, given[4], uint8_t, &atoms)) goto done;
     of.atoms = (double)PyLong_AsLongLong(given[5]);
     if (PyErr_Occurred()) goto done;
@@ -149,7 +162,7 @@ static PyObject *rank(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ss
     of.best.matching = READ(&views, given[9], uint8_t, &atoms);
     if (of.best.matching == NULL) goto done;
     if (!READ_ANY(of.best.bonus, &views, given[10], double, &atoms)) goto done;
-    if (!read_wish(&of.best, given + 11) || !make_room(&of, dense)) goto done;
+    if (!read_wish(&of.best, given + 11) || !make_room(&of, roughly)) goto done;
     for (Py_ssize_t at = 0; at < held->runs_count; at++)
         if (!find_in(&held->runs[at], &of.asked, &of.scoring)) goto done;
     if (atoms < MANY) {
@@ -170,7 +183,7 @@ static PyObject *rank(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ss
 done:
     free(of.scoring.scores);
     free(of.sums);
-    free(of.likeness.wide);
+    free(of.likeness.steps);
     forget_wish(&of.best);
     forget_terms(&of.asked);
     let_go(&views);

@@ -11,11 +11,14 @@
 
 typedef struct {
     const double *lexical, *rest;
-    const float *dense;
+    const float *roughly;
+    const double *dense;
     const uint8_t *counted;
     Py_ssize_t atoms;
     double mean, variance, usual_atoms, words_weight;
     double *sums;
+    /* What one of likeness counts. */
+    double by;
 } Total;
 
 /* The mean and the variance of what is counted, which those that are usual join. */
@@ -26,12 +29,12 @@ static void learn_what_is_usual(Total *total) {
     if (total->counted == NULL) {
         for (; at + LANES <= total->atoms; at += LANES)
             for (int lane = 0; lane < LANES; lane++) {
-                double value = total->dense[at + lane];
+                double value = total->roughly[at + lane];
                 sum[lane] += value;
                 squares[lane] += value * value;
             }
         for (; at < total->atoms; at++) {
-            double value = total->dense[at];
+            double value = total->roughly[at];
             sum[at % LANES] += value;
             squares[at % LANES] += value * value;
         }
@@ -39,7 +42,7 @@ static void learn_what_is_usual(Total *total) {
         number = 0;
         for (; at < total->atoms; at++) {
             if (!total->counted[at]) continue;
-            double value = total->dense[at];
+            double value = total->roughly[at];
             sum[at % LANES] += value;
             squares[at % LANES] += value * value;
             number++;
@@ -56,17 +59,22 @@ static void learn_what_is_usual(Total *total) {
 }
 
 static void sum_up(Total *total) {
-    if (total->dense == NULL) {
+    if (total->roughly == NULL) {
         for (Py_ssize_t at = 0; at < total->atoms; at++)
             total->sums[at] = total->lexical[at] * total->words_weight + total->rest[at];
         return;
     }
     learn_what_is_usual(total);
-    double by = 1 / sqrt(fmax(total->variance, 1e-12));
+    double by = total->by = 1 / sqrt(fmax(total->variance, 1e-12));
     for (Py_ssize_t at = 0; at < total->atoms; at++) {
-        double away = ((double)total->dense[at] - total->mean) * by;
+        double away = ((double)total->roughly[at] - total->mean) * by;
         /* What has no vector is not a number, and taken to be at the mean. */
         total->sums[at] = total->lexical[at] * total->words_weight + (away == away ? away : 0.0) + total->rest[at];
+    }
+    if (total->dense == NULL) return;
+    for (Py_ssize_t at = 0; at < total->atoms; at++) {
+        double more = (total->dense[at] - (double)total->roughly[at]) * by;
+        total->sums[at] += more == more ? more : 0.0;
     }
 }
 
@@ -81,21 +89,22 @@ static int read_usual(Total *total, PyObject *usual, PyObject *usual_atoms) {
     return !PyErr_Occurred();
 }
 
-/* total(lexical, dense, counted, usual, usual_atoms, words_weight, rest, sums) */
+/* total(lexical, roughly, dense, counted, usual, usual_atoms, words_weight, rest, sums) */
 static PyObject *total(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
-    if (!takes(count, 8)) return NULL;
-    VIEWS(held, 5);
+    if (!takes(count, 9)) return NULL;
+    VIEWS(held, 6);
     PyObject *answer = NULL;
     Total of = {.atoms = -1};
     of.lexical = READ(&held, given[0], double, &of.atoms);
     if (of.lexical == NULL) goto done;
-    if (!READ_ANY(of.dense, &held, given[1], float, &of.atoms)) goto done;
-    if (!READ_ANY(of.counted, &held, given[2], uint8_t, &of.atoms)) goto done;
-    if (!read_usual(&of, given[3], given[4])) goto done;
-    of.words_weight = PyFloat_AsDouble(given[5]);
+    if (!READ_ANY(of.roughly, &held, given[1], float, &of.atoms)) goto done;
+    if (!READ_ANY(of.dense, &held, given[2], double, &of.atoms)) goto done;
+    if (!READ_ANY(of.counted, &held, given[3], uint8_t, &of.atoms)) goto done;
+    if (!read_usual(&of, given[4], given[5])) goto done;
+    of.words_weight = PyFloat_AsDouble(given[6]);
     if (PyErr_Occurred()) goto done;
-    of.rest = READ(&held, given[6], double, &of.atoms);
-    of.sums = of.rest ? WRITE(&held, given[7], double, &of.atoms) : NULL;
+    of.rest = READ(&held, given[7], double, &of.atoms);
+    of.sums = of.rest ? WRITE(&held, given[8], double, &of.atoms) : NULL;
     if (of.sums == NULL) goto done;
     if (of.atoms < MANY) {
         sum_up(&of);
@@ -104,7 +113,7 @@ static PyObject *total(PyObject *Py_UNUSED(module), PyObject *const *given, Py_s
         sum_up(&of);
         Py_END_ALLOW_THREADS
     }
-    answer = Py_NewRef(Py_None);
+    answer = PyFloat_FromDouble(of.by);
 done:
     let_go(&held);
     return answer;

@@ -12,55 +12,84 @@
 
 /* The sum of the products of wider ones could be beyond 32 bits. */
 #define WIDEST (1 << 17)
+/* So many of the finer steps make a rough one. */
+#define FINER 256
+/* The sum of so many products of a byte and a number in finer steps is within 32 bits. */
+#define SURELY_SUMMED 256
 
 typedef struct {
     const float *query, *scales;
-    const int8_t *rows;
+    const int8_t *rows, *finer;
     Py_ssize_t atoms, width;
-    int16_t *wide;
+    float *found, highest_scale;
+    /* Of the query: all that is known of it in finer steps, what those are roughly, and what a rough one is worth. */
+    int16_t *steps, *wide;
     int8_t *narrow;
-    float *found;
+    float scale;
 } Likeness;
 
-/* The vector that is asked about as small integers, as those of the atoms are; gives what one of them is worth. */
-static inline __attribute__((always_inline)) float as_small_integers(const Likeness *of) {
+/* The vector that is asked about as small integers, as those of the atoms are. */
+static inline __attribute__((always_inline)) void as_small_integers(Likeness *of) {
     float most = 0.0f;
     for (Py_ssize_t at = 0; at < of->width; at++) {
         float size = fabsf(of->query[at]);
         most = size > most ? size : most;
     }
-    float scale = most / 127.0f, by = scale > 1e-30f ? scale : 1e-30f;
-    for (Py_ssize_t at = 0; at < of->width; at++) of->wide[at] = (int16_t)rintf(of->query[at] / by);
-    return scale;
+    of->scale = most / 127.0f;
+    const float by = (of->scale > 1e-30f ? of->scale : 1e-30f) / FINER;
+    for (Py_ssize_t at = 0; at < of->width; at++) of->steps[at] = (int16_t)rintf(of->query[at] / by);
+    for (Py_ssize_t at = 0; at < of->width; at++) of->wide[at] = (int16_t)((of->steps[at] + FINER / 2) >> 8);
 }
 
-static inline __attribute__((always_inline)) void scale_all(const Likeness *of, const float of_query) {
-    for (Py_ssize_t atom = 0; atom < of->atoms; atom++) of->found[atom] = of->found[atom] * of->scales[atom] * of_query;
+static void read_query(Likeness *of) { as_small_integers(of); }
+
+static inline __attribute__((always_inline)) void scale_all(const Likeness *of) {
+    for (Py_ssize_t atom = 0; atom < of->atoms; atom++) of->found[atom] = of->found[atom] * of->scales[atom] * of->scale;
     /* A scale of zero says that there is no vector. */
     for (Py_ssize_t atom = 0; atom < of->atoms; atom++)
         if (of->scales[atom] == 0.0f) of->found[atom] = NAN;
 }
 
-static inline __attribute__((always_inline)) void compare_all(const Likeness *of) {
+static inline __attribute__((always_inline)) void compare_all(Likeness *of) {
     const int16_t *wide = of->wide;
     const Py_ssize_t width = of->width;
-    const float of_query = as_small_integers(of);
+    as_small_integers(of);
     for (Py_ssize_t atom = 0; atom < of->atoms; atom++) {
         const int8_t *row = of->rows + atom * width;
         int32_t product = 0;
         for (Py_ssize_t at = 0; at < width; at++) product += (int16_t)row[at] * wide[at];
         of->found[atom] = (float)product;
     }
-    scale_all(of, of_query);
+    scale_all(of);
 }
 
-typedef void Compare(const Likeness *);
+/* The cosine with one atom by all that is known of both. */
+static inline __attribute__((always_inline)) double compare_one(const Likeness *of, Py_ssize_t atom) {
+    const int8_t *row = of->rows + atom * of->width, *finer = of->finer + atom * of->width;
+    const int16_t *steps = of->steps;
+    int64_t sum = 0;
+    for (Py_ssize_t start = 0; start < of->width; start += SURELY_SUMMED) {
+        const Py_ssize_t end = of->width - start < SURELY_SUMMED ? of->width : start + SURELY_SUMMED;
+        int32_t rough = 0, fine = 0;
+        for (Py_ssize_t at = start; at < end; at++) rough += (int16_t)row[at] * steps[at];
+        for (Py_ssize_t at = start; at < end; at++) fine += (int16_t)finer[at] * steps[at];
+        sum += (int64_t)rough * FINER + fine;
+    }
+    return (double)sum * ((double)of->scales[atom] * ((double)of->scale / (FINER * FINER)));
+}
 
-static void compare(const Likeness *of) { compare_all(of); }
+typedef void Compare(Likeness *);
+typedef double CompareOne(const Likeness *, Py_ssize_t);
+
+static void compare(Likeness *of) { compare_all(of); }
+static double compare_finely(const Likeness *of, Py_ssize_t atom) { return compare_one(of, atom); }
 
 /* The same for processors that do sixteen products at once, or sixty-four, which not all do that this may run on. */
 #if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2"))) static void compare_in_16s(const Likeness *of) { compare_all(of); }
+__attribute__((target("avx2"))) static void compare_in_16s(Likeness *of) { compare_all(of); }
+__attribute__((target("avx2"))) static double compare_finely_in_16s(const Likeness *of, Py_ssize_t atom) {
+    return compare_one(of, atom);
+}
 
 #define FOR_64S "avx512f,avx512bw,avx512vl,avx512vnni"
 #define HAS_64S                                                                       \
@@ -82,10 +111,10 @@ __attribute__((target(FOR_64S))) static inline __m128i four_sums(const __m512i *
 /* Such a processor multiplies numbers without a sign by ones with a sign. So 128 is added to each number of a row, which
    is to turn its highest bit, and what all of them have too much is taken away at the end; what goes beyond 32 bits on
    the way comes back by that. Several rows go together, so that their sums are made together. */
-__attribute__((target(FOR_64S))) static void compare_in_64s(const Likeness *of) {
+__attribute__((target(FOR_64S))) static void compare_in_64s(Likeness *of) {
     const Py_ssize_t width = of->width, last = of->atoms - 1;
     const __m512i highest = _mm512_set1_epi8(-128);
-    const float of_query = as_small_integers(of);
+    as_small_integers(of);
     uint32_t too_much = 0;
     for (Py_ssize_t at = 0; at < width; at++) {
         of->narrow[at] = (int8_t)of->wide[at];
@@ -111,16 +140,30 @@ __attribute__((target(FOR_64S))) static void compare_in_64s(const Likeness *of) 
         const __m128i products = _mm_sub_epi32(four_sums(sums), _mm_set1_epi32((int32_t)too_much));
         _mm_mask_storeu_ps(of->found + atom, wanted, _mm_cvtepi32_ps(products));
     }
-    scale_all(of, of_query);
+    scale_all(of);
 }
 #else
 #define compare_in_64s compare
 #define compare_in_16s compare
+#define compare_finely_in_16s compare_finely
 #define HAS_64S 0
 #define HAS_16S 0
 #endif
 
 static Compare *fastest(void) { return HAS_64S ? compare_in_64s : HAS_16S ? compare_in_16s : compare; }
+static CompareOne *fastest_of_one(void) { return HAS_16S ? compare_finely_in_16s : compare_finely; }
+
+/* How much a rough likeness is wrong by at the most; `doubt` in `plain_loops.py` says why. */
+static double doubt(const Likeness *of) {
+    int64_t left = 0;
+    for (Py_ssize_t at = 0; at < of->width; at++) {
+        int32_t more = of->steps[at] - FINER * of->wide[at];
+        left += more * more;
+    }
+    double of_rows = (double)of->highest_scale * sqrt((double)of->width) / 2;
+    double of_query = sqrt((double)left) * (double)of->scale / FINER;
+    return 1.001 * (of_rows + of_query + of_rows * of_query);
+}
 
 /* How many numbers so many vectors have; negative when they are too wide. */
 static Py_ssize_t vectors_of(Py_ssize_t atoms, Py_ssize_t width) {
@@ -130,11 +173,12 @@ static Py_ssize_t vectors_of(Py_ssize_t atoms, Py_ssize_t width) {
 }
 
 static int make_room_for_integers(Likeness *of) {
-    of->wide = malloc((sizeof(int16_t) + sizeof(int8_t)) * (size_t)(of->width + 1));
-    if (of->wide == NULL) {
+    of->steps = malloc((2 * sizeof(int16_t) + sizeof(int8_t)) * (size_t)(of->width + 1));
+    if (of->steps == NULL) {
         PyErr_NoMemory();
         return 0;
     }
+    of->wide = of->steps + of->width + 1;
     of->narrow = (int8_t *)(of->wide + of->width + 1);
     return 1;
 }
@@ -162,7 +206,42 @@ static PyObject *likeness(PyObject *Py_UNUSED(module), PyObject *const *given, P
     }
     answer = Py_NewRef(Py_None);
 done:
-    free(of.wide);
+    free(of.steps);
+    let_go(&held);
+    return answer;
+}
+
+static void compare_all_finely(Likeness *of, double *found) {
+    CompareOne *suited = fastest_of_one();
+    read_query(of);
+    for (Py_ssize_t atom = 0; atom < of->atoms; atom++)
+        found[atom] = of->scales[atom] == 0.0f ? NAN : suited(of, atom);
+}
+
+/* fine_likeness(query, rows, finer, scales, found) */
+static PyObject *fine_likeness(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
+    if (!takes(count, 5)) return NULL;
+    VIEWS(held, 5);
+    PyObject *answer = NULL;
+    Likeness of = {.atoms = -1, .width = -1};
+    of.query = READ(&held, given[0], float, &of.width);
+    of.scales = of.query ? READ(&held, given[3], float, &of.atoms) : NULL;
+    if (of.scales == NULL) goto done;
+    Py_ssize_t all = vectors_of(of.atoms, of.width);
+    of.rows = all < 0 ? NULL : READ(&held, given[1], int8_t, &all);
+    of.finer = of.rows ? READ(&held, given[2], int8_t, &all) : NULL;
+    double *found = of.finer ? WRITE(&held, given[4], double, &of.atoms) : NULL;
+    if (found == NULL || !make_room_for_integers(&of)) goto done;
+    if (of.atoms < MANY) {
+        compare_all_finely(&of, found);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        compare_all_finely(&of, found);
+        Py_END_ALLOW_THREADS
+    }
+    answer = Py_NewRef(Py_None);
+done:
+    free(of.steps);
     let_go(&held);
     return answer;
 }

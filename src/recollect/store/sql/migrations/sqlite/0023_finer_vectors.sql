@@ -1,0 +1,2 @@
+-- Vectors are written down with 16 bits a number from now on. Those with 8 are still read, but an older version could
+-- not read the new ones, and is told by this that there is something newer.
