@@ -94,7 +94,7 @@ def _among(pieces: list[Piece], some: Mask) -> list[Piece]:
 def likeness(
     query: NDArray[np.float32], rows: NDArray[np.int8], scales: NDArray[np.float32], found: NDArray[np.float32]
 ) -> None:
-    """The cosine of a vector with each row, by rough integers alone, which count as much as its scale; NaN where it is 0.
+    """The cosine of a vector with each row, by rough integers that count as much as its scale; NaN where that is 0.
 
     It is wrong by no more than `doubt`.
     """

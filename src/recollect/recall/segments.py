@@ -252,13 +252,15 @@ class VectorsSegment:
 
 def in_steps(vectors: NDArray[np.float32], scale: Any) -> NDArray[np.int16]:
     """Numbers as the finest integers that there are of them; a scale is what one of the rough ones is worth."""
-    steps = vectors / (np.maximum(scale, _LEAST_SCALE) / np.float32(FINER))
-    return np.rint(steps, out=steps).astype(np.int16)
+    numbers = vectors / (np.maximum(scale, _LEAST_SCALE) / np.float32(FINER))
+    steps: NDArray[np.int16] = np.rint(numbers, out=numbers).astype(np.int16)
+    return steps
 
 
 def rough(steps: NDArray[np.int16]) -> NDArray[np.int16]:
     """The nearest rough integers. What is left of each is its lower byte, taken with a sign."""
-    return np.right_shift(steps + np.int16(FINER // 2), 8)
+    nearest: NDArray[np.int16] = (steps + np.int16(FINER // 2)) >> 8
+    return nearest
 
 
 _LOW_BYTES = slice(0 if sys.byteorder == "little" else 1, None, 2)

@@ -144,17 +144,11 @@ static Scored scored(const Best *best, Py_ssize_t place, double standing) {
     return one;
 }
 
-/* Who stands below this cannot be among the best: as many others have a score of which it falls short, even if age,
-   importance and entities are all in its favour. */
-static double least_standing(const Best *best, Py_ssize_t count) {
+/* Who stands below this cannot be among the best: as many as are wanted have a score of which it falls short, even if
+   age, importance and entities are all in its favour. */
+static double least_standing(const Best *best) {
     const double surely = 1e-6, nearly = 1 - 1e-9;
-    if (count < best->limit) return -INFINITY;
-    double lowest = INFINITY;
-    for (Py_ssize_t at = 0; at < count; at++) {
-        const Standing *high = &best->highest[at];
-        lowest = fmin(lowest, scored(best, high->place, high->standing - best->slack).final);
-    }
-    double likeness = lowest / best->most;
+    double likeness = best->heap[0].final / best->most;
     if (best->spread == 0.0) return likeness - surely - best->slack;
     /* Short of one, where it has no end: what stands higher than that is as good as equal. */
     likeness = fmin(likeness, 1.0) * nearly;
@@ -171,23 +165,35 @@ static void put_in_order(Best *best) {
     }
 }
 
+static int is_among(const Standing *some, Py_ssize_t count, Py_ssize_t place) {
+    while (count > 0)
+        if (some[--count].place == place) return 1;
+    return 0;
+}
+
 /* Choose the best; false when an atom has a kind or an importance that there is not. */
 static int choose(Best *best) {
     if (best->limit == 0) return 1;
+    /* Who stands highest comes first: most of the best are among them, and whoever else there is has to reach those. */
     Py_ssize_t count = find_highest(best);
-    for (Py_ssize_t at = 0; at < count; at++)
-        if (!is_known(best, best->highest[at].place)) return 0;
-    double least = least_standing(best, count);
-    for (Py_ssize_t place = 0; place < best->atoms; place++) {
-        if ((place = passed_over(best, place, least)) == best->atoms) break;
-        if (!(best->standing[place] >= least) || !best->matching[place]) continue;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        Py_ssize_t place = best->highest[at].place;
         if (!is_known(best, place)) return 0;
         Scored one = scored(best, place, settled(best, place));
-        if (best->found < best->limit) {
-            put_at_end(best, &one);
-        } else if (comes_after(best, &best->heap[0], &one)) {
-            put_at_top(best, best->found, &one);
-        }
+        put_at_end(best, &one);
+    }
+    /* Where there are fewer than are wanted, nobody else is left. */
+    Py_ssize_t first = best->found < best->limit ? best->atoms : 0;
+    double least = best->found > 0 ? least_standing(best) : 0.0;
+    for (Py_ssize_t place = first; place < best->atoms; place++) {
+        if ((place = passed_over(best, place, least)) == best->atoms) break;
+        if (!(best->standing[place] >= least) || !best->matching[place]) continue;
+        if (is_among(best->highest, count, place)) continue;
+        if (!is_known(best, place)) return 0;
+        Scored one = scored(best, place, settled(best, place));
+        if (!comes_after(best, &best->heap[0], &one)) continue;
+        put_at_top(best, best->found, &one);
+        least = least_standing(best);
     }
     put_in_order(best);
     return 1;
