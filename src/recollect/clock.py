@@ -49,7 +49,8 @@ def to_micros(instant: Instant, field: str = "instant") -> Micros:
             f"{field} must be an ISO 8601 text or a datetime, not {type(instant).__name__}.",
             hint="Write it like 2026-03-01T09:30:00Z, or like 2026-03-01 for the midnight in UTC at which it begins.",
         )
-    if instant.tzinfo is None:
+    if instant.tzinfo is None or instant.utcoffset() is None:
+        # A zone that does not say how far it is from UTC is none, which Python takes for that of the machine.
         instant = instant.replace(tzinfo=UTC)
     try:
         return (instant.astimezone(UTC) - _EPOCH) // _MICROSECOND

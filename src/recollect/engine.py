@@ -48,6 +48,7 @@ from recollect.providers.named import NamedModels
 from recollect.providers.reranker import Reranker, choose_reranker
 from recollect.recall.cache import IndexCache
 from recollect.recall.reindexing import embed_kind, fill_vectors, reindex_kind
+from recollect.recall.wishing import left_to_others
 from recollect.scope import Capability, Scope
 from recollect.settings import Settings, load_settings
 from recollect.store import conversations, jobs, ledger, measuring, spaces
@@ -162,9 +163,9 @@ class Recollect:
         self._made_recaller: Recaller | None = None
         self._making_recaller = threading.Lock()
         if self._embedding is not None:
-            reindex_space = partial(self._reindex_space, self._embedding)
-            self._handlers.register(reindex_kind(self._embedding.model), reindex_space)
-            self._handlers.register(embed_kind(self._embedding.model), self._embed_events)
+            embedding = self._embedding
+            self._handlers.register(reindex_kind(embedding.model), partial(self._reindex_space, embedding))
+            self._handlers.register(embed_kind(embedding.model), partial(self._embed_events, embedding))
         self._extractor_of = self._or_close(choose_extractor, extractor, settings, self._loop, self._database, clock)
         summariser_of = self._or_close(choose_summariser, summariser, settings, self._loop)
         self._rolling = RollingSummaries(self._database, summariser_of, clock, settings.rolling_summary_characters)
@@ -459,11 +460,17 @@ class Recollect:
             made += fill_vectors(self._database, scope, space_id, self._embedding, self._clock(), tell)
         return made
 
-    def _reindex_space(self, embedding: Embedding, run: JobRun) -> dict[str, int]:
+    def _reindex_space(self, embedding: Embedding, run: JobRun) -> dict[str, int] | Later:
+        later = left_to_others(run.job.payload, embedding.stamp)
+        if later is not None:
+            return later
         space_id = run.job.payload["spaceId"]
         return {"vectors": fill_vectors(self._database, run.scope, space_id, embedding, self._clock())}
 
-    def _embed_events(self, run: JobRun) -> dict[str, int]:
+    def _embed_events(self, embedding: Embedding, run: JobRun) -> dict[str, int] | Later:
+        later = left_to_others(run.job.payload, embedding.stamp)
+        if later is not None:
+            return later
         return {"vectors": self._event_finder.embed(run.scope, run.job.payload["timelineId"])}
 
     def _extract(self, run: JobRun) -> Effect | Later | dict[str, Any]:

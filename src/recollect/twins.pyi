@@ -210,7 +210,10 @@ class AsyncMemory:
     async def recall_by_entity(self, memory_space_id: str, entity_id_or_name: str, *, limit: int=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> Recall:
         """Everything that mentions an entity, newest first; an unknown name finds nothing."""
     async def recall_timeline(self, memory_space_id: str, *, entity_id_or_name: str | None=None, query: str | None=None, from_: Instant | None=None, to: Instant | None=None, limit: int=50, include_superseded: bool=True, known_at: Instant | None=None) -> Recall:
-        """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants."""
+        """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants.
+    
+            `include_superseded=False` leaves out what something newer has replaced; what has just ended is still there.
+            """
     async def agent_tools(self, definitions: dict[str, Any] | Sequence[dict[str, Any]], arguments: Mapping[str, Any] | None=None) -> list[BoundTool]:
         """The recall tools of an agent's JSON, or of a list of definitions, ready to be given to a model and run.
     

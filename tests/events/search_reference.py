@@ -34,13 +34,14 @@ def expected(events: Sequence[recollect.Event], embedder: Embedder | None, asked
         return {event.event_id: float(to_micros(event.ts)) for event in passing}
     there = [_known(event, position) for position, event in enumerate(events)]
     reference = Reference(embedder, there)
-    question = understand(asked.query, (), 0)
+    question = understand(asked.query, (), 0, by_words=embedder is None or asked.mode == "lexical")
     words = reference._words(question.terms, there) if question.terms else dict.fromkeys(_ids(events), 0.0)
     if embedder is None or asked.mode == "lexical":
         return {each: words[each] / math.sqrt(len(question.terms)) for each in _ids(passing) if words[each] > 0}
     # What says nothing has no vector.
-    cosines = dict.fromkeys(_ids(events)) | reference._cosines(asked.query, [each for each in there if each.text])
-    near = _standardised(cosines, UNKNOWN_USUAL)
+    compared = reference._cosines(asked.query, [each for each in there if each.text])
+    cosines = dict.fromkeys(_ids(events)) | {each: pair and pair[1] for each, pair in compared.items()}
+    near = _standardised({each: None if one is None else (one, one) for each, one in cosines.items()}, UNKNOWN_USUAL)
     found = [each for each in _ids(passing) if words[each] > 0 or near[each] >= NEAR]
     meaning = {each: cosines[each] or 0.0 for each in found}
     if asked.mode == "semantic":

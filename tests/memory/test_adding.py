@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+import time
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from itertools import product
 from typing import Any
 
@@ -560,3 +561,35 @@ def test_json_has_the_names_that_callers_know(memory: Memory, space: recollect.M
     assert space.model_dump().keys() == {
         "id", "tenantId", "appId", "userId", "name", "kind", "metadata", "atomCount", "createdAt", "updatedAt",
     }  # fmt: skip
+
+
+class Nowhere(tzinfo):
+    """A zone that does not know how far it is from UTC."""
+
+    def utcoffset(self, instant: datetime | None) -> None:
+        return None
+
+    def dst(self, instant: datetime | None) -> None:
+        return None
+
+    def tzname(self, instant: datetime | None) -> str:
+        return "nowhere"
+
+
+def test_an_instant_in_a_zone_that_is_none_is_taken_as_utc(
+    memory: Memory, space: recollect.MemorySpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        atom = memory.add_atom(space.id, fact("Ada lives in Graz.", valid_from=datetime(2026, 1, 1, tzinfo=Nowhere())))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert atom.valid_from == "2026-01-01T00:00:00.000000Z"
+
+
+def test_a_field_whose_name_cannot_be_written_is_refused(memory: Memory, space: recollect.MemorySpace) -> None:
+    with pytest.raises(recollect.InvalidInput, match=r"^atom: "):
+        memory.add_atom(space.id, fact("Ada lives in Graz.") | {"\ud800": 1})
+    assert memory.list_atoms(space.id) == []

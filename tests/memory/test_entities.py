@@ -421,3 +421,25 @@ def test_a_search_finds_the_entity_that_others_were_merged_into_once(
     merged = memory.merge_entities(bob.id, robert.id)
     assert memory.search_entities(space.id, "robert") == [merged]
     assert memory.search_entities(space.id, "") == [merged]
+
+
+@pytest.mark.conforms("A4.7")
+def test_a_search_for_a_type_finds_only_that_type_also_after_a_merge(
+    memory: Memory, space: recollect.MemorySpace
+) -> None:
+    person = memory.create_entity(space.id, "PERSON", "Jordan Smith")
+    place = memory.create_entity(space.id, "PLACE", "Amman")
+    memory.merge_entities(place.id, person.id)
+    assert memory.search_entities(space.id, "jordan", type="PERSON") == []
+    assert [each.id for each in memory.search_entities(space.id, "jordan", type="PLACE")] == [place.id]
+
+
+@pytest.mark.parametrize(("name", "other"), [("O\u02bcNeil", "O'Neil"), ("Rock \u2018n\u2019 Roll", "Rock 'n' Roll")])
+def test_a_name_is_the_same_with_any_apostrophe(
+    memory: Memory, space: recollect.MemorySpace, name: str, other: str
+) -> None:
+    entity = memory.create_entity(space.id, "CONCEPT", name)
+    assert memory.create_entity(space.id, "CONCEPT", other).id == entity.id
+    found = memory.find_entity_by_name(space.id, "CONCEPT", other)
+    assert found is not None
+    assert found.id == entity.id

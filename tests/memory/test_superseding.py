@@ -248,3 +248,22 @@ def test_versions_that_are_brought_in_are_superseded_when_they_were_recorded(
     for known_at, text in (("2020-06-01", "baker"), ("2021-01-01", "pilot"), ("2022-01-01", "pilot")):
         found = memory.recall_by_topic(space.id, "Ada", known_at=f"{known_at}T00:00:00Z")
         assert [hit.atom.text for hit in found.hits] == [f"Ada is a {text}"]
+
+
+@pytest.mark.conforms("T12")
+def test_a_refusal_advises_only_what_can_be_done(memory: Memory, space: recollect.MemorySpace) -> None:
+    first = memory.add_atom(space.id, fact("Ada lives in Graz."))
+    second = memory.supersede_atom(first.id, fact("Ada lives in Wien."))
+    third = memory.supersede_atom(second.id, fact("Ada lives in Linz."))
+    memory.delete_atom(third.id)
+    with pytest.raises(recollect.Conflict) as refused:
+        memory.supersede_atom(first.id, fact("Ada lives in Bern."))
+    assert second.id in refused.value.hint
+    assert "add what is true now as a new atom" in refused.value.hint
+
+    rent = memory.add_atom(space.id, fact("Ada rents.", valid_from="2020-01-01T00:00:00Z"))
+    short = fact("Ada rents in Graz.", valid_from="2020-06-01T00:00:00Z", valid_to="2021-01-01T00:00:00Z")
+    ended = memory.supersede_atom(rent.id, short)
+    with pytest.raises(recollect.Conflict) as refused:
+        memory.supersede_atom(rent.id, fact("Ada rents in Bern."))
+    assert f"{ended.id!r}, which has ended: add" in refused.value.hint

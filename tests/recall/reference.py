@@ -127,7 +127,8 @@ class Reference:
         passing = [
             atom
             for atom in self.atoms
-            if self._passes(atom, asked, now, current=not include_superseded) and _overlaps(atom, window, asked)
+            if _overlaps(atom, window, asked)
+            and self._passes(atom, asked, now, current=not include_superseded, ended=True)
         ]
         if query is None:
             found = [_unasked(atom, as_of(asked, now)) for atom in passing]
@@ -136,7 +137,7 @@ class Reference:
         scored = [found for found in self._scored(query, passing, asked, now) if found.score > 0]
         return sorted(sorted(scored, key=_best_first)[:limit], key=_by_time), len(scored)
 
-    def _passes(self, atom: Known, asked: Asked, now: int, *, current: bool = True) -> bool:
+    def _passes(self, atom: Known, asked: Asked, now: int, *, current: bool = True, ended: bool = False) -> bool:
         if atom.deleted:
             return False
         known_at = asked.known_at
@@ -150,7 +151,9 @@ class Reference:
             if not (atom.valid_from <= asked.valid_at and (end is None or end > asked.valid_at)):
                 return False
         elif current and end is not None and end <= max(now if known_at is None else known_at, atom.valid_from):
-            return False
+            superseded = atom.superseded_at is not None and _known(atom.superseded_at, asked)
+            if superseded or not ended:
+                return False
         return (
             (asked.category_names is None or atom.category in asked.category_names)
             and (asked.kinds is None or atom.kind in asked.kinds)
@@ -168,8 +171,8 @@ class Reference:
     def _scored(self, query: str, passing: Iterable[Known], asked: Asked, now: int) -> list[Expected]:
         there = [atom for atom in self.atoms if not atom.deleted and _known(atom.created_at, asked)]
         speakers = dict.fromkeys(atom.speaker for atom in there if atom.speaker is not None)
-        question = understand(query, speakers, as_of(asked, now))
-        similarity = self._overlap(question) if self.embedder is None else self._similarity(query, question, there)
+        question = understand(query, speakers, as_of(asked, now), by_words=self.embedder is None)
+        similarity = self._overlap(query) if self.embedder is None else self._similarity(query, question, there)
         mentioned = self._mentioned(query, asked)
         found = []
         for atom in passing:
@@ -188,13 +191,15 @@ class Reference:
             if any(f" {name} " in text and _known(since, asked) for name, since in names.items())
         }
 
-    def _overlap(self, question: Question) -> dict[str, float]:
-        """CONFORMANCE R-D: the words in common, against the geometric mean of their numbers."""
-        asked = set(question.terms)
+    def _overlap(self, query: str) -> dict[str, float]:
+        """CONFORMANCE R-D: the words in common, against the geometric mean of their numbers; half for those around."""
+        asked = set(terms_of(query))
         overlap = {}
         for atom in self.atoms:
             own = set(terms_of(atom.text))
-            overlap[atom.id] = len(asked & own) / math.sqrt(len(asked) * len(own)) if asked and own else 0.0
+            around = {term for text in atom.around for term in terms_of(text)} - own
+            common = len(asked & own) + 0.5 * len(asked & around)
+            overlap[atom.id] = min(common / math.sqrt(max(len(asked) * len(own), 1)), 1.0)
         return overlap
 
     def _similarity(self, query: str, question: Question, there: list[Known]) -> dict[str, float]:

@@ -234,3 +234,42 @@ def test_batches_reach_the_embedder_whole(database_url: str) -> None:
         memory.add_atoms(space_id, [fact(f"tea {number}") for number in range(500)])
         memory.recall_by_topic(space_id, "tea")
     assert asked == [500]
+
+
+class DistantEmbedder(WordsEmbedder):
+    """One whose model and dimension have to be asked for."""
+
+    def __init__(self, failing: str) -> None:
+        self._failing = failing
+
+    @property
+    def model(self) -> str:  # type: ignore[override]  # in the place of an attribute
+        return str(self._asked("model", "test:distant"))
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        return int(self._asked("dimension", 8))
+
+    def _asked(self, name: str, answer: Any) -> Any:
+        if name == self._failing:
+            raise ConnectionError("the vendor is down")
+        return answer
+
+
+def test_an_embedder_that_cannot_be_asked_is_told_so_when_it_is_needed(sqlite_url: str) -> None:
+    with recollect.open(sqlite_url, embedder=DistantEmbedder("dimension")) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        with pytest.raises(recollect.EmbedderFailed, match="the vendor is down"):
+            memory.add_atom(space_id, fact("tea"))
+        assert memory.list_atoms(space_id) == []
+    with pytest.raises(recollect.EmbedderFailed, match=r"DistantEmbedder.*the vendor is down"):
+        recollect.open(sqlite_url, embedder=DistantEmbedder("model"))
+
+
+@pytest.mark.parametrize("usual", [(1,), "ab", (0.1, "x"), (0.1, -1.0), (float("nan"), 1.0), 7])
+def test_a_usual_similarity_that_is_none_is_refused(sqlite_url: str, usual: Any) -> None:
+    embedder = WordsEmbedder()
+    embedder.usual_similarity = usual  # type: ignore[attr-defined]  # a host may say it
+    with pytest.raises(recollect.InvalidInput, match="usual_similarity"):
+        recollect.open(sqlite_url, embedder=embedder)

@@ -78,3 +78,46 @@ def test_a_name_is_the_same_with_either_apostrophe(memory: Memory, space_id: str
     assert entity.canonical_name == name
     assert memory.find_entity_by_name(space_id, "PERSON", other) == entity
     assert [hit.atom.text for hit in memory.recall_by_entity(space_id, other).hits] == ["a note"]
+
+
+@pytest.mark.conforms("R-C")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "\u00abAcme\u00bb",
+        "\u201eAcme\u201c",
+        "\u00bfAcme?",
+        "*Acme*",
+        "#Acme",
+        "@Acme",
+        "<Acme>",
+        "{Acme}",
+        "Acme\u2014who",
+        "Acme/Zed",
+        "Acme;X",
+    ],
+)
+def test_a_name_is_found_beside_any_sign(memory: Memory, space_id: str, query: str) -> None:
+    assert named(memory, space_id, ["Acme"], query) == ["Acme"]
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("\u0623\u0643\u0645\u064a", "\u0623\u0643\u0645\u064a\u061f"),
+        ("\u0930\u093e\u092e", "\u0930\u093e\u092e\u0964"),
+    ],
+)
+def test_a_name_is_found_before_the_end_of_a_sentence_of_any_script(
+    memory: Memory, space_id: str, name: str, query: str
+) -> None:
+    assert named(memory, space_id, [name], query) == [name]
+
+
+def test_signs_that_belong_to_a_name_tell_it_from_others() -> None:
+    names = Names(
+        [("c++", "one", 0), ("c", "two", 0), ("at&t", "three", 0), ("jean-luc", "four", 0), ("jean", "five", 0)]
+    )
+    assert names.entities_in("is C++ fast?") == ["one"]
+    assert names.entities_in("is C# fast?") == []
+    assert names.entities_in("(AT&T) and *Jean-Luc*") == ["four", "three"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -581,3 +582,91 @@ def test_an_entity_whose_name_has_signs_is_known_in_a_query(
     found = memory.recall_by_topic(space_id, query)
     assert {hit.atom.id: hit.entity_match_bonus for hit in found.hits}[atom.id] == 1.5
     assert sorted(hit.entity_match_bonus for hit in found.hits) == [1.0, 1.5]
+
+
+@pytest.mark.conforms("A6.2", "R-D")
+@pytest.mark.parametrize("embedder", [None, "auto"])
+def test_by_words_alone_every_word_of_a_question_counts(
+    database_url: str, embedder: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_MODELS_FOLDER", str(tmp_path))
+    with recollect.open(database_url, embedder=embedder) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atoms(space_id, [fact("Rex is 5 years old"), fact("Ada gets 30 days a year")])
+        for query, text in {
+            "How old is he?": "Rex is 5 years old",
+            "how many days?": "Ada gets 30 days a year",
+        }.items():
+            assert texts_of(memory.recall_by_topic(space_id, query)) == [text]
+        [hit] = memory.recall_by_topic(space_id, "How old is he?", explain=True).hits
+        if embedder is None:
+            # One word of the two that say something, and three of the text.
+            assert hit.explanation is not None
+            assert hit.explanation.similarity == pytest.approx(1 / math.sqrt(1 * 4))
+
+
+def test_how_much_is_asked_of_what_stands_beside_it_unless_nothing_does(memory: Memory, space_id: str) -> None:
+    memory.add_atoms(space_id, [fact("Rex is 5 years old"), fact("the cat sleeps on the mat")])
+    assert texts_of(memory.recall_by_topic(space_id, "How old is he?", limit=1)) == ["Rex is 5 years old"]
+
+
+@pytest.mark.conforms("R-B")
+def test_what_began_before_1970_is_as_old_as_it_is(database_url: str, clock: SettableClock) -> None:
+    for _ in range(2):
+        # The second time it is read from what was written down.
+        with recollect.open(database_url, embedder=None, clock=clock) as engine:
+            memory = memory_of(engine)
+            space_id = memory.create_memory_space("main").id
+            if not memory.list_atoms(space_id):
+                inputs = [fact(f"filler {number}") for number in range(300)]
+                memory.add_atoms(space_id, [fact("Grandpa lived in Oslo", valid_from="1950-01-01T00:00:00Z"), *inputs])
+            for instant, weight in (("1951-01-01T00:00:00Z", 0.5), ("1971-01-01T00:00:00Z", 0.25)):
+                [hit] = memory.recall_by_topic(space_id, "oslo", valid_at=instant).hits
+                assert hit.decay_weight == pytest.approx(weight)
+
+
+@pytest.mark.conforms("A6.4")
+def test_a_timeline_without_superseded_versions_has_what_has_just_ended(memory: Memory, space_id: str) -> None:
+    trip = fact("Ada is in Rome", valid_from="2020-01-01T00:00:00Z", valid_to="2020-02-01T00:00:00Z")
+    memory.add_atom(space_id, trip)
+    home = memory.add_atom(space_id, fact("Ada lives in Graz", valid_from="2019-01-01T00:00:00Z"))
+    memory.supersede_atom(home.id, fact("Ada lives in Wien", valid_from="2020-01-15T00:00:00Z"))
+    window: dict[str, Any] = {"from_": "2020-01-10T00:00:00Z", "to": "2020-01-20T00:00:00Z"}
+    every = ["Ada lives in Graz", "Ada is in Rome", "Ada lives in Wien"]
+    assert texts_of(memory.recall_timeline(space_id, **window)) == every
+    assert texts_of(memory.recall_timeline(space_id, **window, include_superseded=False)) == every[1:]
+
+
+@pytest.mark.conforms("A6.2")
+def test_what_stands_around_a_fact_helps_to_find_it_also_by_words_alone(database_url: str) -> None:
+    with recollect.open(database_url, embedder=None) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        near = memory.add_atom(space_id, fact("Yes, gladly.", search_context=["Shall we meet in Ljubljana?"]))
+        own = memory.add_atom(space_id, fact("Ljubljana it is"))
+        assert [hit.atom.id for hit in memory.recall_by_topic(space_id, "Ljubljana").hits] == [own.id, near.id]
+        assert memory.why_not(near.id, "Ljubljana").found
+
+
+@pytest.mark.conforms("R-B")
+def test_what_was_confirmed_later_on_is_not_newer_before(database_url: str, clock: SettableClock) -> None:
+    with recollect.open(database_url, embedder=None, clock=clock) as engine:
+        context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        space_id = context.memory.create_memory_space("main").id
+        context.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space_id])
+        began = clock.now
+        for _ in range(2):
+            talk = context.conversations.create_conversation("chat")
+            context.conversations.append_user_message(talk.id, "I am allergic to peanuts.")
+            context.conversations.close_conversation(talk.id)
+            engine.work()
+            clock.advance(730 * DAY)
+        year = to_iso(began + 365 * DAY * 1_000_000)
+        for asked in ({"valid_at": year}, {"known_at": year}, {"valid_at": year, "known_at": to_iso(clock.now)}):
+            [hit] = context.memory.recall_by_topic(space_id, "peanuts", **asked).hits
+            assert hit.decay_weight == pytest.approx(0.5, abs=0.01)
+        [hit] = context.memory.recall_by_topic(space_id, "peanuts").hits
+        assert hit.decay_weight == pytest.approx(0.25)
+        [hit] = context.memory.recall_by_topic(space_id, "peanuts", valid_at=to_iso(began + 731 * DAY * 1_000_000)).hits
+        assert hit.decay_weight > 0.99

@@ -317,18 +317,16 @@ def test_what_is_written_with_another_embedder_later_on_is_noticed_by_recall(
     ):
         memory, elsewhere = memory_of(engine), memory_of(other)
         space_id = memory.create_memory_space().id
-        for hour in range(2):
+        for times in (1, 2):
             memory.add_atom(space_id, fact("word one"))
             elsewhere.add_atoms(space_id, [fact("word two"), fact("word three")])
             memory.add_atom(space_id, fact("word four"))
-            assert len(memory.recall_by_topic(space_id, "word").hits) == 4 * (hour + 1)
+            assert len(memory.recall_by_topic(space_id, "word").hits) == 4 * times
             assert not uses_vectors(memory, space_id, "word")
-            # The second time the wish of the hour before has had its time.
             assert engine.work().succeeded == 1
-            assert_all_new(engine, space_id, range(4 * (hour + 1)))
+            assert_all_new(engine, space_id, range(4 * times))
             assert uses_vectors(memory, space_id, "word")
             assert engine.work().succeeded == 0
-            clock.advance(3600)
     with recollect.open(database_url, embedder=NEW) as fresh:
         assert uses_vectors(memory_of(fresh), space_id, "word")
 
@@ -445,3 +443,54 @@ def test_an_embedder_of_the_same_name_with_vectors_of_another_size_is_another_on
         assert uses_vectors(memory, space_id, "word1 of many")
         assert len(vectors_of(engine, space_id, resized)) == ATOMS + 1
         assert texts_of(memory_of(before).recall_by_topic(space_id, "word1", limit=1)) == ["word1 of many"]
+
+
+def test_an_embedder_that_was_taken_back_gets_its_vectors_again(database_url: str, space_id: str) -> None:
+    with (
+        recollect.open(database_url, embedder=OLD) as before,
+        recollect.open(database_url, embedder=NEW) as after,
+    ):
+        for engine in (after, before, after, before):
+            memory_of(engine).recall_by_topic(space_id, "word1")
+            assert engine.work().succeeded == 1
+            assert uses_vectors(memory_of(engine), space_id, "word1")
+
+
+def test_a_change_of_size_is_left_to_an_engine_with_vectors_of_that_size(database_url: str, space_id: str) -> None:
+    clock = SettableClock()
+    resized = WordsEmbedder(OLD.model, OLD.dimension // 2)
+    with (
+        recollect.open(database_url, embedder=OLD, clock=clock) as before,
+        recollect.open(database_url, embedder=resized, clock=clock) as after,
+    ):
+        memory_of(after).recall_by_topic(space_id, "word1")
+        assert before.work().succeeded == 0
+        clock.advance(60)
+        assert after.work().succeeded == 1
+        assert uses_vectors(memory_of(after), space_id, "word1")
+
+
+def test_a_wish_that_is_dead_is_left_alone_for_an_hour(database_url: str, space_id: str) -> None:
+    clock = SettableClock()
+
+    def fail(texts: int) -> None:
+        raise ConnectionError
+
+    with recollect.open(database_url, embedder=WatchedEmbedder("test:failing", 24, fail), clock=clock) as engine:
+        memory = memory_of(engine)
+        memory.recall_by_topic(space_id, "word1")
+        for _ in range(10):
+            engine.work()
+            clock.advance(3_000)
+        [job] = engine.context(tenant_id="acme", app_id="support", user_id="ada").jobs.list_jobs()
+        while job.status != "dead":
+            engine.work()
+            clock.advance(3_000)
+            [job] = engine.context(tenant_id="acme", app_id="support", user_id="ada").jobs.list_jobs()
+        with recollect.open(database_url, embedder=WatchedEmbedder("test:failing", 24, fail), clock=clock) as other:
+            memory_of(other).recall_by_topic(space_id, "word1")
+            assert other.work() == recollect.WorkReport()
+        clock.advance(3_600)
+        with recollect.open(database_url, embedder=WatchedEmbedder("test:failing", 24, fail), clock=clock) as other:
+            memory_of(other).recall_by_topic(space_id, "word1")
+            assert other.work().failed == 1

@@ -167,3 +167,17 @@ def test_the_local_one_knows_an_answer_from_a_text_that_shares_its_words(databas
             ["Berlin had a population of 3,520,031 in 2016.", "How many people live here, and do they like it?"],
         )
     assert answer > 3 > 0 > other
+
+
+def test_the_surest_opinions_lose_no_hit(database_url: str) -> None:
+    class Surest:
+        model = "test:surest"
+
+        def score(self, query: str, texts: Sequence[str]) -> list[float]:
+            return [1e308 * (-1) ** place for place in range(len(texts))]
+
+    with recollect.open(database_url, embedder=WordsEmbedder(), reranker=Surest()) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atoms(space_id, [fact(f"tea number {number}") for number in range(30)])
+        assert len(memory.recall_by_topic(space_id, "tea", limit=30).hits) == 30

@@ -23,7 +23,7 @@ from recollect.recall.reindexing import embed_kind
 from recollect.recall.segments import VectorsSegment
 from recollect.recall.timeline_index import TimelineIndex, refresh
 from recollect.recall.timeline_ranking import Asked, newest, rank
-from recollect.recall.wishing import Wishes
+from recollect.recall.wishing import Wish, Wishes
 from recollect.recall.words import words_of
 from recollect.scope import Scope
 from recollect.store import events as store
@@ -36,6 +36,8 @@ _AT_ONCE = 64
 _PATIENCE_SECONDS = 2.0
 """How long a search makes vectors that are missing; the rest is left to a job."""
 _SETTLING_SECONDS = 0.2
+_WISHED_AGAIN = 60 * 1_000_000
+"""How long after a wish for that job it is looked whether it has been done, and is needed again."""
 _MOST_EMBEDDED = 8_000
 """Characters of a text that an embedder is given."""
 _log = logging.getLogger("recollect.events")
@@ -86,7 +88,7 @@ class EventFinder:
         return 0 if self._embedding is None else self._embed(self._embedding, scope, timeline_id, None)[0]
 
     def _ask(self, query: str, mode: SearchMode, now: Micros) -> Asked:
-        terms = understand(query, (), now).terms
+        terms = understand(query, (), now, by_words=self._embedding is None or mode == "lexical").terms
         # Of signs alone an embedder makes something too, but it has no meaning.
         if self._embedding is None or mode == "lexical" or not words_of(query):
             return Asked(terms)
@@ -118,10 +120,10 @@ class EventFinder:
             stamp = self._embedding.stamp
             _, left_in = self._embed(self._embedding, scope, timeline_id, time.monotonic() + _PATIENCE_SECONDS)
             if left_in is not None:
-                kind = embed_kind(self._embedding.model)
+                wish = Wish(embed_kind(self._embedding.model), {"timelineId": timeline_id}, stamp, timeline_id)
                 # A timeline may be named after the user, so that no wish is left of who was erased meanwhile.
                 with fenced(self._database, scope, left_in):
-                    self._wishes.make(scope, kind, {"timelineId": timeline_id}, f"{timeline_id}:{stamp}", now)
+                    self._wishes.make(scope, wish, now // _WISHED_AGAIN, now)
         except (EmbedderFailed, StoreError, UserErased) as error:
             _log.warning("some events have no vector yet and are found by their words alone: %s", error)
         return stamp

@@ -66,7 +66,7 @@ def _checked_atom(given: AtomInput, now: Micros, where: str, random: str | None)
         raise InvalidInput(f"{where}.valid_to is not after valid_from.")
     text, context, confidence = fields["text"], fields["search_context"], fields["confidence"]
     if not 0.0 <= confidence <= 1.0:
-        raise InvalidInput(f"{where}.confidence is {confidence}.", hint="It is a number from 0 to 1.")
+        raise InvalidInput(f"{where}.confidence is {shown(confidence)}.", hint="It is a number from 0 to 1.")
     trust, speaker, conversation_id = fields["trust"], fields["speaker"], fields["source_conversation_id"]
     # By their places, in the order of the fields: to name them takes as long as all of the checks.
     return CheckedAtom(
@@ -250,8 +250,9 @@ def checked_value(
         return kind.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        field, *within = first["loc"]
-        place = f"{where}.{field}"
+        # Of a name that cannot be written as text it is not told where it stands.
+        field, *within = first["loc"] or ("",)
+        place = f"{where}.{field}" if field else where
         check = said_exactly.get(to_snake(str(field)))
         if check is not None:
             check(place, given[field])

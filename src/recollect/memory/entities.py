@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from recollect.memory.bound import Bound
@@ -90,12 +91,14 @@ def _search(run: Transaction, space_id: str, query: str, type: EntityType | None
     spaces.require(run, space_id)
     wanted = folded_name(query)
     best: dict[str, float] = {}
-    for name, entity_id, _ in store.names_in(run, space_id, type):
+    for name, entity_id, _ in store.names_in(run, space_id):
         likeness = _likeness(wanted, name)
         if likeness > best.get(entity_id, 0.0):
             best[entity_id] = likeness
-    ranked = sorted(best, key=lambda entity_id: (-best[entity_id], entity_id))[:limit]
-    return [entity for entity in (store.get(run, entity_id) for entity_id in ranked) if entity is not None]
+    ranked = sorted(best, key=lambda entity_id: (-best[entity_id], entity_id))
+    found = (store.get(run, entity_id) for entity_id in ranked)
+    # By the type that it has: a name that came over by a merge may be of another one.
+    return list(islice((each for each in found if each is not None and type in (None, each.type)), limit))
 
 
 def _likeness(wanted: str, name: str) -> float:

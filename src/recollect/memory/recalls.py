@@ -154,7 +154,10 @@ class Recalls(Bound):
         include_superseded: bool = True,
         known_at: Instant | None = None,
     ) -> Recall:
-        """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants."""
+        """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants.
+
+        `include_superseded=False` leaves out what something newer has replaced; what has just ended is still there.
+        """
         if entity_id_or_name is not None and query is not None:
             raise InvalidInput("A timeline is of an entity or of a query, not of both.", hint="Give one of the two.")
         space_id = checked_id("memory_space_id", memory_space_id)
@@ -164,6 +167,7 @@ class Recalls(Bound):
         filters = Filters(
             now=self._clock(),
             include_superseded=bool(include_superseded),
+            include_ended=True,
             window=(start, end),
             known_at=checked_instant("known_at", known_at),
         )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from importlib.util import find_spec
+from inspect import getattr_static
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInput
-from recollect.models.text import check_text
 from recollect.providers.embedder import Embedder, Embedding, parse_name
 from recollect.settings import Settings
 
@@ -32,12 +32,11 @@ def choose_embedder(
     if chosen is None or chosen == "none":
         return None
     if not isinstance(chosen, str):
-        if not all(hasattr(chosen, name) for name in ("model", "dimension", "embed_texts", "embed_query")):
+        if not all(_has(chosen, name) for name in ("model", "dimension", "embed_texts", "embed_query")):
             raise InvalidInput(
                 f"{type(chosen).__name__} is not an embedder.",
                 hint="It needs model, dimension, embed_texts(texts) and embed_query(query).",
             )
-        check_text("The embedder's model", chosen.model, blank=False)
         return Embedding(chosen)
     if chosen == AUTO:
         return _built_in(models_folder)
@@ -51,6 +50,15 @@ def choose_embedder(
     from recollect.providers.remote import RemoteEmbedder
 
     return Embedding(RemoteEmbedder(chosen, loop=loop))
+
+
+def _has(thing: object, name: str) -> bool:
+    """Whether there is an attribute, without reading it: a dimension may have to be asked for over a network."""
+    try:
+        getattr_static(thing, name)
+    except AttributeError:
+        return hasattr(thing, name)
+    return True
 
 
 def choose_model(chosen: str | LanguageModel | Any, loop: BackgroundLoop, settings: Settings) -> LanguageModel:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from recollect.errors import EmbedderFailed, InvalidInput, RecollectError
+from recollect.models.text import check_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,15 +91,30 @@ _TINY, _HUGE = 1e-20, 1e20
 """Squares of lengths between which nothing is lost to rounding. NaN is between no two numbers."""
 
 
+def _usual(given: Any) -> tuple[float, float] | None:
+    if given is None:
+        return None
+    try:
+        mean, deviation = map(float, given)
+    except (TypeError, ValueError):
+        mean = deviation = math.nan
+    if not (math.isfinite(mean) and math.isfinite(deviation) and deviation >= 0):
+        raise InvalidInput(
+            f"The embedder's usual_similarity is {given!r}.",
+            hint="It is two numbers: the mean and the deviation of cosines that are not related.",
+        )
+    return mean, deviation
+
+
 class Embedding:
     """An embedder whose answers are checked and whose failures are errors of ours."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self.model = embedder.model
+        self.model = type(embedder).__name__
+        self.model = check_text("The embedder's model", self._checked(lambda: embedder.model), blank=False)
         self._stamp: str | None = None
-        usual = getattr(embedder, "usual_similarity", None)
-        self.usual: tuple[float, float] | None = None if usual is None else (float(usual[0]), float(usual[1]))
+        self.usual = _usual(self._checked(lambda: getattr(embedder, "usual_similarity", None)))
         """The mean and deviation of the similarity of a question and a text that have nothing to do with each other."""
 
     @property

@@ -20,6 +20,10 @@ class Reranker(Protocol):
         """One number for each text: the higher, the better it answers. Zero is as likely as not."""
 
 
+_MOST_SURE = 1e6
+"""Odds beyond this one, in logarithms, are as good as certain; numbers without end could not be added up."""
+
+
 class Reranking:
     """A reranker whose answers are checked and whose failures are errors of ours."""
 
@@ -38,7 +42,7 @@ class Reranking:
             raise RerankerFailed(f"The reranker {self.model!r} gave {len(found)} numbers for {len(texts)} texts.")
         if not all(map(math.isfinite, found)):
             raise RerankerFailed(f"The reranker {self.model!r} gave NaN or infinity.")
-        return found
+        return [max(-_MOST_SURE, min(value, _MOST_SURE)) for value in found]
 
 
 def choose_reranker(chosen: str | Reranker | None, models_folder: Path) -> Reranking | None:

@@ -137,13 +137,13 @@ def is_present(model: Weights, folder: Path) -> bool:
 
 def checked_files(model: Weights, folder: Path) -> dict[str, Path]:
     """The model's files, each with the right checksum."""
-    paths = {}
+    paths, hint = {}, f"Run: recollect models pull {model.name}"
     for file in model.files:
         path = folder / model.name / file.name
         if not path.is_file():
-            raise ModelMissing(f"The model {model.name!r} is not in {folder}.")
+            raise ModelMissing(f"The model {model.name!r} is not in {folder}.", hint=hint)
         if _sha256(path) != file.sha256:
-            raise ModelMissing(f"{path} is not the file it should be: its checksum is wrong.")
+            raise ModelMissing(f"{path} is not the file it should be: its checksum is wrong.", hint=hint)
         paths[file.name] = path
     return paths
 

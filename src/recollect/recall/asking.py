@@ -8,11 +8,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from recollect.recall.dates import Interval, intervals_in, may_name_a_date
-from recollect.recall.words import terms_among, terms_of_characters, words_of
+from recollect.recall.words import STOP_WORDS, terms_among, terms_of_characters, words_of
 
 _FIRST_PERSON = frozenset(("i", "me", "my", "mine", "myself"))
-_ABOUT_THE_ANSWERER = re.compile(
-    r"\byour?\b.*\b(?:said|told|mention\w*|recommend\w*|suggest\w*|provid\w*|gave|list\w*|explain\w*|describ\w*)\b",
+_ANSWERER = re.compile(r"\byour?\b", re.IGNORECASE)
+_ANSWERED = re.compile(
+    r"\b(?:said|told|mention\w*|recommend\w*|suggest\w*|provid\w*|gave|list\w*|explain\w*|describ\w*)\b",
     re.IGNORECASE,
 )
 _HOW_MUCH = re.compile(
@@ -32,14 +33,17 @@ class Question(NamedTuple):
     dates: tuple[Interval, ...]
 
 
-def understand(query: str, speakers: Collection[str], now: int) -> Question:
-    """Read a question, given who speaks in the space."""
+def understand(query: str, speakers: Collection[str], now: int, *, by_words: bool = False) -> Question:
+    """Read a question, given who speaks in the space.
+
+    Where there are words alone to go by, every one of them counts. By meaning too, "how many days" asks for no days.
+    """
     known = _words_of_names(tuple(speakers))
     words = words_of(query)
     named = [(place, known[word]) for place, word in enumerate(words) if word in known] if known else []
-    asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in words else (query, 0)
-    telling = (words_of(asked) if replaced else words) or words
-    terms = terms_among(telling)
+    asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in words and not by_words else (query, 0)
+    telling = words_of(asked) if replaced else words
+    terms = terms_among(words if STOP_WORDS.issuperset(telling) else telling)
     if not query.isascii():
         terms += terms_of_characters(query)
     return Question(
@@ -72,9 +76,15 @@ def _asked_about(
             words[place - 1] == "and" for (place, group) in named[1:] if group != first and place > 0
         )
         return {who: 1.0 if together or who in first else 0.5 for who in order}
-    if "user" in speakers and not _FIRST_PERSON.isdisjoint(words) and not _ABOUT_THE_ANSWERER.search(query):
+    if "user" in speakers and not _FIRST_PERSON.isdisjoint(words) and not _is_about_answers(query):
         return {"user": 1.0}
     return None
+
+
+def _is_about_answers(query: str) -> bool:
+    """Whether it asks for what the one who is asked has said."""
+    answerer = _ANSWERER.search(query)
+    return answerer is not None and _ANSWERED.search(query, answerer.end()) is not None
 
 
 def _without(known: dict[str, set[str]], query: str) -> str:

@@ -25,6 +25,7 @@ from recollect.store.database import Row
 KINDS: tuple[AtomKind, ...] = ("FACT", "RULE", "INTENTION", "EPISODE", "PREFERENCE", "PATTERN")
 TRUSTS: tuple[Trust, ...] = ("user", "app", "assistant", "tool")
 FOREVER = int(np.iinfo(np.int64).max)
+_NEVER = int(np.iinfo(np.int64).min)
 NOBODY = -1
 """In the place of a speaker or a category that an atom does not have."""
 
@@ -100,7 +101,7 @@ class Facts:
         rows["created_at"] = created_at
         rows["superseded_at"] = _or_forever(superseded_at)
         rows["archived_at"] = _or_forever(archived_at)
-        rows["fresh_at"] = np.maximum(valid_from, [instant or 0 for instant in confirmed_at])
+        rows["fresh_at"] = np.maximum(valid_from, [_NEVER if instant is None else instant for instant in confirmed_at])
         names: dict[str, int] = {}
         rows["category"] = [names.setdefault(name, len(names)) for name in categories]
         voices: dict[str, int] = {}
@@ -170,7 +171,12 @@ class Facts:
     def decode(cls, blob: bytes) -> Facts:
         _, (atoms, length, _), take = opened(blob, _MARK)
         categories, speakers, tags = from_json(take("u1", length).tobytes())
-        return cls(take(_ROW, atoms), categories, speakers, tags)
+        rows = take(_ROW, atoms)
+        if (rows["valid_from"] < 0).any():
+            # What began before 1970 and was never confirmed was once written down as fresh in 1970.
+            rows = rows.copy()
+            rows["fresh_at"] = np.where(rows["fresh_at"] == 0, rows["valid_from"], rows["fresh_at"])
+        return cls(rows, categories, speakers, tags)
 
 
 def codes_in(known: dict[str, int], names: Iterable[str]) -> NDArray[np.int32]:

@@ -24,6 +24,8 @@ class Filters(NamedTuple):
     valid_at: int | None = None
     known_at: int | None = None
     include_superseded: bool = False
+    include_ended: bool = False
+    """Whether what has ended by itself, and not because something newer has replaced it, may be found too."""
     window: tuple[int | None, int | None] = (None, None)
     positions: tuple[int, ...] | None = None
     """The only places that may be found: of the atoms that mention an entity."""

@@ -14,7 +14,16 @@ from recollect.models.entity import folded_name
 from recollect.recall.facts import FOREVER
 from recollect.recall.words import COMBINING, UNSPACED
 
-_CLINGING = ".,;:!?()[]\"'\u201c\u201d"
+_CLINGING = (
+    ".,;:!?()[]{}<>\"'\u2026\u2013\u2014"
+    # Quotation marks, and signs that end or begin a sentence in Spanish, Greek, Armenian, Arabic and Indic scripts.
+    "\u201c\u201d\u201e\u201f\u2018\u201a\u201b\u00ab\u00bb\u2039\u203a\u00bf\u00a1\u00b7\u0387\u055c\u055e\u0589"
+    "\u060c\u061b\u061f\u06d4\u0964\u0965"
+)
+_PART = re.compile(r"\w+(?:['.&+-]\w+)*")
+"""A word within signs that are not always around it, as in *this*, and #this, and this/that."""
+_SIGNED = re.compile(r"\w[+#]+")
+"""Names that end with their signs: C++ is not C."""
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 _LONGEST_NAME = 6
 """Words of the longest name that is looked for."""
@@ -50,11 +59,24 @@ class Names:
         """The entities that a question names, by the names that were known at an instant."""
         words = _plain(folded_name(query))
         found = set(self._of_words(words))
+        parts = self._parts(words)
+        if parts != words:
+            found.update(self._of_words(parts))
         text = "" if query.isascii() else " ".join(words)
         if _IS_UNSPACED.search(text):
             found.update(self._within(text))
         until = FOREVER if known_at is None else known_at
         return sorted({entity_id for name in found for entity_id, since in self._entities[name] if since <= until})
+
+    def _parts(self, words: list[str]) -> list[str]:
+        """Words cut at the signs in them, but for what is a name with these."""
+        parts: list[str] = []
+        for word in words:
+            if word.isalnum() or word in self._entities or _SIGNED.fullmatch(word):
+                parts.append(word)
+            else:
+                parts += [part.removesuffix("'s") for part in _PART.findall(word)]
+        return parts
 
     def _of_words(self, words: list[str]) -> Iterator[str]:
         for start in range(len(words)):

@@ -36,7 +36,7 @@ def passing(index: SpaceIndex, filters: Filters) -> dict[str, Mask]:
         valid_to = ends_as_known(index, known_at)
         masks["valid_at"] = (index.valid_from.values <= filters.valid_at) & (valid_to > filters.valid_at)
     elif not filters.include_superseded:
-        masks |= _current(index, filters.now, known_at)
+        masks |= _current(index, filters.now, known_at, filters.include_ended)
     start, end = filters.window
     if start is not None:
         masks["from"] = (ends_as_known(index, known_at) > start) | (index.valid_from.values >= start)
@@ -75,7 +75,7 @@ def _of_status(index: SpaceIndex, status: AtomStatus, known_at: int | None) -> d
     return {"status": archived if status == "ARCHIVED" else ~archived}
 
 
-def _current(index: SpaceIndex, now: int, known_at: int | None) -> dict[str, Mask]:
+def _current(index: SpaceIndex, now: int, known_at: int | None, include_ended: bool) -> dict[str, Mask]:
     if known_at is None and not index.derived("ended", lambda: _ends(index.valid_to) or _ends(index.open_until)):
         return {}
     valid_to = ends_as_known(index, known_at)
@@ -85,6 +85,8 @@ def _current(index: SpaceIndex, now: int, known_at: int | None) -> dict[str, Mas
     if known_at is None:
         # What was replaced at once is over, also to who has looked at the clock before and at the space afterwards.
         current &= ~index.derived("replaced", lambda: _replaced_at_once(index))
+    if include_ended:
+        current |= index.superseded_at.values > (_AT_ALL if known_at is None else known_at)
     return {"current": current}
 
 

@@ -29,6 +29,8 @@ WORDS_WEIGHT = 4.2
 SPEAKER_WEIGHT = 2.2
 DATE_WEIGHT = 2.0
 STATEMENT_WEIGHT = 0.5
+AROUND_SHARE = 0.5
+"""What a word counts that stands around a text and not in it, where words in common are counted."""
 RERANK_WEIGHT = 0.3
 """What a reranker's opinion counts, which is the logarithm of odds. It is added and never replaces the rest."""
 
@@ -84,6 +86,8 @@ class Query(NamedTuple):
     """Of the space, when the query was understood by what is known there."""
     about: tuple[int, ...] | None = None
     """The positions of the atoms that mention whom all hits have to be about, if anybody."""
+    valid_at: int | None = None
+    """The instant whose truth is asked, and as of which memories are as old as they were then."""
 
 
 class Evidence(NamedTuple):
@@ -125,7 +129,7 @@ def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_O
     if query.vector is not None and query.model == index.model:
         dense, roughly = index.similarity(query.vector), index.rough_similarity(query.vector)
     if query.overlap_only:
-        standing = index.overlap(terms)
+        standing = index.overlap(terms, AROUND_SHARE)
         matches: Mask = standing > 0
         if opinions:
             read = list(opinions)
@@ -170,7 +174,7 @@ def unasked(index: SpaceIndex) -> Evidence:
 def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, now: int) -> Scores:
     """The scores of some atoms, exactly."""
     found = factors_at(
-        places, evidence.standing, _bonus(index, query), _columns(index), _weights(query), _known_at(query), now
+        places, evidence.standing, _bonus(index, query), _columns(index), _weights(query), _confirmed_by(query), now
     )
     if evidence.matches is not None:
         matches = evidence.matches[places]
@@ -187,7 +191,7 @@ def best(index: SpaceIndex, query: Query, evidence: Evidence, matching: Mask, li
         _columns(index),
         _weights(query),
         MOST_BONUS if query.mentioned else 1.0,
-        _known_at(query),
+        _confirmed_by(query),
         now,
         limit,
     )
@@ -220,7 +224,7 @@ def ranked(index: SpaceIndex, query: Query, matching: Mask, limit: int, now: int
             matching,
             _bonus(index, query),
             MOST_BONUS if query.mentioned else 1.0,
-            _known_at(query),
+            _confirmed_by(query),
             now,
             limit,
         )
@@ -253,8 +257,11 @@ def _weights(query: Query) -> Weights:
     return _WEIGHTS_OF_OVERLAP if query.overlap_only else _WEIGHTS
 
 
-def _known_at(query: Query) -> int:
-    return FOREVER if query.known_at is None else query.known_at
+def _confirmed_by(query: Query) -> int:
+    """Until when a confirmation counts, which makes a memory new: one that came later is not of then."""
+    if query.known_at is None:
+        return FOREVER if query.valid_at is None else query.valid_at
+    return query.known_at if query.valid_at is None else min(query.known_at, query.valid_at)
 
 
 def _bonus(index: SpaceIndex, query: Query) -> Floats | None:

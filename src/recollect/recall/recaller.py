@@ -27,7 +27,7 @@ from recollect.recall.reindexing import reindex_kind
 from recollect.recall.segments import IndexedText, VectorsSegment, WordsSegment
 from recollect.recall.settling import Mentions, Settling, read_mentions
 from recollect.recall.space_index import Heard, SpaceIndex
-from recollect.recall.wishing import Wishes
+from recollect.recall.wishing import Wish, Wishes
 from recollect.recall.writing import Indexed
 from recollect.scope import Scope
 from recollect.store import atoms
@@ -103,8 +103,8 @@ class Recaller:
 
     def ask_texts(self, query: str, now: int) -> Query:
         """A question to texts of which this engine's index is in memory alone."""
-        question = understand(query, (), now)
         embedding = self._embedding
+        question = understand(query, (), now, by_words=embedding is None)
         if embedding is None:
             return Query(question, None, None, None, False, self._overlap_only, {})
         return Query(question, embedding.query(question.to_embed), embedding.stamp, embedding.usual, True, False, {})
@@ -278,9 +278,8 @@ class Recaller:
             and (heard.model != embedding.stamp or heard.lacks_vectors)
         ):
             # It has another embedder's vectors, or not all: they are made in the background.
-            kind = reindex_kind(embedding.model)
-            key = f"{space_id}:{embedding.stamp}"
-            self._wishes.make(scope, kind, {"spaceId": space_id}, key, filters.now)
+            wish = Wish(reindex_kind(embedding.model), {"spaceId": space_id}, embedding.stamp, space_id)
+            self._wishes.make(scope, wish, heard.revision, filters.now)
         mentions = _NO_MENTIONS
         if heard.named or wanted.entity is not None:
             mentions = self._database.read(scope, read_mentions, space_id, heard.named, wanted.entity)
@@ -292,7 +291,7 @@ class Recaller:
 
     def _query(self, heard: Heard, wanted: Wanted, mentions: Mentions, before: Query | None, *, embed: bool) -> Query:
         query, filters = wanted.query or "", wanted.filters
-        question = understand(query, heard.speakers, filters.as_of)
+        question = understand(query, heard.speakers, filters.as_of, by_words=self._embedding is None)
         embedding, vector, usual, by_meaning = self._embedding, None, None, False
         if embedding is not None:
             usual = embedding.usual
@@ -313,6 +312,7 @@ class Recaller:
             filters.known_at,
             heard.revision,
             mentions.about,
+            filters.valid_at,
         )
 
 

@@ -183,12 +183,16 @@ class TextIndex:
         """How many atoms there are, without deleted ones: of those it is not known when they were there."""
         return int(np.count_nonzero(self.present.values))
 
-    def overlap(self, terms: Sequence[int]) -> NDArray[np.float64]:
-        """The distinct words that each atom has in common with a query, against the geometric mean of their numbers."""
+    def overlap(self, terms: Sequence[int], around: float = 0.0) -> NDArray[np.float64]:
+        """The distinct words that each atom has in common with a query, against the geometric mean of their numbers.
+
+        Those that stand around its text alone count as much as is said, and nothing counts more than all of its own.
+        """
         common = np.zeros(self.atoms)
         for _, places, codes, _ in pieces_in(self._postings.arrays(), terms):
-            common[places[codes >= OWN]] += 1
-        return common / np.sqrt(np.maximum(len(terms) * self._own_terms.values.astype(np.float64), 1.0))
+            common[places] += np.where(codes >= OWN, 1.0, around)
+        common /= np.sqrt(np.maximum(len(terms) * self._own_terms.values.astype(np.float64), 1.0))
+        return np.minimum(common, 1.0, out=common)
 
     @property
     def _text_bytes(self) -> int:

@@ -245,7 +245,7 @@ def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now
         now=now,
     )
     if not closed:
-        raise _closed_already(run, old_id)
+        raise _closed_already(run, old_id, now)
     record_change(run, scope, "atom.superseded", now, space_id=space_id, atom_id=old_id, superseded_by=atom.id)
     return atom, change
 
@@ -296,7 +296,7 @@ def relink(run: Transaction, atom_id: str, old_entity: str, new_entity: str, rev
     run.send("link_atom", entity_id=new_entity, atom_id=atom_id)
 
 
-def _closed_already(run: Transaction, atom_id: str) -> Conflict | NotFound:
+def _closed_already(run: Transaction, atom_id: str, now: Micros) -> Conflict | NotFound:
     atom = get(run, atom_id)
     if atom is None:
         # Deleted by somebody who held the space until now.
@@ -306,13 +306,19 @@ def _closed_already(run: Transaction, atom_id: str) -> Conflict | NotFound:
             f"Atom {atom_id!r} has ended already, at {atom.valid_to}.",
             hint=f"{atom_id!r} is the newest version of that fact: add what is true now as a new atom.",
         )
-    newest = head(run, atom_id)
-    return Conflict(
-        f"Atom {atom_id!r} was superseded already.",
-        hint=f"Its newest version is {newest!r}: supersede that one."
-        if newest != atom_id
-        else "Its newer version was deleted: add what is true now as a new atom, or let an administrator restore it.",
-    )
+    newest = get(run, head(run, atom_id))
+    if newest is None or newest.id == atom_id:
+        hint = "Its newer version was deleted: add what is true now as a new atom, or let an administrator restore it."
+    elif newest.superseded_by is not None:
+        hint = (
+            f"Its newest version that is left is {newest.id!r}, and the one after that was deleted: "
+            "add what is true now as a new atom, or let an administrator restore that one."
+        )
+    elif newest.valid_to is not None and to_micros(newest.valid_to) <= now:
+        hint = f"Its newest version is {newest.id!r}, which has ended: add what is true now as a new atom."
+    else:
+        hint = f"Its newest version is {newest.id!r}: supersede that one."
+    return Conflict(f"Atom {atom_id!r} was superseded already.", hint=hint)
 
 
 def head(run: Transaction, atom_id: str) -> str:

@@ -138,10 +138,19 @@ def ids_named(run: Transaction, space_id: str, id_or_name: str) -> list[str]:
     return list(dict.fromkeys(row[1] for row in _named(run, space_id, None, id_or_name)))
 
 
+_CURLED = "\u2019\u2018\u02bc"
+_APOSTROPHES = str.maketrans(dict.fromkeys(_CURLED, "'"))
+
+
 def _named(run: Transaction, space_id: str, type: EntityType | None, name: str) -> list[Row]:
-    """What a name leads to; one with an apostrophe also as it is written with the other of the two."""
+    """What a name leads to; one with an apostrophe also as it is written with another kind of it."""
     folded = folded_name(name)
-    spellings = dict.fromkeys((folded, folded.replace("\u2019", "'"), folded.replace("'", "\u2019")))
+    plainly = folded.translate(_APOSTROPHES)
+    spellings = dict.fromkeys((folded, plainly, *(plainly.replace("'", each) for each in _CURLED)))
+    if plainly.count("'") > 1:
+        # As quotation marks: one that opens, and one that closes.
+        opened = plainly.replace("'", "\u2018", 1).replace("'", "\u2019")
+        spellings[opened] = None
     return [row for each in spellings for row in run.all("entities_named", space_id=space_id, folded=each, type=type)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.clock import Micros, to_iso
+from recollect.clock import Micros, to_iso, to_micros
 from recollect.errors import Conflict, LeaseLost, NotFound
 from recollect.ids import new_id
 from recollect.models.job import Job
@@ -101,6 +101,15 @@ def of_all_scopes(
 def every(run: Transaction) -> Iterator[Job]:
     """All jobs of a user, oldest first. Only inside of `read_at_once`."""
     return map(_job, run.each("every_job"))
+
+
+def enqueue_again(run: Transaction, scope: Scope, new: NewJob, now: Micros, dead_until: Micros) -> Job:
+    """Queue a job of a unique key also where one of that key was done before, or is dead since an instant or longer."""
+    job = enqueue(run, scope, new, now)
+    if job.status == "succeeded" or (job.status == "dead" and to_micros(job.updated_at) <= dead_until):
+        row = run.one("queue_again", id=job.id, payload=new.payload, now=now)
+        return job if row is None else _job(row)
+    return job
 
 
 def retry(run: Transaction, job_id: str, now: Micros) -> Job:

@@ -209,6 +209,15 @@ SET status = 'queued', attempts = 0, error = NULL, due_at = :now, finished_at = 
 WHERE scope_id = :scope_id AND id = :id AND status IN ('failed', 'dead')
 RETURNING {job_columns};
 
+-- What was done and is needed once more.
+-- name: queue_again
+UPDATE jobs
+SET
+    status = 'queued', attempts = 0, payload = :payload, result = NULL, error = NULL, due_at = :now, finished_at = NULL,
+    updated_at = :now, epoch = COALESCE((SELECT epoch FROM erasures WHERE scope_id = :scope_id), 0)
+WHERE scope_id = :scope_id AND id = :id AND status IN ('succeeded', 'dead')
+RETURNING {job_columns};
+
 -- No job has a later epoch than its scope. They are compared by order and not for equality, because a planner that knows
 -- nothing of the rows takes that for the likelier, and so sees that few rows of an index will do.
 -- fragment: of_this_epoch
