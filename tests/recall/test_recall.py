@@ -663,7 +663,8 @@ def test_what_was_confirmed_later_on_is_not_newer_before(database_url: str, cloc
             engine.work()
             clock.advance(730 * DAY)
         year = to_iso(began + 365 * DAY * 1_000_000)
-        for asked in ({"valid_at": year}, {"known_at": year}, {"valid_at": year, "known_at": to_iso(clock.now)}):
+        instants: list[dict[str, Any]] = [{"valid_at": year}, {"known_at": year}]
+        for asked in (*instants, {"valid_at": year, "known_at": to_iso(clock.now)}):
             [hit] = context.memory.recall_by_topic(space_id, "peanuts", **asked).hits
             assert hit.decay_weight == pytest.approx(0.5, abs=0.01)
         [hit] = context.memory.recall_by_topic(space_id, "peanuts").hits
