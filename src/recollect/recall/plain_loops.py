@@ -268,29 +268,15 @@ def best(
     known_at: int,
     now: int,
     limit: int,
+    slack: float = 0.0,
+    settle: Callable[[Places], None] | None = None,
 ) -> Listed:
     """The places of the highest scores, best first, and their factors.
 
     Of equals the one that is valid from later on comes first, then the one of the lower id. `most` is what a similarity
-    is multiplied by at the most.
+    is multiplied by at the most. Where everybody may stand so much higher or lower, that is settled for those whom it
+    may matter to.
     """
-    return _best(standing, matching, bonus, columns, weights, most, known_at, now, limit)
-
-
-def _best(
-    standing: Floats,
-    matching: Mask,
-    bonus: Floats | None,
-    columns: Columns,
-    weights: Weights,
-    most: float,
-    known_at: int,
-    now: int,
-    limit: int,
-    slack: float = 0.0,
-    settle: Callable[[Places], None] | None = None,
-) -> Listed:
-    """The same where everybody may stand so much higher or lower, which is settled for those whom it may matter to."""
     limit = min(limit, len(standing))
     share = weights.floor * float(weights.by_importance.min()) / most
     hopeful = _hopeful(standing, matching, weights, share, limit, slack)
@@ -461,7 +447,7 @@ def rank(
     if rows is not None and finer is not None and vector is not None and roughly is not None:
         slack, settle = by * doubt(vector, scales), _settling(vector, rows, finer, scales, roughly, by, sums)
     wish = (matching, bonus, held.columns, held.weights, most, known_at, now, limit)
-    return _best(sums, *wish, slack, settle), int(np.count_nonzero(matching))
+    return best(sums, *wish, slack, settle), int(np.count_nonzero(matching))
 
 
 def _settling(

@@ -183,18 +183,25 @@ static int make_room_for_integers(Likeness *of) {
     return 1;
 }
 
+/* A query and the rows to compare it with. */
+static int read_vectors(Likeness *of, Views *held, PyObject *query, PyObject *rows, PyObject *scales) {
+    of->atoms = of->width = -1;
+    of->query = READ(held, query, float, &of->width);
+    of->scales = of->query ? READ(held, scales, float, &of->atoms) : NULL;
+    if (of->scales == NULL) return 0;
+    Py_ssize_t all = vectors_of(of->atoms, of->width);
+    of->rows = all < 0 ? NULL : READ(held, rows, int8_t, &all);
+    return of->rows != NULL;
+}
+
 /* likeness(query, rows, scales, found) */
 static PyObject *likeness(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
     if (!takes(count, 4)) return NULL;
     VIEWS(held, 4);
     PyObject *answer = NULL;
-    Likeness of = {.atoms = -1, .width = -1};
-    of.query = READ(&held, given[0], float, &of.width);
-    of.scales = of.query ? READ(&held, given[2], float, &of.atoms) : NULL;
-    if (of.scales == NULL) goto done;
-    Py_ssize_t all = vectors_of(of.atoms, of.width);
-    of.rows = all < 0 ? NULL : READ(&held, given[1], int8_t, &all);
-    of.found = of.rows ? WRITE(&held, given[3], float, &of.atoms) : NULL;
+    Likeness of = {0};
+    if (!read_vectors(&of, &held, given[0], given[1], given[2])) goto done;
+    of.found = WRITE(&held, given[3], float, &of.atoms);
     if (of.found == NULL || !make_room_for_integers(&of)) goto done;
     Compare *suited = fastest();
     if (of.atoms < MANY) {
@@ -223,13 +230,10 @@ static PyObject *fine_likeness(PyObject *Py_UNUSED(module), PyObject *const *giv
     if (!takes(count, 5)) return NULL;
     VIEWS(held, 5);
     PyObject *answer = NULL;
-    Likeness of = {.atoms = -1, .width = -1};
-    of.query = READ(&held, given[0], float, &of.width);
-    of.scales = of.query ? READ(&held, given[3], float, &of.atoms) : NULL;
-    if (of.scales == NULL) goto done;
-    Py_ssize_t all = vectors_of(of.atoms, of.width);
-    of.rows = all < 0 ? NULL : READ(&held, given[1], int8_t, &all);
-    of.finer = of.rows ? READ(&held, given[2], int8_t, &all) : NULL;
+    Likeness of = {0};
+    if (!read_vectors(&of, &held, given[0], given[1], given[3])) goto done;
+    Py_ssize_t all = of.atoms * of.width;
+    of.finer = READ(&held, given[2], int8_t, &all);
     double *found = of.finer ? WRITE(&held, given[4], double, &of.atoms) : NULL;
     if (found == NULL || !make_room_for_integers(&of)) goto done;
     if (of.atoms < MANY) {
