@@ -120,4 +120,5 @@ def test_signs_that_belong_to_a_name_tell_it_from_others() -> None:
     )
     assert names.entities_in("is C++ fast?") == ["one"]
     assert names.entities_in("is C# fast?") == []
+    assert Names([("\u0e19", "one", 0)]).entities_in("\u0e19\u0e49\u0e33") == []
     assert names.entities_in("(AT&T) and *Jean-Luc*") == ["four", "three"]

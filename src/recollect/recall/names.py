@@ -72,7 +72,8 @@ class Names:
         """Words cut at the signs in them, but for what is a name with these."""
         parts: list[str] = []
         for word in words:
-            if word.isalnum() or word in self._entities or _SIGNED.fullmatch(word):
+            # Marks that combine with a letter are no signs, and no place to cut.
+            if COMBINING.sub("", word).isalnum() or word in self._entities or _SIGNED.fullmatch(word):
                 parts.append(word)
             else:
                 parts += [part.removesuffix("'s") for part in _PART.findall(word)]
