@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,23 +35,44 @@ class Peer:
         return Spent(**json.loads(answer))
 
 
+@dataclass(frozen=True)
+class Skipped:
+    """A store that was not measured."""
+
+    reason: str
+    """Why not, without the names of folders: it stands in the results."""
+
+
 def ask_peers(names: Sequence[str], environments: Path, folder: Path, order: dict[str, Any]) -> dict[str, Any]:
     """The answers of those that there is an environment for."""
-    answers = {}
-    for name in names:
-        with asked_peer(name, environments, folder, order) as peer:
-            if peer is not None:
-                answers[name] = peer.answer
+    answers, _ = ask_each(names, environments, folder, order)
     return answers
 
 
+def ask_each(
+    names: Sequence[str], environments: Path, folder: Path, order: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The answers of those that gave one, and why the others did not."""
+    answers: dict[str, Any] = {}
+    skipped: dict[str, str] = {}
+    for name in names:
+        with asked_peer(name, environments, folder, order) as peer:
+            match peer:
+                case Peer():
+                    answers[name] = peer.answer
+                case Skipped():
+                    skipped[name] = peer.reason
+    return answers, skipped
+
+
 @contextmanager
-def asked_peer(name: str, environments: Path, folder: Path, order: dict[str, Any]) -> Iterator[Peer | None]:
-    """A peer that has filled its store, in a folder of its own, and measured it; None if it is not here or fails."""
+def asked_peer(name: str, environments: Path, folder: Path, order: dict[str, Any]) -> Iterator[Peer | Skipped]:
+    """A peer that has filled its store, in a folder of its own, and measured it; or why it is not here, or failed."""
     python = environments / name / "bin" / "python"
     if not python.exists():
-        _say(f"{name} is skipped: there is no environment {python.parents[1]}; its first lines tell how to make it")
-        yield None
+        reason = f"there is no environment for it; the first lines of benchmarks/peers/{name}.py tell how to make one"
+        _say(f"{name} is skipped: {reason}, in {python.parents[1]}")
+        yield Skipped(reason)
         return
     _say(f"{name}: filling and asking")
     scratch = folder / name
@@ -66,10 +88,13 @@ def asked_peer(name: str, environments: Path, folder: Path, order: dict[str, Any
         assert program.stdin is not None
         assert program.stdout is not None
         answer = program.stdout.readline()
-        if not answer:
-            _say(f"{name} failed and is left out")
         try:
-            yield Peer(program, json.loads(answer)) if answer else None
+            if answer:
+                yield Peer(program, json.loads(answer))
+            else:
+                reason = f"it failed, with exit code {program.wait()}"
+                _say(f"{name} is left out: {reason}")
+                yield Skipped(reason)
         finally:
             # At the end of what it is asked it goes.
             program.stdin.close()

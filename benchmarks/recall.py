@@ -23,7 +23,7 @@ import psutil
 import psycopg
 
 import recollect
-from benchmarks._peers import PEERS, Peer, ask_peers, asked_peer
+from benchmarks._peers import PEERS, Peer, Skipped, ask_each, asked_peer
 from benchmarks._recall_data import DIMENSION, CheapEmbedder, facts, questions, vectors_of
 from benchmarks.measure import (
     RESULTS,
@@ -102,43 +102,60 @@ class Filled:
 
 
 def main() -> None:
-    options = _options()
+    options = read_arguments()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=options.folder)))
         results: dict[str, Any] = {
             "environment": environment("recollect", "numpy", "apsw", "psycopg", "simsimd"),
             "load before": load(),
-            "store": options.store,
+            "store": _stored(options),
             "sync_ms": sync_cost(folder),
             "notes": list(NOTES),
         }
         results["numpy"] = _numpy(options)
-        order = {
-            "sizes": options.sizes,
-            "others": _others(options),
-            "seconds": options.seconds,
-            "fill_seconds": options.peer_fill_seconds,
-        }
-        peers, rival = {}, None
-        if not options.no_peers:
-            rival = stack.enter_context(asked_peer(RIVAL, Path(options.peers), folder, {**order, "stays": True}))
-            peers = {} if rival is None else {RIVAL: rival.answer}
-            peers |= ask_peers([name for name in PEER_NAMES if name != RIVAL], Path(options.peers), folder, order)
+        peers, skipped, rival = _ask_peers(options, folder, stack)
         for name in options.engines:
-            _say(f"{name}: filling a store of {options.store:,} atoms")
+            _say(f"{name}: filling a store of {_stored(options):,} atoms")
             with _place(name, folder) as url:
                 results[name] = _measure(name, url, options, rival)
         results["peers"] = peers
+        results["peers skipped"] = skipped
         results["load after"] = load()
     results["goals"] = _goals(results)
     write_json(Path(options.output), results)
     _show(results)
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--store", type=int, default=1_000_000, help="atoms in the whole store")
-    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="atoms in the spaces that are asked")
+def _ask_peers(
+    options: argparse.Namespace, folder: Path, stack: ExitStack
+) -> tuple[dict[str, Any], dict[str, str], Peer | None]:
+    """The answers of the peers, why others gave none, and the rival, which stays to be measured in turns with ours."""
+    if options.no_peers:
+        return {}, dict.fromkeys(PEER_NAMES, "it was not asked, by --no-peers"), None
+    environments = Path(options.peers)
+    order = {
+        "sizes": options.sizes,
+        "others": _others(options),
+        "seconds": options.seconds,
+        "fill_seconds": options.peer_fill_seconds,
+    }
+    rival = stack.enter_context(asked_peer(RIVAL, environments, folder, {**order, "stays": True}))
+    answers, skipped = ask_each([name for name in PEER_NAMES if name != RIVAL], environments, folder, order)
+    if isinstance(rival, Skipped):
+        return answers, {RIVAL: rival.reason, **skipped}, None
+    return {RIVAL: rival.answer, **answers}, skipped, rival
+
+
+def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="./dev bench recall", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--store", type=_positive, default=1_000_000, help="atoms in the whole store, which has all spaces at least"
+    )
+    parser.add_argument(
+        "--sizes", type=_positive, nargs="+", default=list(SIZES), help="atoms in the spaces that are asked"
+    )
     parser.add_argument("--engines", nargs="+", choices=("sqlite", "postgres"), default=["sqlite", "postgres"])
     parser.add_argument("--seconds", type=float, default=6.0, help="how long to time one operation")
     parser.add_argument("--folder", help="where to put databases; the default is the system's temporary folder")
@@ -151,7 +168,19 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--no-peers", action="store_true", help="measure no other stores")
     parser.add_argument("--output", default=str(OUTPUT))
-    return parser.parse_args()
+    options = parser.parse_args(arguments)
+    if len(set(options.sizes)) < len(options.sizes):
+        parser.error("argument --sizes: each size is of one space, and none can be given twice")
+    if Path(options.output).is_dir():
+        parser.error(f"argument --output: {options.output} is a folder, not a file")
+    return options
+
+
+def _positive(written: str) -> int:
+    number = int(written)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than one atom")
+    return number
 
 
 @contextmanager
@@ -172,14 +201,20 @@ def _open(url: str, real: object = None) -> recollect.Recollect:
 
 def _others(options: argparse.Namespace) -> int:
     """How many atoms are of other users than those who are asked about."""
-    others: int = options.store - sum(options.sizes)
-    return max(0, others)
+    others: int = _stored(options) - sum(options.sizes)
+    return others
+
+
+def _stored(options: argparse.Namespace) -> int:
+    """How many atoms there are in all: as many as were asked for, or those of the spaces if they are more."""
+    stored: int = max(options.store, sum(options.sizes))
+    return stored
 
 
 def _fill(url: str, options: argparse.Namespace) -> tuple[Filled, dict[str, Any]]:
     began = time.perf_counter()
     engine = _open(url)
-    spaces, asked = {}, {}
+    spaces, asked, added = {}, {}, 0
     others = _others(options)
     users = [(f"user {size}", size) for size in options.sizes]
     # The measured spaces come in the middle, so that they are neither the oldest nor the newest rows.
@@ -192,12 +227,13 @@ def _fill(url: str, options: argparse.Namespace) -> tuple[Filled, dict[str, Any]
         space = context.memory.create_memory_space("memory").id
         texts = facts(user, size)
         for start in range(0, size, BATCH):
-            context.memory.add_atoms(space, [_atom(text) for text in texts[start : start + BATCH]])
+            added += len(context.memory.add_atoms(space, [_atom(text) for text in texts[start : start + BATCH]]))
         if user.startswith("user"):
             spaces[size] = space
             asked[size] = questions(user, texts, QUESTIONS)
     took = time.perf_counter() - began
-    return Filled(engine, url, spaces, asked), {"seconds": round(took, 1), "per_second": round(options.store / took)}
+    filling = {"atoms": added, "seconds": round(took, 1), "per_second": round(added / took)}
+    return Filled(engine, url, spaces, asked), filling
 
 
 def _atom(text: str) -> dict[str, Any]:
@@ -373,7 +409,7 @@ def _numpy(options: argparse.Namespace) -> dict[str, Timing]:
 
 
 def _best(scores: Any) -> Any:
-    found = np.argpartition(scores, len(scores) - TOP)[-TOP:]
+    found = np.argpartition(scores, max(0, len(scores) - TOP))[-TOP:]
     return found[np.argsort(-scores[found])]
 
 
@@ -472,6 +508,8 @@ def _show(results: dict[str, Any]) -> None:
             print(f"{name}: {int(size):,} atoms left out: {reason}")
         for note in peer["notes"]:
             print(f"{name}: {note}")
+    for name, reason in results["peers skipped"].items():
+        print(f"{name}: left out: {reason}")
     print(
         table(
             ("<goal", "reached", "<bound", "<"),

@@ -144,6 +144,47 @@ def test_events_benchmark_times_every_operation_at_every_size_beside_raw(tmp_pat
         assert secret not in json.dumps(results)
 
 
+def test_recall_benchmark_counts_what_was_added_and_says_who_was_not_measured_and_why(tmp_path: Path) -> None:
+    output = tmp_path / "recall.json"
+    failing = tmp_path / "peers" / "chroma" / "bin" / "python"
+    failing.parent.mkdir(parents=True)
+    failing.write_text("#!/bin/sh\nexit 3\n", "utf-8")
+    failing.chmod(0o755)
+    options = ("--store", "10", "--sizes", "30", "4", "--seconds", "0.1", "--engines", "sqlite")
+    printed = printed_by(
+        "-m", "benchmarks.recall", *options, "--peers", str(tmp_path / "peers"), "--output", str(output)
+    )
+    results = json.loads(output.read_text("utf-8"))
+    assert results["store"] == results["sqlite"]["filling"]["atoms"] == 34
+    assert results["peers"] == {}
+    skipped = results["peers skipped"]
+    assert set(skipped) == set(recall.PEER_NAMES)
+    assert skipped["chroma"] == "it failed, with exit code 3"
+    for name in ("langgraph_sqlite", "mem0"):
+        assert f"benchmarks/peers/{name}.py" in skipped[name]
+        assert f"{name}: left out: {skipped[name]}" in printed
+    for secret in (socket.gethostname(), str(ROOT), str(tmp_path)):
+        assert secret not in json.dumps(results)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--sizes", "0"), "argument --sizes: 0 is less than one atom"),
+        (("--sizes", "100", "-5"), "argument --sizes: -5 is less than one atom"),
+        (("--sizes", "100", "10", "100"), "argument --sizes: each size is of one space, and none can be given twice"),
+        (("--output", "."), "argument --output: . is a folder, not a file"),
+    ],
+)
+def test_recall_benchmark_refuses_what_it_cannot_measure_or_write(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], told: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        recall.read_arguments(arguments)
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
+
+
 # A peer that keeps its facts in a list, as the real ones are written.
 LIST_PEER = """
 from benchmarks.peers._peer import TOP, run_without_bulk

@@ -16,6 +16,7 @@ from recollect.quality.changing import measure_changes
 from recollect.quality.dataset import read_updates
 from recollect.quality.moments import Moments
 from recollect.quality.tokens import WORDS
+from tests.quality.odd import a_set, write
 
 TINY = Path(__file__).parent / "tiny"
 
@@ -75,6 +76,12 @@ def test_an_extractor_that_keeps_little_is_seen_to(folder: Path, monkeypatch: py
     assert garden["evidence turns with an atom"] < 1.0
     assert garden["answer words kept"] < 0.5
     assert garden["facts with an atom that shares their words"] == 0.0
+
+
+def test_a_set_of_which_no_question_is_asked_has_no_recall_to_judge(tmp_path: Path) -> None:
+    results = extraction.measure_extraction(write(tmp_path, "none.json", a_set("LoCoMo") | {"queries": []}), MEANS)
+    assert results["datasets"]["LoCoMo"]["recall"] == {}
+    assert not any("R@10" in each["goal"] for each in results["goals"])
 
 
 def test_a_folder_without_conversations_is_an_error(tmp_path: Path) -> None:

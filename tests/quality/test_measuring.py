@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import zlib
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from recollect.quality.feeding import feed, turns_of
 from recollect.quality.remembering import RememberingEmbedder
 from recollect.quality.tokens import WORDS
 from recollect.recall.words import words_of
+from recollect.settings import load_settings
+from tests.quality.odd import a_query, a_set, write
 
 TINY = Path(__file__).parent / "tiny"
 
@@ -71,9 +75,28 @@ def test_every_baseline_has_the_turn_first_that_holds_the_words_of_the_question(
     }
 
 
+def test_what_has_none_of_the_words_of_a_question_is_not_found_by_words() -> None:
+    said = ("We had soup.", "I saw a film.", "It rained.", "The roses need water every day.", "She called me.")
+    # Each was said by itself, so that none has the words of another around it.
+    sessions = [
+        Session(text, (Turn(str(place), "user", text, "2026-05-01T10:00:00Z"),)) for place, text in enumerate(said)
+    ]
+    fed = [turn for session in sessions for turn in turns_of(session)]
+    baselines = Baselines(fed, RememberingEmbedder(Embedding(WordVectors())))
+    ranked = baselines.rank("How often do roses need water?", 5)
+    assert ranked["BM25"] == ranked["BM25 with neighbours"] == [3]
+    assert len(ranked["dense"]) == len(ranked["rank fusion"]) == 5
+    # Where words find nothing, what is fused with them is as it was: the order of storage has no say.
+    unknown = baselines.rank("Zithers", 5)
+    assert unknown["BM25"] == []
+    assert unknown["rank fusion"] == unknown["dense"]
+
+
 def test_the_current_version_of_a_fact_is_found_and_a_timeline_has_all_of_them() -> None:
     results = measure_recall(TINY, Means.of(Embedding(WordVectors()), WORDS, quiet))
-    assert results["updates"] == {"facts": 2, "current above old": 1.0, "timeline has both": 1.0}
+    # Two that are right out of two say little.
+    both = {"mean": 1.0, "interval": [0.3424, 1.0]}
+    assert results["updates"] == {"facts": 2, "current above old": both, "timeline has both": both}
     assert [goal["goal"] for goal in results["goals"]] == ["updates ALL current above old"]
     assert results["goals"][0]["passed"]
 
@@ -85,6 +108,53 @@ def test_without_an_embedder_only_words_are_measured() -> None:
     assert garden["questions"] == 3
     assert "dense" not in garden
     assert "BM25" in garden
+
+
+def test_without_a_local_model_auto_is_measured_as_an_engine_is_opened_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_MODELS_FOLDER", str(tmp_path / "models"))
+    data = a_set()
+    # Of the words of the question most are in every turn, and the one that tells is in the longest.
+    often = "We went out to the market in town"
+    said = [f"{often} {which}." for which in ("again", "early", "late", "alone", "together")]
+    said.append("Somebody there sold a zither, a harp, three drums, old bells, a flute and a broken violin.")
+    data["sessions"]["s1"]["turns"] = [
+        {"id": f"t{place}", "speaker": "user", "text": text} for place, text in enumerate(said)
+    ]
+    data["queries"] = [a_query() | {"text": "market in town: zither?", "gold": ["t5"]}]
+    write(tmp_path, "small.json", data)
+
+    def measured(chosen: str) -> tuple[dict[str, Any], float]:
+        results = measure_recall(tmp_path, Means.of_settings(load_settings({"embedder": chosen}), quiet))
+        return results, results["datasets"]["Small talk"]["recollect"]["ALL"]["NDCG@10"]["mean"]
+
+    weighed, by_weight = measured("auto")
+    counted, by_overlap = measured("none")
+    assert weighed["embedder"] is counted["embedder"] is None
+    assert (weighed["embedder chosen"], counted["embedder chosen"]) == ("auto", "none")
+    assert by_weight == 1.0 > by_overlap
+
+
+def test_results_say_where_they_were_made_and_never_the_name_of_the_machine() -> None:
+    made = measure_recall(TINY, Means.of(None, WORDS, quiet))["environment"]
+    assert set(made["machine"]) == {"system", "architecture", "processor", "cores"}
+    assert made["versions"]["recollect"] == version("recollect")
+    assert made["versions"]["numpy"] == np.__version__
+    assert socket.gethostname() not in str(made)
+
+
+def test_sets_of_which_no_question_is_asked_have_no_figures_and_no_goals(tmp_path: Path) -> None:
+    write(tmp_path, "none.json", a_set("LongMemEval of nothing") | {"queries": []})
+    other = a_set("LoCoMo of the second history")
+    other["corpora"] = {"first": ["s1"], **other["corpora"]}
+    write(tmp_path, "second.json", other)
+    results = measure_recall(tmp_path, Means.of(None, WORDS, quiet), corpora=1)
+    assert {name: (each["questions"], each["recollect"]) for name, each in results["datasets"].items()} == {
+        "LongMemEval of nothing": (0, {}),
+        "LoCoMo of the second history": (0, {}),
+    }
+    assert results["goals"] == []
 
 
 def test_a_text_is_embedded_once_however_many_histories_hold_it() -> None:

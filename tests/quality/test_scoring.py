@@ -7,7 +7,7 @@ import math
 import pytest
 
 from recollect.quality.dataset import Question
-from recollect.quality.scoring import ALL, Memory, score_question, summarise
+from recollect.quality.scoring import ALL, Memory, score_question, share, summarise
 
 SESSION_OF = {"a": "s1", "b": "s1", "c": "s2", "d": "s3", "e": "s4", "f": "s5", "g": "s6"}
 
@@ -70,7 +70,8 @@ def test_the_whole_leaves_questions_without_an_answer_out() -> None:
     # Two questions, one found: half of the samples drawn from them are mixed, a quarter is all or nothing.
     assert summary[ALL]["R@5"]["interval"] == [0.0, 1.0]
     assert summary["adversarial"]["R@5"] == {"mean": 0.0, "interval": [0.0, 0.0]}
-    assert summary[ALL]["tokens to cover"] == {"median": 7, "p90": 7, "never covered": 0.5}
+    # For nine in ten questions no number of tokens is enough.
+    assert summary[ALL]["tokens to cover"] == {"median": 7, "p90": None, "never covered": 0.5}
 
 
 def test_intervals_are_the_same_in_every_run_and_hold_the_mean() -> None:
@@ -81,3 +82,20 @@ def test_intervals_are_the_same_in_every_run_and_hold_the_mean() -> None:
     # The deviation of a share of 2/3 over 60 questions is 0.061; the interval is about twice that to each side.
     assert low == pytest.approx(2 / 3 - 0.12, abs=0.03)
     assert high == pytest.approx(2 / 3 + 0.12, abs=0.03)
+
+
+def test_tokens_that_are_enough_for_nine_in_ten_questions_are_those_of_the_ninth() -> None:
+    asked = [question(gold="a") for _ in range(9)]
+    rows = [score_question(each, ranked(("a", tokens)), SESSION_OF) for tokens, each in enumerate(asked, 1)]
+    # Of nine, eight would be too few.
+    assert summarise(asked, rows)[ALL]["tokens to cover"] == {"median": 5, "p90": 9, "never covered": 0.0}
+    tenth = question(gold="g")
+    asked, rows = [*asked, tenth], [*rows, score_question(tenth, ranked(("a", 1)), SESSION_OF)]
+    assert summarise(asked, rows)[ALL]["tokens to cover"] == {"median": 5, "p90": 9, "never covered": 0.1}
+
+
+def test_a_share_of_few_that_are_all_right_is_not_certain() -> None:
+    # After Wilson: 34 / (34 + 1.96 ** 2), and for one half the same to both sides.
+    assert share([True] * 34) == {"mean": 1.0, "interval": [0.8985, 1.0]}
+    assert share([True, False] * 5) == {"mean": 0.5, "interval": [0.2366, 0.7634]}
+    assert share([False] * 34) == {"mean": 0.0, "interval": [0.0, 0.1015]}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from recollect.cli.output import AsJson, answer_json, problems, progress
-from recollect.providers.choosing import AUTO, choose_embedder
+from recollect.errors import InvalidInput
+from recollect.providers.choosing import AUTO
 from recollect.settings import load_settings
 
 app = typer.Typer(help="Measure Recollect.", no_args_is_help=True)
@@ -31,15 +33,15 @@ def recall(
     as_json: AsJson = False,
 ) -> None:
     """Put conversations into memory, ask the questions, and see whether the turns with the answer are found."""
+    # It takes minutes to measure, and would be for nothing.
+    if output is not None:
+        _check_writable(output)
     # What measures takes longer to load than all other commands.
     from recollect.cli.measured import show
     from recollect.quality.benchmark import Means, measure_recall
-    from recollect.quality.tokens import choose_tokenizer
 
     settings = load_settings({"embedder": None if embedder == AUTO else embedder})
-    models = Path(settings.models_folder)
-    means = Means.of(choose_embedder(settings.embedder, models), choose_tokenizer(models), progress)
-    results = measure_recall(data, means, limit_corpora)
+    results = measure_recall(data, Means.of_settings(settings, progress), limit_corpora)
     if output is not None:
         output.write_text(json.dumps(results, ensure_ascii=False, indent=1) + "\n", "utf-8")
         problems.print(f"written to {output}", markup=False, highlight=False, soft_wrap=True)
@@ -47,3 +49,10 @@ def recall(
         answer_json(results)
     else:
         show(results)
+
+
+def _check_writable(output: Path) -> None:
+    if not output.parent.is_dir():
+        raise InvalidInput(f"There is no folder {output.parent} to write {output.name} into.", hint="Make it first.")
+    if not os.access(output if output.exists() else output.parent, os.W_OK):
+        raise InvalidInput(f"{output} cannot be written.", hint="Choose another file, or mend who may write there.")

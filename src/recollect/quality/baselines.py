@@ -31,13 +31,13 @@ class Baselines:
     def rank(self, query: str, limit: int) -> dict[str, list[int]]:
         """The places of the best turns, best first, for each baseline."""
         terms = tuple(dict.fromkeys(terms_of(query)))
-        among = _best_first(self._among.word_scores(terms))
-        orders = {"BM25": _best_first(self._alone.word_scores(terms)), "BM25 with neighbours": among}
+        among = _by_words(self._among, terms)
+        orders = {"BM25": _by_words(self._alone, terms), "BM25 with neighbours": among}
         if self._embedder is not None:
             similarity = self._among.similarity(self._embedder.embed_query(query))
             if similarity is not None:
                 orders["dense"] = _best_first(similarity)
-                orders["rank fusion"] = _fused(orders["dense"], among)
+                orders["rank fusion"] = _fused(len(similarity), orders["dense"], among)
         return {name: order[:limit].tolist() for name, order in orders.items()}
 
 
@@ -45,8 +45,15 @@ def _best_first(scores: NDArray[np.floating]) -> Order:
     return np.argsort(-scores, kind="stable")
 
 
-def _fused(*orders: Order) -> Order:
-    total = np.zeros(len(orders[0]))
+def _by_words(index: SpaceIndex, terms: Sequence[int]) -> Order:
+    # Turns with none of the words were not found: in the order in which they are kept, some would be right by luck.
+    scores = index.word_scores(terms)
+    order = _best_first(scores)
+    return order[scores[order] > 0]
+
+
+def _fused(turns: int, *orders: Order) -> Order:
+    total = np.zeros(turns)
     for order in orders:
         total[order] += 1 / (_RANK_CONSTANT + 1 + np.arange(len(order)))
     return np.argsort(-total, kind="stable")

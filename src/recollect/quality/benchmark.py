@@ -13,18 +13,22 @@ from recollect.clock import to_micros
 from recollect.engine import Recollect, open
 from recollect.errors import InvalidInput
 from recollect.models.recall import Hit
+from recollect.providers.choosing import AUTO, choose_embedder
 from recollect.providers.embedder import Embedding
 from recollect.quality.baselines import Baselines
 from recollect.quality.dataset import Dataset, Question, read_datasets, read_updates
+from recollect.quality.environment import environment
 from recollect.quality.feeding import FedCorpus, feed
 from recollect.quality.goals import OURS, judge
 from recollect.quality.moments import Moments
 from recollect.quality.remembering import RememberingEmbedder
 from recollect.quality.scoring import Memory, Row, score_question, summarise
-from recollect.quality.tokens import Tokenizer
+from recollect.quality.tokens import Tokenizer, choose_tokenizer
 from recollect.quality.updates import measure_updates
+from recollect.settings import Settings
 
 LIMIT = 100
+NONE = "none"
 
 Say = Callable[[str], None]
 
@@ -36,10 +40,30 @@ class Means:
     embedder: RememberingEmbedder | None
     tokenizer: Tokenizer
     say: Say
+    chosen: str = NONE
+    """What was chosen, by its name: without a local model there is no embedder for `auto` either."""
 
     @classmethod
-    def of(cls, embedding: Embedding | None, tokenizer: Tokenizer, say: Say) -> Means:
-        return cls(None if embedding is None else RememberingEmbedder(embedding), tokenizer, say)
+    def of(cls, embedding: Embedding | None, tokenizer: Tokenizer, say: Say, chosen: str | None = None) -> Means:
+        if embedding is None:
+            return cls(None, tokenizer, say, chosen or NONE)
+        return cls(RememberingEmbedder(embedding), tokenizer, say, chosen or embedding.model)
+
+    @classmethod
+    def of_settings(cls, settings: Settings, say: Say) -> Means:
+        models = Path(settings.models_folder)
+        embedding = choose_embedder(settings.embedder, models)
+        return cls.of(embedding, choose_tokenizer(models), say, settings.embedder)
+
+    @property
+    def opened_with(self) -> RememberingEmbedder | str | None:
+        """What an engine is opened with: where `auto` finds no model it weighs words, and with none it counts them."""
+        return AUTO if self.embedder is None and self.chosen == AUTO else self.embedder
+
+    @property
+    def told(self) -> dict[str, str | None]:
+        """Which embedder was chosen, and the model whose vectors that gave, if any."""
+        return {"embedder chosen": self.chosen, "embedder": None if self.embedder is None else self.embedder.model}
 
 
 def measure_recall(folder: Path, means: Means, corpora: int | None = None) -> dict[str, Any]:
@@ -49,7 +73,8 @@ def measure_recall(folder: Path, means: Means, corpora: int | None = None) -> di
     if not datasets and not updates:
         raise InvalidInput(f"There are no conversations with questions in {folder}.")
     results: dict[str, Any] = {
-        "embedder": None if means.embedder is None else means.embedder.model,
+        "environment": environment(),
+        **means.told,
         "tokenizer": means.tokenizer.name,
         "datasets": {dataset.name: _measure(dataset, means) for dataset in datasets},
     }
@@ -64,13 +89,14 @@ def measure_recall(folder: Path, means: Means, corpora: int | None = None) -> di
 
 
 def _engine(folder: str, means: Means, clock: Moments) -> Recollect:
-    return open(f"sqlite:///{folder}/recall.db", embedder=means.embedder, clock=clock, durability="normal")
+    return open(f"sqlite:///{folder}/recall.db", embedder=means.opened_with, clock=clock, durability="normal")
 
 
 def _measure(dataset: Dataset, means: Means) -> dict[str, Any]:
     began = time.perf_counter()
     session_of = dataset.session_of
-    rows: dict[str, list[Row]] = {}
+    # Where nothing is asked there are no rows, and ours is still among the retrievers.
+    rows: dict[str, list[Row]] = {OURS: []}
     asked: list[Question] = []
     clock = Moments()
     with tempfile.TemporaryDirectory() as scratch, _engine(scratch, means, clock) as engine:

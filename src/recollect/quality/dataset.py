@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from recollect.calendar import month_of, year_of
+from recollect.clock import system_clock
+from recollect.conversations.checks import checked_time
 from recollect.errors import InvalidInput
+from recollect.quality.fields import field, filled, instant, of_kind
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,18 @@ class ToldFact:
 
 def read_datasets(folder: Path) -> list[Dataset]:
     """The conversations with questions in a folder; files of another shape may lie beside them."""
-    return [found for path in sorted(folder.glob("*.json")) if (found := _dataset(path)) is not None]
+    found: dict[str, tuple[Path, Dataset]] = {}
+    for path in sorted(folder.glob("*.json")):
+        dataset = _dataset(path)
+        if dataset is None:
+            continue
+        if dataset.name in found:
+            raise InvalidInput(
+                f"{found[dataset.name][0]} and {path} are both named {dataset.name!r}.",
+                hint="Results are told by the name of a set: give each one of its own.",
+            )
+        found[dataset.name] = path, dataset
+    return [dataset for _, dataset in found.values()]
 
 
 def read_updates(folder: Path) -> list[Update]:
@@ -108,7 +122,7 @@ def read_updates(folder: Path) -> list[Update]:
     updates: list[Update] = []
     for path in sorted(folder.glob("updates*.json")):
         with _naming(path):
-            updates += [_update(each) for each in _read(path)]
+            updates += [_update(each) for each in _entries(path)]
     return updates
 
 
@@ -117,7 +131,7 @@ def read_dated_facts(folder: Path) -> list[DatedFact]:
     facts: list[DatedFact] = []
     for path in sorted(folder.glob("dates*.json")):
         with _naming(path):
-            facts += [_dated_fact(each) for each in _read(path)]
+            facts += [_dated_fact(each) for each in _entries(path)]
     return facts
 
 
@@ -126,7 +140,7 @@ def read_told_facts(folder: Path) -> list[ToldFact]:
     facts: list[ToldFact] = []
     for path in sorted(folder.glob("facts*.json")):
         with _naming(path):
-            facts += [ToldFact(each["turn"], each["speaker"], each["fact"]) for each in _read(path)]
+            facts += [ToldFact(each["turn"], each["speaker"], each["fact"]) for each in _entries(path)]
     return facts
 
 
@@ -135,40 +149,72 @@ def _dataset(path: Path) -> Dataset | None:
         data = _read(path)
         if not isinstance(data, dict) or not data.keys() >= {"name", "sessions", "corpora", "queries"}:
             return None
-        sessions = {
-            id: Session(id, tuple(_turn(turn, session["date"]) for turn in session["turns"]))
-            for id, session in data["sessions"].items()
-        }
-        return Dataset(
-            data["name"],
-            {corpus: tuple(sessions[id] for id in ids) for corpus, ids in data["corpora"].items()},
-            tuple(_question(each) for each in data["queries"]),
-        )
+        whole = "the set"
+        sessions = {id: _session(id, each) for id, each in field(data, "sessions", dict, whole).items()}
+        corpora = {id: _corpus(id, each, sessions) for id, each in field(data, "corpora", dict, whole).items()}
+        questions = tuple(_question(each, corpora) for each in field(data, "queries", list, whole))
+        return Dataset(field(data, "name", str, whole), corpora, questions)
 
 
 def _read(path: Path) -> Any:
     return json.loads(path.read_text("utf-8"))
 
 
-def _turn(turn: dict[str, str], date: str) -> Turn:
-    return Turn(turn["id"], turn["speaker"], turn["text"], turn.get("date", date))
+def _entries(path: Path) -> list[Any]:
+    return of_kind(_read(path), list, "the whole of it")
 
 
-def _question(query: dict[str, Any]) -> Question:
+def _session(id: str, session: dict[str, Any]) -> Session:
+    whose = f"session {id!r}"
+    turns = tuple(_turn(each, session, "date", whose) for each in field(session, "turns", list, whose))
+    for turn in turns:
+        try:
+            checked_time(turn.at, system_clock())
+        except InvalidInput as error:
+            raise InvalidInput(f"turn {turn.id!r} of {whose}: {error.message}") from None
+    return Session(id, turns)
+
+
+def _turn(turn: dict[str, Any], around: dict[str, Any], dated_by: str, where: str) -> Turn:
+    """A turn has a date of its own, or that of what it is in."""
+    id = field(turn, "id", str, f"a turn of {where}")
+    whose = f"turn {id!r} of {where}"
+    at = instant(turn, "date", whose) if "date" in turn else instant(around, dated_by, whose)
+    return Turn(id, field(turn, "speaker", str, whose), field(turn, "text", str, whose), at)
+
+
+def _corpus(id: str, session_ids: object, sessions: dict[str, Session]) -> tuple[Session, ...]:
+    whose = f"corpus {id!r}"
+    listed = of_kind(session_ids, list, whose)
+    unknown = [each for each in listed if each not in sessions]
+    if unknown:
+        raise InvalidInput(f"{whose} names session {unknown[0]!r}, which is not in the file.")
+    corpus = tuple(sessions[each] for each in listed)
+    if not any(session.turns for session in corpus):
+        raise InvalidInput(f"{whose} holds no turns.", hint="Leave a history without turns out.")
+    return corpus
+
+
+def _question(query: dict[str, Any], corpora: Container[str]) -> Question:
+    id = str(field(query, "id", object, "a query"))
+    whose = f"query {id!r}"
+    corpus = field(query, "corpus", str, whose)
+    if corpus not in corpora:
+        raise InvalidInput(f"{whose} asks corpus {corpus!r}, which is not in the file.")
     return Question(
-        query["id"],
-        query["corpus"],
-        query["date"],
-        query["category"],
-        query["text"],
+        id,
+        corpus,
+        instant(query, "date", whose),
+        field(query, "category", str, whose),
+        field(query, "text", str, whose),
         str(query.get("answer", "")),
-        frozenset(query["gold"]),
-        frozenset(query["gold_sessions"]),
+        frozenset(filled(query, "gold", whose)),
+        frozenset(filled(query, "gold_sessions", whose)),
     )
 
 
 def _dated_fact(fact: dict[str, Any]) -> DatedFact:
-    evidence = tuple(_turn(each, each["at"]) for each in fact["evidence"])
+    evidence = tuple(_turn(each, each, "at", f"fact {fact['id']!r}") for each in fact["evidence"])
     if fact["interval"]:
         first, last = map(date.fromisoformat, fact["interval"])
         return DatedFact(fact["id"], evidence, first, last, to_the_day=False)
@@ -180,12 +226,17 @@ def _dated_fact(fact: dict[str, Any]) -> DatedFact:
     return DatedFact(fact["id"], evidence, *days, to_the_day=False)
 
 
-def _update(each: dict[str, Any]) -> Update:
-    return Update(each["question"], str(each.get("answer", "")), _said(each["old"]), _said(each["new"]))
+def _update(update: dict[str, Any]) -> Update:
+    question = field(update, "question", str, "an update")
+    whose = f"update {question!r}"
+    old, new = (tuple(_said(each, whose) for each in filled(update, version, whose)) for version in ("old", "new"))
+    return Update(question, str(update.get("answer", "")), old, new)
 
 
-def _said(statements: list[dict[str, str]]) -> tuple[Statement, ...]:
-    return tuple(Statement(each["at"], each["text"], each["role"]) for each in statements)
+def _said(statement: dict[str, Any], where: str) -> Statement:
+    whose = f"what was said of {where}"
+    at = instant(statement, "at", whose)
+    return Statement(at, field(statement, "text", str, whose), field(statement, "role", str, whose))
 
 
 @contextmanager
@@ -193,7 +244,9 @@ def _naming(path: Path) -> Iterator[None]:
     """Says which file it was that could not be read."""
     try:
         yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error.message}", hint=error.hint) from None
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInput(f"{path} is not a file of conversations with questions: {error!r}.") from error

@@ -67,7 +67,7 @@ def measure_extraction(folder: Path, means: Means, corpora: int | None = None) -
         raise InvalidInput(f"There are no conversations with questions in {folder}.")
     told = read_told_facts(folder)
     results: dict[str, Any] = {
-        "embedder": None if means.embedder is None else means.embedder.model,
+        **means.told,
         "datasets": {dataset.name: _measure(dataset, told, means) for dataset in datasets},
         "dates": measure_dates(read_dated_facts(folder), datasets),
     }
@@ -82,7 +82,7 @@ def measure_extraction(folder: Path, means: Means, corpora: int | None = None) -
 
 
 def _engine(folder: str, means: Means, clock: Moments) -> Recollect:
-    return open(f"sqlite:///{folder}/memory.db", embedder=means.embedder, clock=clock, durability="normal")
+    return open(f"sqlite:///{folder}/memory.db", embedder=means.opened_with, clock=clock, durability="normal")
 
 
 def _measure(dataset: Dataset, told: Sequence[ToldFact], means: Means) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def judge(results: dict[str, Any]) -> list[dict[str, object]]:
             goals.append(_at_least(f"{name}: {measure}", measured[measure], least))
         goals.append(_at_most(f"{name}: duplicates", measured["duplicates"], MOST_DUPLICATES))
         for known, recall in RECALL.items():
-            if name.startswith(known):
+            if name.startswith(known) and ALL in measured["recall"]:
                 reached = measured["recall"][ALL]["R@10"]["mean"]
                 goals.append(_at_least(f"{name}: R@10 through atoms", reached, round(recall - MOST_LOST, 4)))
     for measure, least in LEAST_OF_DATES.items():

@@ -53,7 +53,7 @@ def judge(results: dict[str, Any]) -> list[dict[str, object]]:
 def _reached(results: dict[str, Any], goal: Goal) -> float | None:
     if goal.dataset == "updates":
         updates = results.get("updates")
-        return None if updates is None else updates[goal.measure]
+        return None if updates is None else updates[goal.measure]["mean"]
     # A set's name may go on to say which part or which variant of it this is.
     found = (measured for name, measured in results["datasets"].items() if name.startswith(goal.dataset))
     measured = next(found, None)

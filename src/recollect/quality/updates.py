@@ -9,6 +9,7 @@ from recollect.context import Context
 from recollect.models.atom import Atom, Category, NewAtom
 from recollect.quality.dataset import Statement, Update
 from recollect.quality.moments import Moments
+from recollect.quality.scoring import share
 
 _LIMIT = 20
 _CATEGORY = Category(name="turn", kind="FACT")
@@ -29,8 +30,8 @@ def measure_updates(context: Context, clock: Moments, updates: Sequence[Update])
     ]
     return {
         "facts": len(updates),
-        "current above old": round(sum(current_above) / len(updates), 4),
-        "timeline has both": round(sum(both_there) / len(updates), 4),
+        "current above old": share(current_above),
+        "timeline has both": share(both_there),
     }
 
 
