@@ -43,13 +43,7 @@ class Skipped:
     """Why not, without the names of folders: it stands in the results."""
 
 
-def ask_peers(names: Sequence[str], environments: Path, folder: Path, order: dict[str, Any]) -> dict[str, Any]:
-    """The answers of those that there is an environment for."""
-    answers, _ = ask_each(names, environments, folder, order)
-    return answers
-
-
-def ask_each(
+def ask_peers(
     names: Sequence[str], environments: Path, folder: Path, order: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The answers of those that gave one, and why the others did not."""

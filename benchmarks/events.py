@@ -78,7 +78,8 @@ def main() -> None:
             "notes": list(NOTES),
         }
         order = {"sizes": options.sizes, "seconds": options.seconds, "fill_seconds": options.peer_fill_seconds}
-        results["peers"] = {} if options.no_peers else ask_peers(PEER_NAMES, Path(options.peers), folder, order)
+        asked = () if options.no_peers else PEER_NAMES
+        results["peers"], results["peers skipped"] = ask_peers(asked, Path(options.peers), folder, order)
         for name in options.engines:
             _say(f"{name}: filling a store of {options.store:,} events")
             with _place(name, folder) as (url, raw):

@@ -14,13 +14,11 @@ from benchmarks.measure import RESULTS, environment, load, table, write_json
 from recollect.clock import to_micros
 from recollect.extraction.candidate import SourceMessage
 from recollect.extraction.rules import RulesExtractor
-from recollect.providers.choosing import choose_embedder
 from recollect.quality.benchmark import Means
 from recollect.quality.dataset import Session, read_datasets
 from recollect.quality.extraction import measure_extraction
 from recollect.quality.feeding import turns_of
 from recollect.quality.scoring import ALL
-from recollect.quality.tokens import choose_tokenizer
 from recollect.settings import load_settings
 
 OUTPUT = RESULTS / "extraction.json"
@@ -31,8 +29,7 @@ _ROUNDS = 3
 def main() -> None:
     options = _options()
     settings = load_settings({"embedder": options.embedder})
-    models = Path(settings.models_folder)
-    means = Means.of(choose_embedder(settings.embedder, models), choose_tokenizer(models), _say)
+    means = Means.of_settings(settings, _say)
     results: dict[str, Any] = {"environment": environment("recollect", "numpy"), "load before": load()}
     results["rules"] = _speed(options.data)
     results |= measure_extraction(options.data, means, options.corpora)

@@ -23,7 +23,7 @@ import psutil
 import psycopg
 
 import recollect
-from benchmarks._peers import PEERS, Peer, Skipped, ask_each, asked_peer
+from benchmarks._peers import PEERS, Peer, Skipped, ask_peers, asked_peer
 from benchmarks._recall_data import DIMENSION, CheapEmbedder, facts, questions, vectors_of
 from benchmarks.measure import (
     RESULTS,
@@ -140,7 +140,7 @@ def _ask_peers(
         "fill_seconds": options.peer_fill_seconds,
     }
     rival = stack.enter_context(asked_peer(RIVAL, environments, folder, {**order, "stays": True}))
-    answers, skipped = ask_each([name for name in PEER_NAMES if name != RIVAL], environments, folder, order)
+    answers, skipped = ask_peers([name for name in PEER_NAMES if name != RIVAL], environments, folder, order)
     if isinstance(rival, Skipped):
         return answers, {RIVAL: rival.reason, **skipped}, None
     return {RIVAL: rival.answer, **answers}, skipped, rival
