@@ -461,16 +461,15 @@ class Recollect:
         return made
 
     def _reindex_space(self, embedding: Embedding, run: JobRun) -> dict[str, int] | Later:
-        later = left_to_others(run.job.payload, embedding.stamp)
-        if later is not None:
-            return later
-        space_id = run.job.payload["spaceId"]
+        left, space_id = left_to_others(run.job, embedding.stamp, self._clock()), run.job.payload["spaceId"]
+        if left is not None:
+            return left
         return {"vectors": fill_vectors(self._database, run.scope, space_id, embedding, self._clock())}
 
     def _embed_events(self, embedding: Embedding, run: JobRun) -> dict[str, int] | Later:
-        later = left_to_others(run.job.payload, embedding.stamp)
-        if later is not None:
-            return later
+        left = left_to_others(run.job, embedding.stamp, self._clock())
+        if left is not None:
+            return left
         return {"vectors": self._event_finder.embed(run.scope, run.job.payload["timelineId"])}
 
     def _extract(self, run: JobRun) -> Effect | Later | dict[str, Any]:

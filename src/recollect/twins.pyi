@@ -212,7 +212,7 @@ class AsyncMemory:
     async def recall_timeline(self, memory_space_id: str, *, entity_id_or_name: str | None=None, query: str | None=None, from_: Instant | None=None, to: Instant | None=None, limit: int=50, include_superseded: bool=True, known_at: Instant | None=None) -> Recall:
         """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants.
     
-            `include_superseded=False` leaves out what something newer has replaced; what has just ended is still there.
+            `include_superseded=False` leaves out what something newer has replaced; what has ended by itself is there.
             """
     async def agent_tools(self, definitions: dict[str, Any] | Sequence[dict[str, Any]], arguments: Mapping[str, Any] | None=None) -> list[BoundTool]:
         """The recall tools of an agent's JSON, or of a list of definitions, ready to be given to a model and run.

@@ -212,7 +212,7 @@ def test_what_is_not_whole_or_not_ours_is_refused_and_nothing_of_it_is_kept(
     changed = json.loads(json.dumps(document))
     changed["records"]["atoms"]["rows"].pop()
     text = json.dumps(document).encode()
-    for broken in (changed, {}, {"format": "recollect.user"}, {**document, "version": 2}, {**document, "records": 7}):
+    for broken in (changed, {}, {"format": "recollect.user"}, {**document, "version": 3}, {**document, "records": 7}):
         with pytest.raises(recollect.InvalidInput):
             root.admin.import_user_data(broken, "eva")
     for half in (text[:-5], b"[1]", b"", b'{"a": 1'):

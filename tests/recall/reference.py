@@ -205,7 +205,10 @@ class Reference:
     def _similarity(self, query: str, question: Question, there: list[Known]) -> dict[str, float]:
         words = self._words(question.terms, there)
         near = self._cosines(question.to_embed, there) if query.strip() and there else None
-        standard = _standardised(near, getattr(self.embedder, "usual_similarity", None)) if near is not None else {}
+        standard = {}
+        if near is not None:
+            usual = getattr(self.embedder, "usual_similarity", None)
+            standard = _standardised(near, usual, self._unsure(question.to_embed, there))
         similarity = {}
         for atom in there:
             total = WORDS_WEIGHT * words[atom.id] + standard.get(atom.id, 0.0)
@@ -236,6 +239,14 @@ class Reference:
             for atom in there
         }
 
+    def _unsure(self, query: str, there: list[Known]) -> float:
+        assert self.embedder is not None
+        of_query = _left(VectorsSegment.of(Embedding(self.embedder).query(query)[None]))
+        texts = [atom.text for atom in there]
+        kept = VectorsSegment.of(checked_vectors(self.embedder.embed_texts(texts), len(texts), self.embedder))
+        of_rows = float(kept.scales.max()) * math.sqrt(kept.dimension) / 2
+        return of_rows + of_query + of_rows * of_query
+
     def _cosines(self, query: str, there: list[Known]) -> dict[str, tuple[float, float] | None]:
         """Of each atom that has a vector: roughly, by which it is told what is usual, and exactly."""
         assert self.embedder is not None
@@ -249,6 +260,11 @@ class Reference:
             exactly = exact_dot * (float(kept.scales[0]) * float(asked.scales[0]) / 256**2)
             cosines[atom.id] = (roughly, exactly) if kept.scales[0] else None
         return cosines
+
+
+def _left(kept: VectorsSegment) -> float:
+    """How long a vector is that holds what rough numbers leave of another one."""
+    return float(np.linalg.norm(kept.finer[0].astype(float))) * float(kept.scales[0]) / 256
 
 
 def _steps(kept: VectorsSegment) -> list[int]:
@@ -296,16 +312,25 @@ def _held(atom: Known) -> dict[int, tuple[float, bool]]:
     return {term: (float(AMOUNTS[_code(amount, False)]), term in own) for term, amount in amounts.items()}
 
 
-def _standardised(values: dict[str, tuple[float, float] | None], usual: tuple[float, float] | None) -> dict[str, float]:
-    known = [value[0] for value in values.values() if value is not None]
+def _standardised(
+    values: dict[str, tuple[float, float] | None], usual: tuple[float, float] | None, unsure: float = 0.0
+) -> dict[str, float]:
+    mean, deviation = _usual([value[0] for value in values.values() if value is not None], usual)
+    if unsure > 4 * deviation:
+        # What they are roughly does not tell them apart.
+        mean, deviation = _usual([value[1] for value in values.values() if value is not None], usual)
+    return {id: 0.0 if value is None else (value[1] - mean) / deviation for id, value in values.items()}
+
+
+def _usual(known: list[float], usual: tuple[float, float] | None) -> tuple[float, float]:
     mean, deviation = usual or (0.0, 1.0)
     if known:
         share = len(known) / (len(known) + USUAL_ATOMS) if usual else 1.0
         own = math.fsum(known) / len(known)
         variance = math.fsum((value - own) ** 2 for value in known) / len(known)
         mean = share * own + (1 - share) * mean
-        deviation = math.sqrt(max(share * variance + (1 - share) * deviation**2, 1e-12))
-    return {id: 0.0 if value is None else (value[1] - mean) / deviation for id, value in values.items()}
+        deviation = math.sqrt(max(share * variance + (1 - share) * deviation**2, 1e-8))
+    return mean, deviation
 
 
 def _nearness(atom: Known, interval: Any) -> float:

@@ -97,3 +97,34 @@ def test_the_nearest_are_those_that_plain_arithmetic_finds(
         assert_nearest(memory, space_id, embedder, ATOMS, tag="third")
     with recollect.open(database_url, embedder=embedder) as reopened:
         assert_nearest(memory_of(reopened), space_id, embedder, ATOMS + 1, tag=None)
+
+
+class OneForAll:
+    """Gives all texts that do not speak of the same thing one vector."""
+
+    model, dimension = "test:one-for-all", 24
+
+    def embed_texts(self, texts: Sequence[str]) -> list[NDArray[np.float64]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, query: str) -> NDArray[np.float64]:
+        return np.asarray(np.random.default_rng(len(query) if "?" in query else 7).normal(size=self.dimension))
+
+
+@pytest.mark.usefixtures("loops")
+@pytest.mark.parametrize("atoms", [1, 5])
+def test_where_vectors_tell_nothing_apart_words_do(database_url: str, atoms: int) -> None:
+    with recollect.open(database_url, embedder=OneForAll()) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space("main").id
+        memory.add_atoms(space_id, [fact(f"Ada likes tea number {number}") for number in range(atoms)])
+        scores = {}
+        for query in ("tea?", "the zebra?", "is the weather in Rome fine?"):
+            for explain in (False, True):
+                hits = memory.recall_by_topic(space_id, query, explain=explain).hits
+                assert len(hits) == atoms
+                assert len({round(hit.score, 12) for hit in hits}) == 1
+                scores[query, explain] = hits[0].score
+            assert scores[query, False] == pytest.approx(scores[query, True])
+        assert scores["the zebra?", False] == pytest.approx(scores["is the weather in Rome fine?", False])
+        assert scores["tea?", False] > 5 * scores["the zebra?", False]

@@ -304,7 +304,8 @@ def test_what_speaks_for_an_atom_adds_up_the_same(
         for each in (likeness, finely):
             if each is not None:
                 each[~counted] = np.nan
-    given_to_both = (chance.random(atoms), likeness, finely, counted, usual, 30, 4.2, chance.random(atoms))
+    unsure = float(chance.choice([0.0, 0.01, 100.0]))
+    given_to_both = (chance.random(atoms), likeness, finely, unsure, counted, usual, 30, 4.2, chance.random(atoms))
     found, expected = np.empty(atoms), np.empty(atoms)
     by = compiled().total(*given_to_both, found)
     assert by == pytest.approx(plain_loops.total(*given_to_both, expected), rel=1e-6)
@@ -418,6 +419,7 @@ def test_what_is_new_and_important_comes_before_much_that_is_alike_and_old(loops
     known=st.booleans(),
     mentioned=st.booleans(),
     beside=st.booleans(),
+    usual=st.sampled_from((None, (0.1, 0.2))),
 )
 def test_all_at_once_is_what_one_after_the_other_gives(
     atoms: int,
@@ -429,6 +431,7 @@ def test_all_at_once_is_what_one_after_the_other_gives(
     known: bool,
     mentioned: bool,
     beside: bool,
+    usual: tuple[float, float] | None,
 ) -> None:
     chance = np.random.default_rng(seed)
     runs, columns = some_runs(chance, atoms), some_columns(chance, atoms)
@@ -458,11 +461,12 @@ def test_all_at_once_is_what_one_after_the_other_gives(
         likeness, finely = np.empty(atoms, np.float32), np.empty(atoms)
         compiled().likeness(vector, rows, scales, likeness)
         compiled().fine_likeness(vector, rows, finer, scales, finely)
-    compiled().total(lexical, likeness, finely, counted, (0.1, 0.2), 30, 4.2, rest if more is None else more, sums)
+    unsure = 0.0 if vector is None else plain_loops.doubt(vector, scales)
+    compiled().total(lexical, likeness, finely, unsure, counted, usual, 30, 4.2, rest if more is None else more, sums)
     expected = compiled().best(sums, matching, bonus, columns, weights, *wish[1:])
 
     held = (runs, WORTH, rows, finer, scales, rest, 4.2, 30, columns, weights)
-    question = (tuple(terms), vector, roughly, among, there, counted, (0.1, 0.2), more, matching, *wish)
+    question = (tuple(terms), vector, roughly, among, there, counted, usual, more, matching, *wish)
     found, matches = compiled().rank(compiled().hold(*held), *question)
     assert (found, matches) == (expected, matching.sum())
     plain, matches = plain_loops.rank(plain_loops.hold(*held), *question)
@@ -580,6 +584,7 @@ def total_arguments(**changed: Any) -> tuple[Any, ...]:
         "lexical": np.ones(4),
         "roughly": np.ones(4, np.float32),
         "dense": np.ones(4),
+        "unsure": 0.1,
         "counted": None,
         "usual": (0.1, 0.2),
         "usual_atoms": 30,

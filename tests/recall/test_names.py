@@ -120,5 +120,9 @@ def test_signs_that_belong_to_a_name_tell_it_from_others() -> None:
     )
     assert names.entities_in("is C++ fast?") == ["one"]
     assert names.entities_in("is C# fast?") == []
+    assert names.entities_in("C++/Java or C++11") == ["one"]
+    assert names.entities_in("either jean+ or *jean*#") == ["five"]
     assert Names([("\u0e19", "one", 0)]).entities_in("\u0e19\u0e49\u0e33") == []
+    sita = Names([("\u0938\u0940\u0924\u093e", "one", 0), ("\u0915\u092e\u0932", "two", 0)])
+    assert sita.entities_in("#\u0938\u0940\u0924\u093e (\u0915\u092e\u0932\u093e)") == ["one"]
     assert names.entities_in("(AT&T) and *Jean-Luc*") == ["four", "three"]

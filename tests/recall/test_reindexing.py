@@ -446,14 +446,60 @@ def test_an_embedder_of_the_same_name_with_vectors_of_another_size_is_another_on
 
 
 def test_an_embedder_that_was_taken_back_gets_its_vectors_again(database_url: str, space_id: str) -> None:
+    clock = SettableClock()
     with (
-        recollect.open(database_url, embedder=OLD) as before,
-        recollect.open(database_url, embedder=NEW) as after,
+        recollect.open(database_url, embedder=OLD, clock=clock) as before,
+        recollect.open(database_url, embedder=NEW, clock=clock) as after,
     ):
         for engine in (after, before, after, before):
             memory_of(engine).recall_by_topic(space_id, "word1")
             assert engine.work().succeeded == 1
             assert uses_vectors(memory_of(engine), space_id, "word1")
+            clock.advance(300)
+
+
+def test_two_embedders_do_not_take_a_space_away_from_each_other_all_the_time(database_url: str, space_id: str) -> None:
+    clock = SettableClock()
+    with (
+        recollect.open(database_url, embedder=OLD, clock=clock) as one,
+        recollect.open(database_url, embedder=NEW, clock=clock) as other,
+    ):
+        changes = 0
+        for _ in range(5):
+            for engine in (one, other):
+                assert memory_of(engine).recall_by_topic(space_id, "word1").hits
+                changes += engine.work().succeeded
+            clock.advance(60)
+        assert changes == 2
+
+
+def test_recall_writes_nothing_while_vectors_are_being_made(
+    database_url: str, space_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_go_on = threading.Event(), threading.Event()
+
+    def wait(texts: int) -> None:
+        begun.set()
+        assert may_go_on.wait(60)
+
+    with (
+        recollect.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, wait)) as working,
+        recollect.open(database_url, embedder=NEW) as engine,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        memory = memory_of(engine)
+        memory.recall_by_topic(space_id, "word1")
+        done = pool.submit(working.work)
+        try:
+            assert begun.wait(60)
+            with monkeypatch.context() as patch:
+                # Nobody who recalls has to wait for those who write.
+                patch.setattr(engine._database, "write", None)
+                for number in range(5):
+                    assert memory.recall_by_topic(space_id, f"word{number}").hits
+        finally:
+            may_go_on.set()
+        assert done.result().succeeded == 1
 
 
 def test_a_change_of_size_is_left_to_an_engine_with_vectors_of_that_size(database_url: str, space_id: str) -> None:
@@ -470,27 +516,32 @@ def test_a_change_of_size_is_left_to_an_engine_with_vectors_of_that_size(databas
         assert uses_vectors(memory_of(after), space_id, "word1")
 
 
-def test_a_wish_that_is_dead_is_left_alone_for_an_hour(database_url: str, space_id: str) -> None:
+def test_a_change_of_size_that_nobody_is_left_for_is_given_up(database_url: str, space_id: str) -> None:
     clock = SettableClock()
+    with recollect.open(database_url, embedder=WordsEmbedder(OLD.model, OLD.dimension // 2), clock=clock) as gone:
+        memory_of(gone).recall_by_topic(space_id, "word1")
+    with recollect.open(database_url, embedder=OLD, clock=clock) as engine:
+        assert engine.work().succeeded == 0
+        clock.advance(3_601)
+        assert engine.work().succeeded == 1
+        assert len(vectors_of(engine, space_id, OLD)) == ATOMS
+
+
+def test_a_wish_that_is_dead_is_left_alone_for_an_hour(database_url: str, space_id: str) -> None:
+    clock, broken = SettableClock(), True
 
     def fail(texts: int) -> None:
-        raise ConnectionError
+        if broken:
+            raise ConnectionError
 
     with recollect.open(database_url, embedder=WatchedEmbedder("test:failing", 24, fail), clock=clock) as engine:
-        memory = memory_of(engine)
-        memory.recall_by_topic(space_id, "word1")
-        for _ in range(10):
-            engine.work()
+        context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        context.memory.recall_by_topic(space_id, "word1")
+        while engine.work().dead == 0:
             clock.advance(3_000)
-        [job] = engine.context(tenant_id="acme", app_id="support", user_id="ada").jobs.list_jobs()
-        while job.status != "dead":
-            engine.work()
-            clock.advance(3_000)
-            [job] = engine.context(tenant_id="acme", app_id="support", user_id="ada").jobs.list_jobs()
-        with recollect.open(database_url, embedder=WatchedEmbedder("test:failing", 24, fail), clock=clock) as other:
-            memory_of(other).recall_by_topic(space_id, "word1")
-            assert other.work() == recollect.WorkReport()
-        clock.advance(3_600)
-        with recollect.open(database_url, embedder=WatchedEmbedder("test:failing", 24, fail), clock=clock) as other:
-            memory_of(other).recall_by_topic(space_id, "word1")
-            assert other.work().failed == 1
+        broken = False
+        for seconds, done in ((0, 0), (1_800, 0), (1_800, 1)):
+            clock.advance(seconds)
+            context.memory.recall_by_topic(space_id, "word1")
+            assert engine.work().succeeded == done
+        assert uses_vectors(context.memory, space_id, "word1")

@@ -23,7 +23,9 @@ from recollect.store.moving import Table, Tables
 from recollect.syncing import new_file, told_of_disk
 
 FORMAT = "recollect.user"
-VERSION = 1
+VERSION = 2
+"""With 2, vectors came to have 16 bits a number."""
+KNOWN_VERSIONS = (1, VERSION)
 MANIFEST = "manifest.json"
 RECORDS = "records/"
 _BYTES = "$bytes"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeVar, cast
 
-from recollect.admin.exporting import FORMAT, MANIFEST, RECORDS, VERSION, decoded, digest_of
+from recollect.admin.exporting import FORMAT, KNOWN_VERSIONS, MANIFEST, RECORDS, decoded, digest_of
 from recollect.admin.sections import SECTIONS
 from recollect.errors import InvalidInput
 from recollect.scope import Scope
@@ -106,8 +106,12 @@ def _json(text: bytes) -> dict[str, Any]:
 def _scope_of(told: dict[str, Any]) -> Scope:
     if told.get("format") != FORMAT:
         raise InvalidInput("This is no export of a user.", hint=_HINT)
-    if told.get("version") != VERSION:
-        raise InvalidInput(f"The export has version {told.get('version')!r}; this Recollect knows {VERSION}.")
+    if told.get("version") not in KNOWN_VERSIONS:
+        known = " and ".join(map(str, KNOWN_VERSIONS))
+        raise InvalidInput(
+            f"The export has version {told.get('version')!r}; this Recollect knows {known}.",
+            hint="Import it with the version of Recollect that exported it, or a newer one.",
+        )
     try:
         whole = told.get("sha256") == digest_of(told)
     except (ValueError, RecursionError, UnicodeEncodeError):

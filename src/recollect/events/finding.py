@@ -36,8 +36,6 @@ _AT_ONCE = 64
 _PATIENCE_SECONDS = 2.0
 """How long a search makes vectors that are missing; the rest is left to a job."""
 _SETTLING_SECONDS = 0.2
-_WISHED_AGAIN = 60 * 1_000_000
-"""How long after a wish for that job it is looked whether it has been done, and is needed again."""
 _MOST_EMBEDDED = 8_000
 """Characters of a text that an embedder is given."""
 _log = logging.getLogger("recollect.events")
@@ -120,10 +118,10 @@ class EventFinder:
             stamp = self._embedding.stamp
             _, left_in = self._embed(self._embedding, scope, timeline_id, time.monotonic() + _PATIENCE_SECONDS)
             if left_in is not None:
-                wish = Wish(embed_kind(self._embedding.model), {"timelineId": timeline_id}, stamp, timeline_id)
+                wish = Wish(embed_kind(self._embedding.model), {"timelineId": timeline_id}, stamp)
                 # A timeline may be named after the user, so that no wish is left of who was erased meanwhile.
                 with fenced(self._database, scope, left_in):
-                    self._wishes.make(scope, wish, now // _WISHED_AGAIN, now)
+                    self._wishes.make(scope, wish, left_in, now)
         except (EmbedderFailed, StoreError, UserErased) as error:
             _log.warning("some events have no vector yet and are found by their words alone: %s", error)
         return stamp

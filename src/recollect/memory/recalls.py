@@ -156,7 +156,7 @@ class Recalls(Bound):
     ) -> Recall:
         """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants.
 
-        `include_superseded=False` leaves out what something newer has replaced; what has just ended is still there.
+        `include_superseded=False` leaves out what something newer has replaced; what has ended by itself is there.
         """
         if entity_id_or_name is not None and query is not None:
             raise InvalidInput("A timeline is of an entity or of a query, not of both.", hint="Give one of the two.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.recall import plain_loops
 
-COMPILED_VERSION = 5
+COMPILED_VERSION = 6
 """What `VERSION` in `inner_loops.c` is. What was compiled from another version of it is left alone."""
 
 

@@ -20,7 +20,8 @@ _CLINGING = (
     "\u201c\u201d\u201e\u201f\u2018\u201a\u201b\u00ab\u00bb\u2039\u203a\u00bf\u00a1\u00b7\u0387\u055c\u055e\u0589"
     "\u060c\u061b\u061f\u06d4\u0964\u0965"
 )
-_PART = re.compile(r"\w+(?:['.&+-]\w+)*")
+_LETTERS = f"[\\w{COMBINING.pattern.removeprefix('[').removesuffix(']+')}]+"
+_PART = re.compile(f"{_LETTERS}(?:['.&+-]{_LETTERS})*[+#]*")
 """A word within signs that are not always around it, as in *this*, and #this, and this/that."""
 _SIGNED = re.compile(r"\w[+#]+")
 """Names that end with their signs: C++ is not C."""
@@ -72,11 +73,9 @@ class Names:
         """Words cut at the signs in them, but for what is a name with these."""
         parts: list[str] = []
         for word in words:
-            # Marks that combine with a letter are no signs, and no place to cut.
-            if COMBINING.sub("", word).isalnum() or word in self._entities or _SIGNED.fullmatch(word):
-                parts.append(word)
-            else:
-                parts += [part.removesuffix("'s") for part in _PART.findall(word)]
+            for part in [word] if word.isalnum() or word in self._entities else _PART.findall(word):
+                whole = part in self._entities or _SIGNED.fullmatch(part)
+                parts.append(part if whole else part.rstrip("+#").removesuffix("'s"))
         return parts
 
     def _of_words(self, words: list[str]) -> Iterator[str]:

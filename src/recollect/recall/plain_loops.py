@@ -137,11 +137,9 @@ def doubt(query: NDArray[np.float32], scales: NDArray[np.float32]) -> float:
     of_rows = float(scales.max(initial=0)) * math.sqrt(len(query)) / 2
     left = (steps - FINER * rough(steps)).astype(np.float64)
     of_query = math.sqrt(float(left @ left)) * float(scale) / FINER
-    return _ROUNDED * (of_rows + of_query + of_rows * of_query)
-
-
-_ROUNDED = 1.001
-"""The length of a vector is 1 but for what was rounded."""
+    # But for what was rounded to the finest steps, which is more the more numbers there are.
+    rounded = 1.001 + math.sqrt(len(query)) / 65_000
+    return rounded * (of_rows + of_query + of_rows * of_query)
 
 
 def dots(query: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]:
@@ -164,6 +162,7 @@ def total(
     lexical: Floats,
     roughly: NDArray[np.float32] | None,
     dense: Floats | None,
+    unsure: float,
     counted: Mask | None,
     usual: tuple[float, float] | None,
     usual_atoms: float,
@@ -173,22 +172,42 @@ def total(
 ) -> float:
     """Words by their weight, how far each meaning is from the mean, in standard deviations, and the rest, added up.
 
-    Only those that are `counted` say what the mean is, by what they are `roughly`; how far each is from there is told
-    by `dense`, if that is known. The answer is what one of likeness counts.
+    Only those that are `counted` say what the mean is, by what they are `roughly`, which is wrong by no more than
+    `unsure`; how far each is from there is told by `dense`, if that is known. Where they differ by so little that what
+    is known roughly does not tell them apart, `dense` tells both. The answer is what one of likeness counts.
     """
     np.multiply(lexical, words_weight, out=sums)
     by = 0.0
     if roughly is not None:
         values = roughly.astype(np.float64)
         mean, deviation = usual_among(counted, values, usual, usual_atoms)
+        finely = dense is not None and is_too_rough(unsure, 1 / deviation)
+        if dense is not None and finely:
+            values = dense.copy()
+            mean, deviation = usual_among(counted, values, usual, usual_atoms)
         by = 1 / deviation
         values -= mean
         values *= by
         sums += values if counted is None else _or_nothing(values)
-    sums += rest
-    if roughly is not None and dense is not None:
-        sums += _or_nothing((dense - roughly) * by)
+        sums += rest
+        if dense is not None and not finely:
+            sums += _or_nothing((dense - roughly) * by)
+    else:
+        sums += rest
     return by
+
+
+def is_too_rough(unsure: float, by: float) -> bool:
+    """Whether a rough likeness may be wrong by so much, in deviations, that it tells nothing.
+
+    What it is wrong by on the average is far less than what it may be at the most.
+    """
+    return unsure * by > _TELLING
+
+
+_TELLING = 4.0
+_LEAST_VARIANCE = 1e-8
+"""Cosines that differ by less are the same but for what was rounded."""
 
 
 def standardised(counted: Mask | None, values: Floats, usual: tuple[float, float] | None, usual_atoms: float) -> Floats:
@@ -217,7 +236,7 @@ def usual_among(
         own_variance = float(np.add.reduce(own_values * own_values)) / count - own * own
         variance = share * max(own_variance, 0.0) + (1 - share) * variance
         mean = share * own + (1 - share) * mean
-    return mean, max(variance, 1e-12) ** 0.5
+    return mean, max(variance, _LEAST_VARIANCE) ** 0.5
 
 
 # --- the best --------------------------------------------------------------------------------
@@ -381,7 +400,7 @@ def _hopeful(standing: Floats, matching: Mask, weights: Weights, share: float, l
     if last == -math.inf:
         return matching.nonzero()[0]
     if not weights.spread:
-        return (standing >= last * share - _SURELY).nonzero()[0]
+        return (standing >= (last - slack) * share - _SURELY - slack).nonzero()[0]
     # The same in terms of the sum, of which similarity is the logistic.
     x = (last - slack - weights.middle) / weights.spread
     likeness = share / (1 + math.exp(-x)) if x > -30 else 0.0
@@ -442,10 +461,17 @@ def rank(
         roughly = np.empty(size, np.float32)
         likeness(vector, rows, scales, roughly)
     rest = held.rest if rest is None else rest
-    by = total(lexical, roughly, None, counted, usual, held.usual_atoms, held.words_weight, rest, sums)
+    among_all = (counted, usual, held.usual_atoms, held.words_weight, rest, sums)
+    by = total(lexical, roughly, None, 0.0, *among_all)
     slack, settle = 0.0, None
     if rows is not None and finer is not None and vector is not None and roughly is not None:
-        slack, settle = by * doubt(vector, scales), _settling(vector, rows, finer, scales, roughly, by, sums)
+        unsure = doubt(vector, scales)
+        if is_too_rough(unsure, by):
+            dense = np.empty(size)
+            fine_likeness(vector, rows, finer, scales, dense)
+            total(lexical, roughly, dense, unsure, *among_all)
+        else:
+            slack, settle = by * unsure, _settling(vector, rows, finer, scales, roughly, by, sums)
     wish = (matching, bonus, held.columns, held.weights, most, known_at, now, limit)
     return best(sums, *wish, slack, settle), int(np.count_nonzero(matching))
 

@@ -285,7 +285,8 @@ def _sum(
     """All that speaks for an atom, added up."""
     total, counted = np.empty(index.atoms), _among(index.compared, known)
     rest = _beside(index, query.question)
-    kernel.loops.total(lexical, roughly, dense, counted, query.usual, USUAL_ATOMS, WORDS_WEIGHT, rest, total)
+    unsure = 0.0 if roughly is None or query.vector is None else index.doubt(query.vector)
+    kernel.loops.total(lexical, roughly, dense, unsure, counted, query.usual, USUAL_ATOMS, WORDS_WEIGHT, rest, total)
     return total
 
 

@@ -278,7 +278,8 @@ class Recaller:
             and (heard.model != embedding.stamp or heard.lacks_vectors)
         ):
             # It has another embedder's vectors, or not all: they are made in the background.
-            wish = Wish(reindex_kind(embedding.model), {"spaceId": space_id}, embedding.stamp, space_id)
+            changes = heard.model is not None and heard.model != embedding.stamp
+            wish = Wish(reindex_kind(embedding.model), {"spaceId": space_id}, embedding.stamp, changes)
             self._wishes.make(scope, wish, heard.revision, filters.now)
         mentions = _NO_MENTIONS
         if heard.named or wanted.entity is not None:

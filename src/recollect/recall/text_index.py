@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recollect.recall import kernel
 from recollect.recall.columns import Column
-from recollect.recall.plain_loops import pieces_in
+from recollect.recall.plain_loops import doubt, pieces_in
 from recollect.recall.postings import OWN, Postings, RunArrays
 from recollect.recall.segments import AMOUNTS, VectorsSegment, WordsSegment, damaged
 
@@ -131,6 +131,10 @@ class TextIndex:
         found = np.empty(self.atoms, np.float32)
         kernel.likeness(in_a_row(query), self._vectors.values, self._scales.values, found)
         return found
+
+    def doubt(self, query: Floats) -> float:
+        """How much a rough similarity is wrong by at the most."""
+        return doubt(query, self._scales.values)
 
     @property
     def compared(self) -> Mask | None:

@@ -103,13 +103,26 @@ def every(run: Transaction) -> Iterator[Job]:
     return map(_job, run.each("every_job"))
 
 
-def enqueue_again(run: Transaction, scope: Scope, new: NewJob, now: Micros, dead_until: Micros) -> Job:
-    """Queue a job of a unique key also where one of that key was done before, or is dead since an instant or longer."""
+def by_key(run: Transaction, kind: str, unique_key: str) -> Job | None:
+    row = run.one("job_by_key", kind=kind, unique_key=unique_key)
+    return _job(row) if row else None
+
+
+def is_over(job: Job, done_until: Micros, dead_until: Micros) -> bool:
+    """Whether a job has succeeded by an instant, or was dead by another one."""
+    until = {"succeeded": done_until, "dead": dead_until}.get(job.status)
+    return until is not None and to_micros(job.updated_at) <= until
+
+
+def enqueue_again(
+    run: Transaction, scope: Scope, new: NewJob, now: Micros, done_until: Micros, dead_until: Micros
+) -> Job:
+    """Queue a job of a unique key also where the one of that key is over."""
     job = enqueue(run, scope, new, now)
-    if job.status == "succeeded" or (job.status == "dead" and to_micros(job.updated_at) <= dead_until):
-        row = run.one("queue_again", id=job.id, payload=new.payload, now=now)
-        return job if row is None else _job(row)
-    return job
+    if not is_over(job, done_until, dead_until):
+        return job
+    row = run.one("queue_again", id=job.id, payload=new.payload, now=now)
+    return job if row is None else _job(row)
 
 
 def retry(run: Transaction, job_id: str, now: Micros) -> Job:

@@ -93,21 +93,31 @@ typedef struct {
     Likeness likeness;
     Total total;
     Best best;
-    double *sums;
+    double *sums, *finely;
     Py_ssize_t matching;
 } Ranking;
+
+/* Compare finely whom it may matter to: all where what is known roughly does not tell them apart. */
+static void settle_likeness(Ranking *of) {
+    of->total.unsure = doubt(&of->likeness);
+    if (is_too_rough(of->total.unsure, of->total.by)) {
+        compare_all_finely(&of->likeness, of->finely);
+        of->total.dense = of->finely;
+        sum_up(&of->total);
+        return;
+    }
+    of->best.by = of->total.by;
+    of->best.slack = of->total.by * of->total.unsure;
+    of->best.roughly = of->total.roughly;
+    of->best.likeness = &of->likeness;
+    of->best.compare_one = fastest_of_one();
+}
 
 static int find_best(Ranking *of) {
     add_up(&of->asked, of->atoms, of->held->worth, &of->scoring);
     if (of->likeness.query != NULL) (of->likeness.found == NULL ? read_query : fastest())(&of->likeness);
     sum_up(&of->total);
-    if (of->likeness.query != NULL) {
-        of->best.by = of->total.by;
-        of->best.slack = of->total.by * doubt(&of->likeness);
-        of->best.roughly = of->total.roughly;
-        of->best.likeness = &of->likeness;
-        of->best.compare_one = fastest_of_one();
-    }
+    if (of->likeness.query != NULL) settle_likeness(of);
     for (Py_ssize_t place = 0; place < of->best.atoms; place++) of->matching += of->best.matching[place] != 0;
     return choose(&of->best);
 }
@@ -116,12 +126,13 @@ static int find_best(Ranking *of) {
 static int make_room(Ranking *of, const float *roughly) {
     size_t atoms = (size_t)of->best.atoms;
     of->scoring.scores = calloc(atoms + 1, sizeof(double));
-    of->sums = malloc((atoms + 1) * (sizeof(double) + sizeof(float)));
+    of->sums = malloc((atoms + 1) * (2 * sizeof(double) + sizeof(float)));
     if (of->scoring.scores == NULL || of->sums == NULL) {
         PyErr_NoMemory();
         return 0;
     }
-    if (roughly == NULL) of->likeness.found = (float *)(of->sums + atoms);
+    of->finely = of->sums + atoms;
+    if (roughly == NULL) of->likeness.found = (float *)(of->finely + atoms);
     of->total.sums = of->sums;
     of->total.lexical = of->scoring.scores;
     of->total.roughly = roughly == NULL && of->likeness.query != NULL ? of->likeness.found : roughly;

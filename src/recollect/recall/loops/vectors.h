@@ -162,7 +162,7 @@ static double doubt(const Likeness *of) {
     }
     double of_rows = (double)of->highest_scale * sqrt((double)of->width) / 2;
     double of_query = sqrt((double)left) * (double)of->scale / FINER;
-    return 1.001 * (of_rows + of_query + of_rows * of_query);
+    return (1.001 + sqrt((double)of->width) / 65000) * (of_rows + of_query + of_rows * of_query);
 }
 
 /* How many numbers so many vectors have; negative when they are too wide. */
