@@ -8,18 +8,20 @@ left out.
 
 from __future__ import annotations
 
+import re
 import select
 import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
 import psycopg
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.generators import execute, fetch_many, send
-from psycopg.pq import ExecStatus
+from psycopg.pq import ExecStatus, Format
 from psycopg.pq.abc import PGresult
 
 from recollect.store.database import Row
@@ -35,6 +37,15 @@ _NEAR_SECONDS = 200e-6
 """How soon a server that is near answers who sleeps meanwhile."""
 _MOMENT = 10
 """For how many milliseconds an answer that was begun is waited for, before it is waited for with all care."""
+
+_OF_SEGMENTS = re.compile(r"SELECT\b[^()]*\bbody FROM (?:\w+_segments|event_vectors)\b")
+
+
+@lru_cache(maxsize=1_024)
+def _format_of(text: str) -> Format:
+    """How the answer is to be written: segments are megabytes, and twice as many as text, which takes time to undo."""
+    return Format.BINARY if _OF_SEGMENTS.search(text) else Format.TEXT
+
 
 Statement = tuple[str, tuple[int, ...]]
 """A text, and the types of the values that go with it."""
@@ -111,9 +122,9 @@ class StatementConnection(psycopg.Connection[Row]):
         statement = (text, transformer.types or ())
         name = self._name_of(statement)
         if name is None:
-            self.pgconn.send_query_params(text.encode(), parameters, statement[1], formats)
+            self.pgconn.send_query_params(text.encode(), parameters, statement[1], formats, _format_of(text))
         else:
-            self.pgconn.send_query_prepared(name, parameters, formats)
+            self.pgconn.send_query_prepared(name, parameters, formats, _format_of(text))
 
     def _name_of(self, statement: Statement) -> bytes | None:
         """What it is prepared as; None the first time, since many statements are used only once."""
