@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from recollect.admin.exporting import digest_of
+from recollect.admin.exporting import VERSION, digest_of
 
 Files = dict[str, bytes]
 
@@ -140,7 +140,7 @@ def _changed_files(files: Files) -> Iterator[tuple[str, Files]]:
     told = json.dumps
     for name, changed in {
         "a hash that is wrong": {**manifest, "sha256": "0" * 64},
-        "a version of tomorrow": resealed({**manifest, "version": 2}),
+        "a version of tomorrow": resealed({**manifest, "version": VERSION + 1}),
         "the scope of nobody": resealed({**manifest, "scope": {"tenantId": "", "appId": None, "userId": "*"}}),
         "no scope": resealed({**manifest, "scope": 7}),
         "files that are a list": resealed({**manifest, "files": []}),
