@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import recollect
+from recollect.admin.exporting import digest_of
 from tests.admin.conftest import KEY, bytes_of, empty, live, of
 from tests.embedder import WordsEmbedder
 from tests.extraction.script import Sentences
@@ -221,6 +222,14 @@ def test_what_is_not_whole_or_not_ours_is_refused_and_nothing_of_it_is_kept(
     with pytest.raises(recollect.InvalidInput, match="cannot be read"):
         root.admin.import_user_data("/no/such/file.zip", "eva")
     assert empty(of_root(root, "eva"))
+
+
+def test_an_export_of_the_version_before_is_taken(ada: recollect.Context, root: recollect.Context) -> None:
+    live(ada)
+    document = ada.admin.export_user_data()
+    older = {name: value for name, value in document.items() if name != "sha256"} | {"version": 1}
+    root.admin.import_user_data({**older, "sha256": digest_of(older)}, "eva")
+    assert not empty(of_root(root, "eva"))
 
 
 def of_root(root: recollect.Context, user_id: str) -> Any:
