@@ -20,7 +20,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import sys_tags
 
-FOLDER = "recollect/recall"
+FOLDER = "longmind/recall/kernels"
 SOURCE = f"src/{FOLDER}/inner_loops.c"
 BUILT = "inner_loops.abi3.so"
 """The stable interface of Python: what is compiled for one version works with all that come after it."""
@@ -33,7 +33,7 @@ class InnerLoops(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="recollect-build-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="longmind-build-"))
         built = self._compiled(self._folder / BUILT)
         if version == "editable":
             # It stands where Python looks for it: beside its source. Whoever uses the one before goes on with that.

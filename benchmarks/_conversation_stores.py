@@ -1,4 +1,4 @@
-"""The contenders of the conversations benchmark: Recollect, and plain SQL through the same kind of driver.
+"""The contenders of the conversations benchmark: Longmind, and plain SQL through the same kind of driver.
 
 The peers keep the same facts per message, in a table of their own with the same kinds of indexes, as durably: WAL with
 `synchronous=FULL` on SQLite, a real fsync with `synchronous_commit=on` on PostgreSQL. An append is one transaction
@@ -20,14 +20,14 @@ from typing import Any, Protocol, cast
 
 import psycopg
 
-import recollect
-from recollect.clock import system_clock
-from recollect.conversations import Conversations
-from recollect.providers.loop import BackgroundLoop
-from recollect.providers.named import NamedModels
-from recollect.store.database import Database, Transaction
+import longmind
+from longmind.clock import system_clock
+from longmind.conversations import Conversations
+from longmind.providers.background_loop import BackgroundLoop
+from longmind.providers.model_pool import NamedModels
+from longmind.store.database import Database, Transaction
 
-_NO_MODELS = NamedModels(BackgroundLoop(), recollect.Settings())
+_NO_MODELS = NamedModels(BackgroundLoop(), longmind.Settings())
 TAIL = 10
 USER_TEXT = "I would rather meet on Tuesday mornings, but next week I am in Lisbon until Thursday evening."
 ANSWER_TEXT = (
@@ -64,11 +64,11 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
-class RecollectStore:
-    """Recollect on either engine; every caller shares the one engine."""
+class LongmindStore:
+    """Longmind on either engine; every caller shares the one engine."""
 
     def __init__(self, url: str) -> None:
-        self.engine = recollect.open(url)
+        self.engine = longmind.open(url)
         self._context = self.engine.context(tenant_id=TENANT, app_id=APP, user_id=USER)
         self._conversations = self._context.conversations
 
@@ -97,7 +97,7 @@ class RecollectStore:
     def append(self, conversation_id: str) -> object:
         return self._conversations.append_turn(conversation_id, user_content=USER_TEXT, assistant=ANSWER)
 
-    def read(self, conversation_id: str) -> Sequence[recollect.Message]:
+    def read(self, conversation_id: str) -> Sequence[longmind.Message]:
         return self._conversations.get_messages(conversation_id, limit=TAIL)
 
     def close(self) -> None:
@@ -290,5 +290,5 @@ def _batches(conversation_ids: Sequence[str], turns: int) -> Iterator[tuple[int,
 
 
 def _new_id(prefix: str) -> str:
-    # In the order of time, as Recollect's ids are: random ones would scatter over the index and slow the peer down.
+    # In the order of time, as Longmind's ids are: random ones would scatter over the index and slow the peer down.
     return f"{prefix}_{time.time_ns():016x}{os.urandom(8).hex()}"

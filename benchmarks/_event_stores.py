@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import psycopg
 
-import recollect
+import longmind
 from benchmarks._recall_data import CheapEmbedder
 
 RECENT = 50
@@ -35,7 +35,7 @@ class Timeline(Protocol):
 
 
 class OurTimeline:
-    def __init__(self, engine: recollect.Recollect, name: str) -> None:
+    def __init__(self, engine: longmind.Engine, name: str) -> None:
         self._events = engine.context(tenant_id="bench", app_id="events", user_id=name, session_id=name).events
 
     def record(self, text: str) -> object:
@@ -53,8 +53,8 @@ class OurTimeline:
         return self._events.search(query, limit=RECENT, mode=mode)
 
 
-def open_ours(url: str, **settings: Any) -> recollect.Recollect:
-    return recollect.open(url, embedder=CheapEmbedder(), cache_megabytes=1024, **settings)
+def open_ours(url: str, **settings: Any) -> longmind.Engine:
+    return longmind.open(url, embedder=CheapEmbedder(), cache_megabytes=1024, **settings)
 
 
 _COLUMNS = "event_id, timeline, ts, kind, text, tags, data, severity, signal"

@@ -15,15 +15,15 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal
 
-import recollect
+import longmind
 from benchmarks._recall_data import CheapEmbedder, facts, questions
 from benchmarks.measure import RESULTS, Call, environment, interleave, load, table, write_json
 from harness.postgres import PostgresServer
-from recollect.assembly.lines import memory_line, turn_lines
-from recollect.assembly.sections import Section
-from recollect.assembly.templates import Templates
-from recollect.assembly.tokens import choose_counter
-from recollect.models.working_context import WorkingContext
+from longmind.assembly.sections import Section
+from longmind.assembly.templates import Templates
+from longmind.assembly.tokens import choose_counter
+from longmind.assembly.wording import memory_line, turn_lines
+from longmind.models.working_context import WorkingContext
 
 EngineName = Literal["sqlite", "postgres"]
 
@@ -51,7 +51,7 @@ NOTES = (
 class Case:
     """One user's space, and a conversation in it."""
 
-    context: recollect.Context
+    context: longmind.Context
     space_id: str
     conversation_id: str
     asked: list[str]
@@ -65,7 +65,7 @@ class Case:
 def main() -> None:
     options = _options()
     results: dict[str, Any] = {
-        "environment": environment("recollect", "numpy", "apsw", "psycopg", "combustache"),
+        "environment": environment("longmind", "numpy", "apsw", "psycopg", "combustache"),
         "loads": [load()],
         "notes": list(NOTES),
     }
@@ -74,7 +74,7 @@ def main() -> None:
         for name in options.engines:
             with (
                 _place(name, folder) as url,
-                recollect.open(url, embedder=CheapEmbedder(), durability="normal") as engine,
+                longmind.open(url, embedder=CheapEmbedder(), durability="normal") as engine,
             ):
                 results[name] = _measure(engine, options)
     results["loads"].append(load())
@@ -103,7 +103,7 @@ def _place(name: EngineName, folder: Path) -> Iterator[str]:
         yield server.create_database("context")
 
 
-def _fill(engine: recollect.Recollect, atoms: int, turns: int) -> Case:
+def _fill(engine: longmind.Engine, atoms: int, turns: int) -> Case:
     context = engine.context(tenant_id="bench", app_id="context", user_id=f"{atoms} atoms, {turns} turns")
     space_id = context.memory.create_memory_space("main").id
     known = facts(f"{atoms}", atoms)
@@ -119,7 +119,7 @@ def _fill(engine: recollect.Recollect, atoms: int, turns: int) -> Case:
     return Case(context, space_id, conversation.id, questions(f"{atoms}", known, QUESTIONS))
 
 
-def _measure(engine: recollect.Recollect, options: argparse.Namespace) -> dict[str, Any]:
+def _measure(engine: longmind.Engine, options: argparse.Namespace) -> dict[str, Any]:
     cases = {f"{atoms:,} atoms, {turns:,} turns": _fill(engine, atoms, turns)
              for atoms in options.atoms for turns in options.turns}  # fmt: skip
     engine.work()

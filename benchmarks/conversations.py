@@ -22,7 +22,7 @@ from typing import Any, Literal
 import apsw
 import psycopg
 
-from benchmarks._conversation_stores import TAIL, RawPostgres, RawSqlite, RawStore, RecollectStore, Store
+from benchmarks._conversation_stores import TAIL, LongmindStore, RawPostgres, RawSqlite, RawStore, Store
 from benchmarks.measure import RESULTS, Timing, environment, interleave, load, sync_cost, table, write_json
 from harness.postgres import PostgresServer
 
@@ -63,7 +63,7 @@ QUICK = Plan(sizes=(20, 40), spreads=(1, 5), seconds=0.2)
 class Pair:
     """Ours and its peer, in databases of their own on the same disk or server."""
 
-    ours: RecollectStore
+    ours: LongmindStore
     raw: RawStore
 
 
@@ -128,12 +128,12 @@ class Growth:
 def main(arguments: Sequence[str] | None = None) -> None:
     plan, output = read_arguments(arguments)
     began = time.perf_counter()
-    facts = environment("recollect", "apsw", "psycopg", "pydantic")
+    facts = environment("longmind", "apsw", "psycopg", "pydantic")
     facts["versions"] |= {"sqlite of apsw": apsw.sqlite_lib_version(), "sqlite of sqlite3": sqlite3.sqlite_version}
     loads = [load()]
     results: list[Result] = []
     durability: dict[str, str] = {}
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="longmind-bench-") as folder:
         disk = sync_cost(Path(folder))
         say(f"this disk makes 4 KB durable in {disk:.3f} ms; the load is {loads[0]}")
         for engine in plan.engines:
@@ -166,7 +166,7 @@ def place_for(engine: EngineName, folder: Path) -> Iterator[Place]:
 @contextmanager
 def _sqlite_pair(folder: Path) -> Iterator[Pair]:
     folder.mkdir()
-    with closing(RecollectStore(f"sqlite:///{folder}/ours.db")) as ours, closing(RawSqlite(folder / "raw.db")) as raw:
+    with closing(LongmindStore(f"sqlite:///{folder}/ours.db")) as ours, closing(RawSqlite(folder / "raw.db")) as raw:
         yield Pair(ours, raw)
 
 
@@ -174,7 +174,7 @@ def _sqlite_pair(folder: Path) -> Iterator[Pair]:
 def _postgres_pair(server: PostgresServer, name: str) -> Iterator[Pair]:
     databases = [f"{name}_ours", f"{name}_raw"]
     ours_url, raw_url = map(server.create_database, databases)
-    with closing(RecollectStore(ours_url)) as ours, closing(RawPostgres(raw_url)) as raw:
+    with closing(LongmindStore(ours_url)) as ours, closing(RawPostgres(raw_url)) as raw:
         yield Pair(ours, raw)
     for each in databases:
         server.drop_database(each)

@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 
 import psycopg
 
-import recollect
+import longmind
 from benchmarks._event_stores import RECENT, OurTimeline, RawPostgres, RawSqlite, RawStore, Timeline, open_ours
 from benchmarks._peers import PEERS, ask_peers
 from benchmarks._recall_data import facts, questions
@@ -69,9 +69,9 @@ class Filled:
 def main() -> None:
     options = _options()
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="recollect-bench-", dir=options.folder)))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="longmind-bench-", dir=options.folder)))
         results: dict[str, Any] = {
-            "environment": environment("recollect", "apsw", "psycopg"),
+            "environment": environment("longmind", "apsw", "psycopg"),
             "load before": load(),
             "store": options.store,
             "sync_ms": sync_cost(folder),
@@ -133,7 +133,7 @@ def _place(name: EngineName, folder: Path) -> Iterator[tuple[str, RawStore]]:
 # --- filling ---------------------------------------------------------------------------------
 
 
-def _fill(ours: recollect.Recollect, mirrored: recollect.Recollect, raw: RawStore, options: Any) -> list[Filled]:
+def _fill(ours: longmind.Engine, mirrored: longmind.Engine, raw: RawStore, options: Any) -> list[Filled]:
     others = max(0, options.store - sum(options.sizes))
     # The measured timelines come in the middle, so that they are neither the oldest nor the newest rows.
     bystanders = [min(BYSTANDER, others - first) for first in range(0, others, BYSTANDER)]
@@ -157,7 +157,7 @@ def _fill(ours: recollect.Recollect, mirrored: recollect.Recollect, raw: RawStor
     return filled
 
 
-def _fill_others(engine: recollect.Recollect, raw: RawStore, sizes: Sequence[int], first: int) -> None:
+def _fill_others(engine: longmind.Engine, raw: RawStore, sizes: Sequence[int], first: int) -> None:
     texts = facts("others", BYSTANDER)
     for number, size in enumerate(sizes, first):
         name = f"other {number}"
@@ -192,7 +192,7 @@ def _measure(name: EngineName, url: str, raw: RawStore, folder: Path, options: a
         return measured
 
 
-def _embed(engine: recollect.Recollect, filled: Sequence[Filled]) -> None:
+def _embed(engine: longmind.Engine, filled: Sequence[Filled]) -> None:
     """Have all vectors made, as workers do after the first search: what is timed is searching."""
     for each in filled:
         each.ours.search(each.asked[0], "hybrid")

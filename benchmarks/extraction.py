@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import RESULTS, environment, load, table, write_json
-from recollect.clock import to_micros
-from recollect.extraction.candidate import SourceMessage
-from recollect.extraction.rules import RulesExtractor
-from recollect.quality.benchmark import Means
-from recollect.quality.dataset import Session, read_datasets
-from recollect.quality.extraction import measure_extraction
-from recollect.quality.feeding import turns_of
-from recollect.quality.scoring import ALL
-from recollect.settings import load_settings
+from longmind.clock import to_micros
+from longmind.extraction.candidate import SourceMessage
+from longmind.extraction.rules import RulesExtractor
+from longmind.quality.benchmark import Means
+from longmind.quality.dataset import Session, read_datasets
+from longmind.quality.extraction import measure_extraction
+from longmind.quality.feeding import turns_of
+from longmind.quality.scoring import ALL
+from longmind.settings import load_settings
 
 OUTPUT = RESULTS / "extraction.json"
 SPEED_GOAL = 2_000
@@ -30,7 +30,7 @@ def main() -> None:
     options = _options()
     settings = load_settings({"embedder": options.embedder})
     means = Means.of_settings(settings, _say)
-    results: dict[str, Any] = {"environment": environment("recollect", "numpy"), "load before": load()}
+    results: dict[str, Any] = {"environment": environment("longmind", "numpy"), "load before": load()}
     results["rules"] = _speed(options.data)
     results |= measure_extraction(options.data, means, options.corpora)
     for name, speed in results["rules"].items():

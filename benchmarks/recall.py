@@ -22,7 +22,7 @@ import numpy as np
 import psutil
 import psycopg
 
-import recollect
+import longmind
 from benchmarks._peers import PEERS, Peer, Skipped, ask_peers, asked_peer
 from benchmarks._recall_data import DIMENSION, CheapEmbedder, facts, questions, vectors_of
 from benchmarks.measure import (
@@ -39,10 +39,10 @@ from benchmarks.measure import (
     write_json,
 )
 from harness.postgres import PostgresServer
-from recollect.providers.choosing import DEFAULT_MODEL
-from recollect.providers.local import LocalEmbedder
-from recollect.providers.weights import MODELS, is_present
-from recollect.settings import load_settings
+from longmind.providers.local.embedder import LocalEmbedder
+from longmind.providers.registry import DEFAULT_MODEL
+from longmind.providers.weights import MODELS, is_present
+from longmind.settings import load_settings
 
 EngineName = Literal["sqlite", "postgres"]
 
@@ -92,12 +92,12 @@ NOTES = (
 class Filled:
     """An open engine with its three spaces."""
 
-    engine: recollect.Recollect
+    engine: longmind.Engine
     url: str
     spaces: dict[int, str]
     asked: dict[int, list[str]]
 
-    def context(self, engine: recollect.Recollect, size: int) -> recollect.Context:
+    def context(self, engine: longmind.Engine, size: int) -> longmind.Context:
         return engine.context(tenant_id="bench", app_id="recall", user_id=f"user {size}")
 
 
@@ -106,7 +106,7 @@ def main() -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=options.folder)))
         results: dict[str, Any] = {
-            "environment": environment("recollect", "numpy", "apsw", "psycopg", "simsimd"),
+            "environment": environment("longmind", "numpy", "apsw", "psycopg", "simsimd"),
             "load before": load(),
             "store": _stored(options),
             "sync_ms": sync_cost(folder),
@@ -192,8 +192,8 @@ def _place(name: EngineName, folder: Path) -> Iterator[str]:
         yield server.create_database("recall")
 
 
-def _open(url: str, real: object = None) -> recollect.Recollect:
-    return recollect.open(url, embedder=CheapEmbedder(real), cache_megabytes=1024)
+def _open(url: str, real: object = None) -> longmind.Engine:
+    return longmind.open(url, embedder=CheapEmbedder(real), cache_megabytes=1024)
 
 
 # --- filling ---------------------------------------------------------------------------------
@@ -300,11 +300,11 @@ def _timings(spent: dict[str, Spent]) -> dict[str, Timing]:
     return {name: each.timing for name, each in spent.items() if each.times}
 
 
-def _asking_all(filled: Filled, engine: recollect.Recollect) -> dict[str, Callable[[], object]]:
+def _asking_all(filled: Filled, engine: longmind.Engine) -> dict[str, Callable[[], object]]:
     return {str(size): _asking(filled, engine, size) for size in filled.spaces}
 
 
-def _asking(filled: Filled, engine: recollect.Recollect, size: int) -> Callable[[], object]:
+def _asking(filled: Filled, engine: longmind.Engine, size: int) -> Callable[[], object]:
     memory = filled.context(engine, size).memory
     space = filled.spaces[size]
     asked = cycle(filled.asked[size])
@@ -338,7 +338,7 @@ def _cold(filled: Filled) -> tuple[dict[int, float], dict[int, dict[str, int]]]:
     return times, sizes
 
 
-def _warm(engine: recollect.Recollect) -> None:
+def _warm(engine: longmind.Engine) -> None:
     memory = engine.context(tenant_id="bench", app_id="recall", user_id="warm").memory
     space = memory.create_memory_space("memory").id
     memory.add_atom(space, _atom("Something to begin with."))
@@ -482,8 +482,8 @@ def _show(results: dict[str, Any]) -> None:
         if name in results:
             ours = results[name]
             for what in ("recall", "recall_with_embedding", "recall_after_write"):
-                rows += [_row(f"recollect {name}", what, size, each) for size, each in ours.get(what, {}).items()]
-            rows.append(_row(f"recollect {name}", "add_atom", "", ours["add_atom"]))
+                rows += [_row(f"longmind {name}", what, size, each) for size, each in ours.get(what, {}).items()]
+            rows.append(_row(f"longmind {name}", "add_atom", "", ours["add_atom"]))
             if "rival" in ours:
                 beside = ours["rival"]
                 rows += [_row("  in turns with it", "recall", size, each) for size, each in beside["recall"].items()]

@@ -25,7 +25,7 @@ from typing import Any
 
 import psutil
 
-import recollect
+import longmind
 from benchmarks._http_load import Load, Request, run_load
 from benchmarks.measure import RESULTS, environment, load, percentile, table, write_json
 from harness.postgres import PostgresServer
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--output", default=str(OUTPUT))
     options = parser.parse_args()
     results: dict[str, Any] = {
-        "environment": environment("recollect", "fastapi", "uvicorn", "apsw", "psycopg"),
+        "environment": environment("longmind", "fastapi", "uvicorn", "apsw", "psycopg"),
         "clients": options.clients,
         "atoms": options.atoms,
         "seconds": options.seconds,
@@ -99,12 +99,12 @@ def measure(engine: str, crashes: bool, options: argparse.Namespace) -> dict[str
 def _furnish(url: str, clients: int, atoms: int) -> list[tuple[dict[str, str], Callable[[random.Random], Request]]]:
     """Give each client a key, a user with memory, and a way to choose what to ask next."""
     chance = random.Random(7)
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         return [_client(engine, f"user-{number}", atoms, chance) for number in range(clients)]
 
 
 def _client(
-    engine: recollect.Recollect, user: str, atoms: int, chance: random.Random
+    engine: longmind.Engine, user: str, atoms: int, chance: random.Random
 ) -> tuple[dict[str, str], Callable[[random.Random], Request]]:
     whose: dict[str, Any] = {"tenant_id": "bench", "app_id": "server", "user_id": user}
     ctx = engine.context(**whose)
@@ -135,8 +135,8 @@ def _sentence(chance: random.Random, number: int) -> str:
 @contextmanager
 def running(*arguments: str, says: str) -> Iterator[tuple[subprocess.Popen[str], re.Match[str]]]:
     """A command of ours in a process of its own, from the line on by which it says that it is ready."""
-    surroundings = {**os.environ, "RECOLLECT_EMBEDDER": "none", "RECOLLECT_LOG_LEVEL": "warning"}
-    command = [sys.executable, "-m", "recollect.cli", *arguments]
+    surroundings = {**os.environ, "LONGMIND_EMBEDDER": "none", "LONGMIND_LOG_LEVEL": "warning"}
+    command = [sys.executable, "-m", "longmind.cli", *arguments]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=surroundings)
     try:
         assert process.stderr is not None
@@ -190,7 +190,7 @@ def _kept(url: str, made: Load) -> dict[str, int]:
     for conversation_id, message_id in made.acknowledged:
         acknowledged.setdefault(conversation_id, []).append(message_id)
     lost = doubled = 0
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         owners = {change.conversation_id: change.user_id for change in engine.follow() if change.conversation_id}
         for conversation_id, ids in acknowledged.items():
             user = owners[conversation_id]

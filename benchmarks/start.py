@@ -1,4 +1,4 @@
-"""How long a program waits for Recollect: to import it, and from a cold start to what it first remembers.
+"""How long a program waits for Longmind: to import it, and from a cold start to what it first remembers.
 
 Beside it stand the imports of pydantic and numpy, which it uses. `./dev bench start --help` tells what can be chosen.
 """
@@ -30,15 +30,15 @@ NOTES = (
 )
 
 _OPEN = """
-import sys, recollect
-with recollect.open(f"sqlite:///{sys.argv[1]}", embedder=None) as engine:
+import sys, longmind
+with longmind.open(f"sqlite:///{sys.argv[1]}", embedder=None) as engine:
     ada = engine.context(tenant_id="bench", app_id="start", user_id="ada")
 """
 PROGRAMS = {
     "python": "pass",
     "import pydantic": "from pydantic import BaseModel",
     "import numpy": "import numpy",
-    "import recollect": "import recollect",
+    "import longmind": "import longmind",
     "first turn": _OPEN
     + """
     conversation = ada.conversations.create_conversation("daily-checkin")
@@ -72,11 +72,11 @@ def main() -> None:
     before = load()
     starts = measure(options.runs)
     results: dict[str, Any] = {
-        "environment": environment("recollect", "pydantic", "numpy", "apsw"),
+        "environment": environment("longmind", "pydantic", "numpy", "apsw"),
         "loads": [before, load()],
         "starts": starts,
         "goals": [
-            _goal("import recollect", starts["import recollect"], IMPORT_GOAL),
+            _goal("import longmind", starts["import longmind"], IMPORT_GOAL),
             _goal("first turn", starts["first turn"], MEMORY_GOAL),
             _goal("first atom", starts["first atom"], MEMORY_GOAL),
         ],

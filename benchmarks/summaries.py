@@ -18,13 +18,13 @@ from typing import Any
 
 from benchmarks.extraction import messages_of
 from benchmarks.measure import RESULTS, environment, load, table, write_json
-from recollect.extraction.candidate import SourceMessage
-from recollect.extraction.rules.sentences import read
-from recollect.quality.dataset import Dataset, Question, Session, read_datasets
-from recollect.recall.words import STOP_WORDS, stem_of, words_of
-from recollect.summaries.extractive import ExtractiveSummariser
-from recollect.summaries.line import Line, written
-from recollect.summaries.telling import telling_lines
+from longmind.extraction.candidate import SourceMessage
+from longmind.language.sentences import read
+from longmind.language.words import STOP_WORDS, stem_of, words_of
+from longmind.quality.dataset import Dataset, Question, Session, read_datasets
+from longmind.summaries.extractive import ExtractiveSummariser
+from longmind.summaries.sentence_selection import telling_lines
+from longmind.summaries.summary_line import Line, written
 
 OUTPUT = RESULTS / "summaries.json"
 LIMITS = (500, 1_000, 2_000)
@@ -38,7 +38,7 @@ _SUMMARISER = ExtractiveSummariser()
 
 def main() -> None:
     options = _options()
-    results: dict[str, Any] = {"environment": environment("recollect"), "load before": load(), "datasets": {}}
+    results: dict[str, Any] = {"environment": environment("longmind"), "load before": load(), "datasets": {}}
     for dataset in read_datasets(options.data):
         questions = [each for each in dataset.questions if each.category != "adversarial" and _words(each.answer)]
         measured = {

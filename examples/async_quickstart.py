@@ -2,10 +2,10 @@
 
 import asyncio
 
-import recollect
+import longmind
 
 
-async def talk(engine: recollect.AsyncRecollect, user_id: str, question: str) -> str:
+async def talk(engine: longmind.AsyncEngine, user_id: str, question: str) -> str:
     ctx = engine.context(tenant_id="acme", app_id="async-quickstart", user_id=user_id)
     conversation = await ctx.conversations.create_conversation("support-chat")
     await ctx.conversations.append_user_message(conversation.id, question)
@@ -16,7 +16,7 @@ async def talk(engine: recollect.AsyncRecollect, user_id: str, question: str) ->
 
 
 async def main() -> None:
-    async with recollect.open_async("sqlite:///:memory:") as engine:
+    async with longmind.open_async("sqlite:///:memory:") as engine:
         lines = await asyncio.gather(
             talk(engine, "ada", "Where is my refund?"),
             talk(engine, "grace", "Can I change my address?"),

@@ -13,10 +13,10 @@ import re
 import tempfile
 from datetime import date
 
-import recollect
-from recollect import WorkingContext
-from recollect.providers.language import LanguageModel, ModelRequest
-from recollect.providers.testing import ScriptedModel
+import longmind
+from longmind import WorkingContext
+from longmind.providers.language_model import LanguageModel, ModelRequest
+from longmind.providers.testing import ScriptedModel
 
 NAMESPACE = "daily-checkin"
 ALWAYS_ON = ["identity", "preference", "goal"]
@@ -30,12 +30,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         url = arguments.url or f"sqlite:///{folder}/memory.db"
         model = arguments.model or ScriptedModel(stand_in, name="offline:stand-in")
-        with recollect.open(url) as engine:
+        with longmind.open(url) as engine:
             ctx = engine.context(tenant_id="acme", app_id="coach", user_id="ada")
             check_in_twice(engine, ctx, model)
 
 
-def check_in_twice(engine: recollect.Recollect, ctx: recollect.Context, model: str | LanguageModel) -> None:
+def check_in_twice(engine: longmind.Engine, ctx: longmind.Context, model: str | LanguageModel) -> None:
     # Once per app or user: check-ins are remembered in the space "checkin".
     space = ctx.memory.create_memory_space("checkin")
     ctx.memory.create_binding({"namespace": NAMESPACE, "userId": "ada"}, [space.id])
@@ -64,7 +64,7 @@ def check_in_twice(engine: recollect.Recollect, ctx: recollect.Context, model: s
         print(f"- {atom.text} [{', '.join(said[each] for each in atom.source_message_ids)}]")
 
 
-def daily_check_in(ctx: recollect.Context, model: str | LanguageModel, user_message: str) -> tuple[WorkingContext, str]:
+def daily_check_in(ctx: longmind.Context, model: str | LanguageModel, user_message: str) -> tuple[WorkingContext, str]:
     """One message of the user and the answer to it: what a web application would do for each request."""
     chat = ctx.conversations
     open_ones = chat.list_conversations(namespace=NAMESPACE, status="open")

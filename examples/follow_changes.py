@@ -1,8 +1,8 @@
 """Two ways to hear of changes: a subscriber in this process, and a follower that goes on where it stopped."""
 
-import recollect
+import longmind
 
-with recollect.open("sqlite:///:memory:") as engine:
+with longmind.open("sqlite:///:memory:") as engine:
     ctx = engine.context(tenant_id="acme", app_id="follow-changes", user_id="ada")
     conversation = ctx.conversations.create_conversation("support-chat")
 

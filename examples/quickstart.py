@@ -1,8 +1,8 @@
 """A conversation that outlives the program: run this file twice, and the second run finds what the first one said."""
 
-import recollect
+import longmind
 
-with recollect.open() as engine:  # RECOLLECT_URL, or else a file in the home folder
+with longmind.open() as engine:  # LONGMIND_URL, or else a file in the home folder
     ctx = engine.context(tenant_id="acme", app_id="quickstart", user_id="ada")
 
     known = ctx.conversations.list_conversations(namespace="daily-checkin", status="open", limit=1)

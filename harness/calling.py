@@ -11,9 +11,9 @@ from urllib.parse import quote, urlencode
 from pydantic.alias_generators import to_snake
 from pydantic_core import to_jsonable_python
 
-import recollect
-from recollect.operations import OPERATIONS, Operation
-from recollect.server.routes import make_routes
+import longmind
+from longmind.operations import OPERATIONS, Operation
+from longmind.server.routes import make_routes
 
 BY_PATH = {operation.path: operation for operation in OPERATIONS}
 ROUTES = {route.operation.path: route for route in make_routes()}
@@ -43,7 +43,7 @@ class Refused(Exception):
     """A request was."""
 
 
-def directly(context: recollect.Context) -> Call:
+def directly(context: longmind.Context) -> Call:
     """Operations as a program in the same process calls them."""
 
     def call(operation: Operation, given: dict[str, Any]) -> Any:

@@ -38,7 +38,7 @@ SELECT md5(string_agg(part, '|' ORDER BY part)) FROM (
     UNION ALL SELECT nspname::text FROM pg_namespace WHERE nspname NOT LIKE 'pg_%'
     UNION ALL SELECT setconfig::text FROM pg_db_role_setting
         JOIN pg_database ON pg_database.oid = setdatabase WHERE datname = current_database()
-    UNION ALL SELECT ROW(version, name)::text FROM recollect.recollect_schema
+    UNION ALL SELECT ROW(version, name)::text FROM longmind.longmind_schema
 ) AS parts
 """
 
@@ -47,12 +47,12 @@ DO $$
 DECLARE
     each regclass;
 BEGIN
-    FOR each IN SELECT oid FROM pg_class WHERE relnamespace = 'recollect'::regnamespace AND relkind = 'r'
-        AND relname <> 'recollect_schema'
+    FOR each IN SELECT oid FROM pg_class WHERE relnamespace = 'longmind'::regnamespace AND relkind = 'r'
+        AND relname <> 'longmind_schema'
     LOOP
         EXECUTE format('DELETE FROM %s', each);
     END LOOP;
-    FOR each IN SELECT oid FROM pg_class WHERE relnamespace = 'recollect'::regnamespace AND relkind = 'S' LOOP
+    FOR each IN SELECT oid FROM pg_class WHERE relnamespace = 'longmind'::regnamespace AND relkind = 'S' LOOP
         EXECUTE format('ALTER SEQUENCE %s RESTART', each);
     END LOOP;
 END $$

@@ -1,6 +1,6 @@
 """Real processes for tests and proofs: each is its own, opens its own engine, and talks to who started it by a pipe.
 
-They are forked from a server process that has loaded Recollect and opened nothing, so that one is up in milliseconds.
+They are forked from a server process that has loaded Longmind and opened nothing, so that one is up in milliseconds.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Barrier
 from typing import Any, NamedTuple
 
-import recollect
+import longmind
 
 PATIENCE = 120.0
 """Seconds after which a process that says nothing is taken for stuck."""
 
 _context = multiprocessing.get_context("forkserver")
-_loaded = ["pytest", "recollect", "recollect.store.postgres"]
+_loaded = ["pytest", "longmind", "longmind.store.postgres.database"]
 _context.set_forkserver_preload(_loaded)
 
 
@@ -178,9 +178,9 @@ def results_of(children: Iterable[Child]) -> list[Any]:
 
 
 @contextmanager
-def ada(url: str, **settings: Any) -> Iterator[tuple[recollect.Recollect, recollect.Context]]:
+def ada(url: str, **settings: Any) -> Iterator[tuple[longmind.Engine, longmind.Context]]:
     """An engine of this process's own, and the user whom all these tests are about."""
-    with recollect.open(url, **settings) as engine:
+    with longmind.open(url, **settings) as engine:
         yield engine, engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
 

@@ -30,7 +30,7 @@ def _damage_of_server(url: str) -> Iterator[str]:
         connection.execute("CREATE EXTENSION IF NOT EXISTS amcheck")
         relations = connection.execute(
             "SELECT oid, relname, relkind FROM pg_class "
-            "WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('i', 'r')"
+            "WHERE relnamespace = 'longmind'::regnamespace AND relkind IN ('i', 'r')"
         ).fetchall()
         if {kind for *_, kind in relations} != {"i", "r"}:
             yield "there are no tables, or no indexes"

@@ -215,7 +215,7 @@ def _package() -> Path:
 
 
 def _short_temporary_folder(within: Path | None) -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="recollect-pg-", dir=within)).resolve()
+    folder = Path(tempfile.mkdtemp(prefix="longmind-pg-", dir=within)).resolve()
     if within is not None:
         return folder
     too_long = len(bytes(folder / f".s.PGSQL.{DEFAULT_PORT}")) > SOCKET_PATH_LIMIT
@@ -223,7 +223,7 @@ def _short_temporary_folder(within: Path | None) -> Path:
     closed = os.geteuid() == 0 and not all(parent.stat().st_mode & 0o001 for parent in folder.parents)
     if too_long or closed:
         folder.rmdir()
-        folder = Path(tempfile.mkdtemp(prefix="recollect-pg-", dir="/tmp")).resolve()
+        folder = Path(tempfile.mkdtemp(prefix="longmind-pg-", dir="/tmp")).resolve()
     return folder
 
 

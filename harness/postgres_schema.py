@@ -11,24 +11,24 @@ _PARTS = {
     "columns": """
         SELECT table_name, column_name, data_type, is_nullable, column_default, collation_name, is_identity,
             identity_generation, is_generated, generation_expression
-        FROM information_schema.columns WHERE table_schema = 'recollect'""",
+        FROM information_schema.columns WHERE table_schema = 'longmind'""",
     "constraints": """
         SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
-        WHERE connamespace = to_regnamespace('recollect')""",
-    "indexes": "SELECT indexdef FROM pg_indexes WHERE schemaname = 'recollect'",
+        WHERE connamespace = to_regnamespace('longmind')""",
+    "indexes": "SELECT indexdef FROM pg_indexes WHERE schemaname = 'longmind'",
     "policies": """
         SELECT tablename, policyname, permissive, roles::text[], cmd, qual, with_check FROM pg_policies
-        WHERE schemaname = 'recollect'""",
+        WHERE schemaname = 'longmind'""",
     "relations": """
         SELECT relname, relkind, relpersistence, relrowsecurity, relforcerowsecurity, reloptions, relacl::text
-        FROM pg_class WHERE relnamespace = to_regnamespace('recollect')""",
+        FROM pg_class WHERE relnamespace = to_regnamespace('longmind')""",
     "triggers": """
         SELECT tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
-            AND tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('recollect'))""",
+            AND tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('longmind'))""",
     "functions": """
         SELECT proname, pg_get_functiondef(oid) FROM pg_proc
-        WHERE pronamespace = to_regnamespace('recollect') AND prokind = 'f'""",
-    "schema": "SELECT nspname, nspacl::text FROM pg_namespace WHERE nspname = 'recollect'",
+        WHERE pronamespace = to_regnamespace('longmind') AND prokind = 'f'""",
+    "schema": "SELECT nspname, nspacl::text FROM pg_namespace WHERE nspname = 'longmind'",
     "extensions": "SELECT extname FROM pg_extension",
 }
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import recollect
-from recollect.conversations.conversations import Conversations
+import longmind
+from longmind.conversations.service import Conversations
 
 _PAGE = 5_000
 
 
-def all_messages(chat: Conversations, conversation_id: str) -> list[recollect.Message]:
+def all_messages(chat: Conversations, conversation_id: str) -> list[longmind.Message]:
     """The whole conversation, oldest first."""
     pages = [chat.get_raw_turns(conversation_id, limit=_PAGE)]
     while pages[-1]:

@@ -1,1 +1,1 @@
-"""Attacks on a running Recollect, on purpose: kills, lost power, full disks, cut networks, hostile input, size."""
+"""Attacks on a running Longmind, on purpose: kills, lost power, full disks, cut networks, hostile input, size."""

@@ -141,7 +141,7 @@ def _run(section: Section, options: argparse.Namespace) -> report.Result:
         print(report.line(checks[-1]), flush=True)
     return {
         "title": section.title,
-        "environment": environment("recollect", "apsw", "psycopg"),
+        "environment": environment("longmind", "apsw", "psycopg"),
         "loads": [before, load()],
         "seconds": round(time.monotonic() - began, 1),
         "seed": options.seed,

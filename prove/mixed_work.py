@@ -1,6 +1,6 @@
 """A mixed workload, one operation at a time: talk, atoms, blocks, tools, events, jobs, extraction, erasure.
 
-What must be true afterwards is told from what was given, and not from what Recollect has answered: of that only the ids
+What must be true afterwards is told from what was given, and not from what Longmind has answered: of that only the ids
 are taken.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import recollect
+import longmind
 from prove.world import ADA, BOB, World, context_of
 
 LOOK = "look"
@@ -34,7 +34,7 @@ class Done:
 class MixedWork:
     """Operations of two users on one engine, drawn by chance. What it has made is kept, so that it can go on."""
 
-    def __init__(self, engine: recollect.Recollect, dice: random.Random, *, length: int = 40) -> None:
+    def __init__(self, engine: longmind.Engine, dice: random.Random, *, length: int = 40) -> None:
         self._dice = dice
         self._length = length
         self._number = 0
@@ -52,7 +52,7 @@ class MixedWork:
         self._jobs: list[str] = []
         self._stored = 0
 
-    def go_on(self, engine: recollect.Recollect) -> None:
+    def go_on(self, engine: longmind.Engine) -> None:
         """Work with another engine on the same store from now on."""
         self.engine, self.ada = engine, context_of(engine, ADA)
 

@@ -94,7 +94,7 @@ def _figure(value: object) -> str:
 _HEAD = """\
 # Proof
 
-What `./dev prove` has shown: Recollect attacked on purpose, on both engines, with real processes, a real PostgreSQL and
+What `./dev prove` has shown: Longmind attacked on purpose, on both engines, with real processes, a real PostgreSQL and
 real networks. Each section can be run by itself (`./dev prove NAME`), stops at its time (`--seconds`), or goes on until
 every count that is claimed here is reached (`--full`). The points of attack are drawn from `--seed`. The results are
 kept in `prove/results/proof.json`, and this page is written from them: `./dev prove … --report docs/proof.md`.

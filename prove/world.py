@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import recollect
+import longmind
 
 World = dict[str, Any]
 ADA, BOB = "ada", "bob"
 
 
-def context_of(engine: recollect.Recollect, user: str) -> recollect.Context:
+def context_of(engine: longmind.Engine, user: str) -> longmind.Context:
     return engine.context(tenant_id="acme", app_id="support", user_id=user, session_id="desk", capabilities={"admin"})
 
 
-def answers(engine: recollect.Recollect, questions: Iterable[str]) -> World:
+def answers(engine: longmind.Engine, questions: Iterable[str]) -> World:
     """What an engine says to each question."""
     return {question: _answer(engine, *question.split(" ")) for question in questions}
 
 
-def differences(engine: recollect.Recollect, world: Mapping[str, Any]) -> list[str]:
+def differences(engine: longmind.Engine, world: Mapping[str, Any]) -> list[str]:
     """In what an engine differs from a world."""
     told = answers(engine, world)
     return [
@@ -34,7 +34,7 @@ def differences(engine: recollect.Recollect, world: Mapping[str, Any]) -> list[s
     ]
 
 
-def _answer(engine: recollect.Recollect, user: str, what: str, id: str) -> Any:
+def _answer(engine: longmind.Engine, user: str, what: str, id: str) -> Any:
     ctx = context_of(engine, user)
     match what:
         case "conversation":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from recollect.clock import Micros, to_micros
+from longmind.clock import Micros, to_micros
 
 
 class SettableClock:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-import recollect
+import longmind
 from harness.clean_databases import CleanDatabases
 from harness.log_watch import watched
 from harness.network import loopback_only
@@ -18,7 +18,7 @@ from harness.postgres import PostgresServer
 from harness.run_watch import RunWatch
 from tests.vendor.server import Vendor, vendor_running
 
-TEMPLATE = "recollect_template"
+TEMPLATE = "longmind_template"
 
 _numbers = count(1)
 
@@ -38,13 +38,13 @@ def _no_network() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _no_secrets_in_logs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No log of the whole run, or of a worker's part of it, has a secret or a user's words in it."""
-    level = logging.getLogger("recollect").level
-    logging.getLogger("recollect").setLevel(logging.DEBUG)
+    level = logging.getLogger("longmind").level
+    logging.getLogger("longmind").setLevel(logging.DEBUG)
     with watched(tmp_path_factory.mktemp("logs") / "all.log") as watch:
         request.config.pluginmanager.register(RunWatch(watch))
         yield
         found = watch.found()
-    logging.getLogger("recollect").setLevel(level)
+    logging.getLogger("longmind").setLevel(level)
     assert not found, f"{len(found)} secrets were logged: {found[:5]}"
 
 
@@ -58,7 +58,7 @@ def postgres_server() -> Iterator[PostgresServer]:
 @pytest.fixture(scope="session")
 def postgres_databases(postgres_server: PostgresServer) -> CleanDatabases:
     """Databases with every migration applied and nothing in them."""
-    recollect.open(postgres_server.create_database(TEMPLATE)).close()
+    longmind.open(postgres_server.create_database(TEMPLATE)).close()
     return CleanDatabases(postgres_server, TEMPLATE)
 
 
@@ -91,13 +91,13 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url) as engine:
+def engine(database_url: str) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url) as engine:
         yield engine
 
 
 @pytest.fixture
-def ctx(engine: recollect.Recollect) -> recollect.Context:
+def ctx(engine: longmind.Engine) -> longmind.Context:
     return engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
 

@@ -14,26 +14,26 @@ from typing import Any, TypeVar
 
 import pytest
 
-import recollect
-from recollect.asynchronous import AsyncContext, AsyncRecollect, Opening
-from recollect.operations import OPERATIONS
+import longmind
+from longmind.aio.engine import AsyncContext, AsyncEngine, Opening
+from longmind.operations import OPERATIONS
 from tools import twins
 
 T = TypeVar("T")
 
 
-def run(database_url: str, scenario: Callable[[AsyncRecollect, AsyncContext], Awaitable[T]]) -> T:
+def run(database_url: str, scenario: Callable[[AsyncEngine, AsyncContext], Awaitable[T]]) -> T:
     async def main() -> T:
-        async with recollect.open_async(database_url) as engine:
+        async with longmind.open_async(database_url) as engine:
             return await scenario(engine, engine.context(tenant_id="acme", app_id="support", user_id="ada"))
 
     return asyncio.run(main())
 
 
 def test_every_operation_is_awaitable_with_the_same_signature() -> None:
-    services = typing.get_type_hints(recollect.Context.__init__)
+    services = typing.get_type_hints(longmind.Context.__init__)
     for operation in OPERATIONS:
-        twin = getattr(getattr(recollect.twins, f"Async{services[operation.service].__name__}"), operation.name)
+        twin = getattr(getattr(longmind.aio.services, f"Async{services[operation.service].__name__}"), operation.name)
         assert inspect.iscoroutinefunction(twin), operation.path
         assert inspect.signature(twin, eval_str=True) == inspect.signature(operation.method, eval_str=True)
         assert inspect.getdoc(twin) == inspect.getdoc(operation.method)
@@ -44,10 +44,10 @@ def test_the_engine_and_the_context_have_the_same_public_names() -> None:
         return {name for name in vars(of) if not name.startswith("_")} - {"renew_after_fork", "following"}
 
     # Two are attributes on the synchronous engine; `following` is what both followers are made of.
-    assert names(AsyncRecollect) == names(recollect.Recollect) | {"settings", "templates"}
-    for name in sorted(names(recollect.Recollect)):
-        original = inspect.signature(getattr(recollect.Recollect, name))
-        assert list(inspect.signature(getattr(AsyncRecollect, name)).parameters) == list(original.parameters), name
+    assert names(AsyncEngine) == names(longmind.Engine) | {"settings", "templates"}
+    for name in sorted(names(longmind.Engine)):
+        original = inspect.signature(getattr(longmind.Engine, name))
+        assert list(inspect.signature(getattr(AsyncEngine, name)).parameters) == list(original.parameters), name
 
 
 def test_the_stub_for_type_checkers_is_current() -> None:
@@ -55,7 +55,7 @@ def test_the_stub_for_type_checkers_is_current() -> None:
 
 
 def test_a_conversation_is_kept_and_replayed(database_url: str) -> None:
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> None:
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> None:
         conversation = await ctx.conversations.create_conversation("daily-checkin")
         await ctx.conversations.append_turn(
             conversation.id, user_content="I prefer Tuesdays.", assistant={"content": "Noted."}
@@ -69,7 +69,7 @@ def test_a_conversation_is_kept_and_replayed(database_url: str) -> None:
 
 
 def test_memory_is_kept_and_found(database_url: str) -> None:
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> None:
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> None:
         space = await ctx.memory.create_memory_space("personal")
         place = await ctx.memory.create_entity(space.id, "PLACE", "Graz")
         old = await ctx.memory.add_atom(
@@ -83,14 +83,14 @@ def test_memory_is_kept_and_found(database_url: str) -> None:
         assert [hit.atom.text for hit in recall.hits] == ["Ada lives in Wien."]
         timeline = await ctx.memory.recall_timeline(space.id)
         assert [hit.atom.text for hit in timeline.hits] == ["Ada lives in Graz.", "Ada lives in Wien."]
-        with pytest.raises(recollect.Conflict):
+        with pytest.raises(longmind.Conflict):
             await ctx.memory.supersede_atom(old.id, {"text": "No.", "category": {"name": "home", "kind": "FACT"}})
 
     run(database_url, scenario)
 
 
 def test_many_tasks_remember_at_once_and_nothing_is_lost(database_url: str) -> None:
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> None:
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> None:
         space = await ctx.memory.create_memory_space("busy")
         category = {"name": "notes", "kind": "FACT"}
         added = await asyncio.gather(
@@ -104,17 +104,17 @@ def test_many_tasks_remember_at_once_and_nothing_is_lost(database_url: str) -> N
 
 
 def test_errors_arrive_as_they_are(database_url: str) -> None:
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> None:
-        with pytest.raises(recollect.NotFound):
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> None:
+        with pytest.raises(longmind.NotFound):
             await ctx.conversations.get_messages("conv_none")
-        with pytest.raises(recollect.InvalidInput):
+        with pytest.raises(longmind.InvalidInput):
             await ctx.conversations.create_conversation("*")
 
     run(database_url, scenario)
 
 
 def test_many_tasks_append_at_once_without_a_gap(database_url: str) -> None:
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> list[recollect.Message]:
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> list[longmind.Message]:
         conversation = await ctx.conversations.create_conversation("busy")
         await asyncio.gather(
             *(
@@ -135,7 +135,7 @@ def test_the_loop_goes_on_while_an_operation_waits(tmp_path: Any) -> None:
     """A writer in another connection holds the file; the loop must not be held with it."""
     url = f"sqlite:///{tmp_path}/memory.db"
 
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> int:
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> int:
         import apsw
 
         blocker = apsw.Connection(f"{tmp_path}/memory.db")
@@ -154,11 +154,11 @@ def test_the_loop_goes_on_while_an_operation_waits(tmp_path: Any) -> None:
 
 
 def test_changes_can_be_followed_and_subscribed_to_by_coroutines(database_url: str) -> None:
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> None:
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> None:
         seen: list[str] = []
         all_seen = asyncio.Event()
 
-        async def listen(change: recollect.Change) -> None:
+        async def listen(change: longmind.Change) -> None:
             seen.append(change.kind)
             if len(seen) == 3:
                 all_seen.set()
@@ -177,7 +177,7 @@ def test_changes_can_be_followed_and_subscribed_to_by_coroutines(database_url: s
 
 
 def test_a_follower_waits_for_what_comes(database_url: str) -> None:
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> str:
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> str:
         # Known before anything comes: who asks later might ask too late.
         cursor = await engine.last_cursor()
 
@@ -195,10 +195,10 @@ def test_a_follower_waits_for_what_comes(database_url: str) -> None:
 
 
 def test_a_handler_may_be_a_coroutine_on_the_callers_loop(database_url: str) -> None:
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> None:
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> None:
         loop = asyncio.get_running_loop()
 
-        async def handle(job: recollect.JobRun) -> dict[str, bool]:
+        async def handle(job: longmind.JobRun) -> dict[str, bool]:
             await asyncio.sleep(0)
             return {"on_the_loop": asyncio.get_running_loop() is loop}
 
@@ -213,28 +213,28 @@ def test_a_handler_may_be_a_coroutine_on_the_callers_loop(database_url: str) -> 
 
 
 def threads_of_the_twin() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("recollect-async")]
+    return [thread for thread in threading.enumerate() if thread.name.startswith("longmind-async")]
 
 
 def test_whatever_gives_an_awaitable_serves_as_handler_and_subscriber(database_url: str) -> None:
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> None:
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> None:
         loop = asyncio.get_running_loop()
         told: asyncio.Queue[str] = asyncio.Queue()
 
-        async def handle(name: str, job: recollect.JobRun) -> str:
+        async def handle(name: str, job: longmind.JobRun) -> str:
             assert asyncio.get_running_loop() is loop
             return name
 
-        async def listen(name: str, change: recollect.Change) -> None:
+        async def listen(name: str, change: longmind.Change) -> None:
             assert asyncio.get_running_loop() is loop
             told.put_nowait(name)
 
         class Either:
             async def __call__(self, given: Any) -> str:
-                await (listen if isinstance(given, recollect.Change) else handle)("object", given)
+                await (listen if isinstance(given, longmind.Change) else handle)("object", given)
                 return "object"
 
-        handlers: dict[str, Callable[[recollect.JobRun], Any]] = {
+        handlers: dict[str, Callable[[longmind.JobRun], Any]] = {
             "object": Either(),
             "lambda": lambda job: handle("lambda", job),
             "partial": partial(handle, "partial"),
@@ -249,17 +249,17 @@ def test_whatever_gives_an_awaitable_serves_as_handler_and_subscriber(database_u
         await ctx.conversations.create_conversation("n")
         assert {await asyncio.wait_for(told.get(), 60) for _ in range(3)} == set(handlers)
         not_callable: Any = 5
-        with pytest.raises(recollect.InvalidInput):
+        with pytest.raises(longmind.InvalidInput):
             engine.subscribe(not_callable)
-        with pytest.raises(recollect.InvalidInput):
+        with pytest.raises(longmind.InvalidInput):
             engine.register_job("n", not_callable)
 
     run(database_url, scenario)
 
 
 def test_a_coroutine_that_fails_on_a_change_is_logged(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> None:
-        async def fail(change: recollect.Change) -> None:
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> None:
+        async def fail(change: longmind.Change) -> None:
             raise ValueError("I am broken")
 
         engine.subscribe(fail)
@@ -269,13 +269,13 @@ def test_a_coroutine_that_fails_on_a_change_is_logged(database_url: str, caplog:
                 await asyncio.sleep(0.01)
 
     run(database_url, scenario)
-    assert [(record.name, record.levelname) for record in caplog.records] == [("recollect.changes", "ERROR")]
+    assert [(record.name, record.levelname) for record in caplog.records] == [("longmind.change_feed", "ERROR")]
     assert "I am broken" in caplog.text
 
 
 def test_a_coroutine_that_wants_to_end_the_program_is_a_failed_attempt(database_url: str) -> None:
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> str | None:
-        async def end(job: recollect.JobRun) -> None:
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> str | None:
+        async def end(job: longmind.JobRun) -> None:
             raise SystemExit(3)
 
         engine.register_job("end", end)
@@ -289,12 +289,12 @@ def test_a_coroutine_that_wants_to_end_the_program_is_a_failed_attempt(database_
 
 
 def test_as_much_work_at_once_as_there_are_threads_leaves_some_for_the_handlers(database_url: str) -> None:
-    async def scenario(engine: AsyncRecollect, ctx: AsyncContext) -> int:
+    async def scenario(engine: AsyncEngine, ctx: AsyncContext) -> int:
         conversation = await ctx.conversations.create_conversation("n")
         at_work = 0
         all_at_work = asyncio.Event()
 
-        async def look(job: recollect.JobRun) -> str:
+        async def look(job: longmind.JobRun) -> str:
             nonlocal at_work
             at_work += 1
             if at_work == 32:
@@ -316,11 +316,11 @@ def test_as_much_work_at_once_as_there_are_threads_leaves_some_for_the_handlers(
 
 def test_a_closing_that_nobody_waited_for_is_completed_by_the_next(database_url: str) -> None:
     async def main() -> None:
-        engine = await recollect.open_async(database_url)
+        engine = await longmind.open_async(database_url)
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         reached, gate = asyncio.Event(), asyncio.Event()
 
-        async def stand(job: recollect.JobRun) -> None:
+        async def stand(job: longmind.JobRun) -> None:
             reached.set()
             await gate.wait()
 
@@ -340,7 +340,7 @@ def test_a_closing_that_nobody_waited_for_is_completed_by_the_next(database_url:
         assert threads_of_the_twin() == []
 
     asyncio.run(main())
-    with recollect.open(database_url) as engine:
+    with longmind.open(database_url) as engine:
         jobs = engine.context(tenant_id="acme", app_id="support", user_id="ada").jobs
         assert [job.status for job in jobs.list_jobs()] == ["succeeded"]
 
@@ -348,12 +348,12 @@ def test_a_closing_that_nobody_waited_for_is_completed_by_the_next(database_url:
 def test_a_closing_that_its_loop_cut_short_is_completed_on_another(database_url: str) -> None:
     gate, reached = threading.Event(), threading.Event()
 
-    def stand(job: recollect.JobRun) -> None:
+    def stand(job: longmind.JobRun) -> None:
         reached.set()
         gate.wait(60)
 
-    async def begin() -> AsyncRecollect:
-        engine = await recollect.open_async(database_url)
+    async def begin() -> AsyncEngine:
+        engine = await longmind.open_async(database_url)
         engine.register_job("stand", stand)
         await engine.context(tenant_id="acme", app_id="support", user_id="ada").jobs.enqueue("stand")
         engine.start_workers()
@@ -371,7 +371,7 @@ def test_a_closing_that_its_loop_cut_short_is_completed_on_another(database_url:
 
 def test_a_closed_engine_cannot_be_followed_and_a_waiting_follower_ends_with_it(database_url: str) -> None:
     async def main() -> None:
-        engine = await recollect.open_async(database_url)
+        engine = await longmind.open_async(database_url)
         seen: list[str] = []
         came = asyncio.Event()
 
@@ -388,9 +388,9 @@ def test_a_closed_engine_cannot_be_followed_and_a_waiting_follower_ends_with_it(
         await asyncio.wait_for(follower, 60)
         assert seen == ["conversation.created"]
         for wait in (False, True):
-            with pytest.raises(recollect.EngineClosed):
+            with pytest.raises(longmind.EngineClosed):
                 await anext(engine.follow(wait=wait))
-        with pytest.raises(recollect.EngineClosed):
+        with pytest.raises(longmind.EngineClosed):
             await engine.work()
 
     asyncio.run(main())
@@ -398,7 +398,7 @@ def test_a_closed_engine_cannot_be_followed_and_a_waiting_follower_ends_with_it(
 
 def test_an_engine_can_be_awaited_instead_of_entered(database_url: str) -> None:
     async def main() -> None:
-        engine = await recollect.open_async(database_url)
+        engine = await longmind.open_async(database_url)
         await engine.close()
         await engine.close()
 
@@ -409,8 +409,8 @@ def test_an_engine_can_be_awaited_instead_of_entered(database_url: str) -> None:
 
 def test_a_failed_open_raises_and_leaves_no_thread() -> None:
     async def main() -> None:
-        with pytest.raises(recollect.InvalidUrl):
-            await recollect.open_async("mysql://nowhere")
+        with pytest.raises(longmind.InvalidUrl):
+            await longmind.open_async("mysql://nowhere")
 
     before = threading.active_count()
     asyncio.run(main())
@@ -420,14 +420,14 @@ def test_a_failed_open_raises_and_leaves_no_thread() -> None:
 def test_an_opening_that_is_cancelled_leaves_nothing_open(tmp_path: Path) -> None:
     begun, gate = threading.Event(), threading.Event()
 
-    def open_slowly() -> recollect.Recollect:
+    def open_slowly() -> longmind.Engine:
         begun.set()
         gate.wait(60)
-        engine = recollect.open(f"sqlite:///{tmp_path}/memory.db")
+        engine = longmind.open(f"sqlite:///{tmp_path}/memory.db")
         opened.append(engine)
         return engine
 
-    opened: list[recollect.Recollect] = []
+    opened: list[longmind.Engine] = []
 
     async def main() -> None:
         async def wait_for_it() -> None:
@@ -441,13 +441,13 @@ def test_an_opening_that_is_cancelled_leaves_nothing_open(tmp_path: Path) -> Non
             await opening
 
     asyncio.run(main())
-    with pytest.raises(recollect.EngineClosed):
+    with pytest.raises(longmind.EngineClosed):
         opened[0].last_cursor()
     assert threads_of_the_twin() == []
 
 
 def test_the_twin_works_in_a_forked_child_and_its_parent_goes_on(database_url: str) -> None:
-    async def parent(engine: AsyncRecollect, ctx: AsyncContext) -> list[str]:
+    async def parent(engine: AsyncEngine, ctx: AsyncContext) -> list[str]:
         conversation = await ctx.conversations.create_conversation("forked")
         await ctx.conversations.append_user_message(conversation.id, "before")
         child = os.fork()

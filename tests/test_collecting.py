@@ -10,7 +10,7 @@ from threading import Barrier
 
 import pytest
 
-from recollect.collecting import uncollected
+from longmind.runtime.gc_pause import uncollected
 
 
 def test_the_collector_rests_and_is_back_afterwards_also_after_an_error() -> None:

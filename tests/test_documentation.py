@@ -18,9 +18,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from harness.postgres import PostgresServer, as_role
-from recollect.operations import OPERATIONS
+from longmind.operations import OPERATIONS
 from tools import docs
 
 ROOT = Path(__file__).parent.parent
@@ -28,7 +28,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob
 # What a person wrote: the reference mentions everything by itself.
 WRITTEN = [page for page in PAGES if page.name not in ("operations.md", "conformance.md", "CHANGELOG.md")]
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
-POSTGRES_PLACEHOLDER = "postgresql://recollect:secret@db.example/recollect"
+POSTGRES_PLACEHOLDER = "postgresql://longmind:secret@db.example/longmind"
 # A block that cannot be run has to be defended here, by its page and its first line.
 NOT_RUN: set[tuple[str, str]] = set()
 
@@ -71,7 +71,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory and a home of its own, so that no example touches what belongs to somebody."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("RECOLLECT_URL", f"sqlite:///{tmp_path}/default.db")
+    monkeypatch.setenv("LONGMIND_URL", f"sqlite:///{tmp_path}/default.db")
     return tmp_path
 
 
@@ -161,7 +161,7 @@ def test_the_check_notices_a_page_that_is_not_current(
     monkeypatch.setattr(docs, "DOCS", tmp_path)
     storage = tmp_path / "storage.md"
     current = storage.read_text("utf-8")
-    storage.write_text(current.replace("RECOLLECT_POOL_SIZE", "RECOLLECT_POND_SIZE"), "utf-8")
+    storage.write_text(current.replace("LONGMIND_POOL_SIZE", "LONGMIND_POND_SIZE"), "utf-8")
 
     assert docs.main(["--check"]) == 1
     assert "docs/storage.md is not current" in capsys.readouterr().err
@@ -179,23 +179,21 @@ def test_every_public_name_is_explained() -> None:
     written = "\n".join(page.read_text("utf-8") for page in PAGES)
     methods = [name for name, _ in docs.engine_methods()]
 
-    assert [name for name in recollect.__all__ if not mentions(written, name)] == []
+    assert [name for name in longmind.__all__ if not mentions(written, name)] == []
     assert [name for name in methods if not mentions(written, name.rpartition(".")[2])] == []
 
 
 def test_every_setting_is_in_the_page_on_storage() -> None:
     page = (ROOT / "docs" / "storage.md").read_text("utf-8")
-    names = [each.name for each in dataclasses.fields(recollect.Settings)]
+    names = [each.name for each in dataclasses.fields(longmind.Settings)]
 
-    assert [name for name in names if f"`{name}` | `RECOLLECT_{name.upper()}`" not in page] == []
+    assert [name for name in names if f"`{name}` | `LONGMIND_{name.upper()}`" not in page] == []
 
 
 def test_every_error_is_in_the_page_on_errors_with_its_status() -> None:
     tree = next(block.text for block in blocks_of(ROOT / "docs" / "errors.md") if block.info == "text")
     classes = [
-        each
-        for each in vars(recollect).values()
-        if inspect.isclass(each) and issubclass(each, recollect.RecollectError)
+        each for each in vars(longmind).values() if inspect.isclass(each) and issubclass(each, longmind.LongmindError)
     ]
 
     assert [each.__name__ for each in classes if not mentions(tree, each.__name__)] == []
@@ -205,7 +203,7 @@ def test_every_error_is_in_the_page_on_errors_with_its_status() -> None:
         # A line without a status has the one of the class it hangs under.
         if drawn and drawn[1]:
             assert int(drawn[1]) == each.status
-        elif each is not recollect.RecollectError:
+        elif each is not longmind.LongmindError:
             assert each.status == each.__mro__[1].status  # type: ignore[attr-defined]
 
 
@@ -249,23 +247,23 @@ def test_the_statements_for_a_role_that_owns_nothing_are_enough(
     postgres_server: PostgresServer, postgres_url: str
 ) -> None:
     statements = next(block.text for block in blocks_of(ROOT / "docs" / "storage.md") if block.info == "sql")
-    recollect.open(postgres_url).close()
+    longmind.open(postgres_url).close()
     with psycopg.connect(postgres_url, autocommit=True) as superuser:
         for statement in statements.strip().splitlines():
             superuser.execute(statement)
     try:
-        service_url = as_role(postgres_url, "recollect_service")
-        with recollect.open(service_url) as engine:
+        service_url = as_role(postgres_url, "longmind_service")
+        with longmind.open(service_url) as engine:
             ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
             ctx.conversations.create_conversation("support-chat")
             ctx.jobs.enqueue("anything")
 
             assert len(ctx.conversations.list_conversations()) == 1
         with psycopg.connect(service_url) as service:
-            assert service.execute("SELECT count(*) FROM recollect.conversations").fetchone() == (0,)
+            assert service.execute("SELECT count(*) FROM longmind.conversations").fetchone() == (0,)
     finally:
         with psycopg.connect(postgres_url, autocommit=True) as superuser:
-            superuser.execute("DROP ROLE recollect_service")
+            superuser.execute("DROP ROLE longmind_service")
 
 
 def anchors_of(page: Path) -> set[str]:

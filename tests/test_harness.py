@@ -16,7 +16,7 @@ import psutil
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from harness.clean_databases import CleanDatabases
 from harness.network import NetworkForbidden
 from harness.postgres import PostgresServer
@@ -84,7 +84,7 @@ def test_a_database_that_is_lent_again_holds_nothing_of_the_test_before(postgres
     # From who has lent nothing yet: one that was lent often enough is not lent again.
     databases, seen = CleanDatabases(postgres_server, TEMPLATE), []
     for _ in range(2):
-        with databases.lend() as url, recollect.open(url) as engine:
+        with databases.lend() as url, longmind.open(url) as engine:
             ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
             seen.append((url, ctx.conversations.list_conversations(), engine.last_cursor()))
             ctx.conversations.create_conversation("left behind")
@@ -95,12 +95,12 @@ def test_a_database_that_is_lent_again_holds_nothing_of_the_test_before(postgres
 @pytest.mark.parametrize(
     "change",
     [
-        "ALTER TABLE recollect.events ADD COLUMN odd TEXT",
+        "ALTER TABLE longmind.events ADD COLUMN odd TEXT",
         "CREATE TABLE odd (id INTEGER)",
-        "DROP INDEX recollect.events_later_attempts",
-        "ALTER TABLE recollect.events DISABLE ROW LEVEL SECURITY",
+        "DROP INDEX longmind.events_later_attempts",
+        "ALTER TABLE longmind.events DISABLE ROW LEVEL SECURITY",
         "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET work_mem = 1024', current_database()); END $$",
-        "DELETE FROM recollect.recollect_schema",
+        "DELETE FROM longmind.longmind_schema",
     ],
 )
 def test_a_database_that_was_changed_is_not_lent_again(postgres_databases: CleanDatabases, change: str) -> None:
@@ -175,7 +175,7 @@ def test_connecting_to_this_machine_is_allowed() -> None:
 
 def test_a_kept_server_finds_what_the_one_before_has_stored() -> None:
     # Short, as the path of a socket has to be, and open to the account that the server runs under.
-    with tempfile.TemporaryDirectory(prefix="recollect-kept-", dir="/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="longmind-kept-", dir="/tmp") as folder:
         with PostgresServer(kept=Path(folder)) as server:
             server.create_database("kept")
             pid = server.pid

@@ -17,16 +17,16 @@ import pytest
 from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
 
-import recollect
+import longmind
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "src" / "recollect"
+PACKAGE = ROOT / "src" / "longmind"
 
 PUBLIC_NAMES = [
     "AccessKey",
     "AssistantTurn",
     "AsyncContext",
-    "AsyncRecollect",
+    "AsyncEngine",
     "Atom",
     "AuditEntry",
     "Binding",
@@ -93,8 +93,8 @@ PUBLIC_NAMES = [
     "Page",
     "RateLimited",
     "Recall",
-    "Recollect",
-    "RecollectError",
+    "Engine",
+    "LongmindError",
     "Reranker",
     "RerankerFailed",
     "RollingSummary",
@@ -134,25 +134,25 @@ PUBLIC_NAMES = [
 
 def test_the_public_names_are_these() -> None:
     # Whoever changes this list changes what others have built upon.
-    assert recollect.__all__ == PUBLIC_NAMES
+    assert longmind.__all__ == PUBLIC_NAMES
 
 
 def test_every_public_name_is_there_and_no_other_looks_public() -> None:
-    there = {name: getattr(recollect, name) for name in dir(recollect) if not name.startswith("_")}
-    assert {name for name, value in there.items() if not inspect.ismodule(value)} == set(recollect.__all__)
+    there = {name: getattr(longmind, name) for name in dir(longmind) if not name.startswith("_")}
+    assert {name for name, value in there.items() if not inspect.ismodule(value)} == set(longmind.__all__)
 
 
 def test_every_error_is_public() -> None:
-    from recollect import errors
+    from longmind import errors
 
     defined = {
         name for name, value in vars(errors).items() if inspect.isclass(value) and value.__module__ == errors.__name__
     }
-    assert defined <= set(recollect.__all__)
-    assert all(issubclass(getattr(errors, name), recollect.RecollectError) for name in defined)
+    assert defined <= set(longmind.__all__)
+    assert all(issubclass(getattr(errors, name), longmind.LongmindError) for name in defined)
 
 
-COMPILED = "recollect/recall/inner_loops.abi3.so"
+COMPILED = "longmind/recall/kernels/inner_loops.abi3.so"
 
 
 @pytest.fixture(scope="module")
@@ -184,10 +184,10 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.Zip
 
 def test_the_wheel_has_the_whole_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     files = (path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    expected = {f"recollect/{path.relative_to(PACKAGE).as_posix()}" for path in files} - {COMPILED}
+    expected = {f"longmind/{path.relative_to(PACKAGE).as_posix()}" for path in files} - {COMPILED}
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert packed - {COMPILED} == expected
-    assert "recollect/py.typed" in packed
+    assert "longmind/py.typed" in packed
     assert len([name for name in packed if name.endswith(".sql")]) >= 7
 
 
@@ -204,8 +204,8 @@ def test_a_wheel_with_compiled_parts_can_be_installed_here_and_says_so(wheel: zi
 def test_the_wheel_says_what_it_is_and_what_it_needs(wheel: zipfile.ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
     metadata = Parser().parsestr(wheel.read(name).decode())
-    assert metadata["Name"] == "recollect"
-    assert metadata["Version"] == recollect.__version__
+    assert metadata["Name"] == "longmind"
+    assert metadata["Version"] == longmind.__version__
     assert metadata["License-Expression"] == "Apache-2.0"
     needed = metadata.get_all("Requires-Dist") or []
     always = {each.partition(">")[0] for each in needed if "extra ==" not in each}
@@ -229,9 +229,9 @@ def test_the_wheel_says_what_it_is_and_what_it_needs(wheel: zipfile.ZipFile) -> 
 
 USE_IT = """
 import sys
-import recollect
-assert recollect.__file__.startswith(sys.argv[1]), recollect.__file__
-with recollect.open("sqlite:///:memory:") as engine:
+import longmind
+assert longmind.__file__.startswith(sys.argv[1]), longmind.__file__
+with longmind.open("sqlite:///:memory:") as engine:
     ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
     conversation = ada.conversations.create_conversation("daily-checkin")
     ada.conversations.append_user_message(conversation.id, "Hello.")
@@ -275,7 +275,7 @@ def test_without_a_compiler_the_package_is_of_python_alone(
         built = built_from(source, tmp_path / "built", TMPDIR=str(tmp_path), **environment)
     finally:
         left_over.unlink()
-    assert not list(tmp_path.glob("recollect-build-*"))
+    assert not list(tmp_path.glob("longmind-build-*"))
     assert built.name.endswith("-py3-none-any.whl")
     wheel = zipfile.ZipFile(built)
     assert not [name for name in wheel.namelist() if name.endswith(".so")]
@@ -308,9 +308,9 @@ def watch(event, arguments):
 os.environ = Watched(os.environ)
 sys.addaudithook(watch)
 threads = threading.active_count()
-import recollect
+import longmind
 print(json.dumps({
-    "asked": [name for name in asked if isinstance(name, str) and name.startswith("RECOLLECT")],
+    "asked": [name for name in asked if isinstance(name, str) and name.startswith("LONGMIND")],
     "touched": touched,
     "threads": threading.active_count() - threads,
     "modules": sorted(name for name in sys.modules if "." not in name),
@@ -323,14 +323,14 @@ def test_importing_it_does_nothing_but_import(tmp_path: Path) -> None:
         # Without -B Python itself would write what it has compiled.
         [sys.executable, "-B", "-c", WATCH_THE_IMPORT],
         cwd=tmp_path,
-        env={**os.environ, "HOME": str(tmp_path), "RECOLLECT_URL": "nonsense", "RECOLLECT_POOL_SIZE": "nonsense"},
+        env={**os.environ, "HOME": str(tmp_path), "LONGMIND_URL": "nonsense", "LONGMIND_POOL_SIZE": "nonsense"},
         check=True,
         capture_output=True,
         text=True,
         timeout=60,
     )
     seen = json.loads(answer.stdout)
-    assert "recollect" in seen["modules"]
+    assert "longmind" in seen["modules"]
     heavy = {"psycopg", "psycopg_pool", "onnxruntime", "tokenizers", "pydantic_ai", "typer", "rich"}
     assert not (heavy | {"sqlglot", "pytest"}) & set(seen["modules"])
     assert seen["touched"] == []

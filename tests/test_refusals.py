@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import errors
+import longmind
+from longmind import errors
 
 
-def every_error(kind: type[errors.RecollectError] = errors.RecollectError) -> list[type[errors.RecollectError]]:
+def every_error(kind: type[errors.LongmindError] = errors.LongmindError) -> list[type[errors.LongmindError]]:
     return [kind, *(each for below in kind.__subclasses__() for each in every_error(below))]
 
 
@@ -25,7 +25,7 @@ def test_no_hint_names_a_package_of_the_public_index() -> None:
         assert "pip " not in kind.default_hint, kind.__name__
 
 
-def refusals(engine: recollect.Recollect) -> list[Callable[[], Any]]:
+def refusals(engine: longmind.Engine) -> list[Callable[[], Any]]:
     ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
     chat, jobs = ctx.conversations, ctx.jobs
     id = chat.create_conversation("n").id
@@ -34,11 +34,11 @@ def refusals(engine: recollect.Recollect) -> list[Callable[[], Any]]:
     done = jobs.enqueue("done")
     wrong: Any = object()
     return [
-        lambda: recollect.open(wrong),
-        lambda: recollect.open("memory"),
-        lambda: recollect.open("sqlite:///x.db", pool_size=0),
-        lambda: recollect.open("sqlite:///x.db", durability="some"),
-        lambda: recollect.open("sqlite:///x.db", nonsense=1),
+        lambda: longmind.open(wrong),
+        lambda: longmind.open("memory"),
+        lambda: longmind.open("sqlite:///x.db", pool_size=0),
+        lambda: longmind.open("sqlite:///x.db", durability="some"),
+        lambda: longmind.open("sqlite:///x.db", nonsense=1),
         lambda: engine.context(tenant_id="", app_id="a", user_id="u"),
         lambda: engine.context(tenant_id="t", app_id="a", user_id="u", capabilities=wrong),
         lambda: ctx.scope.require("admin"),
@@ -99,17 +99,17 @@ def refusals(engine: recollect.Recollect) -> list[Callable[[], Any]]:
     ]
 
 
-def test_every_refusal_has_a_message_and_a_hint(engine: recollect.Recollect) -> None:
+def test_every_refusal_has_a_message_and_a_hint(engine: longmind.Engine) -> None:
     for number, refuse in enumerate(refusals(engine)):
-        with pytest.raises(recollect.RecollectError) as caught:
+        with pytest.raises(longmind.LongmindError) as caught:
             refuse()
         assert caught.value.message, number
         assert caught.value.hint, f"{number}: {caught.value}"
 
 
-def test_a_closed_engine_says_what_to_do(engine: recollect.Recollect) -> None:
+def test_a_closed_engine_says_what_to_do(engine: longmind.Engine) -> None:
     ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
     engine.close()
-    with pytest.raises(recollect.EngineClosed) as caught:
+    with pytest.raises(longmind.EngineClosed) as caught:
         ctx.conversations.list_conversations()
     assert caught.value.hint

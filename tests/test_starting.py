@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 
 COMPUTING = {"numpy", "Stemmer", "simsimd"}
 VENDORS = {"psycopg", "psycopg_pool", "onnxruntime", "tokenizers", "pydantic_ai"}
@@ -26,9 +26,9 @@ loaded = {}
 def note(step):
     loaded[step] = sorted(name for name in sys.modules if "." not in name)
 
-import recollect
+import longmind
 note("import")
-with recollect.open(sys.argv[1], embedder=EMBEDDER) as engine:
+with longmind.open(sys.argv[1], embedder=EMBEDDER) as engine:
     note("open")
     ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
     conversation = ada.conversations.create_conversation("daily-checkin")
@@ -71,7 +71,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
 
 def test_importing_it_loads_nothing_heavy(loaded: dict[str, set[str]]) -> None:
-    assert "recollect" in loaded["import"]
+    assert "longmind" in loaded["import"]
     assert not (COMPUTING | VENDORS | TERMINAL | {"asyncio", "subprocess"}) & loaded["import"]
 
 
@@ -93,19 +93,19 @@ def test_by_default_too_nothing_is_loaded_to_compute_with_before_the_first_atom(
 
 def test_asyncio_is_loaded_with_the_first_use_of_an_asynchronous_name(tmp_path: Path) -> None:
     code = (
-        "import sys, recollect; before = 'asyncio' in sys.modules; "
-        "from recollect import open_async; print(before, 'asyncio' in sys.modules)"
+        "import sys, longmind; before = 'asyncio' in sys.modules; "
+        "from longmind import open_async; print(before, 'asyncio' in sys.modules)"
     )
     assert run(code, home=tmp_path) == "False True\n"
 
 
 def test_names_that_are_loaded_late_are_public_like_all_others(tmp_path: Path) -> None:
-    code = "import recollect; print(sorted(set(recollect.__all__) - set(dir(recollect)))); from recollect import *"
+    code = "import longmind; print(sorted(set(longmind.__all__) - set(dir(longmind)))); from longmind import *"
     assert run(code, home=tmp_path) == "[]\n"
-    assert recollect.AsyncRecollect.__module__ == "recollect.asynchronous"
+    assert longmind.AsyncEngine.__module__ == "longmind.aio.engine"
 
 
 def test_a_name_that_is_not_there_is_missed_as_in_any_module() -> None:
-    module: Any = recollect
-    with pytest.raises(AttributeError, match="module 'recollect' has no attribute 'open_sesame'"):
+    module: Any = longmind
+    with pytest.raises(AttributeError, match="module 'longmind' has no attribute 'open_sesame'"):
         _ = module.open_sesame

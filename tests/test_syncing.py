@@ -12,8 +12,8 @@ from typing import IO
 
 import pytest
 
-import recollect
-from recollect.syncing import make_private_folder, new_file, replaced_file, told_of_disk
+import longmind
+from longmind.runtime.durable_files import make_private_folder, new_file, replaced_file, told_of_disk
 
 Writing = Callable[[Path], AbstractContextManager[IO[bytes]]]
 
@@ -68,17 +68,17 @@ def test_folders_are_made_for_their_owner_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "kind", "words"),
     [
-        (errno.ENOSPC, recollect.StoreFull, "Free some space"),
-        (errno.EDQUOT, recollect.StoreFull, "Free some space"),
-        (errno.EFBIG, recollect.StoreFull, "Free some space"),
-        (errno.EROFS, recollect.StoreReadOnly, "read-only"),
-        (errno.EACCES, recollect.StoreReadOnly, "who owns"),
-        (errno.EMFILE, recollect.StoreUnavailable, "ulimit"),
-        (errno.EIO, recollect.StoreError, "check the disk"),
+        (errno.ENOSPC, longmind.StoreFull, "Free some space"),
+        (errno.EDQUOT, longmind.StoreFull, "Free some space"),
+        (errno.EFBIG, longmind.StoreFull, "Free some space"),
+        (errno.EROFS, longmind.StoreReadOnly, "read-only"),
+        (errno.EACCES, longmind.StoreReadOnly, "who owns"),
+        (errno.EMFILE, longmind.StoreUnavailable, "ulimit"),
+        (errno.EIO, longmind.StoreError, "check the disk"),
     ],
 )
 def test_what_the_system_says_about_a_disk_is_told_with_what_to_do(
-    number: int, kind: type[recollect.StoreError], words: str
+    number: int, kind: type[longmind.StoreError], words: str
 ) -> None:
     error = told_of_disk(OSError(number, os.strerror(number)), "the file")
     assert type(error) is kind

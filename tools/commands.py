@@ -10,17 +10,17 @@ from typing import Any
 
 from typer.main import get_command
 
-from recollect.cli.app import app
-from recollect.cli.exits import Exit
-from recollect.settings import Caller
+from longmind.cli.app import app
+from longmind.cli.exit_codes import Exit
+from longmind.settings import Caller
 
 # Said once at the top of the page, since nearly every command has them.
 WHOSE = {each.name for each in fields(Caller)}
 
 
 def all_commands() -> dict[str, Any]:
-    """Every command by its whole name, such as `recollect memory add`."""
-    return dict(_walk("recollect", get_command(app)))
+    """Every command by its whole name, such as `longmind memory add`."""
+    return dict(_walk("longmind", get_command(app)))
 
 
 def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:

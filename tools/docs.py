@@ -16,17 +16,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-import recollect
-from recollect import errors
-from recollect.conversations.checks import TITLE_LIMIT
-from recollect.engine import Recollect
-from recollect.jobs.jobs import PAYLOAD_LIMIT
-from recollect.models import change, content, conversation, job, message, text, tool, turn
-from recollect.models.checks import METADATA_LIMIT, READ_LIMIT
-from recollect.models.value import Value
-from recollect.operations import OPERATIONS, Operation
-from recollect.scope import IDENTITY_LIMIT, Capability
-from recollect.settings import Settings
+import longmind
+from longmind import errors
+from longmind.conversations.validation import TITLE_LIMIT
+from longmind.engine import Engine
+from longmind.jobs.service import PAYLOAD_LIMIT
+from longmind.models import change, content, conversation, job, message, tool, turn
+from longmind.models.value import Value
+from longmind.operations import OPERATIONS, Operation
+from longmind.scope import IDENTITY_LIMIT, Capability
+from longmind.settings import Settings
+from longmind.validation import text
+from longmind.validation.identifiers import METADATA_LIMIT, READ_LIMIT
 from tools import commands
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -112,8 +113,8 @@ def operation_section(operation: Operation) -> Iterator[str]:
 
 
 def engine_methods() -> Iterator[tuple[str, Callable[..., Any]]]:
-    yield "recollect.open", recollect.open
-    for name, method in vars(Recollect).items():
+    yield "longmind.open", longmind.open
+    for name, method in vars(Engine).items():
         # renew_after_fork is called by Python itself.
         if inspect.isfunction(method) and not name.startswith("_") and name != "renew_after_fork":
             yield f"engine.{name}", method
@@ -162,7 +163,7 @@ def settings_table() -> str:
     return table(
         ("setting", "environment variable", "default", "what it does"),
         (
-            [f"`{each.name}`", f"`RECOLLECT_{each.name.upper()}`", f"`{each.default!r}`", notes[each.name]]
+            [f"`{each.name}`", f"`LONGMIND_{each.name.upper()}`", f"`{each.default!r}`", notes[each.name]]
             for each in dataclasses.fields(Settings)
         ),
     )
@@ -177,9 +178,9 @@ def errors_tree() -> str:
     return f"```text\n{textwrap.dedent(drawn)}\n```\n\n{hints}"
 
 
-def error_classes() -> list[type[errors.RecollectError]]:
+def error_classes() -> list[type[errors.LongmindError]]:
     found = [each for each in vars(errors).values() if inspect.isclass(each)]
-    return [each for each in found if issubclass(each, errors.RecollectError)]
+    return [each for each in found if issubclass(each, errors.LongmindError)]
 
 
 def limits_table() -> str:

@@ -10,8 +10,8 @@ import json
 import sys
 from pathlib import Path
 
-from recollect.server.openapi import describe
-from recollect.server.routes import make_routes
+from longmind.server.openapi.document import describe
+from longmind.server.routes import make_routes
 
 PATH = Path(__file__).parent.parent / "docs" / "openapi.json"
 

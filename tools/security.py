@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "src" / "recollect"
+PACKAGE = Path(__file__).parents[1] / "src" / "longmind"
 
 # What is right although a rule objects: the file, the rule, and why.
 EXPLAINED = {
-    ("extraction/rules/slot_pattern.py", "pattern"): "the patterns of the package's own tables, at import",
-    ("extraction/dates/words.py", "pattern"): "the patterns of the package's own tables, at import",
+    ("extraction/rules/slots/pattern.py", "pattern"): "the patterns of the package's own tables, at import",
+    ("language/dates/words.py", "pattern"): "the patterns of the package's own tables, at import",
 }
 
 _NEVER = {

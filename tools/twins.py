@@ -1,6 +1,6 @@
 """Writes the stub that tells type checkers what the awaitable services look like.
 
-python -m tools.twins           write src/recollect/twins.pyi
+python -m tools.twins           write src/longmind/aio/services.pyi
 python -m tools.twins --check   fail if it is not current
 """
 
@@ -12,23 +12,26 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from recollect.admin import admin
-from recollect.blocks import blocks
-from recollect.conversations import conversations
-from recollect.events import chat, introspection, reading, recording, states, tool_results
-from recollect.jobs import jobs
-from recollect.keys import keys
-from recollect.memory import agent_tools, atoms, bindings, entities, recalls, sharing, spaces
-from recollect.tools import tools
-from recollect.working_context import working_context
+from longmind.admin import service as admin
+from longmind.blocks import service as blocks
+from longmind.conversations import service as conversations
+from longmind.events import chat, introspection, reading, recording, states, tool_results
+from longmind.jobs import service as jobs
+from longmind.keys import service as keys
+from longmind.memory import atoms, bindings, entities, spaces
+from longmind.memory import grants as sharing
+from longmind.memory import recall as recalls
+from longmind.memory import recall_tools as agent_tools
+from longmind.tools import service as tools
+from longmind.working_context import service as working_context
 
-STUB = Path(__file__).parent.parent / "src" / "recollect" / "twins.pyi"
+STUB = Path(__file__).parent.parent / "src" / "longmind" / "aio" / "services.pyi"
 # A service, the package it is imported from, and the classes that its methods are written in.
 SERVICES: tuple[tuple[str, str, tuple[tuple[ModuleType, str], ...]], ...] = (
-    ("Conversations", "recollect.conversations", ((conversations, "Conversations"),)),
+    ("Conversations", "longmind.conversations", ((conversations, "Conversations"),)),
     (
         "Memory",
-        "recollect.memory",
+        "longmind.memory",
         (
             (spaces, "Spaces"),
             (sharing, "Sharing"),
@@ -39,12 +42,12 @@ SERVICES: tuple[tuple[str, str, tuple[tuple[ModuleType, str], ...]], ...] = (
             (agent_tools, "AgentTools"),
         ),
     ),
-    ("WorkingContexts", "recollect.working_context", ((working_context, "WorkingContexts"),)),
-    ("Blocks", "recollect.blocks", ((blocks, "Blocks"),)),
-    ("Tools", "recollect.tools", ((tools, "Tools"),)),
+    ("WorkingContexts", "longmind.working_context", ((working_context, "WorkingContexts"),)),
+    ("Blocks", "longmind.blocks", ((blocks, "Blocks"),)),
+    ("Tools", "longmind.tools", ((tools, "Tools"),)),
     (
         "Events",
-        "recollect.events",
+        "longmind.events",
         (
             (recording, "Recording"),
             (chat, "Chat"),
@@ -54,15 +57,15 @@ SERVICES: tuple[tuple[str, str, tuple[tuple[ModuleType, str], ...]], ...] = (
             (introspection, "Introspection"),
         ),
     ),
-    ("Jobs", "recollect.jobs", ((jobs, "Jobs"),)),
-    ("AccessKeys", "recollect.keys", ((keys, "AccessKeys"),)),
-    ("Admin", "recollect.admin", ((admin, "Admin"),)),
+    ("Jobs", "longmind.jobs", ((jobs, "Jobs"),)),
+    ("AccessKeys", "longmind.keys", ((keys, "AccessKeys"),)),
+    ("Admin", "longmind.admin", ((admin, "Admin"),)),
 )
 
 
 def stub() -> str:
     """The services' own source with bodies left out and `async` put before each public method."""
-    imports: set[str] = {"from recollect.hop import Hop"}
+    imports: set[str] = {"from longmind.runtime.thread_pool import Hop"}
     services: list[str] = []
     for service, package, parts in SERVICES:
         imports.add(f"from {package} import {service}")

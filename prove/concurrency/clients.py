@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import recollect
+import longmind
 from harness.crew import Line
 from prove.concurrency.history import Client
 from prove.concurrency.objects import KINDS, Player
@@ -31,8 +31,8 @@ Objects = Mapping[str, list[str]]
 """The names of the objects of each kind."""
 
 
-def opened(url: str) -> recollect.Recollect:
-    return recollect.open(url, embedder=None, rolling_summary_turns=0, extraction_spend_cap_tokens=CAP)
+def opened(url: str) -> longmind.Engine:
+    return longmind.open(url, embedder=None, rolling_summary_turns=0, extraction_spend_cap_tokens=CAP)
 
 
 def prepared(url: str) -> dict[str, list[str]]:
@@ -74,7 +74,7 @@ def look_at_all(url: str, folder: Path, objects: Objects, name: str) -> None:
         player.client.close()
 
 
-def _client(engine: recollect.Recollect, folder: Path, name: str, objects: Objects, until: float, seed: int) -> None:
+def _client(engine: longmind.Engine, folder: Path, name: str, objects: Objects, until: float, seed: int) -> None:
     player = Player(Client(name, folder), engine, random.Random(f"{seed} {name}"), {})
     kinds = sorted(objects)
     while (now := time.monotonic()) < until:
@@ -83,7 +83,7 @@ def _client(engine: recollect.Recollect, folder: Path, name: str, objects: Objec
     player.client.close()
 
 
-def _follower(engine: recollect.Recollect, path: Path, broken: threading.Event) -> None:
+def _follower(engine: longmind.Engine, path: Path, broken: threading.Event) -> None:
     cursor: int | None = None
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     while not broken.is_set():
@@ -94,6 +94,6 @@ def _follower(engine: recollect.Recollect, path: Path, broken: threading.Event) 
                 os.write(file, json.dumps(told).encode() + b"\n")
                 if change.data.get("namespace") == END:
                     return
-        except recollect.StoreError:
+        except longmind.StoreError:
             # Cut off; it goes on from where it was.
             continue

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from recollect.errors import StoreError
+from longmind.errors import StoreError
 
 _REFUSALS = frozenset({"conflict", "missing", "mismatch", "closed", "RATE_LIMITED", "HANDLER_ERROR"})
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import apsw
 import psycopg
 
-import recollect
+import longmind
 from harness.postgres import PostgresServer
+from longmind import OutcomeUnknown, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from prove.disk.filling import Filling, Outcome
 from prove.disk.rooms import Room, breakable_disk, small_disk
 from prove.section import Check
-from recollect import OutcomeUnknown, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 
 _LEFT = (0, 4096, 20_000, 100_000, 400_000)
 """So many bytes are left free, so that different parts of a write find no room."""
@@ -29,7 +29,7 @@ def full_sqlite(dice: random.Random, cycles: int, more: Callable[[], bool]) -> I
     outcome, tried = Outcome(), 0
     whole: tuple[bool, dict[str, int], str] = (True, {}, "")
     while tried < cycles and (tried == 0 or more()):
-        with small_disk(24) as room, recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
+        with small_disk(24) as room, longmind.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
             filling = Filling(engine, dice, outcome=outcome)
             tried += _cycles(filling, room, dice, min(_TIMES_A_STORE, cycles - tried), (StoreFull,), more)
             found = _whole(room.folder / "memory.db")
@@ -45,7 +45,7 @@ def read_only_sqlite(folder: Path, dice: random.Random, times: int = 1) -> Itera
         file = folder / f"sqlite-{number}.ext4"
         with (
             breakable_disk(file) as room,
-            recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine,
+            longmind.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine,
         ):
             filling = Filling(engine, dice, outcome=outcome)
             filling.go_on(20)
@@ -53,7 +53,7 @@ def read_only_sqlite(folder: Path, dice: random.Random, times: int = 1) -> Itera
                 filling.until_it_fails((StoreReadOnly, OutcomeUnknown))
             filling.look("read-only", can_write=False)
         with breakable_disk(file) as room:
-            with recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
+            with longmind.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
                 filling.engine = engine
                 filling.work.go_on(engine)
                 filling.look("mounted anew")
@@ -70,13 +70,13 @@ def full_postgres(dice: random.Random, cycles: int, more: Callable[[], bool]) ->
     with small_disk(1024) as room, PostgresServer(within=room.folder) as server:
         while tried < cycles and (tried == 0 or more()):
             url = server.create_database(f"full_{tried}")
-            with recollect.open(url, embedder=None, connect_timeout_seconds=2) as engine:
+            with longmind.open(url, embedder=None, connect_timeout_seconds=2) as engine:
                 filling = Filling(engine, dice, outcome=outcome)
                 filling.go_on()
                 times = min(_TIMES_A_STORE, cycles - tried)
                 tried += _cycles(filling, room, dice, times, (StoreFull, StoreUnavailable), more, server)
         yield from told("PostgreSQL, disk full", outcome, tried)
-        with recollect.open(server.create_database("log"), embedder=None, connect_timeout_seconds=2) as engine:
+        with longmind.open(server.create_database("log"), embedder=None, connect_timeout_seconds=2) as engine:
             filling = Filling(engine, dice)
             filling.go_on()
             started = _fill_log(server, room, filling)
@@ -88,7 +88,7 @@ def read_only_postgres(folder: Path, dice: random.Random) -> Iterator[Check]:
     with (
         breakable_disk(file, 400) as room,
         PostgresServer(kept=_kept(room)) as server,
-        recollect.open(server.create_database("gone"), embedder=None, connect_timeout_seconds=2) as engine,
+        longmind.open(server.create_database("gone"), embedder=None, connect_timeout_seconds=2) as engine,
     ):
         # The folder of a server is made in haste here, without a sync; what it writes from now on is its own affair.
         room.settle()
@@ -97,7 +97,7 @@ def read_only_postgres(folder: Path, dice: random.Random) -> Iterator[Check]:
         with filling.broken_off(room, dice.uniform(0.0, 0.4)):
             filling.until_it_fails((StoreFull, StoreReadOnly, StoreUnavailable))
     with breakable_disk(file, at=room.folder) as room, PostgresServer(kept=_kept(room)) as server:
-        with recollect.open(server.url("gone"), embedder=None) as engine:
+        with longmind.open(server.url("gone"), embedder=None) as engine:
             filling.engine = engine
             filling.work.go_on(engine)
             filling.look("mounted anew")
@@ -116,7 +116,7 @@ def _cycles(
     room: Room,
     dice: random.Random,
     cycles: int,
-    expected: tuple[type[recollect.RecollectError], ...],
+    expected: tuple[type[longmind.LongmindError], ...],
     more: Callable[[], bool],
     server: PostgresServer | None = None,
 ) -> int:
@@ -141,7 +141,7 @@ def _cycles(
     return tried
 
 
-def _not_ready(engine: recollect.Recollect) -> bool:
+def _not_ready(engine: longmind.Engine) -> bool:
     try:
         engine.check_database()
     except StoreError:
@@ -164,7 +164,7 @@ def _fill_log(server: PostgresServer, room: Room, filling: Filling) -> str:
     return started
 
 
-def come_back(server: PostgresServer, engine: recollect.Recollect) -> str:
+def come_back(server: PostgresServer, engine: longmind.Engine) -> str:
     """Wait for a server that has stopped for want of room, and start it if it does not come up by itself."""
     started = "by itself"
     deadline = time.monotonic() + _SERVER_SECONDS

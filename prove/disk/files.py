@@ -7,14 +7,14 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-import recollect
+import longmind
+from longmind import StoreFull
+from longmind.events.mirror.jsonl import read_jsonl
 from prove.disk.filling import Filling
 from prove.disk.rooms import BALLAST, Room, small_disk
 from prove.disk.surfaces import WHOSE, command, unclear
 from prove.section import Check
 from prove.world import ADA, context_of
-from recollect import StoreFull
-from recollect.events.jsonl import read_jsonl
 
 
 def all_of_them(url: str) -> Iterator[Check]:
@@ -27,7 +27,7 @@ def mirror(url: str) -> Check:
     """The JSONL files on a disk that is full: no write fails, and a rebuild mends them."""
     with small_disk(1) as room:
         settings: dict[str, Any] = {"events_jsonl_dir": str(room.folder / "events"), "events_jsonl_fsync": "always"}
-        with recollect.open(url, embedder=None, **settings) as engine:
+        with longmind.open(url, embedder=None, **settings) as engine:
             filling = Filling(engine, random.Random(1))
             filling.go_on(20)
             room.fill()
@@ -46,7 +46,7 @@ def mirror(url: str) -> Check:
     return Check(claim, not wrong, {"missing before": missing, "missing after": left}, "; ".join(wrong[:3]))
 
 
-def _unmirrored(filling: Filling, ada: recollect.Context) -> int:
+def _unmirrored(filling: Filling, ada: longmind.Context) -> int:
     events = {question.split(" ")[2] for question in filling.world if " event " in question}
     return len(events - {event["event_id"] for event in read_jsonl(ada.events.jsonl_files())})
 
@@ -54,7 +54,7 @@ def _unmirrored(filling: Filling, ada: recollect.Context) -> int:
 def export(url: str) -> Check:
     """An archive and a document to a full disk: an error that says so, and no file."""
     wrong: list[str] = []
-    with small_disk(2) as room, recollect.open(url, embedder=None) as engine:
+    with small_disk(2) as room, longmind.open(url, embedder=None) as engine:
         ada = context_of(engine, ADA)
         made = ada.conversations.create_conversation("chat")
         for number in range(40):
@@ -78,7 +78,7 @@ def export(url: str) -> Check:
 def audit(url: str) -> Check:
     """Lines of the audit to a full disk: none is lost, none is moved by half, and they are moved when there is room."""
     wrong: list[str] = []
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         tools = context_of(engine, ADA).tools
         for number in range(12):
             tools.memory_store("fact", random.Random(number).randbytes(400).hex())

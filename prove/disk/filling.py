@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-import recollect
+import longmind
 from prove.disk.rooms import Room
 from prove.mixed_work import MixedWork
 from prove.world import World, differences
@@ -60,7 +60,7 @@ class Filling:
     """A mixed workload on one engine, which goes on with it through every trouble."""
 
     def __init__(
-        self, engine: recollect.Recollect, dice: random.Random, length: int = 1900, outcome: Outcome | None = None
+        self, engine: longmind.Engine, dice: random.Random, length: int = 1900, outcome: Outcome | None = None
     ) -> None:
         self.engine = engine
         self.work = MixedWork(engine, dice, length=length)
@@ -68,7 +68,7 @@ class Filling:
         self.outcome = outcome or Outcome()
         self._break: Break | None = None
 
-    def until_it_fails(self, expected: tuple[type[recollect.RecollectError], ...]) -> bool:
+    def until_it_fails(self, expected: tuple[type[longmind.LongmindError], ...]) -> bool:
         """Work until some operations have failed one after another; False when none did."""
         failed = 0
         for _ in range(_MOST_OPERATIONS):
@@ -104,16 +104,16 @@ class Filling:
         if self.outcome.failures > before:
             self.outcome.stuck.append(f"{self.outcome.failures - before} operations failed though there was room")
 
-    def _one(self, expected: tuple[type[recollect.RecollectError], ...]) -> bool:
+    def _one(self, expected: tuple[type[longmind.LongmindError], ...]) -> bool:
         was_over = self._break is not None and self._break.over
         try:
             done = self.work.do()
-        except recollect.RecollectError as error:
+        except longmind.LongmindError as error:
             self.outcome.errors[type(error).__name__] += 1
-            unavailable = isinstance(error, recollect.ToolError) and error.code in _TOOL_CODES
+            unavailable = isinstance(error, longmind.ToolError) and error.code in _TOOL_CODES
             if not (isinstance(error, expected) or (expected and unavailable)) or not error.message or not error.hint:
                 self.outcome.unclear.append(f"{type(error).__name__}: {error}")
-            if isinstance(error, recollect.OutcomeUnknown) or getattr(error, "code", "") == "PLUGIN_TIMEOUT":
+            if isinstance(error, longmind.OutcomeUnknown) or getattr(error, "code", "") == "PLUGIN_TIMEOUT":
                 self._doubt()
             # Jobs that were under way may be at any stage.
             self._forget("job")

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-import recollect
+import longmind
 from harness.postgres import PostgresServer
+from longmind import LongmindError, StoreFull, StoreUnavailable
 from prove.disk.engines import answers, come_back
 from prove.disk.filling import Filling
 from prove.disk.rooms import Room, small_disk
 from prove.section import Check
 from prove.world import ADA, context_of
-from recollect import RecollectError, StoreFull, StoreUnavailable
 
 _LEFT = (0, 60_000, 400_000)
 """Less than any of it needs."""
@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
     name: str
     room: Room
-    engine: recollect.Recollect
+    engine: longmind.Engine
     recover: Callable[[], object]
     """Has a server that stopped for want of room run again."""
 
@@ -46,7 +46,7 @@ class Place(NamedTuple):
 
 
 def of_sqlite() -> Iterator[Check]:
-    with small_disk(32) as room, recollect.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
+    with small_disk(32) as room, longmind.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
         yield from _all_of_them(Place("SQLite", room, engine, lambda: None))
 
 
@@ -54,7 +54,7 @@ def of_postgres() -> Iterator[Check]:
     with (
         small_disk(1024) as room,
         PostgresServer(within=room.folder) as server,
-        recollect.open(server.create_database("larger"), embedder=None, connect_timeout_seconds=2) as engine,
+        longmind.open(server.create_database("larger"), embedder=None, connect_timeout_seconds=2) as engine,
     ):
 
         def recover() -> None:
@@ -92,10 +92,10 @@ def workers(place: Place) -> Check:
     return Check(claim, not wrong, {"jobs": _JOBS, "had to wait": len(waiting)}, "; ".join(wrong[:3]))
 
 
-def _status(context: recollect.Context, job_id: str) -> str | None:
+def _status(context: longmind.Context, job_id: str) -> str | None:
     try:
         job = context.jobs.get_job(job_id)
-    except RecollectError as error:
+    except LongmindError as error:
         return type(error).__name__
     return None if job is None else job.status
 
@@ -150,18 +150,18 @@ def _refused(call: Callable[[], object]) -> list[str]:
         call()
     except (StoreFull, StoreUnavailable) as error:
         return [] if error.message and error.hint else [f"{type(error).__name__} does not say what to do"]
-    except RecollectError as error:
+    except LongmindError as error:
         return [f"{type(error).__name__}: {error}"]
     return [_TAKEN]
 
 
-def talk(context: recollect.Context) -> None:
+def talk(context: longmind.Context) -> None:
     made = context.conversations.create_conversation(_NAMESPACE)
     for number in range(_MESSAGES):
         text = random.Random(number).randbytes(_LENGTH // 2).hex()
         context.conversations.append_user_message(made.id, text)
 
 
-def _said(context: recollect.Context) -> int:
+def _said(context: longmind.Context) -> int:
     chat = context.conversations
     return sum(len(chat.get_messages(each.id, limit=1000)) for each in chat.list_conversations(namespace=_NAMESPACE))

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import recollect
+import longmind
 from harness.crew import Line, started
+from longmind import LongmindError, StoreFull, StoreReadOnly, StoreUnavailable
 from prove.disk.filling import Filling
 from prove.section import Check, skipped
 from prove.world import ADA, context_of
-from recollect import RecollectError, StoreFull, StoreReadOnly, StoreUnavailable
 
 _NOBODY = 65534
 
@@ -34,7 +34,7 @@ def limits(folder: Path) -> Iterator[Check]:
     claim = "a folder that may not be written: it says so"
     if os.geteuid() == 0:
         shut = folder / "shut"
-        recollect.open(f"sqlite:///{shut}/memory.db", embedder=None).close()
+        longmind.open(f"sqlite:///{shut}/memory.db", embedder=None).close()
         shut.chmod(0o755)
         (shut / "memory.db").chmod(0o644)
         with passable(folder):
@@ -75,7 +75,7 @@ def _limited(kind: int, soft: int) -> Iterator[None]:
 
 def _file_size(_: Line, url: str) -> Said:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         filling = Filling(engine, random.Random(1))
         filling.go_on()
         size = os.path.getsize(f"{url.removeprefix('sqlite:///')}-wal")
@@ -90,21 +90,21 @@ def _file_size(_: Line, url: str) -> Said:
 
 
 def _open_files(_: Line, url: str) -> Said:
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         ada = context_of(engine, ADA)
         made = ada.conversations.create_conversation("chat")
         with _limited(resource.RLIMIT_NOFILE, _first_free()):
             wrong, clear = [], 0
             for each in (url, f"{url}.other"):
                 try:
-                    recollect.open(each, embedder=None).close()
+                    longmind.open(each, embedder=None).close()
                     wrong.append("it was opened though no file may be")
                 except StoreUnavailable as error:
                     clear += "open files" in error.hint
-                except RecollectError as error:
+                except LongmindError as error:
                     wrong.append(f"{type(error).__name__}: {error}")
         ada.conversations.append_user_message(made.id, "and on")
-        recollect.open(url, embedder=None).close()
+        longmind.open(url, embedder=None).close()
     return {"clear errors": clear, "wrong": wrong if clear == 2 else [*wrong, "an error does not speak of open files"]}
 
 
@@ -122,7 +122,7 @@ def _without_rights(_: Line, folder: str) -> Said:
     wrong, clear = [], 0
     for name in ("memory.db", "new.db", "new/new.db"):
         try:
-            recollect.open(f"sqlite:///{folder}/{name}", embedder=None).close()
+            longmind.open(f"sqlite:///{folder}/{name}", embedder=None).close()
             wrong.append(f"{name} could be opened")
         except (StoreReadOnly, StoreUnavailable) as error:
             wrong += [] if error.message and error.hint else [f"{name}: {error} has no hint"]

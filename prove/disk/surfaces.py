@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import recollect
+import longmind
 from harness.postgres import free_port
 from prove.disk.rooms import Room, small_disk
 from prove.section import Check
@@ -25,10 +25,10 @@ WHOSE = ("--tenant", "acme", "--app", "support", "--user", ADA)
 
 
 def commands() -> Iterator[Check]:
-    """`recollect` on a disk that is full, and on one that is read-only."""
+    """`longmind` on a disk that is full, and on one that is read-only."""
     with small_disk(8) as room:
         file = room.folder / "memory.db"
-        recollect.open(_url(file), embedder=None).close()
+        longmind.open(_url(file), embedder=None).close()
         room.fill()
         yield _commands("a full disk", room, "no room left")
         room.make_room()
@@ -63,7 +63,7 @@ def unclear(code: int, said: str) -> list[str]:
 
 
 def command(*arguments: str) -> tuple[int, str]:
-    ended = subprocess.run([sys.executable, "-m", "recollect.cli", *arguments], capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, "-m", "longmind.cli", *arguments], capture_output=True, text=True)
     return ended.returncode, (ended.stdout + ended.stderr).strip()[-600:]
 
 
@@ -124,10 +124,10 @@ def archive(folder: Path) -> Iterator[Check]:
 def _serving(url: str, **environment: str) -> Iterator[int]:
     port = free_port()
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")},
+        **{name: value for name, value in os.environ.items() if not name.startswith("LONGMIND_")},
         **environment,
     }
-    command = [sys.executable, "-m", "recollect.cli", "serve", "--url", url, "--port", str(port), "--workers", "0"]
+    command = [sys.executable, "-m", "longmind.cli", "serve", "--url", url, "--port", str(port), "--workers", "0"]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + _SECONDS

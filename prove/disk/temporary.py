@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import recollect
+import longmind
 from prove.disk.rooms import small_disk
 from prove.section import Check
 from prove.world import ADA, context_of
@@ -54,7 +54,7 @@ def _erased(url: str, temporary: Path) -> dict[str, Any]:
 
 def main(url: str) -> None:
     """Let a user stay and erase another; then go on."""
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         ada, stays = context_of(engine, ADA), context_of(engine, "stays")
         for context in (stays, ada):
             made = context.conversations.create_conversation("chat")

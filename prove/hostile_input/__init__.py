@@ -14,9 +14,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import recollect
+import longmind
 from harness.calling import directly
 from harness.postgres import PostgresServer
+from longmind.errors import LongmindError
 from prove.hostile_input.archives import broken_archives, forged_documents
 from prove.hostile_input.calls import broken_calls
 from prove.hostile_input.commands import broken_commands
@@ -29,7 +30,6 @@ from prove.hostile_input.parsers import PARSERS
 from prove.hostile_input.prompts import complaints, shown
 from prove.hostile_input.silence import leaks
 from prove.section import Check, Plan, Section, judged
-from recollect.errors import RecollectError
 from tests.admin.planting import Words, plant
 
 FULL_SECONDS = 150.0
@@ -117,14 +117,14 @@ def _grown(plan: Plan, seconds: float) -> Check:
 
 def _called(plan: Plan, engine: str, url: str, seconds: float) -> Check:
     called, broken = broken_calls(url, seconds, plan.dice(f"calls {engine}"))
-    claim = f"{engine}: an argument of any shape is taken or refused with an error of Recollect, by every operation"
+    claim = f"{engine}: an argument of any shape is taken or refused with an error of Longmind, by every operation"
     figures = {"operations": len(called), "calls": called.total(), "broken": len(broken)}
     return judged(claim, called.total(), broken, figures)
 
 
 def _imported(plan: Plan, engine: str, url: str, seconds: float) -> Iterator[Check]:
     """Archives are read twice at the most and never unpacked, so a bomb takes neither memory, time nor room."""
-    with recollect.open(url, embedder=None) as database:
+    with longmind.open(url, embedder=None) as database:
         ada = database.context(tenant_id="acme", app_id="support", user_id="ada")
         plant(database, directly(ada), "ada", Words(1))
         whole = io.BytesIO()
@@ -134,7 +134,7 @@ def _imported(plan: Plan, engine: str, url: str, seconds: float) -> Iterator[Che
         yield _forged(engine, database, document, plan.dice(f"forged {engine}"), seconds)
 
 
-def refused_archives(engine: str, database: recollect.Recollect, whole: bytes) -> Check:
+def refused_archives(engine: str, database: longmind.Engine, whole: bytes) -> Check:
     broken = list(broken_archives(whole))
     taken, slowest = [], 0.0
     root = database.context(tenant_id="beta", app_id="other", user_id="root", capabilities={"admin"})
@@ -145,7 +145,7 @@ def refused_archives(engine: str, database: recollect.Recollect, whole: bytes) -
             try:
                 root.admin.import_user_data(io.BytesIO(archive), "eva")
                 taken.append(f"an archive {name} was taken")
-            except RecollectError as error:
+            except LongmindError as error:
                 if error.status >= 500:
                     taken.append(f"an archive {name}: {error.message}")
             except Exception as error:
@@ -159,7 +159,7 @@ def refused_archives(engine: str, database: recollect.Recollect, whole: bytes) -
         taken.append(f"it took {slowest:.1f} seconds and {grown:,} bytes of memory")
     try:
         root.admin.import_user_data(io.BytesIO(whole), "eva")
-    except RecollectError as error:
+    except LongmindError as error:
         # Who refuses everything has shown nothing.
         taken.append(f"the archive that is whole was refused as well: {error.message}")
     figures = {"archives": len(broken), "slowest seconds": slowest, "memory grown by": grown}
@@ -167,7 +167,7 @@ def refused_archives(engine: str, database: recollect.Recollect, whole: bytes) -
     return judged(f"{engine}: {claim}; the whole one is taken", len(broken), taken, figures)
 
 
-def _rows_of(admin: recollect.Context, user: str) -> int:
+def _rows_of(admin: longmind.Context, user: str) -> int:
     records = admin.admin.export_user_data(user)["records"]
     return sum(len(part["rows"]) for name, part in records.items() if not name.startswith("tool_audit"))
 
@@ -191,7 +191,7 @@ def watched_folder() -> Iterator[Callable[[], list[str]]]:
             tempfile.tempdir = temporary
 
 
-def _forged(engine: str, database: recollect.Recollect, document: Any, dice: Random, seconds: float) -> Check:
+def _forged(engine: str, database: longmind.Engine, document: Any, dice: Random, seconds: float) -> Check:
     until, tried, accepted, broken = time.monotonic() + seconds, 0, 0, []
     for what, forged in forged_documents(document, dice):
         if time.monotonic() > until:
@@ -203,7 +203,7 @@ def _forged(engine: str, database: recollect.Recollect, document: Any, dice: Ran
             database.context(**names, user_id="root", capabilities={"admin"}).admin.import_user_data(forged, "eva")
             accepted += 1
             used(database.context(**names, user_id="eva"))
-        except RecollectError as error:
+        except LongmindError as error:
             if error.status >= 500:
                 broken.append(f"{what}: {error.message}")
         except Exception as error:
@@ -212,7 +212,7 @@ def _forged(engine: str, database: recollect.Recollect, document: Any, dice: Ran
     return judged(claim, tried, broken, {"documents": tried, "accepted": accepted})
 
 
-def used(context: recollect.Context) -> None:
+def used(context: longmind.Context) -> None:
     """Read all that a user has in the usual ways."""
     context.admin.export_user_data()
     for conversation in context.conversations.list_conversations():

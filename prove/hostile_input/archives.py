@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from recollect.admin.exporting import VERSION, digest_of
+from longmind.admin.user_export import VERSION, digest_of
 
 Files = dict[str, bytes]
 

@@ -10,10 +10,10 @@ from itertools import chain, count
 from random import Random
 from typing import Any
 
-import recollect
+import longmind
+from longmind.errors import LongmindError
+from longmind.operations import OPERATIONS, Operation
 from prove.hostile_input.fragments import FRAGMENTS
-from recollect.errors import RecollectError
-from recollect.operations import OPERATIONS, Operation
 from tests.embedder import WordsEmbedder
 from tests.scope.test_isolation import ARGUMENTS, OWNER, Things, furnish
 
@@ -44,12 +44,12 @@ def calls(things: Things, dice: Random) -> Iterator[tuple[Operation, dict[str, A
         yield operation, given, name
 
 
-def tried(context: recollect.Context, operation: Operation, given: dict[str, Any]) -> str | None:
-    """What went wrong beside errors of Recollect."""
+def tried(context: longmind.Context, operation: Operation, given: dict[str, Any]) -> str | None:
+    """What went wrong beside errors of Longmind."""
     began, worked = time.monotonic(), time.process_time()
     try:
         getattr(getattr(context, operation.service), operation.name)(**given)
-    except RecollectError as error:
+    except LongmindError as error:
         if not error.message or error.status == 500:
             return f"{type(error).__name__} {error.message[:150]}"
     except Exception as error:
@@ -60,9 +60,9 @@ def tried(context: recollect.Context, operation: Operation, given: dict[str, Any
     return None
 
 
-def warmed_up(context: recollect.Context) -> None:
+def warmed_up(context: longmind.Context) -> None:
     """Have the library of models loaded, some four hundred modules: that is not what a call takes."""
-    with suppress(RecollectError):
+    with suppress(LongmindError):
         context.events.distill_long_term(use_llm=True, model="openai:none")
 
 
@@ -70,7 +70,7 @@ def broken_calls(url: str, seconds: float, dice: Random) -> tuple[Counter[str], 
     """How often each operation was called, all of them once whatever time that takes, and what broke."""
     called: Counter[str] = Counter()
     broken: list[str] = []
-    with recollect.open(url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(url, embedder=WordsEmbedder()) as engine:
         context = engine.context(**OWNER)
         things = furnish(engine, context, "Hello")
         warmed_up(context)

@@ -1,6 +1,6 @@
 """Commands with arguments and an environment of any shape, each in a process of its own.
 
-A process is forked from one that has all of Recollect loaded, since to load it takes longer than a command does. It
+A process is forked from one that has all of Longmind loaded, since to load it takes longer than a command does. It
 ends as documented, with 0, 1 or 2 and words on standard error, and never with a traceback.
 """
 
@@ -17,11 +17,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import recollect
+import longmind
+from longmind.cli import ipc, main
+from longmind.settings import Caller, Settings
 from prove.hostile_input.calls import STRANGE
 from prove.hostile_input.fragments import FRAGMENTS
-from recollect.cli import ipc, main
-from recollect.settings import Caller, Settings
 from tools.commands import all_commands
 
 LONGEST = 30.0
@@ -30,9 +30,9 @@ AT_WORK = 2.0
 """Seconds that a service, started with whatever it was given, is left at work until it is told to stop."""
 SERVICES = ("serve", "worker")
 LEFT_OUT = {
-    "recollect models pull": "fetches from the network",
-    "recollect bench recall": "measures for minutes",
-    "recollect demo": "takes nothing but where to keep it",
+    "longmind models pull": "fetches from the network",
+    "longmind bench recall": "measures for minutes",
+    "longmind demo": "takes nothing but where to keep it",
 }
 _PATHS = ("file", "output", "folder", "dir", "events_jsonl_dir", "models_folder")
 _ADDRESSES = ("url", "from_", "to", "from")
@@ -91,13 +91,13 @@ class Runner:
 
 def _typed(typed: Typed, home: str, folder: str) -> None:
     os.chdir(home)
-    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+    for name in [name for name in os.environ if name.startswith("LONGMIND_")]:
         del os.environ[name]
     os.environ.update({"HOME": home, **typed.environment})
     for number, name in ((1, "out"), (2, "err")):
         os.dup2(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     sys.argv = [typed.program, *typed.arguments]
-    {"recollect": main, "ipc": ipc.main}[typed.program](typed.arguments)
+    {"longmind": main, "ipc": ipc.main}[typed.program](typed.arguments)
 
 
 def wrong_with(typed: Typed, ended: Ended) -> str | None:
@@ -128,19 +128,19 @@ def _json_in(ended: Ended) -> bool:
 def command_lines(url: str, dice: Random) -> Iterator[Typed]:
     """Command lines without end; most have something in them that is wrong."""
     # Nobody answers at some of the addresses, and that is soon known.
-    usual = {"RECOLLECT_URL": url, "RECOLLECT_EMBEDDER": "none", "RECOLLECT_CONNECT_TIMEOUT_SECONDS": "1"}
+    usual = {"LONGMIND_URL": url, "LONGMIND_EMBEDDER": "none", "LONGMIND_CONNECT_TIMEOUT_SECONDS": "1"}
     commands = {name: each for name, each in all_commands().items() if name not in LEFT_OUT}
     names = [each.name for kind in (Settings, Caller) for each in fields(kind)]
     while True:
         environment = dict(usual)
         if dice.random() < 0.4:
             name = dice.choice(names)
-            environment[f"RECOLLECT_{name.upper()}"] = _value(name, dice)
+            environment[f"LONGMIND_{name.upper()}"] = _value(name, dice)
         if dice.random() < 0.1:
             yield Typed("ipc", [_tool(dice), _text(dice), *_options(["--user", "--url"], dice)], environment)
             continue
         name = dice.choice([*commands])
-        yield Typed("recollect", [*name.split()[1:], *_arguments(commands[name], dice)], environment)
+        yield Typed("longmind", [*name.split()[1:], *_arguments(commands[name], dice)], environment)
 
 
 def _arguments(command: Any, dice: Random) -> Iterator[str]:
@@ -171,7 +171,7 @@ def _value(name: str, dice: Random) -> str:
     if name in _ADDRESSES:
         return dice.choice((*_HOSTILE_ADDRESSES, _text(dice).replace("/", "")))
     if name in _PATHS:
-        # Below the home: what is attacked is Recollect, and not the machine.
+        # Below the home: what is attacked is Longmind, and not the machine.
         return "a" + _text(dice).replace("/", "").replace("..", "")[:300]
     return _text(dice)
 
@@ -198,11 +198,11 @@ def _is_bytes(text: str) -> bool:
 
 def broken_commands(url: str, folder: Path, seconds: float, dice: Random) -> tuple[dict[int | None, int], list[str]]:
     """How many commands have ended with which code, and what was wrong with some."""
-    with recollect.open(url, embedder=None):
+    with longmind.open(url, embedder=None):
         pass
     runner = Runner(folder)
     # The process that the others are forked from has to load all of it first, which takes seconds.
-    runner.run(Typed("recollect", ["--version"], {}))
+    runner.run(Typed("longmind", ["--version"], {}))
     until = time.monotonic() + seconds
     codes: dict[int | None, int] = {}
     broken: list[str] = []

@@ -1,6 +1,6 @@
 """Runs parsers under atheris: `python -m …coverage_guided SECONDS SEED`, with seconds for each of them.
 
-It ends its process when its time is over, so each parser has one of its own, forked from one in which Recollect was
+It ends its process when its time is over, so each parser has one of its own, forked from one in which Longmind was
 loaded and instrumented. What was found about a parser is the last line of the output that has its name.
 """
 
@@ -20,7 +20,7 @@ TOO_LONG = 60
 def main(seconds: str, seed: str) -> None:
     import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]  # not a dependency: it is used where it is found
 
-    with atheris.instrument_imports(include=["recollect", "combustache"]):
+    with atheris.instrument_imports(include=["longmind", "combustache"]):
         from prove.hostile_input.parsers import PARSERS
 
     for place, parser in enumerate(PARSERS):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import recollect
+import longmind
 from tests.server.running import Client, serving
 
 _SETTINGS = Path(__file__).parents[2] / "tests" / "server" / "schemathesis.toml"
@@ -19,7 +19,7 @@ GRACE = 120
 
 def made_up_requests(url: str, folder: Path, seconds: float, seed: int) -> tuple[int, str]:
     """How many requests were made within about so many seconds, and what was wrong with an answer."""
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         # Not a key of the user's own, which would be gone with the first request to erase everything.
         key = engine.keys.create(tenant_id="acme", app_id="support", any_user=True)
         with serving(engine) as client:
@@ -33,7 +33,7 @@ def _asked(client: Client, key: str, folder: Path, seconds: int, seed: int) -> t
     command += ["run", f"{client.address}/openapi.json", "--checks", "all", "--phases", "fuzzing"]
     # A few requests to each operation, over and over with other ones until the time is over: all have their turn.
     command += ["-n", "2", "--max-time", str(seconds), "--seed", str(seed), "--no-shrink", "--continue-on-failure"]
-    command += ["--header", f"Authorization: Bearer {key}", "--header", "X-Recollect-User: ada"]
+    command += ["--header", f"Authorization: Bearer {key}", "--header", "X-Longmind-User: ada"]
     command += ["--request-timeout", str(SLOWEST), "--max-response-time", str(SLOWEST)]
     command += ["--report", "json", "--report-json-path", str(report)]
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import recollect.cli.running
-import recollect.engine
-import recollect.mcp.stdio
-import recollect.server.app  # noqa: F401
+import longmind.cli.entry_point
+import longmind.engine
+import longmind.mcp.stdio
+import longmind.server.app  # noqa: F401

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import recollect
+import longmind
 from prove.hostile_input.calls import STRANGE
 from prove.hostile_input.fragments import FRAGMENTS
 from tests.server.running import serving
@@ -92,14 +92,14 @@ def _written(message: Any) -> bytes:
 
 
 class Program:
-    """`recollect mcp`, as a host starts it."""
+    """`longmind mcp`, as a host starts it."""
 
     def __init__(self, url: str, folder: Path) -> None:
         self._err = folder / "mcp.err"
-        environment = {**os.environ, "RECOLLECT_URL": url, "RECOLLECT_EMBEDDER": "none"}
+        environment = {**os.environ, "LONGMIND_URL": url, "LONGMIND_EMBEDDER": "none"}
         with self._err.open("wb") as err:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "recollect.cli", "mcp"],
+                [sys.executable, "-m", "longmind.cli", "mcp"],
                 env={**environment, "PYTHONPATH": os.pathsep.join(sys.path)},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -202,7 +202,7 @@ def over_http(url: str, seconds: float, dice: Random) -> tuple[int, list[str]]:
     """The same to a server, as bodies; none may be answered with a fault of the server."""
     sent, broken = 0, []
     kinds = {"accept": "application/json, text/event-stream", "content_type": "application/json"}
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         key = engine.keys.create(tenant_id="acme", app_id="support", user_id="ada")
         with serving(engine) as somebody:
             client, until = somebody.with_key(key.token), time.monotonic() + seconds

@@ -1,7 +1,7 @@
 """Every place that makes something of text from outside, each as a function that takes any text at all.
 
-A reader raises nothing but errors of Recollect. Where what it accepts can be written down again, it checks that reading
-that gives the same: such a failure is an AssertionError, which is no error of Recollect either.
+A reader raises nothing but errors of Longmind. Where what it accepts can be written down again, it checks that reading
+that gives the same: such a failure is an AssertionError, which is no error of Longmind either.
 """
 
 from __future__ import annotations
@@ -15,46 +15,46 @@ from functools import cache
 from random import Random
 from typing import Any, TypeVar
 
-from recollect.admin import sources
-from recollect.assembly.harmless import harmless, marked_up
-from recollect.assembly.templates import Templates
-from recollect.assembly.tokens import choose_counter, estimate
-from recollect.clock import to_iso, to_micros
-from recollect.conversations.prompt import untagged
-from recollect.errors import RecollectError
-from recollect.events.jsonl import decode_line, encode_line
-from recollect.extraction.answers import read_answer
-from recollect.extraction.candidate import SourceMessage
-from recollect.extraction.dates import find_dates, resolved
-from recollect.extraction.moments import read_moment
-from recollect.extraction.rules.rules import RulesExtractor
-from recollect.extraction.statement import statement_of
-from recollect.extraction.transcript import windows_of
-from recollect.keys.keys import checked_rate
-from recollect.keys.token import read_token
-from recollect.memory import tool_arguments
-from recollect.models.content import decode_content, encode_content, said_in
-from recollect.models.text import encode_json, storable_text
-from recollect.providers.prices import Prices
-from recollect.recall.dates import intervals_in
-from recollect.recall.segments import VectorsSegment, WordsSegment
-from recollect.recall.words import statement_words, terms_of, words_of
-from recollect.scope import check_identity
-from recollect.server.credentials import credential_of
-from recollect.server.headers import ENTITY_TAG
-from recollect.server.local import refuse_strangers
-from recollect.server.marks import marks_of
-from recollect.server.parameters import Parameters
-from recollect.server.request_headers import RequestHeaders
-from recollect.server.routes import make_routes
-from recollect.server.web_tokens import WebTokens
-from recollect.settings import Settings, load_settings
-from recollect.store.opening import engine_of, sqlite_path
-from recollect.store.postgres_errors import without_password
-from recollect.summaries.extractive import ExtractiveSummariser
-from recollect.tools import arguments as memory_tools
-from recollect.tools.credentials import redacted
-from recollect.tools.exporting import verify_exported
+from longmind.admin import import_sources as sources
+from longmind.assembly.sanitiser import harmless, marked_up
+from longmind.assembly.templates import Templates
+from longmind.assembly.tokens import choose_counter, estimate
+from longmind.audit.chain_export import verify_exported
+from longmind.clock import to_iso, to_micros
+from longmind.conversations.history import untagged
+from longmind.errors import LongmindError
+from longmind.events.mirror.jsonl import decode_line, encode_line
+from longmind.extraction.candidate import SourceMessage
+from longmind.extraction.model.answer_dates import read_moment
+from longmind.extraction.model.answer_schema import read_answer
+from longmind.extraction.model.transcript import windows_of
+from longmind.extraction.rules.extractor import RulesExtractor
+from longmind.keys.service import checked_rate
+from longmind.keys.token import read_token
+from longmind.language.dates import find_dates, resolved
+from longmind.language.statement import statement_of
+from longmind.language.words import statement_words, terms_of, words_of
+from longmind.memory import recall_tool_arguments as tool_arguments
+from longmind.models.content import decode_content, encode_content, said_in
+from longmind.providers.prices import Prices
+from longmind.recall.index.segments import VectorsSegment, WordsSegment
+from longmind.recall.question_dates import intervals_in
+from longmind.scope import check_identity
+from longmind.server.auth.credential import credential_of
+from longmind.server.auth.single_user import refuse_strangers
+from longmind.server.auth.web_tokens import WebTokens
+from longmind.server.http.header_reader import RequestHeaders
+from longmind.server.http.parameters import Parameters
+from longmind.server.http.preconditions import ENTITY_TAG
+from longmind.server.observability.request_ids import marks_of
+from longmind.server.routes import make_routes
+from longmind.settings import Settings, load_settings
+from longmind.store.database_url import engine_of, sqlite_path
+from longmind.store.postgres.errors import without_password
+from longmind.summaries.extractive import ExtractiveSummariser
+from longmind.tools import schema as memory_tools
+from longmind.tools.redaction import redacted
+from longmind.validation.text import encode_json, storable_text
 
 T = TypeVar("T")
 NOW = 1_780_000_000_000_000
@@ -130,7 +130,7 @@ def _memory_tools(text: str) -> None:
 def _unless_refused(call: Callable[..., Any], *given: Any) -> Any:
     try:
         return call(*given)
-    except RecollectError:
+    except LongmindError:
         return None
 
 
@@ -182,7 +182,7 @@ def _address(text: str) -> None:
 def _settings(text: str) -> None:
     for name in _some(list(Settings.__dataclass_fields__), text):
         _unless_refused(load_settings, {"url": "sqlite:///x.db", name: text}, {})
-        _unless_refused(load_settings, {}, {f"RECOLLECT_{name.upper()}": text})
+        _unless_refused(load_settings, {}, {f"LONGMIND_{name.upper()}": text})
     Prices.read(text)
 
 
@@ -325,7 +325,7 @@ PARSERS: tuple[Parser, ...] = (
     Parser(
         "exports",
         _export,
-        ("PK\x03\x04", '{"format": "recollect.user", "version": 1}', *_JSONS),
+        ("PK\x03\x04", '{"format": "longmind.user", "version": 1}', *_JSONS),
         ("admin.sources", "admin.exporting"),
     ),
     Parser("exported audits", _audit, _AUDITS, ("tools.exporting", "tools.verifying")),
@@ -367,7 +367,7 @@ def modules_read() -> Iterator[str]:
 
 
 def refused_or_read(parser: Parser, text: str) -> str | None:
-    """What went wrong when a text was read: nothing, when it was read or refused with an error of Recollect."""
+    """What went wrong when a text was read: nothing, when it was read or refused with an error of Longmind."""
     try:
         _unless_refused(parser.read, text)
     except RecursionError:

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import recollect
+import longmind
+from longmind.assembly.templates import BUILT_IN
+from longmind.extraction.model.extractor import ModelExtractor
+from longmind.mcp.resources import READABLE, brief
+from longmind.models.content import ToolUseBlock
+from longmind.providers.language_model import ModelRequest
+from longmind.providers.testing import ScriptedModel
+from longmind.summaries.model import ModelSummariser
 from prove.hostile_input.injections import MARK
-from recollect.assembly.templates import BUILT_IN
-from recollect.extraction.model import ModelExtractor
-from recollect.mcp.reading import READABLE, brief
-from recollect.models.content import ToolUseBlock
-from recollect.providers.language import ModelRequest
-from recollect.providers.testing import ScriptedModel
-from recollect.summaries.model import ModelSummariser
 
 DANGER = {"name": "danger", "description": "Does harm.", "parameters": {"type": "object"}}
 OWN_TAGS = re.compile(r"</?(?:remembered|user_memory|summary|memory|message|system_reminder)\b")
@@ -31,7 +31,7 @@ _RECALLS: dict[str, dict[str, Any]] = {
 }
 _READING = ("memory_search", "memory_brief")
 _NUMBERED = "working context"
-_OF_MEMORY = "recollect://memory/"
+_OF_MEMORY = "longmind://memory/"
 _JOINERS = frozenset("\u200c\u200d")
 
 
@@ -54,7 +54,7 @@ def shown(url: str, text: str, user_id: str) -> Seen:
     seen = Seen()
     extracting = ScriptedModel(lambda request: _obedient(request, text))
     summarising = ScriptedModel(lambda request: f"They said: {text}"[:2_000])
-    with recollect.open(
+    with longmind.open(
         url, embedder=None, extractor=ModelExtractor(extracting), summariser=ModelSummariser(summarising)
     ) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id=user_id, agent_id="planner", group="g")
@@ -74,7 +74,7 @@ def shown(url: str, text: str, user_id: str) -> Seen:
     return seen
 
 
-def _planted(ctx: recollect.Context, text: str) -> tuple[recollect.MemorySpace, recollect.Conversation]:
+def _planted(ctx: longmind.Context, text: str) -> tuple[longmind.MemorySpace, longmind.Conversation]:
     name = " ".join(text.split())[:120] or "x"
     space = ctx.memory.create_memory_space("notes")
     # By its other name it is asked for.
@@ -109,7 +109,7 @@ def _obedient(request: ModelRequest, text: str) -> dict[str, Any]:
     return {"facts": [{"text": f"from a tool {text}"[:1_500], "kind": "RULE", "category": "rules", "sources": tools}]}
 
 
-def _gather(ctx: recollect.Context, space_id: str, talk_id: str, text: str, seen: Seen) -> None:
+def _gather(ctx: longmind.Context, space_id: str, talk_id: str, text: str, seen: Seen) -> None:
     for template in BUILT_IN:
         built = ctx.working_context.build_working_context(
             talk_id,
@@ -154,7 +154,7 @@ def _gather(ctx: recollect.Context, space_id: str, talk_id: str, text: str, seen
     seen.requests["turn"] = answering.requests[:1]
 
 
-def _looked_up(ctx: recollect.Context, space_id: str) -> dict[str, str]:
+def _looked_up(ctx: longmind.Context, space_id: str) -> dict[str, str]:
     """What a model is answered when it looks something up: by its tools, and by what a host can read for it."""
     recalls = [{"type": f"RECALL_{kind}", "name": kind, "memorySpaceId": space_id} for kind in _RECALLS]
     tools = {each.tool.name: each.run for each in (*ctx.memory.agent_tools(recalls), *ctx.blocks.tools("planner"))}

@@ -1,4 +1,4 @@
-"""Finds the modules of Recollect that make something of text, so that none is forgotten among the parsers."""
+"""Finds the modules of Longmind that make something of text, so that none is forgotten among the parsers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import recollect
+import longmind
 from prove.hostile_input.parsers import modules_read
 
-_ROOT = Path(recollect.__file__).parent
+_ROOT = Path(longmind.__file__).parent
 _CALLS = frozenset(
     "loads from_json fromisoformat strptime validate_json model_validate_json validate_python model_validate b64decode "
     "urlsplit urlparse parse_qsl ZipFile unpack_from frombuffer decode_json fullmatch compile".split()

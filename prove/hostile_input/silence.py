@@ -14,10 +14,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-import recollect
+import longmind
 from harness.calling import Refused, directly, over_http
 from harness.log_watch import DATABASE_PASSWORD, MODEL_KEY, TOKEN_SECRET, InFull, secrets_in
-from recollect.errors import RecollectError
+from longmind.errors import LongmindError
 from tests.admin.planting import Words, plant
 from tests.server.running import serving
 
@@ -29,7 +29,7 @@ def told(url: str) -> Iterator[tuple[str, str]]:
     spans = _spans()
     spans.clear()
     settings: dict[str, Any] = {"jwt_algorithm": "HS256", "jwt_secret": TOKEN_SECRET, "audit_key": _AUDIT_KEY}
-    with _logged() as log, recollect.open(url, embedder=None, tracing="host", **settings) as engine:
+    with _logged() as log, longmind.open(url, embedder=None, tracing="host", **settings) as engine:
         admin = engine.keys.create(tenant_id="acme", app_id="support", admin=True)
         user = engine.keys.create(tenant_id="acme", app_id="support", user_id="eva")
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
@@ -88,8 +88,8 @@ def _errors_of_opening() -> Iterator[str]:
         f"mysql://user:{DATABASE_PASSWORD}@host/db",
     ):
         try:
-            recollect.open(url, embedder=None, connect_timeout_seconds=1).close()
-        except RecollectError as error:
+            longmind.open(url, embedder=None, connect_timeout_seconds=1).close()
+        except LongmindError as error:
             yield f"{error} {error!r}"
 
 
@@ -99,7 +99,7 @@ def _logged() -> Iterator[io.StringIO]:
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     handler.setFormatter(InFull())
-    loggers = [logging.getLogger(), logging.getLogger("recollect")]
+    loggers = [logging.getLogger(), logging.getLogger("longmind")]
     levels = [logger.level for logger in loggers]
     loggers[0].addHandler(handler)
     for logger in loggers:

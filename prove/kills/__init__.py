@@ -9,9 +9,9 @@ from contextlib import ExitStack
 
 from harness.crew import load_beforehand, wait_until
 from harness.postgres import PostgresServer
+from longmind.models.job import JobStatus
 from prove.kills import checker, journal, processes, rounds
 from prove.section import Check, Plan, Section, judged
-from recollect.models.job import JobStatus
 
 GOAL = 500
 """Kills on each engine."""
@@ -25,13 +25,13 @@ _UNFINISHED: tuple[JobStatus, ...] = ("queued", "running", "failed")
 
 # What the processes of the attack load, so that one is up in a moment.
 _LOADED = (
-    "recollect.admin.erasing",
-    "recollect.events.finding",
-    "recollect.extraction.pipeline",
-    "recollect.recall.recaller",
-    "recollect.recall.writing",
-    "recollect.server.app",
-    "recollect.server.serving",
+    "longmind.admin.user_erasure",
+    "longmind.events.search",
+    "longmind.extraction.pipeline",
+    "longmind.recall.retriever",
+    "longmind.recall.index.storage",
+    "longmind.server.app",
+    "longmind.server.process",
     "pydantic_ai.models.openai",
     "pydantic_ai.providers.ollama",
     "prove.kills.processes",

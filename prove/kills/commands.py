@@ -1,4 +1,4 @@
-"""`recollect serve`, `recollect worker` and others as real commands, to be killed like the other processes."""
+"""`longmind serve`, `longmind worker` and others as real commands, to be killed like the other processes."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Command:
         # Not a pipe, which nobody would empty while it runs.
         self._trouble = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed with the command
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "recollect.cli", *words, "--json"],
+            [sys.executable, "-m", "longmind.cli", *words, "--json"],
             env={
                 **os.environ,
                 **vendor.environment(model_url),
-                **{f"RECOLLECT_{name}": value for name, value in settings.items()},
+                **{f"LONGMIND_{name}": value for name, value in settings.items()},
             },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""`recollect import` as a real command, killed while it brings an export in."""
+"""`longmind import` as a real command, killed while it brings an export in."""
 
 from __future__ import annotations
 

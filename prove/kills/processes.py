@@ -12,18 +12,18 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
-import recollect
+import longmind
 from harness.crew import Line
 from harness.embedder import WordsEmbedder
+from longmind.clock import system_clock
+from longmind.extraction.candidate import Candidate, Extracted, SourceMessage
+from longmind.store.database import Transaction
+from longmind.store.tables.ledger import record_change
 from prove.kills import vendor
 from prove.kills.journal import TOKEN
 from prove.kills.reaching import Requests, in_process, over_http
 from prove.kills.steps.events import DISTILL, REMARK
 from prove.kills.workload import Client, Lost
-from recollect.clock import system_clock
-from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
-from recollect.store.database import Transaction
-from recollect.store.ledger import record_change
 
 LEFT = "remark.left"
 """The kind of the change by which a job tells that it was done."""
@@ -46,9 +46,9 @@ def mirror_of(folder: Path) -> Path:
 
 
 @contextmanager
-def opened(url: str, folder: Path) -> Iterator[recollect.Recollect]:
+def opened(url: str, folder: Path) -> Iterator[longmind.Engine]:
     """An engine as all processes of the attack have it."""
-    with recollect.open(
+    with longmind.open(
         url,
         embedder=WordsEmbedder(),
         extractor=Facts(),
@@ -65,15 +65,15 @@ def opened(url: str, folder: Path) -> Iterator[recollect.Recollect]:
         yield engine
 
 
-def _remark(run: recollect.JobRun) -> recollect.Effect:
-    return recollect.Effect(_leave_remark, (run,))
+def _remark(run: longmind.JobRun) -> longmind.Effect:
+    return longmind.Effect(_leave_remark, (run,))
 
 
-def _leave_remark(transaction: Transaction, run: recollect.JobRun) -> None:
+def _leave_remark(transaction: Transaction, run: longmind.JobRun) -> None:
     record_change(transaction, run.scope, LEFT, system_clock(), token=run.job.payload["token"])
 
 
-def _distill(run: recollect.JobRun) -> dict[str, str | None]:
+def _distill(run: longmind.JobRun) -> dict[str, str | None]:
     told = run.job.payload
     summary = run.context.events.distill_long_term(f"session:{told['session']}", summary_tag=told["token"])
     return {"summary": summary.get("event_id")}
@@ -130,8 +130,8 @@ def work(line: Line, url: str, folder: Path) -> None:
 
 def serve(line: Line, url: str, folder: Path, port: int, model_url: str) -> None:
     """Answer requests, and do jobs beside, until it is killed."""
-    from recollect.server.app import make_app
-    from recollect.server.serving import Serving, listening_socket
+    from longmind.server.app import make_app
+    from longmind.server.process import Serving, listening_socket
 
     os.environ.update(vendor.environment(model_url))
     with opened(url, folder) as engine:
@@ -141,6 +141,6 @@ def serve(line: Line, url: str, folder: Path, port: int, model_url: str) -> None
 
 def ask(line: Line, port: int, token: str, folder: Path, user: str, seed: int, warm_up: int) -> None:
     """Act for a user through a server, until that does not answer any more."""
-    requests = Requests(port, {"authorization": f"Bearer {token}", "x-recollect-user": user})
+    requests = Requests(port, {"authorization": f"Bearer {token}", "x-longmind-user": user})
     with suppress(Lost):
         _act(line, Client(over_http(requests), folder, user, random.Random(seed), remote=True), warm_up)

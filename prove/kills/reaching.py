@@ -1,4 +1,4 @@
-"""How the clients of the attack reach Recollect: in their own process, or over HTTP. Both answer alike."""
+"""How the clients of the attack reach Longmind: in their own process, or over HTTP. Both answer alike."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-import recollect
+import longmind
 from harness import calling
+from longmind.errors import LongmindError, StoreError, ToolError
 from prove.kills.workload import Ask, AskIn, Lost, Refused
-from recollect.errors import RecollectError, StoreError, ToolError
 
 TENANT, APP = "acme", "kills"
 _PATIENCE = 60.0
@@ -20,7 +20,7 @@ _SAID = ("expected_updated_at",)
 """What has to be said even where it is nothing."""
 
 
-def in_process(engine: recollect.Recollect, user: str) -> AskIn:
+def in_process(engine: longmind.Engine, user: str) -> AskIn:
     """Ask an engine of this process."""
 
     def ask_in(session: str) -> Ask:
@@ -43,7 +43,7 @@ def in_process(engine: recollect.Recollect, user: str) -> AskIn:
                 raise Lost(str(error)) from error
             except ToolError as error:
                 raise (Lost if error.retriable else Refused)(str(error)) from error
-            except RecollectError as error:
+            except LongmindError as error:
                 raise Refused(f"{type(error).__name__}: {error.message}") from error
 
         return ask
@@ -81,7 +81,7 @@ class Requests:
     def headed(self, **names: str | None) -> Requests:
         """The same connection, with what a request says beside the user it is for."""
         headed = copy(self)
-        said = {f"x-recollect-{name}": value for name, value in names.items() if value is not None}
+        said = {f"x-longmind-{name}": value for name, value in names.items() if value is not None}
         headed._headers = {**self._headers, **said}
         return headed
 

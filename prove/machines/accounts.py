@@ -1,4 +1,4 @@
-"""What must be there after an attack, and what is there: the checker, which knows nothing of Recollect.
+"""What must be there after an attack, and what is there: the checker, which knows nothing of Longmind.
 
 Everything that can happen has a name. What was acknowledged must have happened once. What was asked for and never
 acknowledged may have happened, but once at the most. Nothing else may have happened at all.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-import recollect
+import longmind
 from prove.machines.asking import Client, client
 from prove.machines.nodes import api_node
 from prove.machines.world import API, CLIENT, QUICK, World
@@ -21,7 +21,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
     url, door = world.new_database()
     rounds = FULL_ROUNDS if plan.full else ROUNDS
     whose: dict[str, Any] = {"tenant_id": "acme", "app_id": "prove", "user_id": "ada"}
-    with recollect.open(door, embedder=None) as engine, ExitStack() as stack:
+    with longmind.open(door, embedder=None) as engine, ExitStack() as stack:
         # The nodes would not start without a key: others can reach them.
         token = engine.keys.create(**whose).token
         for name in API:
@@ -33,7 +33,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
         yield _rates(world, asking, engine.keys.create(**whose, rate=f"{RATE}/minute").token)
 
 
-def _revoked(world: World, engine: recollect.Recollect, asking: Client, whose: dict[str, Any], rounds: int) -> Check:
+def _revoked(world: World, engine: longmind.Engine, asking: Client, whose: dict[str, Any], rounds: int) -> Check:
     late = 0
     for _ in range(rounds):
         key = engine.keys.create(**whose)

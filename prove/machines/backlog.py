@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import recollect
+import longmind
+from longmind.events.distill_job import LONG_TERM
+from longmind.recall.embedding_jobs import embed_kind, reindex_kind
+from longmind.store.triggers.rolling_summary import SUMMARISE
 from prove.machines.accounts import Accounts
 from prove.machines.marks import MARKS
 from prove.machines.words import Words
-from recollect.events.drafting import LONG_TERM
-from recollect.recall.reindexing import embed_kind, reindex_kind
-from recollect.store.summary_policy import SUMMARISE
 
 TURNS = 3
 
@@ -19,7 +19,7 @@ TURNS = 3
 class Backlog:
     """One user with a space, and jobs of every kind that are queued as the attack goes on."""
 
-    engine: recollect.Recollect
+    engine: longmind.Engine
     user: str = "ada"
     accounts: Accounts = field(default_factory=Accounts)
     jobs: int = 0

@@ -42,7 +42,7 @@ def who_begins(workers: dict[str, Node], backlog: Backlog, kind: str) -> str:
 def in_hand(database: Database, node: Node, kind: str) -> list[tuple[str, str, int]]:
     """The job of this kind that the worker has and has not ended: if there is none, it was quicker than the cut."""
     rows = database.execute(
-        "SELECT id, fencing_token FROM recollect.jobs "
+        "SELECT id, fencing_token FROM longmind.jobs "
         "WHERE status = 'running' AND worker LIKE %s AND kind LIKE %s ORDER BY updated_at DESC LIMIT 1",
         (f"%:{node.process.pid}:%", f"{KINDS[kind]}%"),
     )

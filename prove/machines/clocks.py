@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import recollect
+import longmind
 from prove.machines.accounts import faults
 from prove.machines.asking import client
 from prove.machines.backlog import Backlog
@@ -34,7 +34,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
 def _workers(world: World, jobs: int) -> Check:
     """Three workers, one ahead, one behind, one right. Nobody dies: no job may be taken twice."""
     url, door = world.new_database()
-    with recollect.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
+    with longmind.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
         apart = []
         for name, off in zip(WORKERS, OFF, strict=False):
             options = ("--clock", str(off), "--think", "0.1")
@@ -47,7 +47,7 @@ def _workers(world: World, jobs: int) -> Check:
         left = work_off(database, seconds=60 + jobs)
         took = time.monotonic() - began
         wrong = faults(backlog.accounts, happened(database), answers(database))
-        [(stolen,)] = database.execute("SELECT count(*) FROM recollect.jobs WHERE fencing_token > 1")
+        [(stolen,)] = database.execute("SELECT count(*) FROM longmind.jobs WHERE fencing_token > 1")
     return Check(
         "workers whose clocks are five minutes ahead and behind take no job away from one another",
         passed=not left and not wrong and stolen == 0 and _as_wanted(apart),
@@ -65,7 +65,7 @@ def _nodes(world: World) -> Check:
     """Two nodes, the systems of which are ten minutes apart, write in turns."""
     url, door = world.new_database()
     whose: dict[str, Any] = {"tenant_id": "acme", "app_id": "prove", "user_id": "ada"}
-    with recollect.open(door, embedder=None) as engine, ExitStack() as stack:
+    with longmind.open(door, embedder=None) as engine, ExitStack() as stack:
         token = engine.keys.create(**whose).token
         for name, off in zip(API, OFF, strict=False):
             stack.enter_context(api_node(world.lines[name], url, QUICK, off))

@@ -13,36 +13,36 @@ Database = psycopg.Connection[tuple[Any, ...]]
 
 def happened(database: Database) -> Iterator[str]:
     """The effects that are in the database, each as often as it is there."""
-    for (content,) in database.execute("SELECT content FROM recollect.events WHERE content LIKE '%\"job\\_%'"):
+    for (content,) in database.execute("SELECT content FROM longmind.events WHERE content LIKE '%\"job\\_%'"):
         yield f"remark {json.loads(content)[0]['text']}"
-    for (text,) in database.execute("SELECT text FROM recollect.atoms"):
+    for (text,) in database.execute("SELECT text FROM longmind.atoms"):
         yield f"atom {text}"
-    for (conversation,) in database.execute("SELECT id FROM recollect.conversations WHERE rolling_summary IS NOT NULL"):
+    for (conversation,) in database.execute("SELECT id FROM longmind.conversations WHERE rolling_summary IS NOT NULL"):
         yield f"summary {conversation}"
-    for (timeline,) in database.execute("SELECT timeline_id FROM recollect.events WHERE stage LIKE 'summary%'"):
+    for (timeline,) in database.execute("SELECT timeline_id FROM longmind.events WHERE stage LIKE 'summary%'"):
         yield f"distillate {timeline}"
-    for (change,) in database.execute("SELECT data FROM recollect.events WHERE kind LIKE 'block.%'"):
+    for (change,) in database.execute("SELECT data FROM longmind.events WHERE kind LIKE 'block.%'"):
         yield f"block {json.loads(change)['agentId']}"
     for space, _ in database.execute(_VECTORS):
         yield f"vectors {space}"
-    for (timeline,) in database.execute("SELECT timeline_id FROM recollect.event_vectors"):
+    for (timeline,) in database.execute("SELECT timeline_id FROM longmind.event_vectors"):
         yield f"event vectors {timeline}"
 
 
 def answers(database: Database) -> dict[str, str]:
     """What those effects say that can be told beforehand."""
     queries = {
-        "summary": "SELECT id, rolling_summary FROM recollect.conversations WHERE rolling_summary IS NOT NULL",
-        "distillate": "SELECT timeline_id, text FROM recollect.events WHERE stage LIKE 'summary%'",
-        "block": "SELECT agent_id, content FROM recollect.blocks",
+        "summary": "SELECT id, rolling_summary FROM longmind.conversations WHERE rolling_summary IS NOT NULL",
+        "distillate": "SELECT timeline_id, text FROM longmind.events WHERE stage LIKE 'summary%'",
+        "block": "SELECT agent_id, content FROM longmind.blocks",
         "vectors": _VECTORS,
-        "event vectors": "SELECT timeline_id, events FROM recollect.event_vectors",
+        "event vectors": "SELECT timeline_id, events FROM longmind.event_vectors",
     }
     return {f"{name} {whose}": str(text) for name, query in queries.items() for whose, text in database.execute(query)}
 
 
 # Only where they were asked for by name: in a space that all conversations go to, they come in any number of pieces.
 _VECTORS = """
-SELECT space_id, atoms FROM recollect.vector_segments
-WHERE space_id IN (SELECT id FROM recollect.spaces WHERE name LIKE 'for vectors %')
+SELECT space_id, atoms FROM longmind.vector_segments
+WHERE space_id IN (SELECT id FROM longmind.spaces WHERE name LIKE 'for vectors %')
 """

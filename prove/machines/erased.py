@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-import recollect
+import longmind
 from prove.machines.backlog import Backlog
 from prove.machines.catching import KINDS, WORKING_AGAIN, in_hand, seconds_until_at_work, who_begins
 from prove.machines.effects import Database
@@ -19,7 +19,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
     kinds = list(KINDS) if plan.full else list(KINDS)[:2]
     caught, wrong = [], []
     with (
-        recollect.open(door, embedder=None, job_attempts=100) as engine,
+        longmind.open(door, embedder=None, job_attempts=100) as engine,
         connect(door) as database,
         world.workers(url, WORKERS[:2]) as workers,
     ):
@@ -52,7 +52,7 @@ def _erase(backlog: Backlog, seconds: float = 30.0) -> None:
         try:
             backlog.ctx.admin.delete_user_data(confirm=True)
             return
-        except recollect.StoreBusy:
+        except longmind.StoreBusy:
             if time.monotonic() > until:
                 raise
 
@@ -61,12 +61,12 @@ def tables_with(database: Database, scope_id: str) -> list[str]:
     """The tables in which there is something of a user; that there was an erasure is all that may be left."""
     tables = database.execute(
         "SELECT table_name FROM information_schema.columns "
-        "WHERE table_schema = 'recollect' AND column_name = 'scope_id' AND table_name <> 'erasures'"
+        "WHERE table_schema = 'longmind' AND column_name = 'scope_id' AND table_name <> 'erasures'"
     ).fetchall()
     return [
         table
         for (table,) in tables
         if database.execute(
-            f"SELECT 1 FROM recollect.{table} WHERE scope_id = %s LIMIT 1".encode(), (scope_id,)
+            f"SELECT 1 FROM longmind.{table} WHERE scope_id = %s LIMIT 1".encode(), (scope_id,)
         ).fetchone()
     ]

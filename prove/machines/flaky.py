@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-import recollect
+import longmind
 from prove.machines.accounts import faults
 from prove.machines.asking import client
 from prove.machines.backlog import Backlog
@@ -36,7 +36,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
     statuses: Counter[str] = Counter()
     slowest = 0.0
     with (
-        recollect.open(door, embedder=None, job_attempts=100) as engine,
+        longmind.open(door, embedder=None, job_attempts=100) as engine,
         connect(door) as database,
         ExitStack() as stack,
     ):
@@ -70,7 +70,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
                         backlog.accounts.acknowledge(f"message {key}", answer.body["id"])
         left = work_off(database, seconds=60)
         stands = database.execute(
-            "SELECT idempotency_key, event_id FROM recollect.events WHERE idempotency_key LIKE 'flaky %'"
+            "SELECT idempotency_key, event_id FROM longmind.events WHERE idempotency_key LIKE 'flaky %'"
         ).fetchall()
         there = [*happened(database), *(f"message {key}" for key, _ in stands)]
         stood = {**answers(database), **{f"message {key}": event for key, event in stands}}

@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-import recollect
+import longmind
 from prove.machines.accounts import Accounts, faults
 from prove.machines.asking import Answer, Client, client
 from prove.machines.network import Network
@@ -53,7 +53,7 @@ class Tally:
 
 def run(plan: Plan, world: World) -> Iterator[Check]:
     url, door = world.new_database()
-    with recollect.open(door, embedder=None) as engine:
+    with longmind.open(door, embedder=None) as engine:
         whose: dict[str, Any] = {"tenant_id": "acme", "app_id": "prove", "user_id": "ada"}
         conversation = engine.context(**whose).conversations.create_conversation("chat")
         token = engine.keys.create(**whose).token
@@ -106,9 +106,9 @@ def _nodes_cut(
             if again.good:
                 tally.accounts.acknowledge(f"message {key}", again.body["id"])
     stands = dict(
-        database.execute("SELECT idempotency_key, event_id FROM recollect.events WHERE idempotency_key IS NOT NULL")
+        database.execute("SELECT idempotency_key, event_id FROM longmind.events WHERE idempotency_key IS NOT NULL")
     )
-    rows = database.execute("SELECT idempotency_key FROM recollect.events WHERE content IS NOT NULL").fetchall()
+    rows = database.execute("SELECT idempotency_key FROM longmind.events WHERE content IS NOT NULL").fetchall()
     answers = {f"message {key}": str(event) for key, event in stands.items()}
     wrong = faults(tally.accounts, (f"message {key}" for (key,) in rows), answers)
     late = [f"the slowest answer took {tally.slowest:.0f} s"] if tally.slowest > LONGEST else []
@@ -167,7 +167,7 @@ def _database_cut(world: World, asking: Client, path: str, database: psycopg.Con
         for name in API
         for number in range(4)
     ]
-    [(written,)] = database.execute("SELECT count(*) FROM recollect.events WHERE idempotency_key LIKE 'db %'")
+    [(written,)] = database.execute("SELECT count(*) FROM longmind.events WHERE idempotency_key LIKE 'db %'")
     told = Counter(answer.status for answer in answers)
     slowest = max(answer.seconds for answer in answers)
     passed = (

@@ -22,13 +22,13 @@ ROOT = Path(__file__).parents[2]
 PORT = 8000
 PATIENCE = 60.0
 
-# A namespace cannot have a wall clock of its own, so the process is told another time before it loads Recollect.
+# A namespace cannot have a wall clock of its own, so the process is told another time before it loads Longmind.
 _WRONG_TIME = """
 import runpy, sys, time
 right, right_ns = time.time, time.time_ns
 time.time, time.time_ns = lambda: right() + {0} / 1e9, lambda: right_ns() + {0}
-sys.argv[0] = "recollect"
-runpy.run_module("recollect.cli", run_name="__main__")
+sys.argv[0] = "longmind"
+runpy.run_module("longmind.cli", run_name="__main__")
 """
 
 
@@ -39,7 +39,7 @@ class Node:
         self.machine = machine
         self.log: list[str] = []
         self._said: SimpleQueue[Any] = SimpleQueue()
-        surroundings = {**os.environ, "PYTHONUNBUFFERED": "1", "RECOLLECT_EMBEDDER": "none", **settings}
+        surroundings = {**os.environ, "PYTHONUNBUFFERED": "1", "LONGMIND_EMBEDDER": "none", **settings}
         # Words of their own would go to the terminal in colours and boxes.
         surroundings |= {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "400"}
         self.process = subprocess.Popen(
@@ -59,7 +59,7 @@ class Node:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self.log.append(line.rstrip())
-            if re.search(r"^Recollect listens on|at work", line):
+            if re.search(r"^Longmind listens on|at work", line):
                 self._ready.set()
         self._ready.set()
 
@@ -106,17 +106,17 @@ class Node:
 
 @contextmanager
 def api_node(machine: Machine, url: str, settings: dict[str, str], clock_off: float = 0.0) -> Iterator[Node]:
-    """`recollect serve` on a machine, reachable by the others, on which the time may be wrong by so many seconds."""
-    program = ("-c", _WRONG_TIME.format(int(clock_off * 10**9))) if clock_off else ("-m", "recollect.cli")
+    """`longmind serve` on a machine, reachable by the others, on which the time may be wrong by so many seconds."""
+    program = ("-c", _WRONG_TIME.format(int(clock_off * 10**9))) if clock_off else ("-m", "longmind.cli")
     arguments = (*program, "serve", "--host", machine.address, "--port", str(PORT), "--workers", "0")
-    with running(Node(machine, arguments, {"RECOLLECT_URL": url, **settings})) as node:
+    with running(Node(machine, arguments, {"LONGMIND_URL": url, **settings})) as node:
         yield node
 
 
 @contextmanager
 def worker_node(machine: Machine, url: str, settings: dict[str, str]) -> Iterator[Node]:
-    """`recollect worker` on a machine."""
-    with running(Node(machine, ("-m", "recollect.cli", "worker"), {"RECOLLECT_URL": url, **settings})) as node:
+    """`longmind worker` on a machine."""
+    with running(Node(machine, ("-m", "longmind.cli", "worker"), {"LONGMIND_URL": url, **settings})) as node:
         yield node
 
 
@@ -124,7 +124,7 @@ def worker_node(machine: Machine, url: str, settings: dict[str, str]) -> Iterato
 def thinking_worker(machine: Machine, url: str, settings: dict[str, str], *options: str) -> Iterator[Node]:
     """A worker that thinks for a while over each job, and says when it begins with one."""
     arguments = ("-m", "prove.machines.worker", *options)
-    with running(Node(machine, arguments, {"RECOLLECT_URL": url, **settings})) as node:
+    with running(Node(machine, arguments, {"LONGMIND_URL": url, **settings})) as node:
         yield node
 
 

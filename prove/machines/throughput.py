@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import psycopg
 
-import recollect
+import longmind
 from prove.machines.nodes import PORT, Node, api_node, running, thinking_worker, worker_node
 from prove.machines.waiting import work_off
 from prove.machines.world import API, CLIENT, QUICK, WORKERS, World, connect
@@ -57,7 +57,7 @@ def _waiting(world: World, jobs: int) -> Check:
     measured = {}
     for count in COUNTS:
         url, door = world.new_database()
-        with recollect.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
+        with longmind.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
             _queue_remarks(engine, jobs)
             _hold_back(database)
             think = ("--think", str(MODEL_SECONDS))
@@ -76,11 +76,11 @@ def _waiting(world: World, jobs: int) -> Check:
 
 
 def _extracting(world: World, jobs: int) -> Check:
-    """Extraction by rules with `recollect worker`: all processor, so that the cores are the limit."""
+    """Extraction by rules with `longmind worker`: all processor, so that the cores are the limit."""
     measured = {}
     for count in COUNTS:
         url, door = world.new_database()
-        with recollect.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
+        with longmind.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
             _queue_extractions(engine, jobs + _FIRST_JOBS * count)
             _hold_back(database)
             workers = [stack.enter_context(worker_node(world.lines[name], url, QUICK)) for name in WORKERS[:count]]
@@ -106,7 +106,7 @@ def _requests(world: World, seconds: float) -> Check:
     measured = {}
     for count in (1, 2):
         url, door = world.new_database()
-        with recollect.open(door, embedder=None) as engine:
+        with longmind.open(door, embedder=None) as engine:
             clients = [_client(engine, number) for number in range(CLIENTS)]
         with ExitStack() as stack:
             nodes = [stack.enter_context(api_node(world.lines[name], url, QUICK)) for name in API[:count]]
@@ -161,7 +161,7 @@ def _let_go(
 ) -> dict[str, float]:
     """Let the jobs that were held back be due, and measure until the last is done."""
     before, watch, began = _processor_seconds(world, workers), _Watch(database), time.monotonic()
-    due = database.execute("UPDATE recollect.jobs SET due_at = due_at - %s WHERE status = 'queued'", (_FAR,)).rowcount
+    due = database.execute("UPDATE longmind.jobs SET due_at = due_at - %s WHERE status = 'queued'", (_FAR,)).rowcount
     if due < jobs:
         raise RuntimeError(f"{due} of {jobs} jobs were there to be done")
     left = work_off(database, seconds=300, meanwhile=watch.look)
@@ -173,18 +173,18 @@ def _let_go(
 
 
 def _hold_back(database: psycopg.Connection[tuple[Any, ...]]) -> None:
-    database.execute("UPDATE recollect.jobs SET due_at = due_at + %s WHERE status = 'queued'", (_FAR,))
+    database.execute("UPDATE longmind.jobs SET due_at = due_at + %s WHERE status = 'queued'", (_FAR,))
 
 
 def _warm_up(database: psycopg.Connection[tuple[Any, ...]], jobs: int, seconds: float = 120.0) -> None:
     """Have some of the jobs done first: what a worker loads with its first ones would count for each worker anew."""
     deadline = time.monotonic() + seconds
     database.execute(
-        "UPDATE recollect.jobs SET due_at = due_at - %s WHERE id IN "
-        "(SELECT id FROM recollect.jobs WHERE status = 'queued' ORDER BY id LIMIT %s)",
+        "UPDATE longmind.jobs SET due_at = due_at - %s WHERE id IN "
+        "(SELECT id FROM longmind.jobs WHERE status = 'queued' ORDER BY id LIMIT %s)",
         (_FAR, jobs),
     )
-    done = "SELECT count(*) >= %s FROM recollect.jobs WHERE status = 'succeeded'"
+    done = "SELECT count(*) >= %s FROM longmind.jobs WHERE status = 'succeeded'"
     while database.execute(done, (jobs,)).fetchone() != (True,):
         if time.monotonic() > deadline:
             raise RuntimeError("the first jobs were not done")
@@ -225,18 +225,18 @@ def _told(measured: dict[int, dict[str, float]]) -> dict[str, dict[str, float]]:
     return {name: {str(count): round(each[name], 2) for count, each in measured.items()} for name in names}
 
 
-def _user(engine: recollect.Recollect, number: int) -> recollect.Context:
+def _user(engine: longmind.Engine, number: int) -> longmind.Context:
     return engine.context(tenant_id="acme", app_id="prove", user_id=f"user-{number}")
 
 
-def _queue_remarks(engine: recollect.Recollect, jobs: int) -> None:
+def _queue_remarks(engine: longmind.Engine, jobs: int) -> None:
     contexts = [_user(engine, number) for number in range(USERS)]
     rooms = [ctx.conversations.create_conversation("remarks").id for ctx in contexts]
     for number in range(jobs):
         contexts[number % USERS].jobs.enqueue("remark", {"conversation": rooms[number % USERS]})
 
 
-def _queue_extractions(engine: recollect.Recollect, jobs: int) -> None:
+def _queue_extractions(engine: longmind.Engine, jobs: int) -> None:
     contexts = [_user(engine, number) for number in range(USERS)]
     for number, ctx in enumerate(contexts):
         space = ctx.memory.create_memory_space("daily")
@@ -255,7 +255,7 @@ def _words(chance: random.Random) -> str:
     return " ".join(chance.choices(WORDS, k=3))
 
 
-def _client(engine: recollect.Recollect, number: int) -> dict[str, str]:
+def _client(engine: longmind.Engine, number: int) -> dict[str, str]:
     ctx = _user(engine, number)
     space = ctx.memory.create_memory_space("personal")
     fact = {"category": {"name": "notes", "kind": "FACT"}}

@@ -16,7 +16,7 @@ def work_off(
     deadline = time.monotonic() + seconds
     while True:
         left = database.execute(
-            "SELECT kind, status, count(*) FROM recollect.jobs WHERE status <> 'succeeded' GROUP BY 1, 2"
+            "SELECT kind, status, count(*) FROM longmind.jobs WHERE status <> 'succeeded' GROUP BY 1, 2"
         ).fetchall()
         if not left or time.monotonic() > deadline:
             return [f"{count} jobs {kind} are {status}" for kind, status, count in left]

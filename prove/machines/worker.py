@@ -16,16 +16,16 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 
-import recollect
+import longmind
+from longmind.clock import system_clock
+from longmind.extraction.candidate import Candidate, Extracted, SourceMessage
+from longmind.models.content import encode_content
+from longmind.server.observability.logs import set_up_logs
+from longmind.store.database import Transaction
+from longmind.store.tables import conversations as store
+from longmind.store.tables.conversations import NewMessage
 from prove.machines.marks import marked
 from prove.machines.words import Words
-from recollect.clock import system_clock
-from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
-from recollect.models.content import encode_content
-from recollect.server.logs import set_up_logs
-from recollect.store import conversations as store
-from recollect.store.conversations import NewMessage
-from recollect.store.database import Transaction
 
 
 class Thoughts:
@@ -79,7 +79,7 @@ class SlowWords(Words, Thoughts):
         return super().embed_texts(texts)
 
 
-def leave_remark(run: Transaction, attempt: recollect.JobRun, open_seconds: float) -> str:
+def leave_remark(run: Transaction, attempt: longmind.JobRun, open_seconds: float) -> str:
     now = system_clock()
     new = NewMessage(role="system", content=encode_content(attempt.job.id), visibility="user", at=now)
     message = store.append(run, attempt.scope, attempt.job.payload["conversation"], new, now)
@@ -100,13 +100,13 @@ def main() -> None:
     paces = (options.think, options.long)
     thoughts = Thoughts(*paces)
 
-    def remark(attempt: recollect.JobRun) -> recollect.Effect:
+    def remark(attempt: longmind.JobRun) -> longmind.Effect:
         thoughts.think(attempt.job.kind, long=attempt.job.kind == "long-remark")
-        return recollect.Effect(leave_remark, (attempt, options.open if attempt.job.kind == "slow-remark" else 0.0))
+        return longmind.Effect(leave_remark, (attempt, options.open if attempt.job.kind == "slow-remark" else 0.0))
 
     wrong = int(options.clock * 1_000_000)
     stop = threading.Event()
-    with recollect.open(
+    with longmind.open(
         extractor=EachMessage(*paces),
         summariser=Verbatim(*paces),
         embedder=SlowWords(*paces),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-import recollect
+import longmind
 from prove.machines.accounts import faults
 from prove.machines.backlog import Backlog
 from prove.machines.catching import KINDS, WORKING_AGAIN, in_hand, seconds_until_at_work, who_begins
@@ -59,7 +59,7 @@ class Cuts:
         )
 
     def figures(self, database: Database) -> dict[str, Any]:
-        tokens: dict[str, int] = dict(database.execute("SELECT id, fencing_token FROM recollect.jobs").fetchall())
+        tokens: dict[str, int] = dict(database.execute("SELECT id, fencing_token FROM longmind.jobs").fetchall())
         taken = Counter(kind for kind, job, token in self.in_the_middle if tokens[job] > token)
         return {
             "cuts": dict(self.manners),
@@ -75,7 +75,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
     dice = plan.dice("worker cuts")
     cuts = Cuts()
     with (
-        recollect.open(door, embedder=None, job_attempts=100) as engine,
+        longmind.open(door, embedder=None, job_attempts=100) as engine,
         connect(door) as database,
         world.workers(url, WORKERS[:3]) as workers,
     ):
@@ -102,9 +102,9 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
         left = work_off(database, seconds=90)
         wrong = faults(backlog.accounts, happened(database), answers(database))
         refused = sum(node.count_logged("_Refused") for node in workers.values())
-        taken_twice = _one(database, "SELECT count(*) FROM recollect.jobs WHERE fencing_token > 1")
+        taken_twice = _one(database, "SELECT count(*) FROM longmind.jobs WHERE fencing_token > 1")
         figures = cuts.figures(database)
-        with recollect.open(door, embedder=Words()) as looking:
+        with longmind.open(door, embedder=Words()) as looking:
             without_vector = looking.reindex()
     yield Check(
         "each job of a worker that was cut off has one effect: extraction, sleep-time memory, distillation, summaries, "
@@ -137,7 +137,7 @@ def a_vanished_transaction(world: World) -> Iterator[Check]:
     longest = LEASE + 4 * SILENCE
     url, door = world.new_database()
     with (
-        recollect.open(door, embedder=None, job_attempts=100) as engine,
+        longmind.open(door, embedder=None, job_attempts=100) as engine,
         connect(door) as database,
         world.workers(url, WORKERS[:2], "--open", str(OPEN)) as workers,
     ):

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-import recollect
+import longmind
 from harness.postgres import PostgresServer
 from prove.machines.network import Network, network
 from prove.machines.nodes import Node, thinking_worker
@@ -22,13 +22,13 @@ SILENCE = 3.0
 
 # A proof that waited for half a minute at each cut would show the same, and less often.
 QUICK = {
-    "RECOLLECT_JOB_LEASE_SECONDS": str(LEASE),
-    "RECOLLECT_WORKER_POLL_SECONDS": "0.1",
-    "RECOLLECT_JOB_ATTEMPTS": "100",
-    "RECOLLECT_JOB_RETRY_SECONDS": "0.1",
-    "RECOLLECT_CONNECT_TIMEOUT_SECONDS": "3",
-    "RECOLLECT_SILENCE_SECONDS": str(SILENCE),
-    "RECOLLECT_LOG_LEVEL": "warning",
+    "LONGMIND_JOB_LEASE_SECONDS": str(LEASE),
+    "LONGMIND_WORKER_POLL_SECONDS": "0.1",
+    "LONGMIND_JOB_ATTEMPTS": "100",
+    "LONGMIND_JOB_RETRY_SECONDS": "0.1",
+    "LONGMIND_CONNECT_TIMEOUT_SECONDS": "3",
+    "LONGMIND_SILENCE_SECONDS": str(SILENCE),
+    "LONGMIND_LOG_LEVEL": "warning",
 }
 
 
@@ -45,7 +45,7 @@ class World:
         self._databases += 1
         name = f"proof_{self._databases}"
         self.server.create_database(name)
-        with recollect.open(self.server.local_url(name), embedder=None):
+        with longmind.open(self.server.local_url(name), embedder=None):
             pass
         return self.server.url(name), self.server.local_url(name)
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import recollect
+import longmind
 from harness.crew import Child, started
 from prove.postgres_faults.checking import Ledger, Operation
 from prove.postgres_faults.faults import Fault, World
@@ -59,7 +59,7 @@ class Crew:
         self._end = folder / f"end-{number}"
         self._url = url
         self._seed = seed
-        with recollect.open(url, **LIMITS) as engine:
+        with longmind.open(url, **LIMITS) as engine:
             self._for_jobs = ada(engine).conversations.create_conversation("effects").id
         self.report = Report()
 
@@ -108,7 +108,7 @@ class Crew:
 
 def _jobs_left(node: Node) -> int:
     [(left,)] = node.administer(
-        "SELECT count(*) FROM recollect.jobs WHERE kind = 'attacked' AND status NOT IN ('succeeded', 'dead')"
+        "SELECT count(*) FROM longmind.jobs WHERE kind = 'attacked' AND status NOT IN ('succeeded', 'dead')"
     )
     return int(left)
 
@@ -119,7 +119,7 @@ def wait_until_all_write(node: Node, since: int) -> float | None:
     wanted = WRITERS * THREADS + 2
     while time.monotonic() - began < RECOVERY_SECONDS:
         [(found,)] = node.administer(
-            f"SELECT count(DISTINCT conversation_id) FROM recollect.events WHERE ts > {since} AND sequence IS NOT NULL"
+            f"SELECT count(DISTINCT conversation_id) FROM longmind.events WHERE ts > {since} AND sequence IS NOT NULL"
         )
         if found >= wanted:
             return time.monotonic() - began
@@ -143,7 +143,7 @@ def _after_a_while(node: Node) -> int:
 def events_of_marks(node: Node) -> dict[str, str]:
     """The event that each message and each recorded event with a mark stands in."""
     rows = node.administer(
-        "SELECT event_id, concat(content, text) FROM recollect.events WHERE sequence IS NOT NULL OR kind = 'attacked'"
+        "SELECT event_id, concat(content, text) FROM longmind.events WHERE sequence IS NOT NULL OR kind = 'attacked'"
     )
     return {mark: event_id for event_id, text in rows for mark in _MARK.findall(text)}
 
@@ -154,7 +154,7 @@ def what_is_there(node: Node, crew: str) -> tuple[Ledger, list[tuple[int, str]],
     sequences = defaultdict(list)
     ledger = []
     rows = node.administer(
-        "SELECT position, event_id, conversation_id, sequence, kind, concat(content, text) FROM recollect.events "
+        "SELECT position, event_id, conversation_id, sequence, kind, concat(content, text) FROM longmind.events "
         "ORDER BY position"
     )
     for position, event_id, conversation_id, sequence, kind, text in rows:
@@ -164,12 +164,12 @@ def what_is_there(node: Node, crew: str) -> tuple[Ledger, list[tuple[int, str]],
         # What is told of an atom may quote it; it is no second one.
         if sequence is not None or kind == "attacked":
             marks.update(set(_MARK.findall(text)))
-    for (text,) in node.administer("SELECT text FROM recollect.atoms"):
+    for (text,) in node.administer("SELECT text FROM longmind.atoms"):
         marks.update(_MARK.findall(text))
-    payloads = node.administer("SELECT payload FROM recollect.jobs WHERE kind = 'attacked'")
+    payloads = node.administer("SELECT payload FROM longmind.jobs WHERE kind = 'attacked'")
     jobs = [json.loads(payload)["mark"] for (payload,) in payloads]
     marks.update(jobs)
-    counter = node.administer(f"SELECT content FROM recollect.blocks WHERE agent_id = 'counter-{crew}'")
+    counter = node.administer(f"SELECT content FROM longmind.blocks WHERE agent_id = 'counter-{crew}'")
     own = {mark: found for mark, found in marks.items() if f":{crew}w" in mark or f":{crew}served" in mark}
     count = int(counter[0][0]) if counter else 0
     return Ledger(own, sequences), ledger, count, [mark for mark in jobs if mark in own]

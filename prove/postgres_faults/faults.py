@@ -123,7 +123,7 @@ def _freeze(seconds: float) -> Callable[[World], int]:
 def _hold_locks(world: World) -> int:
     """Longer than a write waits."""
     with world.node.session() as connection:
-        connection.execute("LOCK TABLE recollect.events IN ACCESS EXCLUSIVE MODE")
+        connection.execute("LOCK TABLE longmind.events IN ACCESS EXCLUSIVE MODE")
         time.sleep(2)
         waiting = _number(world, f"SELECT count(*) FROM pg_stat_activity WHERE {_CREW} AND wait_event_type = 'Lock'")
         time.sleep(2.5)
@@ -174,7 +174,7 @@ def _change_password(world: World) -> int:
 def _make_read_only(world: World) -> int:
     world.node.administer("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
     time.sleep(2)
-    refused = _is_refused(world, "CREATE TEMP TABLE of_nobody (); DELETE FROM recollect.jobs WHERE false")
+    refused = _is_refused(world, "CREATE TEMP TABLE of_nobody (); DELETE FROM longmind.jobs WHERE false")
     world.node.administer("ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
     return refused
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-import recollect
+import longmind
 from harness.crew import Line, started, wait_until
 from prove.postgres_faults.nodes import Node
 from prove.postgres_faults.workload import LIMITS, ada, append_in
@@ -26,7 +26,7 @@ def exhausted_pool(node: Node) -> Check:
     """Two connections that wait for a lock, and many callers: who gets none is told so in time, and later is served."""
     settings = {**LIMITS, "pool_size": 2, "connect_timeout_seconds": _WAIT, "busy_timeout_seconds": 30.0}
     against = []
-    with recollect.open(node.url(), **settings) as engine, ThreadPoolExecutor(_CALLERS) as threads:
+    with longmind.open(node.url(), **settings) as engine, ThreadPoolExecutor(_CALLERS) as threads:
         chat = ada(engine).conversations
         conversation = chat.create_conversation("crowded").id
 
@@ -34,12 +34,12 @@ def exhausted_pool(node: Node) -> Check:
             began = time.monotonic()
             try:
                 chat.append_user_message(conversation, f"{number}")
-            except recollect.StoreUnavailable as error:
+            except longmind.StoreUnavailable as error:
                 return error.message, time.monotonic() - began
             return "", time.monotonic() - began
 
         with node.session() as somebody:
-            somebody.execute("LOCK TABLE recollect.events IN ACCESS EXCLUSIVE MODE")
+            somebody.execute("LOCK TABLE longmind.events IN ACCESS EXCLUSIVE MODE")
             calls = [threads.submit(call, number) for number in range(_CALLERS)]
             time.sleep(2 * _WAIT)
             refused = [each.result() for each in calls if each.done()]
@@ -66,7 +66,7 @@ def exhausted_pool(node: Node) -> Check:
 def stopped_client(node: Node) -> Check:
     """A process that is stopped in the middle of a write gives its locks back, and its write is not half done."""
     settings = {**LIMITS, "busy_timeout_seconds": 1.0, "answer_timeout_seconds": 1.0}
-    with recollect.open(node.url(), **settings) as engine:
+    with longmind.open(node.url(), **settings) as engine:
         chat = ada(engine).conversations
         conversation = chat.create_conversation("stopped").id
         with started(_stop_in_a_write, node.url(), conversation, settings) as child:
@@ -79,7 +79,7 @@ def stopped_client(node: Node) -> Check:
                 try:
                     chat.append_user_message(conversation, "I do not wait for ever.")
                     break
-                except recollect.StoreBusy:
+                except longmind.StoreBusy:
                     refusals += 1
                     if time.monotonic() - began > 20:
                         break
@@ -102,10 +102,10 @@ def stopped_client(node: Node) -> Check:
 
 
 def _stop_in_a_write(line: Line, url: str, conversation_id: str, settings: dict[str, Any]) -> str:
-    with recollect.open(url, **settings) as engine:
+    with longmind.open(url, **settings) as engine:
         stopped = threading.Event()
 
-        def write(run: Any, scope: recollect.Scope) -> None:
+        def write(run: Any, scope: longmind.Scope) -> None:
             append_in(run, scope, conversation_id, "I was stopped.")
             if not stopped.is_set():
                 stopped.set()
@@ -114,6 +114,6 @@ def _stop_in_a_write(line: Line, url: str, conversation_id: str, settings: dict[
 
         try:
             engine._database.write(ada(engine).scope, write, ada(engine).scope)
-        except recollect.StoreError as error:
+        except longmind.StoreError as error:
             return type(error).__name__
     return "done"

@@ -16,14 +16,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import recollect
+import longmind
 from harness.crew import Line
+from longmind.models.content import encode_content
+from longmind.server.app import make_app
+from longmind.server.process import Serving, listening_socket
+from longmind.store.tables import conversations
+from longmind.store.tables.conversations import NewMessage
 from prove.postgres_faults.checking import Operation, Outcome
-from recollect.models.content import encode_content
-from recollect.server.app import make_app
-from recollect.server.serving import Serving, listening_socket
-from recollect.store import conversations
-from recollect.store.conversations import NewMessage
 
 LIMITS: dict[str, Any] = {
     "embedder": None,
@@ -43,20 +43,20 @@ _FAULT = 500
 _PAUSE = 0.02
 
 
-def ada(engine: recollect.Recollect) -> recollect.Context:
+def ada(engine: longmind.Engine) -> longmind.Context:
     return engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
 
 def quiet() -> None:
     """What goes wrong is reported by who did it; the driver need not tell it once more."""
-    for name in ("psycopg", "recollect"):
+    for name in ("psycopg", "longmind"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def write_on(line: Line, url: str, stop: str, name: str, seed: int) -> tuple[list[Operation], list[str]]:
     """Append, answer, count, remember, record and queue, until `stop` is there. Also gives what a subscriber heard."""
     quiet()
-    with recollect.open(url, **LIMITS) as engine:
+    with longmind.open(url, **LIMITS) as engine:
         heard: list[str] = []
         engine.subscribe(lambda change: heard.append(change.event_id))
         journal: list[Operation] = []
@@ -73,7 +73,7 @@ def write_on(line: Line, url: str, stop: str, name: str, seed: int) -> tuple[lis
 class Writer:
     """One caller, with a conversation of its own."""
 
-    def __init__(self, engine: recollect.Recollect, stop: Path, name: str, seed: int) -> None:
+    def __init__(self, engine: longmind.Engine, stop: Path, name: str, seed: int) -> None:
         self._engine = engine
         self._ctx = ada(engine)
         self._stop = stop
@@ -134,7 +134,7 @@ class Writer:
             try:
                 seen = block.updated_at if block else None
                 self._ctx.blocks.update("core", str(number + 1), seen, agent_id=self._counter)
-            except recollect.BlockConflict:
+            except longmind.BlockConflict:
                 continue
             return
 
@@ -145,7 +145,7 @@ class Writer:
         )
         try:
             found = self._ctx.memory.recall_by_topic(self._space, mark, limit=5)
-        except recollect.StoreError:
+        except longmind.StoreError:
             return
         if not any(mark in hit.atom.text for hit in found.hits):
             raise AssertionError("what was remembered is not found")
@@ -155,12 +155,12 @@ def outcome_of(attempt: Callable[[], object]) -> tuple[Outcome, str]:
     """What a caller may conclude from how a call ended."""
     try:
         attempt()
-    except recollect.OutcomeUnknown as error:
+    except longmind.OutcomeUnknown as error:
         return "unknown", type(error).__name__
-    except recollect.StoreError as error:
+    except longmind.StoreError as error:
         # What has no name but that the database failed tells a caller nothing: may it be tried again?
         return ("refused" if error.status != _FAULT else "improper"), _words(error)
-    except recollect.ToolError as error:
+    except longmind.ToolError as error:
         # What must not be repeated as it is may have been done.
         return ("refused" if error.retriable or error.code == "PLUGIN_ERROR" else "unknown"), error.code
     except Exception as error:
@@ -168,15 +168,15 @@ def outcome_of(attempt: Callable[[], object]) -> tuple[Outcome, str]:
     return "done", ""
 
 
-def _words(error: recollect.StoreError) -> str:
+def _words(error: longmind.StoreError) -> str:
     return type(error).__name__ if error.status != _FAULT else f"{error!r} {error.__cause__!r}"
 
 
 def work_on(line: Line, url: str, stop: str, conversation_id: str) -> int:
     """Work jobs off: each leaves a message, in the transaction that ends the job."""
     quiet()
-    with recollect.open(url, **LIMITS) as engine:
-        engine.register_job("attacked", lambda run: recollect.Effect(leave_message, (run.scope, conversation_id, run)))
+    with longmind.open(url, **LIMITS) as engine:
+        engine.register_job("attacked", lambda run: longmind.Effect(leave_message, (run.scope, conversation_id, run)))
         engine.start_workers(THREADS)
         line.say("ready")
         while not Path(stop).exists():
@@ -184,11 +184,11 @@ def work_on(line: Line, url: str, stop: str, conversation_id: str) -> int:
     return 0
 
 
-def leave_message(run: Any, scope: recollect.Scope, conversation_id: str, job: Any) -> None:
+def leave_message(run: Any, scope: longmind.Scope, conversation_id: str, job: Any) -> None:
     append_in(run, scope, conversation_id, f"#effect:{job.job.payload['mark'].strip('#')}#")
 
 
-def append_in(run: Any, scope: recollect.Scope, conversation_id: str, text: str) -> None:
+def append_in(run: Any, scope: longmind.Scope, conversation_id: str, text: str) -> None:
     """Append a message as part of a larger transaction."""
     at = time.time_ns() // 1000
     conversations.append(run, scope, conversation_id, NewMessage("user", encode_content(text), "user", at), at)
@@ -198,7 +198,7 @@ def follow_on(line: Line, url: str, stop: str) -> list[tuple[int, str]]:
     """Follow all changes from the beginning; after an error go on from the last that was seen."""
     quiet()
     seen: list[tuple[int, str]] = []
-    with recollect.open(url, **LIMITS) as engine:
+    with longmind.open(url, **LIMITS) as engine:
         line.say("ready")
         at_end = False
         # One more time after the end, since what was written last is wanted too.
@@ -207,7 +207,7 @@ def follow_on(line: Line, url: str, stop: str) -> list[tuple[int, str]]:
             try:
                 for change in engine.follow(seen[-1][0] if seen else None, wait=0.5):
                     seen.append((change.cursor, change.event_id))
-            except recollect.StoreError:
+            except longmind.StoreError:
                 at_end = False
                 time.sleep(_PAUSE)
     return seen
@@ -216,7 +216,7 @@ def follow_on(line: Line, url: str, stop: str) -> list[tuple[int, str]]:
 def serve_on(line: Line, url: str, stop: str, name: str) -> tuple[list[Operation], list[tuple[float, int]]]:
     """A server, a client that appends through it, and somebody who asks it all the time whether it is ready."""
     quiet()
-    with recollect.open(url, **LIMITS) as engine:
+    with longmind.open(url, **LIMITS) as engine:
         listener = listening_socket("127.0.0.1", 0)
         port = listener.getsockname()[1]
         server = Serving(make_app(engine), engine, listener)

@@ -20,11 +20,11 @@ from typing import Any
 
 import apsw
 
-import recollect
+import longmind
+from longmind.events.mirror.jsonl import read_jsonl
 from prove.power_loss.disk import Image
 from prove.power_loss.workload import ARCHIVE, DATABASE, MIRROR
 from prove.world import ADA, World, context_of, differences
-from recollect.events.jsonl import read_jsonl
 
 NOTHING = "no table"
 
@@ -153,11 +153,11 @@ def _state_of(place: Path) -> tuple[str, list[str]]:
 @lru_cache(maxsize=1000)
 def _brought_in(archive: bytes) -> tuple[int, str | None]:
     """How many conversations come out of an archive, or why it is refused."""
-    with recollect.open("sqlite:///:memory:", embedder=None) as engine:
+    with longmind.open("sqlite:///:memory:", embedder=None) as engine:
         ada = context_of(engine, ADA)
         try:
             ada.admin.import_user_data(io.BytesIO(archive))
-        except recollect.RecollectError as error:
+        except longmind.LongmindError as error:
             return 0, error.message
         return len(ada.conversations.list_conversations()), None
 
@@ -167,7 +167,7 @@ def wrong_when_going_on(place: Path, world: World | None) -> list[str]:
     wrong: list[str] = []
     try:
         url, mirror = f"sqlite:///{place}/{DATABASE}", str(place / MIRROR)
-        with recollect.open(url, embedder=None, events_jsonl_dir=mirror) as engine:
+        with longmind.open(url, embedder=None, events_jsonl_dir=mirror) as engine:
             wrong += [] if world is None else differences(engine, world)
             ada = context_of(engine, ADA)
             space = ada.memory.create_memory_space("afterwards")
@@ -182,6 +182,6 @@ def wrong_when_going_on(place: Path, world: World | None) -> list[str]:
             engine.rebuild_jsonl()
             if event.event_id not in {each["event_id"] for each in read_jsonl(ada.events.jsonl_files())}:
                 wrong.append("the JSONL files cannot be rebuilt")
-    except recollect.RecollectError as error:
+    except longmind.LongmindError as error:
         wrong.append(f"an engine cannot go on: {type(error).__name__}: {error.message}")
     return wrong

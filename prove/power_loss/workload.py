@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-import recollect
+import longmind
 from prove.mixed_work import Done, MixedWork
 from prove.world import ADA, World, context_of
 
@@ -36,7 +36,7 @@ def main(say: Callable[[str], None], folder: str, seed: str, operations: str, du
     dice = random.Random(seed)
     work: MixedWork | None = None
     for round in range(REOPENINGS):
-        with recollect.open(url, embedder=None, **settings) as engine:
+        with longmind.open(url, embedder=None, **settings) as engine:
             if work is None:
                 tell(Done("open"))
                 work = MixedWork(engine, dice, length=200)

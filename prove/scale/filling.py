@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import recollect
+import longmind
 from benchmarks._recall_data import CheapEmbedder, facts
 
 ATOMS, RECORDED, TURNS, CONVERSATIONS = 100, 60, 20, 2
@@ -40,9 +40,9 @@ class Filled:
 
 
 @contextmanager
-def opened(url: str, **settings: Any) -> Iterator[recollect.Recollect]:
+def opened(url: str, **settings: Any) -> Iterator[longmind.Engine]:
     """An engine whose vectors cost nothing, so that what is measured is the store."""
-    with recollect.open(url, embedder=CheapEmbedder(), **settings) as engine:
+    with longmind.open(url, embedder=CheapEmbedder(), **settings) as engine:
         yield engine
 
 
@@ -51,7 +51,7 @@ def measured(users: int) -> list[int]:
     return [users * (2 * number + 1) // (2 * MEASURED) for number in range(MEASURED)]
 
 
-def context_of(engine: recollect.Recollect, user: int) -> recollect.Context:
+def context_of(engine: longmind.Engine, user: int) -> longmind.Context:
     return engine.context(tenant_id=f"tenant {user % TENANTS}", app_id=APP, user_id=f"user {user}")
 
 
@@ -91,17 +91,17 @@ def turn(said: str, answered: str) -> dict[str, Any]:
     }
 
 
-def _remember(context: recollect.Context, user: int) -> None:
+def _remember(context: longmind.Context, user: int) -> None:
     space = context.memory.create_memory_space("memory").id
     context.memory.add_atoms(space, [atom(text) for text in facts(f"user {user}", ATOMS)])
     context.blocks.update("core", "\n".join(_sentences(user, 8)), None)
 
 
-def _record(context: recollect.Context, user: int) -> None:
+def _record(context: longmind.Context, user: int) -> None:
     context.events.record_many([event(text, number) for number, text in enumerate(_sentences(user, RECORDED))])
 
 
-def _talk(context: recollect.Context, user: int) -> None:
+def _talk(context: longmind.Context, user: int) -> None:
     said = iter(_sentences(user, 2 * TURNS))
     for number in range(CONVERSATIONS):
         conversation = context.conversations.create_conversation("daily", title=f"Conversation {number}").id

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count, cycle
 from typing import Any
 
-import recollect
+import longmind
 from benchmarks._recall_data import facts, questions
 from benchmarks.measure import Timing, interleave
 from prove.scale.filling import ATOMS, atom, context_of, event, opened, turn
@@ -29,14 +29,14 @@ Timings = dict[str, Timing]
 class Person:
     """A user with what the operations need to be called."""
 
-    context: recollect.Context
+    context: longmind.Context
     space: str
     conversation: str
     questions: Iterator[str]
     numbers: Iterator[int]
 
 
-def person(engine: recollect.Recollect, user: int) -> Person:
+def person(engine: longmind.Engine, user: int) -> Person:
     context = context_of(engine, user)
     known = facts(f"user {user}", ATOMS)
     return Person(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-import recollect
+import longmind
 from prove.scale.filling import ATOMS, EVENTS, context_of, opened
 from prove.scale.stores import Pair
 from prove.section import Check
@@ -52,7 +52,7 @@ def _timed(times: list[float], work: Any, **arguments: Any) -> dict[str, Any]:
     return result
 
 
-def _what_is_wrong(engine: recollect.Recollect, user: int, export: Any, erased: Any) -> Iterator[str]:
+def _what_is_wrong(engine: longmind.Engine, user: int, export: Any, erased: Any) -> Iterator[str]:
     """An export or an erasure that leaves something out would be fast."""
     if len(export["atoms"]) < ATOMS:
         yield f"{len(export['atoms'])} atoms were exported"

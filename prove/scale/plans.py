@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import recollect
-from recollect.store.database import Transaction
-from recollect.store.moving import Tables
-from recollect.store.queries import Query
+import longmind
+from longmind.store.database import Transaction
+from longmind.store.queries import Query
+from longmind.store.whole_tables.rows import Tables
 
 OVER_ALL = {
     "any_access_key": "stops at the first key",
@@ -26,7 +26,7 @@ OVER_ALL = {
 }
 """Statements of the host's own work that may read all rows of a table, and why that is right."""
 
-_SMALL = {"recollect_schema", "sqlite_master", "sqlite_sequence", "events_position_seq", "pragma_table_info"}
+_SMALL = {"longmind_schema", "sqlite_master", "sqlite_sequence", "events_position_seq", "pragma_table_info"}
 _FEW_PAGES = 50
 """To read a table of so few is as good as to look it up, and PostgreSQL does so until it has grown."""
 _SCANNED = re.compile(r"^SCAN (\w+)")
@@ -36,7 +36,7 @@ _ONLY_THE_WALL = re.compile(
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 
-def statements(engine: recollect.Recollect) -> Mapping[str, Query]:
+def statements(engine: longmind.Engine) -> Mapping[str, Query]:
     """All that this engine can say, with those that are made for each table."""
     database: Any = engine._database
     assert Tables(database).all
@@ -44,7 +44,7 @@ def statements(engine: recollect.Recollect) -> Mapping[str, Query]:
     return known
 
 
-def whole_reads(engine: recollect.Recollect, scope: recollect.Scope, *, seldom: bool = False) -> dict[str, list[str]]:
+def whole_reads(engine: longmind.Engine, scope: longmind.Scope, *, seldom: bool = False) -> dict[str, list[str]]:
     """The statements that read a whole table, or a whole index, and which.
 
     `seldom` tells PostgreSQL to do so only where there is no other way: in an empty store it would do it everywhere.
@@ -62,7 +62,7 @@ def unexpected(found: Mapping[str, list[str]]) -> list[str]:
     return [f"{name} reads all of {', '.join(tables)}" for name, tables in found.items() if name not in OVER_ALL]
 
 
-def index_conditions(engine: recollect.Recollect, scope: recollect.Scope, name: str) -> str:
+def index_conditions(engine: longmind.Engine, scope: longmind.Scope, name: str) -> str:
     """What a statement looks up in its indexes; all else it asks of each row that it finds there."""
     query = statements(engine)[name]
     if engine._database.engine == "sqlite":
@@ -71,7 +71,7 @@ def index_conditions(engine: recollect.Recollect, scope: recollect.Scope, name: 
     return " ".join(str(node.get("Index Cond", "")) for node, _ in _nodes(plan, ""))
 
 
-def steps_of(engine: recollect.Recollect, name: str) -> list[str]:
+def steps_of(engine: longmind.Engine, name: str) -> list[str]:
     """The steps of PostgreSQL's plan for a statement of the host's."""
     plan = engine._database.read(None, _plan, statements(engine)[name], False)
     return [node["Node Type"] for node, _ in _nodes(plan, "")]

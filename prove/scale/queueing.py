@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 
-import recollect
+import longmind
 from benchmarks.measure import interleave
+from longmind.clock import system_clock
+from longmind.store.tables import jobs
 from prove.scale.filling import CALLERS, context_of, opened
 from prove.scale.latency import compared, steady
 from prove.scale.stores import Pair
 from prove.section import Check
-from recollect.clock import system_clock
-from recollect.store import jobs
 
 KIND = "prove.scale"
 SHORT = 2_000
@@ -27,7 +27,7 @@ def queues(pair: Pair, long: int, seconds: float) -> Iterator[Check]:
         _enqueue(small, pair.measured[:1], SHORT)
         _enqueue(big, range(pair.users), long)
         whose = pair.measured[0]
-        operations: dict[str, Callable[[recollect.Recollect], object]] = {
+        operations: dict[str, Callable[[longmind.Engine], object]] = {
             "a worker's claim": _claim,
             "adding a job": lambda engine: _add(engine, whose),
             "listing the newest jobs of all users": lambda engine: engine.find_jobs(limit=20),
@@ -41,17 +41,17 @@ def queues(pair: Pair, long: int, seconds: float) -> Iterator[Check]:
         yield compared(f"{pair.engine}: counting the queue for the metrics, which looks at all of it", counted, None)
 
 
-def _enqueue(engine: recollect.Recollect, users: range | list[int], count: int) -> None:
+def _enqueue(engine: longmind.Engine, users: range | list[int], count: int) -> None:
     with ThreadPoolExecutor(CALLERS) as pool:
         for _ in pool.map(lambda number: _add(engine, users[number % len(users)]), range(count)):
             pass
 
 
-def _add(engine: recollect.Recollect, user: int) -> object:
+def _add(engine: longmind.Engine, user: int) -> object:
     return context_of(engine, user).jobs.enqueue(KIND, {"about": "nothing"})
 
 
-def _claim(engine: recollect.Recollect) -> object:
+def _claim(engine: longmind.Engine) -> object:
     now = system_clock()
     found = engine._database.write(None, jobs.claim, KIND, "prove", now + 3_600_000_000, now)
     assert found, "the queue has run dry"

@@ -23,7 +23,7 @@ LEFT JOIN LATERAL (
     SELECT NULL::oid AS indexrelid UNION ALL SELECT indexrelid FROM pg_index WHERE indrelid = table_class.oid
 ) AS of_table ON true
 LEFT JOIN pg_class AS index_class ON index_class.oid = of_table.indexrelid
-WHERE table_class.relnamespace = 'recollect'::regnamespace AND table_class.relkind = 'r'
+WHERE table_class.relnamespace = 'longmind'::regnamespace AND table_class.relkind = 'r'
 """
 
 _COUNTED = {
@@ -41,7 +41,7 @@ def counted(url: str) -> dict[str, int]:
             return {name: int(connection.execute(query).get) for name, query in _COUNTED.items()}
         finally:
             connection.close()
-    with psycopg.connect(url, options="-c search_path=recollect") as postgres:
+    with psycopg.connect(url, options="-c search_path=longmind") as postgres:
         return {name: int(row[0]) for name, query in _COUNTED.items() for row in postgres.execute(query.encode())}
 
 

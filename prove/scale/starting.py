@@ -74,8 +74,8 @@ def _doctor(pair: Pair) -> Check:
     for name, url in 2 * (("small", pair.small), ("big", pair.big)):
         began = time.perf_counter()
         ended = subprocess.run(
-            [sys.executable, "-m", "recollect.cli", "doctor", "--json"],
-            env={**os.environ, "RECOLLECT_URL": url, "RECOLLECT_EMBEDDER": "none"},
+            [sys.executable, "-m", "longmind.cli", "doctor", "--json"],
+            env={**os.environ, "LONGMIND_URL": url, "LONGMIND_EMBEDDER": "none"},
             capture_output=True,
             text=True,
             check=False,

@@ -100,7 +100,7 @@ def _checkpoint(pair: Pair) -> None:
 
 
 def _dead_rows(pair: Pair) -> int:
-    return int(_number(pair, "SELECT SUM(n_dead_tup) FROM pg_stat_user_tables WHERE schemaname = 'recollect'"))
+    return int(_number(pair, "SELECT SUM(n_dead_tup) FROM pg_stat_user_tables WHERE schemaname = 'longmind'"))
 
 
 def _setting(pair: Pair, name: str) -> float:

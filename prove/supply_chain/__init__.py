@@ -1,4 +1,4 @@
-"""The supply chain: what Recollect is made of, what is made of it, and that both are what they say."""
+"""The supply chain: what Longmind is made of, what is made of it, and that both are what they say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import recollect
+import longmind
 from prove.section import Check, Plan, Section, skipped
 from prove.supply_chain import auditing, installing, licences, package
 from prove.supply_chain.lock import LOCK, PROJECT, ROOT, pins, problems
@@ -85,7 +85,7 @@ def built(folder: Path) -> Iterator[Check]:
             figures = {"bytes": archive.stat().st_size, "files of the repository": len(files)}
             yield _check(claim, look(archive, files), figures)
     readme = (ROOT / "README.md").read_text("utf-8")
-    wrong = package.metadata_problems(package.metadata_of(wheel), recollect.__version__, readme)
+    wrong = package.metadata_problems(package.metadata_of(wheel), longmind.__version__, readme)
     yield _check("the wheel says what it is", wrong)
     same = reproduced(wheel, sdist, folder)
     yield _check("what is built from the source archive, and built again, is the same byte for byte", same)

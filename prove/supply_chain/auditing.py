@@ -135,7 +135,7 @@ def _checksums(component: dict[str, Any]) -> list[Any]:
 
 def bandit(tools: Tools) -> tuple[list[str], int]:
     """What bandit finds in the package and nobody has explained, or what was explained and is gone."""
-    done = tools.run("bandit", "-q", "-r", "src/recollect", "-f", "json")
+    done = tools.run("bandit", "-q", "-r", "src/longmind", "-f", "json")
     report = json.loads(done.stdout)
     found = [(each["filename"], each["test_id"]) for each in report["results"]]
     unread = [f"{each['filename']}: {each['reason']}" for each in report["errors"]]

@@ -16,11 +16,11 @@ USED = ("postgres", "local", "models", "server", "telemetry")
 
 # What an extra is for has to load with it, and the library itself without it.
 LOADS = {
-    "": "recollect",
-    "postgres": "recollect.store.postgres",
+    "": "longmind",
+    "postgres": "longmind.store.postgres.database",
     "local": "onnxruntime",
     "models": "pydantic_ai",
-    "server": "recollect.server",
+    "server": "longmind.server",
     "telemetry": "opentelemetry.sdk",
 }
 
@@ -49,10 +49,10 @@ def _steps(extra: str, home: Path) -> list[tuple[list[str], str]]:
     quick_start.write_text(first_example((ROOT / "README.md").read_text("utf-8")), "utf-8")
     return [
         *loads,
-        (["recollect", "--version"], re.escape(version)),
-        (["recollect", "demo"], "the receipt stands in the chained log"),
+        (["longmind", "--version"], re.escape(version)),
+        (["longmind", "demo"], "the receipt stands in the chained log"),
         (["python", str(quick_start)], "User prefers meetings on Tuesday mornings"),
-        (["recollect", "doctor", "--url", f"sqlite:///{home}/memory.db"], "."),
+        (["longmind", "doctor", "--url", f"sqlite:///{home}/memory.db"], "."),
     ]
 
 
@@ -77,12 +77,12 @@ def _run(place: Tools, arguments: list[str], home: Path) -> subprocess.Completed
 
 def _left_after_removal(place: Tools) -> list[str]:
     python = str(place.folder / "bin" / "python")
-    command = ["uv", "pip", "uninstall", "--quiet", "--python", python, "recollect"]
+    command = ["uv", "pip", "uninstall", "--quiet", "--python", python, "longmind"]
     if (place.folder / "bin" / "pip").exists():
-        command = [python, "-m", "pip", "uninstall", "--quiet", "--yes", "recollect"]
+        command = [python, "-m", "pip", "uninstall", "--quiet", "--yes", "longmind"]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
     # What Python itself has compiled is no file of the package, and is removed with it by either installer.
-    left = [path for path in place.folder.rglob("*recollect*") if "__pycache__" not in path.parts]
+    left = [path for path in place.folder.rglob("*longmind*") if "__pycache__" not in path.parts]
     return [f"{path.relative_to(place.folder)} is left after removal" for path in left]
 
 

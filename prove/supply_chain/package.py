@@ -16,10 +16,10 @@ from prove.supply_chain.lock import ROOT
 
 EPOCH = "1767225600"
 """A time that all files in a built archive are given."""
-SHIPPED = ("src/recollect/", "LICENSE", "README.md", "hatch_build.py", "pyproject.toml")
+SHIPPED = ("src/longmind/", "LICENSE", "README.md", "hatch_build.py", "pyproject.toml")
 """What of the repository goes into the source archive, beside what the builder adds."""
 ADDED = {"PKG-INFO", ".gitignore"}
-COMPILED = "recollect/recall/inner_loops.abi3.so"
+COMPILED = "longmind/recall/kernels/inner_loops.abi3.so"
 """What a wheel has besides the files of the repository, where there is a compiler."""
 # Paths of somebody's machine; such a text in a package says where it was built.
 _MACHINE = re.compile(rb"/(?:home|root|Users|work)/[\w.-]+/|/tmp/[\w.-]+/")
@@ -51,7 +51,7 @@ def tracked() -> list[str] | None:
 
 def wheel_problems(wheel: Path, files: list[str]) -> list[str]:
     """What a wheel has too much and too little, for a repository of these files."""
-    expected = {name.removeprefix("src/") for name in files if name.startswith("src/recollect/")}
+    expected = {name.removeprefix("src/") for name in files if name.startswith("src/longmind/")}
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         texts = {name: archive.read(name) for name in names}
@@ -83,7 +83,7 @@ def metadata_of(wheel: Path) -> Message:
 def metadata_problems(metadata: Message, version: str, readme: str) -> list[str]:
     """What the package does not say of itself."""
     expected = {
-        "Name": "recollect",
+        "Name": "longmind",
         "Version": version,
         "License-Expression": "Apache-2.0",
         "Description-Content-Type": "text/markdown",

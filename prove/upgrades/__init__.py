@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-import recollect
+import longmind
 from harness.postgres import PostgresServer
 from prove.section import Check, Plan, Section, skipped
 from prove.upgrades import attacks, checking
@@ -17,7 +17,7 @@ from prove.upgrades.recording import VERSIONS, is_here, taken_out, written_by
 from prove.upgrades.schema import unlike
 
 # In the order in which they are tried on one and the same database; the last leaves little of it.
-CLAIMS: dict[str, Callable[[recollect.Recollect, checking.Manifest], checking.Problems]] = {
+CLAIMS: dict[str, Callable[[longmind.Engine, checking.Manifest], checking.Problems]] = {
     "everything an earlier version kept is found by this one, and its audit is whole": checking.lost,
     "conversations, memory, blocks, quotas and keys go on where it left them": checking.unwritable,
     "jobs that it queued are done": checking.undone,
@@ -66,7 +66,7 @@ def recorded_versions(places: Places) -> Iterator[Check]:
     """Each recorded database, opened and used."""
     problems: dict[str, list[str]] = {claim: [] for claim in (GROWN, *CLAIMS)}
     fresh = places.new()
-    recollect.open(fresh).close()
+    longmind.open(fresh).close()
     oldest = set()
     for version in VERSIONS:
         recording, url = Recording(version, places.engine), places.new()
@@ -90,13 +90,13 @@ def tried(url: str, manifest: checking.Manifest, fresh: str) -> dict[str, list[s
 
 
 def _problems(
-    check: Callable[[recollect.Recollect, checking.Manifest], checking.Problems],
-    engine: recollect.Recollect,
+    check: Callable[[longmind.Engine, checking.Manifest], checking.Problems],
+    engine: longmind.Engine,
     manifest: checking.Manifest,
 ) -> list[str]:
     try:
         return check(engine, manifest)
-    except recollect.RecollectError as error:
+    except longmind.LongmindError as error:
         return [f"{type(error).__name__}: {error}"]
 
 
@@ -124,7 +124,7 @@ def versions_at_work(places: Places, plan: Plan, to_leave: float) -> Check:
     fresh = places.new()
     found: list[str] = []
     made: list[str] = []
-    recollect.open(fresh).close()
+    longmind.open(fresh).close()
     for version in reversed(VERSIONS):
         if made and plan.left() < to_leave:
             break

@@ -10,10 +10,10 @@ from typing import Any
 import apsw
 import psycopg
 
-import recollect
+import longmind
 from harness.crew import Child, Line, started, wait_until
 from prove.upgrades.checking import open_now
-from prove.upgrades.recorded import applied, path_of
+from prove.upgrades.recorded import applied, name_in, path_of
 
 _MIDDLE = "in the middle"
 _WAITS = """
@@ -27,7 +27,7 @@ def open_and_stop(line: Line, url: str) -> int:
 
     def watch(connection: apsw.Connection) -> None:
         def at(cursor: apsw.Cursor, statement: str, bindings: Any) -> bool:
-            if statement.startswith("INSERT INTO recollect_schema"):
+            if statement.startswith("INSERT INTO longmind_schema"):
                 connection.exec_trace = None
                 line.say(_MIDDLE)
                 line.hear()
@@ -62,7 +62,8 @@ def in_the_middle(url: str) -> Iterator[tuple[Child, Callable[[], None]]]:
         return
     with psycopg.connect(url) as holder, started(open_and_stop, url) as child:
         # It can be read, and nobody can note there that a migration is done.
-        holder.execute("LOCK TABLE recollect.recollect_schema IN SHARE MODE")
+        name = name_in(url)
+        holder.execute(f"LOCK TABLE {name}.{name}_schema IN SHARE MODE".encode())
         wait_until(lambda: _waiting(url) == 1)
         yield child, holder.rollback
 
@@ -111,13 +112,13 @@ def others_wait(url: str) -> list[str]:
 
 def refused_when_newer(url: str) -> list[str]:
     """A database of a later version is refused in words that say what to do, and not a byte of it is changed."""
-    _execute(url, "INSERT INTO {}recollect_schema VALUES (9999, 'of the future')")
+    _execute(url, f"INSERT INTO {{}}{name_in(url)}_schema VALUES (9999, 'of the future')")
     before = _content(url)
     problems = []
     try:
         open_now(url).close()
         problems.append("it was opened")
-    except recollect.SchemaTooNew as error:
+    except longmind.SchemaTooNew as error:
         if "9999" not in str(error) or "Upgrade" not in error.hint:
             problems.append(f"it says only: {error}")
     if _content(url) != before:
@@ -132,7 +133,7 @@ def _execute(url: str, statement: str) -> None:
         connection.close()
         return
     with psycopg.connect(url) as postgres:
-        postgres.execute(statement.format("recollect.").encode())
+        postgres.execute(statement.format(f"{name_in(url)}.").encode())
 
 
 def _content(url: str) -> object:
@@ -140,7 +141,8 @@ def _content(url: str) -> object:
         path = Path(path_of(url))
         return path.read_bytes(), sorted(each.name for each in path.parent.glob(f"{path.name}*"))
     with psycopg.connect(url) as postgres:
-        found = postgres.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect' ORDER BY 1")
-        tables = [str(name) for (name,) in found]
-        rows = [sorted(map(repr, postgres.execute(f"SELECT * FROM recollect.{name}".encode()))) for name in tables]
+        name = name_in(url)
+        found = postgres.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY 1", (name,))
+        tables = [str(table) for (table,) in found]
+        rows = [sorted(map(repr, postgres.execute(f"SELECT * FROM {name}.{table}".encode()))) for table in tables]
         return tables, rows

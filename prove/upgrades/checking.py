@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import recollect
+import longmind
+from longmind.audit.verification import verify
 from prove.upgrades.writing import APP, AUDIT_KEY, TENANT, Words, look, person
-from recollect.tools.verifying import verify
 
 Manifest = dict[str, Any]
 Problems = list[str]
 
 
-def open_now(url: str) -> recollect.Recollect:
-    return recollect.open(url, embedder=Words(), audit_key=AUDIT_KEY)
+def open_now(url: str) -> longmind.Engine:
+    return longmind.open(url, embedder=Words(), audit_key=AUDIT_KEY)
 
 
-def lost(engine: recollect.Recollect, manifest: Manifest) -> Problems:
+def lost(engine: longmind.Engine, manifest: Manifest) -> Problems:
     """What the old version told of every user and this one does not."""
     problems: Problems = []
     for user, before in manifest["users"].items():
@@ -46,7 +46,7 @@ def differences(before: Any, now: Any, where: str) -> Iterator[str]:
         yield f"{where} was {before!r} and is {now!r}"
 
 
-def unwritable(engine: recollect.Recollect, manifest: Manifest) -> Problems:
+def unwritable(engine: longmind.Engine, manifest: Manifest) -> Problems:
     """What cannot be gone on with: conversations, memory, blocks, quotas and keys."""
     seen = manifest["users"]["ada"]
     ctx = _session(engine, "ada")
@@ -60,7 +60,7 @@ def unwritable(engine: recollect.Recollect, manifest: Manifest) -> Problems:
     return problems + ([] if _keys_go_on(engine, manifest["keys"]) else ["keys do not go on"])
 
 
-def undone(engine: recollect.Recollect, manifest: Manifest) -> Problems:
+def undone(engine: longmind.Engine, manifest: Manifest) -> Problems:
     """Jobs that the old version queued and this one does not do."""
     engine.register_job("count-words", lambda run: {"words": len(run.job.payload["text"].split())})
     report = engine.work()
@@ -82,7 +82,7 @@ def _unlearned(ctx: Any, seen: Manifest) -> list[str]:
     return [word for word in ("Trondheim", "teal") if learned and not any(word in text for text in texts)]
 
 
-def unmoved(engine: recollect.Recollect, manifest: Manifest) -> Problems:
+def unmoved(engine: longmind.Engine, manifest: Manifest) -> Problems:
     """What an export of the old data, brought in elsewhere, does not show there."""
     admin = person(engine, "root", capabilities={"admin"})
     with tempfile.TemporaryDirectory() as folder:
@@ -96,7 +96,7 @@ def unmoved(engine: recollect.Recollect, manifest: Manifest) -> Problems:
     return list(differences(here, there, "elsewhere"))
 
 
-def unerased(engine: recollect.Recollect, manifest: Manifest) -> Problems:
+def unerased(engine: longmind.Engine, manifest: Manifest) -> Problems:
     """What is left of a user after an erasure, and what was lost of the other."""
     admin = person(engine, "root", capabilities={"admin"})
     kept = look(_session(engine, "bob"))
@@ -112,7 +112,7 @@ def unerased(engine: recollect.Recollect, manifest: Manifest) -> Problems:
     return problems + [f"bob: {each}" for each in differences(kept, look(_session(engine, "bob")), "")]
 
 
-def _session(engine: recollect.Recollect, user: str) -> Any:
+def _session(engine: longmind.Engine, user: str) -> Any:
     return person(engine, user, session_id="session-1", group="default")
 
 
@@ -130,7 +130,7 @@ def _turns_go_on(ctx: Any, seen: Manifest) -> bool:
     added = ctx.conversations.append_user_message(talk["id"], "And it still works.")
     try:
         ctx.conversations.append_user_message(closed["id"], "Too late.")
-    except recollect.ConversationClosed:
+    except longmind.ConversationClosed:
         refused = True
     else:
         refused = False
@@ -155,7 +155,7 @@ def _blocks_go_on(ctx: Any, seen: Manifest) -> bool:
     new = ctx.blocks.update("core", "Lives in Graz, by the Mur.", old["updated_at"])
     try:
         ctx.blocks.update("core", "Too late.", old["updated_at"])
-    except recollect.BlockConflict:
+    except longmind.BlockConflict:
         return bool(new.version == old["version"] + 1)
     return False
 
@@ -169,11 +169,11 @@ def _quotas_go_on(ctx: Any, seen: Manifest) -> bool:
     return counted == [(3, 1, 1), (4, 1, 1)]
 
 
-def _keys_go_on(engine: recollect.Recollect, keys: list[Manifest]) -> bool:
+def _keys_go_on(engine: longmind.Engine, keys: list[Manifest]) -> bool:
     for key in keys:
         try:
             works = engine.keys.check(key["token"]).id == key["id"]
-        except recollect.Unauthenticated:
+        except longmind.Unauthenticated:
             works = False
         if works != key["works"]:
             return False

@@ -52,12 +52,27 @@ def path_of(url: str) -> str:
 
 def applied(url: str) -> list[int]:
     """The migrations that a database says it has been through."""
-    query = "SELECT version FROM recollect_schema ORDER BY version"
+    name = name_in(url)
+    query = f"SELECT version FROM {name}_schema ORDER BY version"
     if url.startswith("sqlite:"):
         connection = apsw.Connection(path_of(url), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             return [version for (version,) in connection.execute(query)]
         finally:
             connection.close()
-    with psycopg.connect(url, options="-c search_path=recollect") as postgres:
-        return [version for (version,) in postgres.execute(query)]
+    with psycopg.connect(url, options=f"-c search_path={name}") as postgres:
+        return [version for (version,) in postgres.execute(query.encode())]
+
+
+def name_in(url: str) -> str:
+    """Return the product's name that a database carries: the present one, or that of version 0.2 and before."""
+    if url.startswith("sqlite:"):
+        connection = apsw.Connection(path_of(url), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            found = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'longmind_schema'").fetchone()
+        finally:
+            connection.close()
+        return "longmind" if found else "recollect"
+    with psycopg.connect(url) as postgres:
+        found = postgres.execute("SELECT to_regclass('longmind.longmind_schema')").fetchone()
+        return "recollect" if found == (None,) else "longmind"

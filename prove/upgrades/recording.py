@@ -36,6 +36,7 @@ VERSIONS = {
     "schema-15": "0bc626c3562245dec97afbbd20f35f6ef941a762",
     "schema-19": "d969413da4d6690e39d36d42a3e9ffb69ebe9753",
     "v0.1.0": "a5d7cbf77251da0e6dbd9e5d57d17f35d5d096e5",
+    "v0.2.0": "32886a27ae6ef35829dd44e8a3dd7b2fb4b60d0d",
 }
 
 
@@ -50,7 +51,7 @@ def main(names: list[str]) -> None:
             _keep(target / "sqlite.db.gz", file.read_bytes())
             url = server.create_database(name)
             _keep(target / "postgres.json.gz", _as_bytes(written_by(code, url)))
-            _keep(target / "postgres.sql.gz", dump(url))
+            _keep(target / "postgres.sql.gz", dump(url, package_in(code)))
             print(name, {each.name: each.stat().st_size for each in sorted(target.iterdir())}, flush=True)
 
 
@@ -73,9 +74,11 @@ def taken_out(commit: str, folder: Path) -> Path:
 
 def written_by(code: Path, url: str) -> dict[str, Any]:
     """Let a version fill a database; the answer is what it says is there."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("LONGMIND_", "RECOLLECT_"))
+    }
     done = subprocess.run(
-        [sys.executable, str(WRITING), url],
+        [sys.executable, str(WRITING), url, package_in(code)],
         env={**environment, "PYTHONPATH": str(code)},
         capture_output=True,
         text=True,
@@ -87,9 +90,14 @@ def written_by(code: Path, url: str) -> dict[str, Any]:
     return manifest
 
 
-def dump(url: str) -> bytes:
+def package_in(code: Path) -> str:
+    """Return the name of the import package of a version."""
+    return next(each.name for each in code.iterdir() if each.is_dir())
+
+
+def dump(url: str, schema: str) -> bytes:
     """A PostgreSQL database as statements that any client can run."""
-    command = [str(programs() / "pg_dump"), "--inserts", "--no-owner", "--schema=recollect", "--extension=vector", url]
+    command = [str(programs() / "pg_dump"), "--inserts", "--no-owner", f"--schema={schema}", "--extension=vector", url]
     dumped = subprocess.run(command, check=True, capture_output=True, timeout=60).stdout
     # These lines are for psql alone, and other with each run.
     return re.sub(rb"^\\(un)?restrict .*\n", b"", dumped, flags=re.MULTILINE)

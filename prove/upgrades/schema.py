@@ -20,10 +20,10 @@ _SQLITE = {
         FROM pragma_table_list AS t, pragma_foreign_key_list(t.name) AS k WHERE t.schema = 'main'""",
     "the rest": "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE type <> 'table'",
     "virtual tables": "SELECT name, sql FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%'",
-    "migrations": "SELECT version, name FROM recollect_schema",
+    "migrations": "SELECT version, name FROM longmind_schema",
 }
 
-_POSTGRES = {"migrations": "SELECT version, name FROM recollect.recollect_schema"}
+_POSTGRES = {"migrations": "SELECT version, name FROM longmind.longmind_schema"}
 
 
 def shape(url: str) -> dict[str, list[str]]:

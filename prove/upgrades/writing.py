@@ -1,12 +1,13 @@
-"""Fill a database with all that a version of Recollect could keep, and print what it says is there.
+"""Fill a database with all that a version of Longmind could keep, and print what it says is there.
 
-This file is run by versions of every age: `python writing.py URL`. It knows no module but `recollect`, and asks which
-services there are before it uses them.
+This file is run by versions of every age: `python writing.py URL PACKAGE`. It imports only that package, the name of
+which has changed, and asks which services there are before it uses them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import re
 import sys
@@ -37,20 +38,20 @@ class Words:
 
 
 def told(value: Any) -> Any:
-    """A value of Recollect as JSON."""
+    """A value of Longmind as JSON."""
     if isinstance(value, list | tuple):
         return [told(each) for each in value]
     return value.model_dump(mode="json", by_alias=False) if hasattr(value, "model_dump") else value
 
 
-def open_engine(url: str) -> Any:
-    import recollect
+def open_engine(url: str, package: str) -> Any:
+    version = importlib.import_module(package)
 
     # What a version does not know yet it refuses, and is then opened without.
     for settings in ({"embedder": Words(), "audit_key": AUDIT_KEY}, {"embedder": Words()}, {}):
         try:
-            return recollect.open(url, **settings)
-        except (TypeError, recollect.InvalidInput):
+            return version.open(url, **settings)
+        except (TypeError, version.InvalidInput):
             continue
     raise AssertionError("it cannot be opened")
 
@@ -235,5 +236,5 @@ def look_at_space(ctx: Any, space: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    with open_engine(sys.argv[1]) as engine:
+    with open_engine(sys.argv[1], sys.argv[2]) as engine:
         print(json.dumps(write(engine), ensure_ascii=False, indent=1, sort_keys=True))

@@ -14,8 +14,8 @@ from unittest import mock
 
 import pytest
 
-import recollect
-from recollect.cli import main
+import longmind
+from longmind.cli import main
 from tests.embedder import WordsEmbedder
 from tests.extraction.script import Sentences
 
@@ -38,29 +38,29 @@ def extractor() -> Sentences:
 
 
 @pytest.fixture
-def engine(database_url: str, extractor: Sentences) -> Iterator[recollect.Recollect]:
-    with recollect.open(
+def engine(database_url: str, extractor: Sentences) -> Iterator[longmind.Engine]:
+    with longmind.open(
         database_url, extractor=extractor, embedder=WordsEmbedder(), audit_key=KEY, job_retry_seconds=0.001
     ) as engine:
         yield engine
 
 
-def of(engine: recollect.Recollect, user_id: str, **more: Any) -> recollect.Context:
+def of(engine: longmind.Engine, user_id: str, **more: Any) -> longmind.Context:
     return engine.context(tenant_id="acme", app_id="support", user_id=user_id, **more)
 
 
 @pytest.fixture
-def ada(engine: recollect.Recollect) -> recollect.Context:
+def ada(engine: longmind.Engine) -> longmind.Context:
     return of(engine, "ada", group="team")
 
 
 @pytest.fixture
-def bob(engine: recollect.Recollect) -> recollect.Context:
+def bob(engine: longmind.Engine) -> longmind.Context:
     return of(engine, "bob")
 
 
 @pytest.fixture
-def root(engine: recollect.Recollect) -> recollect.Context:
+def root(engine: longmind.Engine) -> longmind.Context:
     return of(engine, "root", capabilities={"admin"})
 
 
@@ -68,7 +68,7 @@ def root(engine: recollect.Recollect) -> recollect.Context:
 def cli(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Cli:
     """Runs a command on the database of the test."""
     for name, value in {"AUDIT_KEY": KEY, "TENANT": "acme", "APP": "support"}.items():
-        monkeypatch.setenv(f"RECOLLECT_{name}", value)
+        monkeypatch.setenv(f"LONGMIND_{name}", value)
 
     def run(*arguments: str) -> Done:
         # The files of SQLite are read apart from the process that has them open: closing them would end its locks.
@@ -102,11 +102,11 @@ def run_here(*arguments: str, said: str = "") -> Done:
 
 
 def run_apart(*arguments: str) -> Done:
-    done = subprocess.run([sys.executable, "-m", "recollect.cli", *arguments], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "longmind.cli", *arguments], capture_output=True, text=True)
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def live(context: recollect.Context) -> recollect.MemorySpace:
+def live(context: longmind.Context) -> longmind.MemorySpace:
     """Give somebody a bit of everything."""
     name = context.scope.user_id
     space = context.memory.create_memory_space("daily", metadata={"of": name})
@@ -135,13 +135,13 @@ def live(context: recollect.Context) -> recollect.MemorySpace:
     return space
 
 
-def empty(context: recollect.Context) -> bool:
+def empty(context: longmind.Context) -> bool:
     """Whether nothing at all is kept of somebody."""
     export = context.admin.export_user_data()
     return not any(table["rows"] for table in export["records"].values())
 
 
-def bytes_of(context: recollect.Context) -> str:
+def bytes_of(context: longmind.Context) -> str:
     return json.dumps(context.admin.export_user_data(), sort_keys=True)
 
 

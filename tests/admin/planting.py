@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from harness.calling import BY_PATH, Call, Refused
-from recollect.models.content import TextBlock, ToolUseBlock
-from recollect.providers.testing import ScriptedModel
+from longmind.models.content import TextBlock, ToolUseBlock
+from longmind.providers.testing import ScriptedModel
 
 WORD = re.compile(r"\b[Qq][a-z]{15}\b")
 
@@ -53,7 +53,7 @@ class Service:
         return call
 
 
-def user_of(engine: recollect.Recollect, word: Words, user_id: str) -> recollect.Context:
+def user_of(engine: longmind.Engine, word: Words, user_id: str) -> longmind.Context:
     """A user whose every id is a planted word too."""
     return engine.context(
         tenant_id="acme",
@@ -69,7 +69,7 @@ def user_of(engine: recollect.Recollect, word: Words, user_id: str) -> recollect
     )
 
 
-def plant(engine: recollect.Recollect, call: Call, user_id: str, word: Words, *, models: bool = True) -> set[str]:
+def plant(engine: longmind.Engine, call: Call, user_id: str, word: Words, *, models: bool = True) -> set[str]:
     """One round of everything; gives the operations that were called, and their parameters that words were given as.
 
     Without models, nothing is done that takes one: it is an object of the program's own.
@@ -95,7 +95,7 @@ def plant(engine: recollect.Recollect, call: Call, user_id: str, word: Words, *,
     return planted
 
 
-def _fail(run: recollect.JobRun) -> None:
+def _fail(run: longmind.JobRun) -> None:
     raise RuntimeError(f"{run.job.payload['words']} went wrong.")
 
 
@@ -215,7 +215,7 @@ def _use_tools(tools: Any, word: Words) -> None:
     tools.invoke("memory_store", {"type": "fact", "content": word.sentence()})
     tools.memory_delete(newer.id)
     # Refused, and put down in the audit.
-    with pytest.raises((recollect.ToolError, Refused)):
+    with pytest.raises((longmind.ToolError, Refused)):
         tools.invoke(word(), {word(): word()})
 
 

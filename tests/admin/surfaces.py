@@ -6,7 +6,7 @@ import json
 
 import anyio
 
-import recollect
+import longmind
 from harness.calling import over_http
 from tests.admin.conftest import run_here
 from tests.admin.planting import Words, plant
@@ -14,10 +14,10 @@ from tests.mcp import serving as mcp
 from tests.server.running import serving
 
 
-def plant_from_outside(engine: recollect.Recollect, url: str, user_id: str, word: Words) -> set[str]:
+def plant_from_outside(engine: longmind.Engine, url: str, user_id: str, word: Words) -> set[str]:
     """Gives the operations that were called over HTTP, and where words were given to them."""
     key = engine.keys.create(tenant_id="acme", app_id="support", user_id=user_id, name=word()).token
-    headers = {f"X-Recollect-{name}": word() for name in ("Agent", "Group", "Session", "Run", "Client")}
+    headers = {f"X-Longmind-{name}": word() for name in ("Agent", "Group", "Session", "Run", "Client")}
     with serving(engine) as client:
         planted = plant(engine, over_http(client.with_key(key, **headers)), user_id, word, models=False)
         anyio.run(_as_an_agent, client.address, key, word)
@@ -26,7 +26,7 @@ def plant_from_outside(engine: recollect.Recollect, url: str, user_id: str, word
 
 
 async def _as_an_agent(address: str, key: str, word: Words) -> None:
-    async with mcp.over_http(address, key, **{"X-Recollect-Session": word(), "X-Recollect-Agent": word()}) as agent:
+    async with mcp.over_http(address, key, **{"X-Longmind-Session": word(), "X-Longmind-Agent": word()}) as agent:
 
         async def call(tool: str, **arguments: object) -> None:
             result = await agent.call_tool(tool, arguments)

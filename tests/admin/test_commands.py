@@ -1,4 +1,4 @@
-"""`recollect export`, `import` and `erase`, as somebody types them."""
+"""`longmind export`, `import` and `erase`, as somebody types them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import longmind
 from tests.admin.conftest import empty, live, of, run_here
 
 WHOSE = ("--tenant", "acme", "--app", "support", "--user", "ada")
@@ -15,7 +15,7 @@ WHOSE = ("--tenant", "acme", "--app", "support", "--user", "ada")
 
 @pytest.mark.conforms("A9.1", "A9.2")
 def test_a_user_is_exported_erased_after_being_asked_and_imported_again(sqlite_url: str, tmp_path: Path) -> None:
-    with recollect.open(sqlite_url, embedder="none") as engine:
+    with longmind.open(sqlite_url, embedder="none") as engine:
         live(of(engine, "ada"))
     archive, document = str(tmp_path / "ada.zip"), str(tmp_path / "ada.json")
     for file in (archive, document):
@@ -24,7 +24,7 @@ def test_a_user_is_exported_erased_after_being_asked_and_imported_again(sqlite_u
     assert Path(document).stat().st_mode & 0o077 == 0
     assert json.loads(Path(document).read_text())["conversations"][0]["title"] == "The talk of ada"
     assert run_here("erase", *WHOSE, "--url", sqlite_url, said="n\n").returncode == 1
-    with recollect.open(sqlite_url, embedder="none") as engine:
+    with longmind.open(sqlite_url, embedder="none") as engine:
         assert not empty(of(engine, "ada"))
     erased = run_here("erase", *WHOSE, "--url", sqlite_url, "--json", said="y\n")
     assert json.loads(erased.stdout)["deleted"]["conversations"] == 1
@@ -35,7 +35,7 @@ def test_a_user_is_exported_erased_after_being_asked_and_imported_again(sqlite_u
 
 
 def test_what_cannot_be_done_is_said_and_ends_with_one(sqlite_url: str, tmp_path: Path) -> None:
-    recollect.open(sqlite_url, embedder="none").close()
+    longmind.open(sqlite_url, embedder="none").close()
     for arguments, words in (
         (("erase",), "Neither a user nor --vacuum"),
         (("erase", "verify"), "nothing to look for"),

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, started
-from recollect.changes import Changes
-from recollect.cli import main
-from recollect.settings import load_settings
-from recollect.store.copying import Copied, copy
-from recollect.store.opening import open_database
+from longmind.change_feed import Changes
+from longmind.cli import main
+from longmind.settings import load_settings
+from longmind.store.database_url import open_database
+from longmind.store.whole_tables.copy import Copied, copy
 from tests.admin.conftest import bytes_of, live, of
 from tests.embedder import WordsEmbedder
 
@@ -37,7 +37,7 @@ def copied(source: str, target: str, progress: Callable[[str, int, int], None] =
 
 
 def filled(url: str, users: int = 2) -> list[str]:
-    with recollect.open(url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(url, embedder=WordsEmbedder()) as engine:
         contexts = [of(engine, f"user-{number}") for number in range(users)]
         for context in contexts:
             live(context)
@@ -47,7 +47,7 @@ def filled(url: str, users: int = 2) -> list[str]:
 
 
 def contents(url: str, users: int = 2) -> list[str]:
-    with recollect.open(url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(url, embedder=WordsEmbedder()) as engine:
         return [bytes_of(of(engine, f"user-{number}")) for number in range(users)]
 
 
@@ -59,7 +59,7 @@ def test_a_copy_in_the_other_engine_is_the_same_and_can_be_used(database_url: st
     assert [json.loads(each)["atoms"] for each in contents(target_url)] == [
         json.loads(each)["atoms"] for each in before
     ]
-    with recollect.open(target_url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(target_url, embedder=WordsEmbedder()) as engine:
         user = of(engine, "user-1")
         (space,) = [each for each in user.memory.list_memory_spaces() if each.name == "daily"]
         assert user.memory.recall_by_topic(space.id, "cat").hits[0].atom.text == "user-1 has a cat."
@@ -102,7 +102,7 @@ def copy_slowly(line: Line, source: str, target: str) -> None:
 def test_a_copy_that_was_killed_goes_on_and_the_source_may_be_used_meanwhile(
     database_url: str, target_url: str
 ) -> None:
-    with recollect.open(database_url, embedder="none") as engine:
+    with longmind.open(database_url, embedder="none") as engine:
         user = of(engine, "user-1")
         live(user)
         space = user.memory.create_memory_space("numbers")

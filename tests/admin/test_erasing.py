@@ -11,9 +11,9 @@ import apsw
 import psycopg
 import pytest
 
-import recollect
-from recollect.store.opening import sqlite_path
-from recollect.store.places import COPIED, NOBODYS, PLACES
+import longmind
+from longmind.store.database_url import sqlite_path
+from longmind.store.whole_tables.user_tables import COPIED, NOBODYS, PLACES
 from tests.admin.conftest import Cli, bytes_of, empty, live, of
 from tests.extraction.conftest import talk
 from tests.store.schema import postgres_columns, postgres_tables, sqlite_columns, sqlite_tables
@@ -23,7 +23,7 @@ EVERYBODY = {"namespace": "chat", "userId": "*"}
 
 @pytest.mark.conforms("A9.2")
 def test_an_erasure_removes_everything_and_a_second_one_finds_nothing(
-    engine: recollect.Recollect, ada: recollect.Context
+    engine: longmind.Engine, ada: longmind.Context
 ) -> None:
     live(ada)
     engine.work()
@@ -43,19 +43,19 @@ def test_an_erasure_removes_everything_and_a_second_one_finds_nothing(
 
 @pytest.mark.conforms("A9.2")
 @pytest.mark.parametrize("confirm", [False, None, "true", 1])
-def test_without_confirmation_nothing_is_erased(ada: recollect.Context, confirm: Any) -> None:
+def test_without_confirmation_nothing_is_erased(ada: longmind.Context, confirm: Any) -> None:
     live(ada)
     before = bytes_of(ada)
-    with pytest.raises(recollect.InvalidInput, match="nothing was erased"):
+    with pytest.raises(longmind.InvalidInput, match="nothing was erased"):
         ada.admin.delete_user_data(confirm=confirm)
-    with pytest.raises(recollect.InvalidInput):
+    with pytest.raises(longmind.InvalidInput):
         ada.admin.delete_user_data()
     assert bytes_of(ada) == before
 
 
 @pytest.mark.conforms("A9.3", "T8")
 def test_an_administrator_erases_another_user_and_the_neighbour_is_untouched_byte_for_byte(
-    engine: recollect.Recollect, ada: recollect.Context, bob: recollect.Context, root: recollect.Context
+    engine: longmind.Engine, ada: longmind.Context, bob: longmind.Context, root: longmind.Context
 ) -> None:
     for each in (ada, bob):
         live(each)
@@ -63,7 +63,7 @@ def test_an_administrator_erases_another_user_and_the_neighbour_is_untouched_byt
     live(stranger)
     engine.work()
     before = bytes_of(bob), bytes_of(stranger)
-    with pytest.raises(recollect.Forbidden):
+    with pytest.raises(longmind.Forbidden):
         bob.admin.delete_user_data("ada", confirm=True)
     assert not empty(ada)
     assert root.admin.delete_user_data("ada", confirm=True)["deleted"]["conversations"] == 1
@@ -71,9 +71,7 @@ def test_an_administrator_erases_another_user_and_the_neighbour_is_untouched_byt
     assert (bytes_of(bob), bytes_of(stranger)) == before
 
 
-def test_every_table_is_covered_or_said_to_hold_nothing_of_a_user(
-    engine: recollect.Recollect, database_url: str
-) -> None:
+def test_every_table_is_covered_or_said_to_hold_nothing_of_a_user(engine: longmind.Engine, database_url: str) -> None:
     if database_url.startswith("sqlite"):
         connection = apsw.Connection(sqlite_path(database_url))
         columns = {table: sqlite_columns(connection, table) for table in sqlite_tables(connection)}
@@ -82,7 +80,7 @@ def test_every_table_is_covered_or_said_to_hold_nothing_of_a_user(
         with psycopg.connect(database_url) as server:
             columns = {table: postgres_columns(server, table) for table in postgres_tables(server)}
     covered = {place.table for place in PLACES}
-    assert columns.keys() == covered | (NOBODYS.keys() - {"recollect_schema"})
+    assert columns.keys() == covered | (NOBODYS.keys() - {"longmind_schema"})
     assert columns.keys() == {place.table for place in COPIED}
     # Whatever names a user is covered, and keys are erased in a manner of their own.
     naming = {table for table, names in columns.items() if {"user_id", "owner_id"} & set(names)}
@@ -93,7 +91,7 @@ def test_every_table_is_covered_or_said_to_hold_nothing_of_a_user(
 
 @pytest.mark.conforms("T9", "A9.4")
 def test_what_a_shared_space_has_learned_from_the_user_goes_and_what_others_said_stays(
-    engine: recollect.Recollect, ada: recollect.Context, bob: recollect.Context, root: recollect.Context
+    engine: longmind.Engine, ada: longmind.Context, bob: longmind.Context, root: longmind.Context
 ) -> None:
     shared = root.memory.create_memory_space("insights", kind="shared")
     root.memory.create_binding(EVERYBODY, [shared.id])
@@ -116,7 +114,7 @@ def test_what_a_shared_space_has_learned_from_the_user_goes_and_what_others_said
 
 @pytest.mark.conforms("T9")
 def test_what_a_shared_space_that_was_put_away_has_of_the_user_goes_too(
-    engine: recollect.Recollect, ada: recollect.Context, root: recollect.Context
+    engine: longmind.Engine, ada: longmind.Context, root: longmind.Context
 ) -> None:
     shared = root.memory.create_memory_space("insights", kind="shared")
     root.memory.create_binding(EVERYBODY, [shared.id])
@@ -128,7 +126,7 @@ def test_what_a_shared_space_that_was_put_away_has_of_the_user_goes_too(
 
 
 def test_an_erasure_leaves_events_of_others_as_they_were_recorded(
-    ada: recollect.Context, root: recollect.Context
+    ada: longmind.Context, root: longmind.Context
 ) -> None:
     ada.events.record("note", "Mine.")
     # Of a kind that grants are told under, and yet the words of who recorded it.
@@ -141,7 +139,7 @@ def test_an_erasure_leaves_events_of_others_as_they_were_recorded(
 
 
 def test_bindings_that_name_the_user_name_only_the_others_afterwards(
-    ada: recollect.Context, root: recollect.Context
+    ada: longmind.Context, root: longmind.Context
 ) -> None:
     space = root.memory.create_memory_space("insights", kind="shared")
     both = root.memory.create_binding(
@@ -156,7 +154,7 @@ def test_bindings_that_name_the_user_name_only_the_others_afterwards(
 
 
 def test_a_receipt_is_proven_by_the_log_and_no_other_is(
-    ada: recollect.Context, bob: recollect.Context, root: recollect.Context, cli: Cli
+    ada: longmind.Context, bob: longmind.Context, root: longmind.Context, cli: Cli
 ) -> None:
     live(ada)
     receipt = ada.admin.delete_user_data(confirm=True)["receipt"]
@@ -179,14 +177,14 @@ def test_a_receipt_is_proven_by_the_log_and_no_other_is(
 def test_a_log_that_somebody_has_changed_proves_nothing(
     sqlite_url: str,
 ) -> None:
-    with recollect.open(sqlite_url, embedder="none", audit_key="secret") as engine:
+    with longmind.open(sqlite_url, embedder="none", audit_key="secret") as engine:
         ada = of(engine, "ada")
         live(ada)
         receipt = ada.admin.delete_user_data(confirm=True)["receipt"]
     connection = apsw.Connection(sqlite_path(sqlite_url))
     connection.execute("UPDATE tool_audit SET body = replace(body, '\"conversations\":1', '\"conversations\":7')")
     connection.close()
-    with recollect.open(sqlite_url, embedder="none", audit_key="secret") as engine:
+    with longmind.open(sqlite_url, embedder="none", audit_key="secret") as engine:
         ada = of(engine, "ada")
         assert not ada.admin.verify_receipt(receipt)
         assert not ada.admin.verify_receipt({**receipt, "counts": {**receipt["counts"], "conversations": 7}})
@@ -194,7 +192,7 @@ def test_a_log_that_somebody_has_changed_proves_nothing(
 
 def test_files_that_cannot_be_removed_cost_nobody_the_receipt_and_are_told_of(sqlite_url: str, tmp_path: Path) -> None:
     log, away = tmp_path / "log", tmp_path / "away"
-    with recollect.open(sqlite_url, embedder="none", events_jsonl_dir=str(log)) as engine:
+    with longmind.open(sqlite_url, embedder="none", events_jsonl_dir=str(log)) as engine:
         ada, bob = of(engine, "ada"), of(engine, "bob")
         for each in (ada, bob):
             each.events.record("note", f"{each.scope.user_id} met Xaver.")

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import longmind
 from tests.admin.conftest import Cli, bytes_of, live, of
 
 
 @pytest.mark.conforms("A9.1", "A0.1", "A1.16")
-def test_an_export_has_everything_of_the_user(engine: recollect.Recollect, ada: recollect.Context) -> None:
+def test_an_export_has_everything_of_the_user(engine: longmind.Engine, ada: longmind.Context) -> None:
     space = live(ada)
     engine.work()
     export = ada.admin.export_user_data()
@@ -43,7 +43,7 @@ def test_an_export_has_everything_of_the_user(engine: recollect.Recollect, ada: 
 
 @pytest.mark.conforms("A9.1")
 def test_an_export_has_spaces_that_were_put_away_and_both_ends_of_grants(
-    ada: recollect.Context, bob: recollect.Context
+    ada: longmind.Context, bob: longmind.Context
 ) -> None:
     put_away = ada.memory.create_memory_space("old")
     ada.memory.add_atom(put_away.id, {"text": "Still here.", "category": {"name": "n", "kind": "FACT"}})
@@ -57,7 +57,7 @@ def test_an_export_has_spaces_that_were_put_away_and_both_ends_of_grants(
 
 @pytest.mark.conforms("A9.1", "A0.4")
 def test_an_export_is_of_nobody_else_and_the_same_as_long_as_nothing_changes(
-    engine: recollect.Recollect, ada: recollect.Context, bob: recollect.Context
+    engine: longmind.Engine, ada: longmind.Context, bob: longmind.Context
 ) -> None:
     live(ada)
     before = bytes_of(ada)
@@ -73,7 +73,7 @@ def test_an_export_is_of_nobody_else_and_the_same_as_long_as_nothing_changes(
 
 
 @pytest.mark.conforms("A9.1")
-def test_an_archive_says_what_the_document_says(ada: recollect.Context, tmp_path: Path) -> None:
+def test_an_archive_says_what_the_document_says(ada: longmind.Context, tmp_path: Path) -> None:
     live(ada)
     document = ada.admin.export_user_data()
     lines = ada.admin.export_user_archive(tmp_path / "ada.zip")
@@ -86,12 +86,12 @@ def test_an_archive_says_what_the_document_says(ada: recollect.Context, tmp_path
     assert events == document["records"]["events"]["rows"]
     assert lines["atoms.jsonl"] == len(atoms)
     assert (tmp_path / "ada.zip").stat().st_mode & 0o077 == 0
-    with pytest.raises(recollect.InvalidInput, match="cannot be made"):
+    with pytest.raises(longmind.InvalidInput, match="cannot be made"):
         ada.admin.export_user_archive(tmp_path / "ada.zip")
 
 
 def test_an_archive_of_a_large_user_takes_no_more_memory_than_one_of_a_small_user(
-    engine: recollect.Recollect, tmp_path: Path
+    engine: longmind.Engine, tmp_path: Path
 ) -> None:
     peaks = []
     for name, atoms in (("small", 200), ("large", 1_600)):
@@ -111,7 +111,7 @@ def test_an_archive_of_a_large_user_takes_no_more_memory_than_one_of_a_small_use
 
 @pytest.mark.conforms("A9.3", "T8")
 def test_the_data_of_others_is_for_administrators_and_each_look_at_it_stands_in_the_log(
-    ada: recollect.Context, bob: recollect.Context, root: recollect.Context
+    ada: longmind.Context, bob: longmind.Context, root: longmind.Context
 ) -> None:
     live(ada)
     for refused in (
@@ -120,7 +120,7 @@ def test_the_data_of_others_is_for_administrators_and_each_look_at_it_stands_in_
         lambda: bob.admin.delete_user_data("ada", confirm=True),
         lambda: bob.admin.import_user_data(ada.admin.export_user_data()),
     ):
-        with pytest.raises(recollect.Forbidden, match="admin"):
+        with pytest.raises(longmind.Forbidden, match="admin"):
             refused()
     assert root.admin.export_user_data("ada") == ada.admin.export_user_data()
     assert bob.admin.export_user_data("bob")["conversations"] == []
@@ -128,10 +128,10 @@ def test_the_data_of_others_is_for_administrators_and_each_look_at_it_stands_in_
 
 @pytest.mark.conforms("T8")
 def test_the_log_tells_what_was_asked_for_and_by_its_hashes_alone_of_whom(
-    ada: recollect.Context, bob: recollect.Context, root: recollect.Context, cli: Cli
+    ada: longmind.Context, bob: longmind.Context, root: longmind.Context, cli: Cli
 ) -> None:
     live(ada)
-    with pytest.raises(recollect.Forbidden):
+    with pytest.raises(longmind.Forbidden):
         bob.admin.export_user_data("ada")
     root.admin.export_user_data("ada")
     root.admin.delete_user_data("ada", confirm=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from harness.calling import directly
 from prove.hostile_input import used
 from prove.hostile_input.archives import broken_archives, files_of, forged_documents, packed, resealed
@@ -18,13 +18,13 @@ from tests.admin.planting import Words, plant
 
 
 @pytest.fixture
-def document(engine: recollect.Recollect, ctx: recollect.Context) -> dict[str, Any]:
+def document(engine: longmind.Engine, ctx: longmind.Context) -> dict[str, Any]:
     plant(engine, directly(ctx), "ada", Words(1))
     told: dict[str, Any] = json.loads(json.dumps(ctx.admin.export_user_data()))
     return told
 
 
-def into(engine: recollect.Recollect, app: str, source: Any) -> recollect.Context:
+def into(engine: longmind.Engine, app: str, source: Any) -> longmind.Context:
     """Import for Eva in an app of her own; gives her context."""
     root = engine.context(tenant_id="beta", app_id=app, user_id="root", capabilities={"admin"})
     root.admin.import_user_data(source, "eva")
@@ -63,33 +63,33 @@ FORGED: tuple[tuple[str, str, Any], ...] = (
 
 
 def test_a_value_that_no_operation_would_have_written_is_refused(
-    engine: recollect.Recollect, document: dict[str, Any]
+    engine: longmind.Engine, document: dict[str, Any]
 ) -> None:
     eva = engine.context(tenant_id="beta", app_id="forged", user_id="eva")
     for table, column, value in FORGED:
         assert document["records"][table]["rows"]
-        with pytest.raises(recollect.InvalidInput):
+        with pytest.raises(longmind.InvalidInput):
             into(engine, "forged", changed(document, table, column, value))
     assert not any(part["rows"] for part in eva.admin.export_user_data()["records"].values())
 
 
-def test_whatever_is_forged_is_refused_or_can_be_used(engine: recollect.Recollect, document: dict[str, Any]) -> None:
+def test_whatever_is_forged_is_refused_or_can_be_used(engine: longmind.Engine, document: dict[str, Any]) -> None:
     used(into(engine, "whole", document))
     statuses = []
     for number, (_, forged) in zip(range(8), forged_documents(document, Random(5)), strict=False):
         try:
             used(into(engine, f"app{number}", forged))
-        except recollect.RecollectError as error:
+        except longmind.LongmindError as error:
             statuses.append(error.status)
     assert statuses
     assert max(statuses) < 500
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_archives_that_were_made_to_do_harm_are_refused(engine: recollect.Recollect, document: dict[str, Any]) -> None:
+def test_archives_that_were_made_to_do_harm_are_refused(engine: longmind.Engine, document: dict[str, Any]) -> None:
     whole = io.BytesIO()
     engine.context(tenant_id="acme", app_id="support", user_id="ada").admin.export_user_archive(whole)
     for _, archive in broken_archives(whole.getvalue()):
-        with pytest.raises(recollect.InvalidInput):
+        with pytest.raises(longmind.InvalidInput):
             into(engine, "forged", io.BytesIO(archive))
     into(engine, "forged", io.BytesIO(packed(files_of(whole.getvalue()), zipfile.ZIP_STORED)))

@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.admin.exporting import digest_of
+import longmind
+from longmind.admin.user_export import digest_of
 from tests.admin.conftest import KEY, bytes_of, empty, live, of
 from tests.embedder import WordsEmbedder
 from tests.extraction.script import Sentences
 
 
 @pytest.fixture
-def elsewhere(request: pytest.FixtureRequest, database_url: str) -> Iterator[recollect.Recollect]:
+def elsewhere(request: pytest.FixtureRequest, database_url: str) -> Iterator[longmind.Engine]:
     """Another database, of the other engine."""
     other = request.getfixturevalue("postgres_url" if database_url.startswith("sqlite") else "sqlite_url")
-    with recollect.open(other, embedder=WordsEmbedder(), extractor=Sentences(), audit_key=KEY) as engine:
+    with longmind.open(other, embedder=WordsEmbedder(), extractor=Sentences(), audit_key=KEY) as engine:
         yield engine
 
 
-def readable(context: recollect.Context) -> dict[str, Any]:
+def readable(context: longmind.Context) -> dict[str, Any]:
     """What a person reads of an export, without the audit, which stays where it was written."""
     export = context.admin.export_user_data()
     return {name: part for name, part in export.items() if name not in ("records", "sha256", "audit")}
@@ -34,7 +34,7 @@ def readable(context: recollect.Context) -> dict[str, Any]:
 
 @pytest.mark.parametrize("form", ["document", "archive"])
 def test_what_is_imported_into_the_other_engine_is_what_was_exported(
-    engine: recollect.Recollect, elsewhere: recollect.Recollect, ada: recollect.Context, form: str, tmp_path: Path
+    engine: longmind.Engine, elsewhere: longmind.Engine, ada: longmind.Context, form: str, tmp_path: Path
 ) -> None:
     space = live(ada)
     engine.work()
@@ -54,15 +54,15 @@ def test_what_is_imported_into_the_other_engine_is_what_was_exported(
     # It can be gone on with.
     again.memory.add_atom(space.id, {"text": "A parrot too.", "category": {"name": "pets", "kind": "FACT"}})
     assert again.memory.recall_by_topic(space.id, "parrot").hits[0].atom.text == "A parrot too."
-    with pytest.raises(recollect.Conflict, match="other data"):
+    with pytest.raises(longmind.Conflict, match="other data"):
         admin.admin.import_user_data(source, "ada")
 
 
 def test_what_was_corrected_is_known_in_the_other_engine_as_it_was_believed_at_each_time(
-    elsewhere: recollect.Recollect, ada: recollect.Context
+    elsewhere: longmind.Engine, ada: longmind.Context
 ) -> None:
     space = ada.memory.create_memory_space("homes")
-    versions: list[recollect.Atom] = []
+    versions: list[longmind.Atom] = []
     for city, begins in (("Oslo", "2025-01-01"), ("Rome", "2025-09-01"), ("Paris", "2025-06-01")):
         new = {"text": f"Ada lives in {city}", "category": {"name": "home", "kind": "FACT"}, "valid_from": begins}
         versions.append(
@@ -80,7 +80,7 @@ def test_what_was_corrected_is_known_in_the_other_engine_as_it_was_believed_at_e
 
 
 def test_what_is_imported_for_another_user_is_theirs_in_every_column(
-    engine: recollect.Recollect, elsewhere: recollect.Recollect, ada: recollect.Context
+    engine: longmind.Engine, elsewhere: longmind.Engine, ada: longmind.Context
 ) -> None:
     live(ada)
     shared = ada.memory.create_memory_space("handbook", kind="shared")
@@ -93,17 +93,17 @@ def test_what_is_imported_for_another_user_is_theirs_in_every_column(
     assert whose == {("other", "sales", "eva")}
     assert [each["ownerId"] for each in export["grants"]] == ["eva"]
     (binding,) = eva.memory.list_bindings()
-    assert isinstance(binding.conversation_scope, recollect.ConversationScope)
+    assert isinstance(binding.conversation_scope, longmind.ConversationScope)
     assert binding.conversation_scope.user_id == "eva"
     assert eva.memory.get_memory_space(shared.id) is not None
     assert empty(of(elsewhere, "ada"))
 
 
 @pytest.fixture
-def mirrored(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) -> Iterator[recollect.Recollect]:
+def mirrored(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) -> Iterator[longmind.Engine]:
     """The same, with files that mirror its events, and events in it before."""
     other = request.getfixturevalue("postgres_url" if database_url.startswith("sqlite") else "sqlite_url")
-    with recollect.open(other, embedder=WordsEmbedder(), events_jsonl_dir=str(tmp_path / "log")) as engine:
+    with longmind.open(other, embedder=WordsEmbedder(), events_jsonl_dir=str(tmp_path / "log")) as engine:
         for number in range(3):
             of(engine, "bob", session_id="monday").events.record("note", f"Of somebody else, {number}.")
         yield engine
@@ -124,7 +124,7 @@ def told(events: Any) -> list[Any]:
 
 @pytest.mark.conforms("A9.1")
 def test_events_are_found_on_the_timelines_of_whom_they_were_brought_in_for(
-    engine: recollect.Recollect, mirrored: recollect.Recollect
+    engine: longmind.Engine, mirrored: longmind.Engine
 ) -> None:
     ada = of(engine, "ada", session_id="monday")
     for number in range(3):
@@ -150,14 +150,14 @@ def test_events_are_found_on_the_timelines_of_whom_they_were_brought_in_for(
 
 
 def test_memory_that_was_erased_and_brought_back_is_recalled_as_it_was_then(
-    engine: recollect.Recollect, ada: recollect.Context, root: recollect.Context, database_url: str
+    engine: longmind.Engine, ada: longmind.Context, root: longmind.Context, database_url: str
 ) -> None:
     space = live(ada)
     fact = {"category": {"name": "n", "kind": "FACT"}}
     ada.memory.add_atom(space.id, {"text": "Before: a green door.", **fact})
     export = ada.admin.export_user_data()
     ada.memory.add_atom(space.id, {"text": "After: a red door.", **fact})
-    with recollect.open(database_url, embedder=WordsEmbedder()) as other:
+    with longmind.open(database_url, embedder=WordsEmbedder()) as other:
         # Another process that has the space in memory, and hears of nothing.
         theirs = of(other, "ada").memory
         assert len(theirs.recall_by_topic(space.id, "door").hits) > 1
@@ -200,31 +200,31 @@ def broken_archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def test_what_is_not_whole_or_not_ours_is_refused_and_nothing_of_it_is_kept(
-    ada: recollect.Context, root: recollect.Context
+    ada: longmind.Context, root: longmind.Context
 ) -> None:
     live(ada)
     whole = io.BytesIO()
     ada.admin.export_user_archive(whole)
     document = ada.admin.export_user_data()
     for name, archive in broken_archives(whole.getvalue()):
-        with pytest.raises(recollect.InvalidInput):
+        with pytest.raises(longmind.InvalidInput):
             root.admin.import_user_data(io.BytesIO(archive), "eva")
         assert empty(of_root(root, "eva")), name
     changed = json.loads(json.dumps(document))
     changed["records"]["atoms"]["rows"].pop()
     text = json.dumps(document).encode()
-    for broken in (changed, {}, {"format": "recollect.user"}, {**document, "version": 3}, {**document, "records": 7}):
-        with pytest.raises(recollect.InvalidInput):
+    for broken in (changed, {}, {"format": "longmind.user"}, {**document, "version": 3}, {**document, "records": 7}):
+        with pytest.raises(longmind.InvalidInput):
             root.admin.import_user_data(broken, "eva")
     for half in (text[:-5], b"[1]", b"", b'{"a": 1'):
-        with pytest.raises(recollect.InvalidInput):
+        with pytest.raises(longmind.InvalidInput):
             root.admin.import_user_data(io.BytesIO(half), "eva")
-    with pytest.raises(recollect.InvalidInput, match="cannot be read"):
+    with pytest.raises(longmind.InvalidInput, match="cannot be read"):
         root.admin.import_user_data("/no/such/file.zip", "eva")
     assert empty(of_root(root, "eva"))
 
 
-def test_an_export_of_the_version_before_is_taken(ada: recollect.Context, elsewhere: recollect.Recollect) -> None:
+def test_an_export_of_the_version_before_is_taken(ada: longmind.Context, elsewhere: longmind.Engine) -> None:
     live(ada)
     document = ada.admin.export_user_data()
     older = {name: value for name, value in document.items() if name != "sha256"} | {"version": 1}
@@ -233,7 +233,7 @@ def test_an_export_of_the_version_before_is_taken(ada: recollect.Context, elsewh
     assert not empty(of(elsewhere, "ada"))
 
 
-def of_root(root: recollect.Context, user_id: str) -> Any:
+def of_root(root: longmind.Context, user_id: str) -> Any:
     """What an administrator sees of somebody, in the manner of a context."""
 
     class Seen:
@@ -246,13 +246,13 @@ def of_root(root: recollect.Context, user_id: str) -> Any:
 
 
 def test_an_import_that_fails_at_its_end_leaves_nothing(
-    engine: recollect.Recollect, ada: recollect.Context, bob: recollect.Context, root: recollect.Context
+    engine: longmind.Engine, ada: longmind.Context, bob: longmind.Context, root: longmind.Context
 ) -> None:
     live(ada)
     export = ada.admin.export_user_data()
     before = bytes_of(ada)
     # The binding, among the last to come, is there under the same id: it belongs to the app.
-    with pytest.raises(recollect.Conflict, match="binding"):
+    with pytest.raises(longmind.Conflict, match="binding"):
         root.admin.import_user_data(export, "eva")
     assert empty(of(engine, "eva"))
     assert bytes_of(ada) == before

@@ -9,16 +9,16 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import numpy as np
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, started
-from recollect.models.content import ToolUseBlock
-from recollect.providers.language import ModelRequest
-from recollect.providers.testing import ScriptedModel
-from recollect.recall import event_vectors
-from recollect.recall.event_vectors import EventVectors
-from recollect.recall.reindexing import embed_kind
-from recollect.recall.segments import VectorsSegment
-from recollect.store.database import Transaction
+from longmind.models.content import ToolUseBlock
+from longmind.providers.language_model import ModelRequest
+from longmind.providers.testing import ScriptedModel
+from longmind.recall import event_vectors
+from longmind.recall.embedding_jobs import embed_kind
+from longmind.recall.event_vectors import EventVectors
+from longmind.recall.index.segments import VectorsSegment
+from longmind.store.database import Transaction
 from tests.admin.conftest import bytes_of, empty, live, of
 from tests.embedder import WordsEmbedder
 from tests.extraction.conftest import talk
@@ -53,7 +53,7 @@ class Meeting:
 @pytest.mark.conforms("A9.4", "T9")
 @pytest.mark.parametrize("kind", ["user", "shared"])
 def test_an_extraction_in_flight_writes_nothing_neither_here_nor_into_a_shared_space(
-    engine: recollect.Recollect, ada: recollect.Context, root: recollect.Context, extractor: Sentences, kind: str
+    engine: longmind.Engine, ada: longmind.Context, root: longmind.Context, extractor: Sentences, kind: str
 ) -> None:
     owner = root if kind == "shared" else ada
     space = owner.memory.create_memory_space("insights", kind=kind)  # type: ignore[arg-type]
@@ -62,7 +62,7 @@ def test_an_extraction_in_flight_writes_nothing_neither_here_nor_into_a_shared_s
     meeting = Meeting()
     extractor.before = meeting.stop
     report = meeting.erase_meanwhile(engine.work, lambda: root.admin.delete_user_data("ada", confirm=True))
-    assert isinstance(report, recollect.WorkReport)
+    assert isinstance(report, longmind.WorkReport)
     assert (report.lost, report.succeeded) == (1, 0)
     assert empty(ada)
     if kind == "shared":
@@ -71,7 +71,7 @@ def test_an_extraction_in_flight_writes_nothing_neither_here_nor_into_a_shared_s
 
 
 @pytest.mark.conforms("A9.4", "T9")
-def test_an_answer_in_flight_is_not_kept(ada: recollect.Context, root: recollect.Context) -> None:
+def test_an_answer_in_flight_is_not_kept(ada: longmind.Context, root: longmind.Context) -> None:
     conversation = ada.conversations.create_conversation("chat")
     meeting = Meeting()
 
@@ -79,18 +79,18 @@ def test_an_answer_in_flight_is_not_kept(ada: recollect.Context, root: recollect
         meeting.stop()
         return "Xaver is a nice name."
 
-    def run() -> recollect.TurnResult:
+    def run() -> longmind.TurnResult:
         return ada.conversations.run_turn(conversation.id, user_text="I met Xaver.", model=ScriptedModel([answer]))
 
     result = meeting.erase_meanwhile(run, lambda: root.admin.delete_user_data("ada", confirm=True))
-    assert isinstance(result, recollect.TurnResult)
+    assert isinstance(result, longmind.TurnResult)
     assert result.status == "error"
     assert empty(ada)
 
 
 @pytest.mark.conforms("A9.4", "T9")
 def test_a_tool_of_a_turn_in_flight_is_refused_what_it_would_write(
-    ada: recollect.Context, root: recollect.Context
+    ada: longmind.Context, root: longmind.Context
 ) -> None:
     conversation = ada.conversations.create_conversation("chat")
     meeting = Meeting()
@@ -103,12 +103,12 @@ def test_a_tool_of_a_turn_in_flight_is_refused_what_it_would_write(
             lambda: ada.memory.create_memory_space("Xaver again."),
             lambda: ada.tools.memory_store("fact", "Xaver again."),
         ):
-            with pytest.raises(recollect.RecollectError) as caught:
+            with pytest.raises(longmind.LongmindError) as caught:
                 write()
             refused.append(caught.value)
         return "noted"
 
-    def run() -> recollect.TurnResult:
+    def run() -> longmind.TurnResult:
         return ada.conversations.run_turn(
             conversation.id,
             user_text="I met Xaver.",
@@ -118,7 +118,7 @@ def test_a_tool_of_a_turn_in_flight_is_refused_what_it_would_write(
         )
 
     result = meeting.erase_meanwhile(run, lambda: root.admin.delete_user_data("ada", confirm=True))
-    assert isinstance(result, recollect.TurnResult)
+    assert isinstance(result, longmind.TurnResult)
     assert result.status == "error"
     assert len(refused) == 3
     assert empty(ada)
@@ -126,14 +126,14 @@ def test_a_tool_of_a_turn_in_flight_is_refused_what_it_would_write(
 
 @pytest.mark.conforms("A9.4", "T9")
 def test_jobs_in_flight_that_write_by_themselves_are_refused(
-    engine: recollect.Recollect, ada: recollect.Context, root: recollect.Context
+    engine: longmind.Engine, ada: longmind.Context, root: longmind.Context
 ) -> None:
     live(ada)
     engine.work()
     meeting = Meeting()
     tried = []
 
-    def handler(run: recollect.JobRun) -> None:
+    def handler(run: longmind.JobRun) -> None:
         meeting.stop()
         tried.append(run.job.id)
         run.context.memory.create_memory_space(run.job.payload["name"])
@@ -141,7 +141,7 @@ def test_jobs_in_flight_that_write_by_themselves_are_refused(
     engine.register_job("write", handler)
     ada.jobs.enqueue("write", {"name": "Xaver again."})
     report = meeting.erase_meanwhile(engine.work, lambda: root.admin.delete_user_data("ada", confirm=True))
-    assert isinstance(report, recollect.WorkReport)
+    assert isinstance(report, longmind.WorkReport)
     assert (report.lost, len(tried)) == (1, 1)
     assert empty(ada)
 
@@ -157,13 +157,13 @@ def test_a_summary_in_flight_is_not_kept(database_url: str) -> None:
             meeting.stop()
             return "They met Xaver."
 
-    with recollect.open(database_url, embedder="none", summariser=Slow()) as engine:
+    with longmind.open(database_url, embedder="none", summariser=Slow()) as engine:
         ada = of(engine, "ada")
         conversation = ada.conversations.create_conversation("chat")
         ada.conversations.append_turn(conversation.id, user_content="I met Xaver.", assistant={"content": "Oh."})
 
         def refresh() -> object:
-            with pytest.raises(recollect.NotFound):
+            with pytest.raises(longmind.NotFound):
                 ada.conversations.refresh_rolling_summary(conversation.id)
             return "refused"
 
@@ -180,12 +180,12 @@ def distill_and_wait(line: Line, url: str) -> str:
         line.hear()
         return "They met Xaver."
 
-    with recollect.open(url, embedder="none") as engine:
+    with longmind.open(url, embedder="none") as engine:
         ada = of(engine, "ada")
         ada.events.record("note", "I met Xaver.")
         try:
             ada.events.distill_long_term(use_llm=True, model=ScriptedModel([answer]))
-        except recollect.UserErased:
+        except longmind.UserErased:
             return "refused"
         return "kept"
 
@@ -193,7 +193,7 @@ def distill_and_wait(line: Line, url: str) -> str:
 @pytest.mark.conforms("A9.4", "T9")
 def test_a_summary_of_events_that_another_process_is_making_is_not_kept(database_url: str) -> None:
     with (
-        recollect.open(database_url, embedder="none") as engine,
+        longmind.open(database_url, embedder="none") as engine,
         started(distill_and_wait, database_url) as other,
     ):
         assert other.hear() == "asked"
@@ -215,19 +215,19 @@ def test_vectors_of_events_that_are_being_made_are_not_kept(database_url: str, b
                 meeting.stop()
             return super().embed_texts(texts)
 
-    with recollect.open(database_url, embedder=Slow()) as engine:
+    with longmind.open(database_url, embedder=Slow()) as engine:
         ada, root = of(engine, "ada"), of(engine, "root", capabilities={"admin"})
         ada.events.record("note", "I met Xaver.")
         if by == "job":
             ada.jobs.enqueue(embed_kind("test:words"), {"timelineId": ada.events.timeline()})
         work = engine.work if by == "job" else lambda: ada.events.search("Xaver")
         done = meeting.erase_meanwhile(work, lambda: root.admin.delete_user_data("ada", confirm=True))
-        assert done == [] or (isinstance(done, recollect.WorkReport) and done.lost == 1)
+        assert done == [] or (isinstance(done, longmind.WorkReport) and done.lost == 1)
         assert empty(ada)
 
 
 @pytest.mark.conforms("A9.4", "T9")
-def test_vectors_of_events_that_are_about_to_be_committed_are_waited_for(engine: recollect.Recollect) -> None:
+def test_vectors_of_events_that_are_about_to_be_committed_are_waited_for(engine: longmind.Engine) -> None:
     written, may_commit = threading.Event(), threading.Event()
     ada = of(engine, "ada")
     ada.events.record("note", "I met Xaver.")
@@ -254,17 +254,17 @@ def test_vectors_of_events_that_are_about_to_be_committed_are_waited_for(engine:
 
 @pytest.mark.conforms("A9.4", "T9")
 def test_what_is_begun_inside_of_late_work_is_late_too(
-    engine: recollect.Recollect, ada: recollect.Context, root: recollect.Context
+    engine: longmind.Engine, ada: longmind.Context, root: longmind.Context
 ) -> None:
     """A turn that a job runs would otherwise count the erasures anew."""
     meeting = Meeting()
     refused = []
 
-    def handler(run: recollect.JobRun) -> None:
+    def handler(run: longmind.JobRun) -> None:
         meeting.stop()
         # Somebody has come back since, and is not who the job was for.
         (conversation,) = run.context.conversations.list_conversations()
-        with pytest.raises(recollect.UserErased) as caught:
+        with pytest.raises(longmind.UserErased) as caught:
             run.context.conversations.run_turn(conversation.id, user_text="Xaver!", model=ScriptedModel(["Oh."]))
         refused.append(caught.value)
 
@@ -275,24 +275,24 @@ def test_what_is_begun_inside_of_late_work_is_late_too(
     engine.register_job("write", handler)
     ada.jobs.enqueue("write", {})
     report = meeting.erase_meanwhile(engine.work, erase)
-    assert isinstance(report, recollect.WorkReport)
+    assert isinstance(report, longmind.WorkReport)
     assert (report.lost, len(refused)) == (1, 1)
     assert "Xaver" not in bytes_of(ada)
 
 
-def write_and_wait(line: Line, url: str) -> recollect.WorkReport:
+def write_and_wait(line: Line, url: str) -> longmind.WorkReport:
     """A worker whose transaction has written, and is not committed before the test says so."""
-    with recollect.open(url, embedder="none", job_lease_seconds=60) as engine:
+    with longmind.open(url, embedder="none", job_lease_seconds=60) as engine:
 
-        def effect(run: Transaction, scope: recollect.Scope) -> None:
-            from recollect.store import conversations
-            from recollect.store.conversations import NewConversation
+        def effect(run: Transaction, scope: longmind.Scope) -> None:
+            from longmind.store.tables import conversations
+            from longmind.store.tables.conversations import NewConversation
 
             conversations.create(run, scope, NewConversation("chat", "Xaver again.", None, "{}"), 1)
             line.say("written")
             line.hear()
 
-        engine.register_job("write", lambda run: recollect.Effect(effect, (run.scope,)))
+        engine.register_job("write", lambda run: longmind.Effect(effect, (run.scope,)))
         line.say("ready")
         line.hear()
         return engine.work()
@@ -301,7 +301,7 @@ def write_and_wait(line: Line, url: str) -> recollect.WorkReport:
 @pytest.mark.conforms("A9.4", "T9")
 def test_a_transaction_of_another_process_is_waited_for_and_what_it_wrote_is_erased_too(database_url: str) -> None:
     with (
-        recollect.open(database_url, embedder="none") as engine,
+        longmind.open(database_url, embedder="none") as engine,
         started(write_and_wait, database_url) as worker,
         ThreadPoolExecutor(1) as threads,
     ):
@@ -322,20 +322,20 @@ def test_a_transaction_of_another_process_is_waited_for_and_what_it_wrote_is_era
 
 
 def recall_when_told(line: Line, url: str, space_id: str) -> str:
-    with recollect.open(url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(url, embedder=WordsEmbedder()) as engine:
         memory = of(engine, "ada").memory
         line.say(len(memory.recall_by_topic(space_id, "cat").hits))
         line.hear()
         try:
             memory.recall_by_topic(space_id, "cat")
-        except recollect.NotFound:
+        except longmind.NotFound:
             return "not found"
         return "found"
 
 
 @pytest.mark.conforms("A9.4")
 def test_what_another_process_has_in_memory_is_not_found_by_it_any_more(
-    ada: recollect.Context, database_url: str
+    ada: longmind.Context, database_url: str
 ) -> None:
     space = live(ada)
     with started(recall_when_told, database_url, space.id) as other:
@@ -343,12 +343,12 @@ def test_what_another_process_has_in_memory_is_not_found_by_it_any_more(
         ada.admin.delete_user_data(confirm=True)
         other.say("ask again")
         assert other.result() == "not found"
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         ada.memory.recall_by_topic(space.id, "cat")
 
 
 def test_erasures_of_many_users_at_once_each_leave_a_receipt(
-    engine: recollect.Recollect, root: recollect.Context, bob: recollect.Context
+    engine: longmind.Engine, root: longmind.Context, bob: longmind.Context
 ) -> None:
     names = [f"user-{number}" for number in range(6)]
     for name in names:

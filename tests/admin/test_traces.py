@@ -12,12 +12,12 @@ import apsw
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from harness.calling import directly
-from recollect.operations import OPERATIONS
-from recollect.store.opening import sqlite_path
-from recollect.store.postgres_vacuum import write_anew
-from recollect.store.scanning import Needles, Scan
+from longmind.operations import OPERATIONS
+from longmind.store.database_url import sqlite_path
+from longmind.store.postgres.vacuum import write_anew
+from longmind.store.whole_tables.byte_scan import Needles, Scan
 from tests.admin.conftest import KEY, Cli, bytes_of, listed, live, of
 from tests.admin.planting import WORD, Words, plant, user_of
 from tests.admin.surfaces import plant_from_outside
@@ -40,14 +40,14 @@ NOT_WORDS = {
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where events are mirrored, also by commands."""
-    monkeypatch.setenv("RECOLLECT_EVENTS_JSONL_DIR", str(tmp_path / "log"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.setenv("LONGMIND_EVENTS_JSONL_DIR", str(tmp_path / "log"))
+    monkeypatch.setenv("LONGMIND_EMBEDDER", "none")
     return tmp_path / "log"
 
 
 @pytest.fixture
-def engine(folder: Path, database_url: str, extractor: Sentences) -> Iterator[recollect.Recollect]:
-    with recollect.open(
+def engine(folder: Path, database_url: str, extractor: Sentences) -> Iterator[longmind.Engine]:
+    with longmind.open(
         database_url, extractor=extractor, embedder=WordsEmbedder(), audit_key=KEY, job_retry_seconds=0.001
     ) as engine:
         yield engine
@@ -71,10 +71,10 @@ def takes_words(annotation: Any) -> bool:
 
 
 def erase_and_look(
-    engine: recollect.Recollect,
+    engine: longmind.Engine,
     cli: Cli,
-    root: recollect.Context,
-    bob: recollect.Context,
+    root: longmind.Context,
+    bob: longmind.Context,
     rounds: int,
     url: str,
     *,
@@ -122,7 +122,7 @@ def erase_and_look(
 
 @pytest.mark.conforms("A9.4", "T9")
 def test_of_words_that_were_planted_everywhere_none_is_left_in_the_files(
-    engine: recollect.Recollect, cli: Cli, root: recollect.Context, bob: recollect.Context, database_url: str
+    engine: longmind.Engine, cli: Cli, root: longmind.Context, bob: longmind.Context, database_url: str
 ) -> None:
     # A server takes its time to begin, so that words come from outside to one engine here, and to both where there is.
     outside = database_url.startswith("sqlite")
@@ -132,7 +132,7 @@ def test_of_words_that_were_planted_everywhere_none_is_left_in_the_files(
 @pytest.mark.slow
 @pytest.mark.conforms("A9.4", "T9")
 def test_of_a_thousand_words_that_were_planted_everywhere_none_is_left_in_the_files(
-    engine: recollect.Recollect, cli: Cli, root: recollect.Context, bob: recollect.Context, database_url: str
+    engine: longmind.Engine, cli: Cli, root: longmind.Context, bob: longmind.Context, database_url: str
 ) -> None:
     assert len(erase_and_look(engine, cli, root, bob, 5, database_url, outside=True)) > 1_000
 
@@ -161,16 +161,16 @@ def test_a_text_is_found_however_it_is_written_and_wherever_a_piece_ends(written
 
 
 def test_a_large_file_is_left_to_be_rebuilt_later_and_the_answer_says_so(sqlite_url: str, tmp_path: Path) -> None:
-    with recollect.open(sqlite_url, embedder="none", erasure_rebuild_megabytes=0.01) as engine:
+    with longmind.open(sqlite_url, embedder="none", erasure_rebuild_megabytes=0.01) as engine:
         ada = of(engine, "ada")
         live(ada)
         physical = ada.admin.delete_user_data(confirm=True)["physical"]
     assert physical["done"] is False
-    assert "recollect erase --vacuum" in physical["left"]
+    assert "longmind erase --vacuum" in physical["left"]
 
 
 def test_a_file_that_cannot_be_rebuilt_now_costs_nobody_the_receipt(sqlite_url: str) -> None:
-    with recollect.open(sqlite_url, embedder="none", busy_timeout_seconds=0.2) as engine:
+    with longmind.open(sqlite_url, embedder="none", busy_timeout_seconds=0.2) as engine:
         ada, root = of(engine, "ada"), of(engine, "root", capabilities={"admin"})
         shared = root.memory.create_memory_space("insights", kind="shared")
         root.memory.create_binding({"namespace": "chat", "userId": "*"}, [shared.id])
@@ -189,8 +189,8 @@ def test_a_file_that_cannot_be_rebuilt_now_costs_nobody_the_receipt(sqlite_url: 
 
 def test_a_reader_that_keeps_the_wal_file_is_told_of(sqlite_url: str) -> None:
     with (
-        recollect.open(sqlite_url, embedder="none", busy_timeout_seconds=0.2) as engine,
-        recollect.open(sqlite_url, embedder="none") as other,
+        longmind.open(sqlite_url, embedder="none", busy_timeout_seconds=0.2) as engine,
+        longmind.open(sqlite_url, embedder="none") as other,
     ):
         ada = of(engine, "ada")
         live(ada)
@@ -221,7 +221,7 @@ class Led:
 def analysed(postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
     """A server that knows what its only user has said, who is erased."""
     with (
-        recollect.open(postgres_url, embedder="none") as engine,
+        longmind.open(postgres_url, embedder="none") as engine,
         psycopg.connect(postgres_url, autocommit=True) as connection,
     ):
         ada = of(engine, "ada")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-import recollect
-from recollect.blocks import Blocks
+import longmind
+from longmind.blocks import Blocks
 from tests.clock import SettableClock
 
 
@@ -17,11 +17,11 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder="none", clock=clock, job_retry_seconds=0.001) as engine:
+def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder="none", clock=clock, job_retry_seconds=0.001) as engine:
         yield engine
 
 
 @pytest.fixture
-def blocks(ctx: recollect.Context) -> Blocks:
+def blocks(ctx: longmind.Context) -> Blocks:
     return ctx.blocks

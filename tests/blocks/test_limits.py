@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.blocks import Blocks
+import longmind
+from longmind.blocks import Blocks
 
 ASTRAL = "\U0001f9e0"
 
@@ -19,7 +19,7 @@ def test_characters_are_counted_as_code_points(blocks: Blocks, block_type: Any, 
     made = blocks.update(block_type, character * limit, None)
     assert blocks.get(block_type) == made
     assert len(made.content) == limit
-    with pytest.raises(recollect.LimitExceeded) as caught:
+    with pytest.raises(longmind.LimitExceeded) as caught:
         blocks.update(block_type, character * (limit + 1), made.updated_at)
     assert caught.value.status == 422
     assert f"limited to {limit:,} characters; {limit + 1:,} were given" in caught.value.message
@@ -31,7 +31,7 @@ def test_a_core_block_has_twenty_entries_and_blank_lines_are_none(blocks: Blocks
     twenty = "\n \n\n".join(f"entry {number}" for number in range(20)) + "\n\n"
     made = blocks.update("core", twenty, None)
     assert (made.content, len(made.entries)) == (twenty, 20)
-    with pytest.raises(recollect.LimitExceeded) as caught:
+    with pytest.raises(longmind.LimitExceeded) as caught:
         blocks.update("core", twenty + "one more", made.updated_at)
     assert "limited to 20 entries" in caught.value.message
     assert "21 were given" in caught.value.message
@@ -50,7 +50,7 @@ def test_a_line_break_is_one_character_however_it_came(blocks: Blocks, line_brea
     made = blocks.update("core", line_break.join(lines) + line_break, None)
     assert made.content == "\n".join(lines) + "\n"
     assert len(made.content) == 4_000
-    with pytest.raises(recollect.LimitExceeded, match="4,001 were given"):
+    with pytest.raises(longmind.LimitExceeded, match="4,001 were given"):
         blocks.update("core", line_break.join(lines) + line_break * 2, made.updated_at)
 
 
@@ -61,7 +61,7 @@ def test_a_tab_and_a_space_do_not_make_an_entry(blocks: Blocks) -> None:
 
 @pytest.mark.parametrize("content", [None, 7, b"x", ["x"], "a\x00b", "\ud800"])
 def test_what_is_no_text_is_refused(blocks: Blocks, content: Any) -> None:
-    with pytest.raises(recollect.InvalidInput):
+    with pytest.raises(longmind.InvalidInput):
         blocks.update("core", content, None)
     assert blocks.list() == []
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.blocks import Blocks
+import longmind
+from longmind.blocks import Blocks
 from tests.embedder import WordsEmbedder
 
 LINES = [
@@ -21,14 +21,14 @@ LINES = [
 
 
 @pytest.fixture(params=["none", "words"])
-def engine(database_url: str, request: pytest.FixtureRequest) -> Iterator[recollect.Recollect]:
+def engine(database_url: str, request: pytest.FixtureRequest) -> Iterator[longmind.Engine]:
     embedder: Any = "none" if request.param == "none" else WordsEmbedder(dimension=256)
-    with recollect.open(database_url, embedder=embedder) as engine:
+    with longmind.open(database_url, embedder=embedder) as engine:
         yield engine
 
 
 @pytest.fixture
-def blocks(ctx: recollect.Context) -> Blocks:
+def blocks(ctx: longmind.Context) -> Blocks:
     ctx.blocks.update("core", "Volvo is in the core block", None)
     ctx.blocks.update("archival", "\n".join(LINES), None)
     ctx.blocks.update("archival", "Volvo needs new tyres", None, agent_id="garage")
@@ -103,7 +103,7 @@ def test_the_same_least_score_lets_the_answer_through_with_vectors_and_without(b
 
 @pytest.mark.conforms("T18")
 def test_without_vectors_a_score_says_how_much_of_the_question_a_line_answers(database_url: str) -> None:
-    with recollect.open(database_url, embedder="none") as engine:
+    with longmind.open(database_url, embedder="none") as engine:
         blocks = engine.context(tenant_id="acme", app_id="support", user_id="ada").blocks
         blocks.update("archival", "\n".join(LINES), None)
         (whole,) = blocks.recall("dentist Gruber")
@@ -135,13 +135,13 @@ def test_what_was_written_a_moment_ago_is_found_and_what_was_removed_is_not(bloc
 def test_the_limit_is_kept_and_checked(blocks: Blocks) -> None:
     assert len(found(blocks, "Oslo", limit=1)) == 1
     for wrong in (0, 201, "3", None):
-        with pytest.raises(recollect.RecollectError):
+        with pytest.raises(longmind.LongmindError):
             blocks.recall("Oslo", limit=wrong)  # type: ignore[arg-type]  # that is the point
-    with pytest.raises(recollect.LimitExceeded):
+    with pytest.raises(longmind.LimitExceeded):
         blocks.recall("x" * 10_001)
 
 
-def test_any_text_can_be_asked_and_any_line_be_there(ctx: recollect.Context) -> None:
+def test_any_text_can_be_asked_and_any_line_be_there(ctx: longmind.Context) -> None:
     ctx.blocks.update("archival", "🧠🧠\n漢字を書く\n' OR 1=1 --\n\u2028\n...", None)
     assert found(ctx.blocks, "漢字", limit=1) == ["漢字を書く"]
     for query in ("🧠", "'\"*()", "...", "a OR NOT b"):

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-import recollect
-from recollect.store.blocks import REVISIONS_KEPT
+import longmind
+from longmind.store.tables.blocks import REVISIONS_KEPT
 from tests.clock import SettableClock
 
 contents = st.text(st.sampled_from("ab \n\r\U0001f9e0"), max_size=30)
@@ -19,18 +19,18 @@ class Versions:
     """A block as the test has it: all that it held since it was made, and the instants."""
 
     def __init__(self) -> None:
-        self.held: list[recollect.Block] = []
+        self.held: list[longmind.Block] = []
         self.newest = ""
 
     @property
-    def current(self) -> recollect.Block | None:
+    def current(self) -> longmind.Block | None:
         return self.held[-1] if self.held else None
 
     @property
     def instant(self) -> str | None:
         return self.held[-1].updated_at if self.held else None
 
-    def take(self, block: recollect.Block, content: str) -> None:
+    def take(self, block: longmind.Block, content: str) -> None:
         assert block.content == content.replace("\r\n", "\n").replace("\r", "\n")
         assert block.updated_at > self.newest
         self.newest = block.updated_at
@@ -38,9 +38,7 @@ class Versions:
 
 
 @pytest.mark.conforms("C2", "C13", "C14", "C18", "T16")
-def test_a_block_is_what_the_last_write_that_had_seen_it_made_it(
-    engine: recollect.Recollect, clock: SettableClock
-) -> None:
+def test_a_block_is_what_the_last_write_that_had_seen_it_made_it(engine: longmind.Engine, clock: SettableClock) -> None:
     users = iter(range(10_000))
 
     class Machine(RuleBasedStateMachine):
@@ -67,7 +65,7 @@ def test_a_block_is_what_the_last_write_that_had_seen_it_made_it(
             versions = self.versions[agent]
             if read == versions.instant:
                 return
-            with pytest.raises(recollect.BlockConflict) as caught:
+            with pytest.raises(longmind.BlockConflict) as caught:
                 self.blocks.update("core", content, read, agent_id=agent)
             assert caught.value.current == versions.current
 
@@ -85,7 +83,7 @@ def test_a_block_is_what_the_last_write_that_had_seen_it_made_it(
         def it_is_deleted(self, agent: str | None) -> None:
             versions = self.versions[agent]
             if versions.current is None:
-                with pytest.raises(recollect.NotFound):
+                with pytest.raises(longmind.NotFound):
                     self.blocks.delete("core", agent_id=agent)
                 return
             self.blocks.delete("core", agent_id=agent, expected_updated_at=versions.instant)

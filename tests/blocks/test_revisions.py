@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import recollect
-from recollect.blocks import Blocks
-from recollect.store.blocks import MARKED_REVISIONS_KEPT, REVISIONS_KEPT
+import longmind
+from longmind.blocks import Blocks
+from longmind.store.tables.blocks import MARKED_REVISIONS_KEPT, REVISIONS_KEPT
 from tests.blocks.saying import update_memory
 
 
@@ -26,11 +26,11 @@ def test_every_replacement_keeps_what_was_there(blocks: Blocks) -> None:
 def test_a_revision_is_restored_by_compare_and_set(blocks: Blocks) -> None:
     first = blocks.update("archival", "one", None, agent_id="planner")
     second = blocks.update("archival", "two", first.updated_at, agent_id="planner")
-    with pytest.raises(recollect.BlockConflict):
+    with pytest.raises(longmind.BlockConflict):
         blocks.restore("archival", 1, first.updated_at, agent_id="planner")
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         blocks.restore("archival", 2, second.updated_at, agent_id="planner")
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         blocks.restore("archival", 1, None)
     restored = blocks.restore("archival", 1, second.updated_at, agent_id="planner")
     assert (restored.content, restored.version, restored.id) == ("one", 3, first.id)
@@ -48,7 +48,7 @@ def test_so_many_revisions_are_kept_and_no_more(blocks: Blocks) -> None:
 
 @pytest.mark.conforms("T17")
 def test_when_a_model_wipes_a_block_what_was_there_is_marked_and_outlives_the_rest(
-    ctx: recollect.Context, blocks: Blocks
+    ctx: longmind.Context, blocks: Blocks
 ) -> None:
     good = "Allergic to nuts.\nLives in Graz.\nPrefers tea."
     block = blocks.update("core", good, None)
@@ -73,7 +73,7 @@ def test_what_the_app_cuts_it_means_to_cut(blocks: Blocks) -> None:
     assert [each.shrunk for each in blocks.revisions("core")] == [False]
 
 
-def test_who_wrote_a_revision_is_told(ctx: recollect.Context, blocks: Blocks) -> None:
+def test_who_wrote_a_revision_is_told(ctx: longmind.Context, blocks: Blocks) -> None:
     block = blocks.update("core", "one", None)
     update_memory(ctx, content="two", expected_updated_at=block.updated_at)
     update_memory(ctx, edit="add_line", content="three")

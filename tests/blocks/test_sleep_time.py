@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
-import recollect
-from recollect.blocks import Blocks
-from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
-from recollect.extraction.rules import RulesExtractor
+import longmind
+from longmind.blocks import Blocks
+from longmind.extraction.candidate import Candidate, Extracted, SourceMessage
+from longmind.extraction.rules import RulesExtractor
 from tests.blocks.saying import archival, core, talk
 from tests.clock import SettableClock
 
 
 @pytest.mark.conforms("C11", "C22")
 def test_when_a_conversation_is_closed_the_blocks_take_in_what_it_told(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     ctx.blocks.set_sleep_time(True)
     talk(
@@ -44,7 +44,7 @@ def test_when_a_conversation_is_closed_the_blocks_take_in_what_it_told(
 
 @pytest.mark.conforms("C11", "C22")
 def test_a_conversation_settles_by_ten_minutes_of_silence(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     ctx.blocks.set_sleep_time(True)
     assert ctx.blocks.get_sleep_time().idle_seconds == 600
@@ -74,9 +74,9 @@ def test_a_conversation_settles_by_ten_minutes_of_silence(
 
 @pytest.mark.conforms("C11")
 def test_it_is_off_until_the_app_turns_it_on(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
-    assert ctx.blocks.get_sleep_time() == recollect.SleepTime(enabled=False, idle_seconds=600)
+    assert ctx.blocks.get_sleep_time() == longmind.SleepTime(enabled=False, idle_seconds=600)
     talk(ctx, "I live in Oslo.", close=True)
     assert ctx.jobs.list_jobs() == []
 
@@ -89,8 +89,8 @@ def test_it_is_off_until_the_app_turns_it_on(
 
 
 @pytest.mark.conforms("C5", "C11")
-def test_an_agents_own_setting_goes_before_the_users(engine: recollect.Recollect) -> None:
-    def with_agent(agent_id: str | None) -> recollect.Context:
+def test_an_agents_own_setting_goes_before_the_users(engine: longmind.Engine) -> None:
+    def with_agent(agent_id: str | None) -> longmind.Context:
         return engine.context(tenant_id="acme", app_id="support", user_id="ada", agent_id=agent_id)
 
     ada = with_agent(None)
@@ -111,7 +111,7 @@ def test_an_agents_own_setting_goes_before_the_users(engine: recollect.Recollect
 
 
 @pytest.mark.conforms("C1", "C11")
-def test_it_is_turned_on_for_one_user_and_no_other(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_it_is_turned_on_for_one_user_and_no_other(engine: longmind.Engine, ctx: longmind.Context) -> None:
     bob = engine.context(tenant_id="acme", app_id="support", user_id="bob")
     ctx.blocks.set_sleep_time(True)
     talk(ctx, "I live in Oslo.", close=True)
@@ -123,7 +123,7 @@ def test_it_is_turned_on_for_one_user_and_no_other(engine: recollect.Recollect, 
 
 @pytest.mark.conforms("C22")
 def test_what_is_known_is_not_doubled_and_what_changed_takes_its_place(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     written = "# About Ada\n\n- Lives in Graz.\nUser prefers window seats.\n"
     ctx.blocks.update("core", written, None)
@@ -142,7 +142,7 @@ def test_what_is_known_is_not_doubled_and_what_changed_takes_its_place(
 @pytest.mark.conforms("C22")
 @pytest.mark.parametrize("bullet", ["- ", "* ", "\u2022 ", "  - ", "1. ", "2) "])
 def test_a_line_of_any_list_is_compared_and_keeps_its_mark(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock, bullet: str
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock, bullet: str
 ) -> None:
     ctx.blocks.update("core", f"{bullet}Lives in Graz.", None)
     clock.advance(60)
@@ -156,7 +156,7 @@ def test_a_line_of_any_list_is_compared_and_keeps_its_mark(
 
 @pytest.mark.conforms("C22")
 def test_what_is_no_longer_so_does_not_stay_however_little_it_matters_by_itself(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     ctx.blocks.set_sleep_time(True)
     talk(ctx, "I live in Oslo.", close=True)
@@ -169,7 +169,7 @@ def test_what_is_no_longer_so_does_not_stay_however_little_it_matters_by_itself(
 
 @pytest.mark.conforms("C22")
 def test_what_was_said_earlier_does_not_replace_what_was_said_later(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     ctx.blocks.set_sleep_time(True)
     talk(ctx, "I live in Bergen.", close=True, created_at="2026-02-20T10:00:00Z")
@@ -180,7 +180,7 @@ def test_what_was_said_earlier_does_not_replace_what_was_said_later(
 
 
 @pytest.mark.conforms("C22", "T10")
-def test_only_the_users_own_word_goes_into_blocks(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_only_the_users_own_word_goes_into_blocks(engine: longmind.Engine, ctx: longmind.Context) -> None:
     ctx.blocks.set_sleep_time(True)
     conversation = ctx.conversations.create_conversation("chat")
     ctx.conversations.append_user_message(conversation.id, "I live in Oslo.")
@@ -194,9 +194,7 @@ def test_only_the_users_own_word_goes_into_blocks(engine: recollect.Recollect, c
 
 
 @pytest.mark.conforms("C22", "T11")
-def test_what_was_forgotten_does_not_come_back_through_sleep(
-    engine: recollect.Recollect, ctx: recollect.Context
-) -> None:
+def test_what_was_forgotten_does_not_come_back_through_sleep(engine: longmind.Engine, ctx: longmind.Context) -> None:
     space = ctx.memory.create_memory_space("personal")
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
     talk(ctx, "I live in Oslo.", close=True)
@@ -225,7 +223,7 @@ class Counting:
 @pytest.mark.conforms("C11", "C22")
 def test_what_a_binding_has_learned_is_not_extracted_again(database_url: str) -> None:
     counting = Counting()
-    with recollect.open(database_url, embedder="none", extractor=counting) as engine:
+    with longmind.open(database_url, embedder="none", extractor=counting) as engine:
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         space = ada.memory.create_memory_space("personal")
         ada.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
@@ -239,7 +237,7 @@ def test_what_a_binding_has_learned_is_not_extracted_again(database_url: str) ->
 
 @pytest.mark.conforms("C11", "C22")
 def test_what_memory_has_known_before_goes_into_blocks_when_it_is_said_again(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     space = ctx.memory.create_memory_space("personal")
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
@@ -290,7 +288,7 @@ ANIMALS = (
 
 @pytest.mark.conforms("C3", "C4", "C22")
 def test_what_does_not_fit_the_core_goes_to_the_archive_and_nothing_is_pushed_out(database_url: str) -> None:
-    with recollect.open(database_url, embedder="none", extractor=Facts()) as engine:
+    with longmind.open(database_url, embedder="none", extractor=Facts()) as engine:
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         ada.blocks.set_sleep_time(True)
         animals = [f"The {name} sleeps." for name in ANIMALS.split()]
@@ -322,7 +320,7 @@ def test_who_writes_while_a_conversation_is_read_loses_nothing(database_url: str
             return super().extract(messages, version)
 
     extractor = Meanwhile()
-    with recollect.open(database_url, embedder="none", extractor=extractor) as engine:
+    with longmind.open(database_url, embedder="none", extractor=extractor) as engine:
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         extractor.blocks = ada.blocks
         ada.blocks.set_sleep_time(True)
@@ -333,7 +331,7 @@ def test_who_writes_while_a_conversation_is_read_loses_nothing(database_url: str
 
 @pytest.mark.conforms("C22", "T17")
 def test_when_sleep_leaves_less_than_half_what_was_there_is_marked(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     said = "User lives in Oslo."
     ctx.blocks.update("archival", "\n".join([said] * 8), None)
@@ -349,7 +347,7 @@ def test_when_sleep_leaves_less_than_half_what_was_there_is_marked(
 @pytest.mark.conforms("C22")
 def test_a_message_that_comes_while_a_worker_reads_is_read_later(database_url: str, clock: SettableClock) -> None:
     extractor = Interrupted()
-    with recollect.open(database_url, embedder="none", extractor=extractor, clock=clock) as engine:
+    with longmind.open(database_url, embedder="none", extractor=extractor, clock=clock) as engine:
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         ada.blocks.set_sleep_time(True)
         conversation = talk(ada, "The fox sleeps.")
@@ -371,7 +369,7 @@ def test_a_conversation_that_is_closed_while_a_worker_reads_is_not_waited_for(
     database_url: str, clock: SettableClock
 ) -> None:
     extractor = Interrupted()
-    with recollect.open(database_url, embedder="none", extractor=extractor, clock=clock) as engine:
+    with longmind.open(database_url, embedder="none", extractor=extractor, clock=clock) as engine:
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         ada.blocks.set_sleep_time(True)
         conversation = talk(ada, "The fox sleeps.")
@@ -388,20 +386,20 @@ def test_a_conversation_that_is_closed_while_a_worker_reads_is_not_waited_for(
 
 @pytest.mark.parametrize("idle", [0, -1, "60", None, True, float("nan"), float("inf"), 1e12])
 def test_what_is_no_time_of_silence_is_refused(blocks: Blocks, idle: float) -> None:
-    with pytest.raises(recollect.InvalidInput, match="idle_seconds"):
+    with pytest.raises(longmind.InvalidInput, match="idle_seconds"):
         blocks.set_sleep_time(True, idle_seconds=idle)
     assert blocks.get_sleep_time().enabled is False
 
 
 @pytest.mark.conforms("C22")
 def test_a_silence_that_is_made_longer_is_waited_for(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     ctx.blocks.set_sleep_time(True, idle_seconds=60)
     talk(ctx, "I live in Oslo.")
     ctx.blocks.set_sleep_time(True, idle_seconds=600)
     clock.advance(61)
-    assert engine.work() == recollect.WorkReport()
+    assert engine.work() == longmind.WorkReport()
     assert ctx.blocks.list() == []
     clock.advance(540)
     assert engine.work().succeeded == 1

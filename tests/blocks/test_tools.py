@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.blocks import Blocks
+import longmind
+from longmind.blocks import Blocks
 from tests.blocks.saying import archival, core, recall_memory, tools, update_memory
 
 
 @pytest.mark.conforms("C12")
-def test_a_model_makes_a_block_and_is_told_when_it_was_written(ctx: recollect.Context, blocks: Blocks) -> None:
+def test_a_model_makes_a_block_and_is_told_when_it_was_written(ctx: longmind.Context, blocks: Blocks) -> None:
     answer = update_memory(ctx, edit="replace_all", content="Likes tea.", expected_updated_at=None)
     block = blocks.get("core")
     assert block is not None
@@ -23,7 +23,7 @@ def test_a_model_makes_a_block_and_is_told_when_it_was_written(ctx: recollect.Co
 
 
 @pytest.mark.conforms("C12", "C13")
-def test_a_model_that_is_late_is_shown_what_there_is(ctx: recollect.Context, blocks: Blocks) -> None:
+def test_a_model_that_is_late_is_shown_what_there_is(ctx: longmind.Context, blocks: Blocks) -> None:
     first = blocks.update("core", "Likes tea.", None)
     second = blocks.update("core", "Likes coffee.", first.updated_at)
     for late in (None, first.updated_at):
@@ -36,13 +36,13 @@ def test_a_model_that_is_late_is_shown_what_there_is(ctx: recollect.Context, blo
 
 
 @pytest.mark.conforms("C12", "C14")
-def test_a_model_that_does_not_say_what_it_has_read_is_told_to(ctx: recollect.Context, blocks: Blocks) -> None:
+def test_a_model_that_does_not_say_what_it_has_read_is_told_to(ctx: longmind.Context, blocks: Blocks) -> None:
     assert "expected_updated_at is missing" in update_memory(ctx, content="Likes milk.")
     assert blocks.list() == []
 
 
 @pytest.mark.conforms("C12")
-def test_lines_are_added_replaced_and_removed_and_the_rest_stays(ctx: recollect.Context) -> None:
+def test_lines_are_added_replaced_and_removed_and_the_rest_stays(ctx: longmind.Context) -> None:
     for line in ("Likes tea.", "Lives in <Graz>.", "Likes tea."):
         assert update_memory(ctx, edit="add_line", content=line).startswith("Done.")
     assert core(ctx) == ["Likes tea.", "Lives in <Graz>."]
@@ -55,7 +55,7 @@ def test_lines_are_added_replaced_and_removed_and_the_rest_stays(ctx: recollect.
     assert "Copy it as it stands" in update_memory(ctx, edit="remove_line", line="Likes tea.")
 
 
-def test_lines_that_a_model_only_copies_stay_as_they_were(ctx: recollect.Context, blocks: Blocks) -> None:
+def test_lines_that_a_model_only_copies_stay_as_they_were(ctx: longmind.Context, blocks: Blocks) -> None:
     block = blocks.update("core", "Uses <b> & {{x}}.\nLikes tea.", None)
     shown = [line.removeprefix("- ") for line in blocks.user_memory().splitlines() if line.startswith("- ")]
     answer = update_memory(
@@ -66,7 +66,7 @@ def test_lines_that_a_model_only_copies_stay_as_they_were(ctx: recollect.Context
 
 
 @pytest.mark.conforms("C12")
-def test_the_scope_of_the_agent_is_there_where_an_agent_is(ctx: recollect.Context, engine: recollect.Recollect) -> None:
+def test_the_scope_of_the_agent_is_there_where_an_agent_is(ctx: longmind.Context, engine: longmind.Engine) -> None:
     assert update_memory(ctx, "planner", scope="agent", edit="add_line", content="Books aisle seats.") != ""
     assert (core(ctx), core(ctx, "planner")) == ([], ["Books aisle seats."])
     assert "scope is 'agent'" in update_memory(ctx, scope="agent", edit="add_line", content="x")
@@ -77,7 +77,7 @@ def test_the_scope_of_the_agent_is_there_where_an_agent_is(ctx: recollect.Contex
 
 
 @pytest.mark.conforms("C7")
-def test_a_model_recalls_archival_memory(ctx: recollect.Context, blocks: Blocks) -> None:
+def test_a_model_recalls_archival_memory(ctx: longmind.Context, blocks: Blocks) -> None:
     assert recall_memory(ctx, query="tyres") == "Nothing in archival memory is about this."
     blocks.update("archival", "Favourite film is Alien", None)
     blocks.update("archival", "Volvo needs new tyres", None, agent_id="garage")
@@ -87,7 +87,7 @@ def test_a_model_recalls_archival_memory(ctx: recollect.Context, blocks: Blocks)
 
 
 @pytest.mark.conforms("C9")
-def test_tools_work_whatever_the_policy_says_of_prompts(ctx: recollect.Context, blocks: Blocks) -> None:
+def test_tools_work_whatever_the_policy_says_of_prompts(ctx: longmind.Context, blocks: Blocks) -> None:
     update_memory(ctx, block_type="archival", edit="add_line", content="Favourite film is Alien")
     assert archival(ctx) == ["Favourite film is Alien"]
     assert blocks.reminders("film", policy={"archival_mode": "off"}) == []
@@ -113,7 +113,7 @@ WRONG: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("given", WRONG)
-def test_a_model_that_asks_wrongly_is_told_what_to_do(ctx: recollect.Context, given: dict[str, Any]) -> None:
+def test_a_model_that_asks_wrongly_is_told_what_to_do(ctx: longmind.Context, given: dict[str, Any]) -> None:
     answer = update_memory(ctx, **given)
     assert answer.startswith("Not done. ")
     assert len(answer) > 40
@@ -123,11 +123,11 @@ def test_a_model_that_asks_wrongly_is_told_what_to_do(ctx: recollect.Context, gi
 @pytest.mark.parametrize(
     "given", [{}, {"query": 7}, {"query": "x", "limit": 0}, {"query": "x", "limit": "3"}, {"q": "x"}]
 )
-def test_a_model_that_recalls_wrongly_is_told_what_to_do(ctx: recollect.Context, given: dict[str, Any]) -> None:
+def test_a_model_that_recalls_wrongly_is_told_what_to_do(ctx: longmind.Context, given: dict[str, Any]) -> None:
     assert recall_memory(ctx, **given).startswith("Not done. ")
 
 
-def test_the_schemas_are_strict(ctx: recollect.Context) -> None:
+def test_the_schemas_are_strict(ctx: longmind.Context) -> None:
     for bound in tools(ctx, "planner").values():
         schema = bound.tool.parameters
         assert schema["additionalProperties"] is False
@@ -139,7 +139,7 @@ def test_the_schemas_are_strict(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("C12", "T17")
-def test_lines_that_many_models_add_at_once_are_all_there(ctx: recollect.Context) -> None:
+def test_lines_that_many_models_add_at_once_are_all_there(ctx: longmind.Context) -> None:
     def add(name: int) -> None:
         for number in range(5):
             answer = update_memory(ctx, block_type="archival", edit="add_line", content=f"{name}.{number}")

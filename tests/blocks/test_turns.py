@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import ToolUseBlock
-from recollect.assembly.harmless import SUGGESTIONS_NOTICE
-from recollect.providers.language import ModelRequest
-from recollect.providers.testing import ScriptedModel
+import longmind
+from longmind import ToolUseBlock
+from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
+from longmind.providers.language_model import ModelRequest
+from longmind.providers.testing import ScriptedModel
 from tests.blocks.saying import core
 from tests.clock import SettableClock
 
@@ -18,7 +18,7 @@ AUTO = {"archival_mode": "auto"}
 
 
 @pytest.fixture
-def conversation(ctx: recollect.Context) -> recollect.Conversation:
+def conversation(ctx: longmind.Context) -> longmind.Conversation:
     ctx.blocks.update("core", "Likes tea.", None)
     ctx.blocks.update("core", "Books aisle seats.", None, agent_id="planner")
     ctx.blocks.update("archival", "Sister Anna lives in Oslo\nFavourite film is Alien", None)
@@ -32,7 +32,7 @@ def shown(request: ModelRequest) -> str:
 
 @pytest.mark.conforms("C3", "C6", "C10")
 def test_core_memory_stands_behind_the_system_prompt(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     model = ScriptedModel(["Yes."] * 4)
 
@@ -44,7 +44,7 @@ def test_core_memory_stands_behind_the_system_prompt(
 
     assert run() == f"Be brief.\n\n{ctx.blocks.user_memory()}"
     assert run(memory_policy={}) == f"Be brief.\n\n{ctx.blocks.user_memory()}"
-    assert run(memory_policy=recollect.MemoryPolicy(), agent_id="planner") == (
+    assert run(memory_policy=longmind.MemoryPolicy(), agent_id="planner") == (
         f"Be brief.\n\n{ctx.blocks.user_memory('planner')}"
     )
     assert run(memory_policy={"include_user_core": False}) == "Be brief."
@@ -52,7 +52,7 @@ def test_core_memory_stands_behind_the_system_prompt(
 
 @pytest.mark.conforms("C6")
 def test_the_agent_of_the_context_is_the_active_one_of_its_turns(
-    engine: recollect.Recollect, conversation: recollect.Conversation
+    engine: longmind.Engine, conversation: longmind.Conversation
 ) -> None:
     planner = engine.context(tenant_id="acme", app_id="support", user_id="ada", agent_id="planner")
     model = ScriptedModel(["Yes."])
@@ -63,7 +63,7 @@ def test_the_agent_of_the_context_is_the_active_one_of_its_turns(
 
 @pytest.mark.conforms("C8")
 def test_what_the_archive_has_to_say_is_kept_with_the_turn_for_the_models_eyes(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     model = ScriptedModel(["In Oslo."])
     result = ctx.conversations.run_turn(
@@ -82,9 +82,9 @@ def test_what_the_archive_has_to_say_is_kept_with_the_turn_for_the_models_eyes(
 
 @pytest.mark.conforms("C8", "C20")
 def test_a_turn_that_is_sent_again_shows_the_model_the_same_and_keeps_it_once(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
-    model = ScriptedModel([recollect.ModelFailed("Overloaded."), "In Oslo.", "In Oslo, I think."])
+    model = ScriptedModel([longmind.ModelFailed("Overloaded."), "In Oslo.", "In Oslo, I think."])
     for _ in range(3):
         result = ctx.conversations.run_turn(
             conversation.id,
@@ -107,7 +107,7 @@ def test_a_turn_that_is_sent_again_shows_the_model_the_same_and_keeps_it_once(
 @pytest.mark.conforms("C7", "C9")
 @pytest.mark.parametrize("policy", [None, {}, {"archival_mode": "tool_only"}, {"archival_mode": "off"}])
 def test_otherwise_the_archive_comes_by_tool_alone(
-    ctx: recollect.Context, conversation: recollect.Conversation, policy: Any
+    ctx: longmind.Context, conversation: longmind.Conversation, policy: Any
 ) -> None:
     asked = ToolUseBlock(id="call-1", name="recall_memory", arguments={"query": "sister", "limit": None})
     model = ScriptedModel([asked, "In Oslo."])
@@ -125,7 +125,7 @@ def test_otherwise_the_archive_comes_by_tool_alone(
 
 @pytest.mark.conforms("C12", "T17")
 def test_what_a_tool_writes_is_in_the_same_turns_next_prompt(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     arguments = {"block_type": "core", "edit": "replace_line", "line": "Likes tea.", "content": "Likes coffee."}
     model = ScriptedModel([ToolUseBlock(id="call-1", name="update_memory", arguments=arguments), "Noted."])
@@ -139,19 +139,17 @@ def test_what_a_tool_writes_is_in_the_same_turns_next_prompt(
 
 @pytest.mark.conforms("C10")
 @pytest.mark.parametrize("wrong", [{"mode": "auto"}, "auto", {"archival_limit": 0}])
-def test_a_wrong_policy_writes_nothing(
-    ctx: recollect.Context, conversation: recollect.Conversation, wrong: Any
-) -> None:
-    with pytest.raises(recollect.InvalidInput, match="memory_policy"):
+def test_a_wrong_policy_writes_nothing(ctx: longmind.Context, conversation: longmind.Conversation, wrong: Any) -> None:
+    with pytest.raises(longmind.InvalidInput, match="memory_policy"):
         ctx.conversations.run_turn(conversation.id, model=ScriptedModel([]), user_text="Hi!", memory_policy=wrong)
-    with pytest.raises(recollect.InvalidIdentity):
+    with pytest.raises(longmind.InvalidIdentity):
         ctx.conversations.run_turn(conversation.id, model=ScriptedModel([]), user_text="Hi!", agent_id="*")
     assert ctx.conversations.get_raw_turns(conversation.id) == []
 
 
 @pytest.mark.conforms("C11", "C22")
 def test_turns_that_are_run_settle_too_and_reminders_are_not_learned(
-    engine: recollect.Recollect, ctx: recollect.Context, conversation: recollect.Conversation, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, conversation: longmind.Conversation, clock: SettableClock
 ) -> None:
     ctx.blocks.set_sleep_time(True)
     ctx.conversations.run_turn(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.blocks import Blocks
-from recollect.clock import to_micros
+import longmind
+from longmind.blocks import Blocks
+from longmind.clock import to_micros
 from tests.clock import SettableClock
 
 
@@ -45,7 +45,7 @@ def test_both_types_exist_in_both_scopes(blocks: Blocks, block_type: Any, agent_
 def test_who_has_not_seen_the_last_write_is_told_what_there_is(blocks: Blocks) -> None:
     first = blocks.update("core", "one", None)
     second = blocks.update("core", "two", first.updated_at)
-    with pytest.raises(recollect.BlockConflict) as caught:
+    with pytest.raises(longmind.BlockConflict) as caught:
         blocks.update("core", "three", first.updated_at)
     assert caught.value.status == 409
     assert caught.value.current == second == blocks.get("core")
@@ -54,14 +54,14 @@ def test_who_has_not_seen_the_last_write_is_told_what_there_is(blocks: Blocks) -
 @pytest.mark.conforms("C14")
 def test_to_make_a_block_that_is_there_is_a_conflict(blocks: Blocks) -> None:
     made = blocks.update("core", "one", None)
-    with pytest.raises(recollect.BlockConflict) as caught:
+    with pytest.raises(longmind.BlockConflict) as caught:
         blocks.update("core", "two", None)
     assert caught.value.current == made == blocks.get("core")
 
 
 @pytest.mark.conforms("C14")
 def test_to_change_a_block_that_is_not_there_is_a_conflict(blocks: Blocks) -> None:
-    with pytest.raises(recollect.BlockConflict) as caught:
+    with pytest.raises(longmind.BlockConflict) as caught:
         blocks.update("core", "one", "2026-03-01T09:30:00Z")
     assert caught.value.current is None
     assert blocks.list() == []
@@ -83,7 +83,7 @@ def test_updated_at_grows_though_the_clock_stands_or_goes_back(blocks: Blocks, c
     instants = [to_micros(block.updated_at) for block in seen]
     assert instants == list(range(instants[0], instants[0] + 5))
     for block in seen[:-1]:
-        with pytest.raises(recollect.BlockConflict):
+        with pytest.raises(longmind.BlockConflict):
             blocks.update("core", "late", block.updated_at)
 
 
@@ -96,7 +96,7 @@ def test_a_block_made_anew_is_newer_than_the_one_that_was_deleted(blocks: Blocks
     assert new.updated_at > old.updated_at
     assert new.version > old.version
     assert new.id != old.id
-    with pytest.raises(recollect.BlockConflict):
+    with pytest.raises(longmind.BlockConflict):
         blocks.update("core", "late", old.updated_at)
 
 
@@ -125,7 +125,7 @@ def test_the_same_instant_is_the_same_in_any_form(blocks: Blocks, clock: Settabl
 @pytest.mark.parametrize("wrong", [1772357400.0, 1772357400, True, "", "soon", "yesterday", b"x"])
 def test_what_is_no_instant_is_refused(blocks: Blocks, wrong: Any) -> None:
     made = blocks.update("core", "one", None)
-    with pytest.raises(recollect.InvalidInput):
+    with pytest.raises(longmind.InvalidInput):
         blocks.update("core", "two", wrong)
     assert blocks.get("core") == made
 
@@ -151,12 +151,12 @@ def test_blocks_are_listed_by_scope(blocks: Blocks) -> None:
 
 @pytest.mark.conforms("C21")
 def test_the_scope_of_the_user_takes_no_agent(blocks: Blocks) -> None:
-    with pytest.raises(recollect.InvalidInput, match="no agent"):
+    with pytest.raises(longmind.InvalidInput, match="no agent"):
         blocks.list("user", agent_id="planner")
 
 
 @pytest.mark.conforms("C5")
-def test_an_agent_of_the_context_is_not_meant_unless_it_is_named(engine: recollect.Recollect) -> None:
+def test_an_agent_of_the_context_is_not_meant_unless_it_is_named(engine: longmind.Engine) -> None:
     planner = engine.context(tenant_id="acme", app_id="support", user_id="ada", agent_id="planner").blocks
     made = planner.update("core", "Likes tea.", None)
     assert (made.scope, made.agent_id) == ("user", None)
@@ -173,13 +173,13 @@ def test_what_cannot_be_an_agent_is_refused(blocks: Blocks, agent_id: Any) -> No
         lambda: blocks.user_memory(agent_id),
         lambda: blocks.set_sleep_time(True, agent_id=agent_id),
     ):
-        with pytest.raises(recollect.InvalidIdentity):
+        with pytest.raises(longmind.InvalidIdentity):
             call()
     assert blocks.list() == []
 
 
 @pytest.mark.conforms("C1")
-def test_users_agents_apps_and_tenants_have_their_own(engine: recollect.Recollect) -> None:
+def test_users_agents_apps_and_tenants_have_their_own(engine: longmind.Engine) -> None:
     whose: list[dict[str, Any]] = [
         {"tenant_id": tenant, "app_id": app, "user_id": user}
         for tenant in ("acme", "other")
@@ -202,19 +202,19 @@ def test_a_deleted_block_is_gone_with_what_it_held_before(blocks: Blocks) -> Non
     made = blocks.update("core", "one", None)
     blocks.update("core", "two", made.updated_at)
     kept = blocks.update("core", "of the agent", None, agent_id="planner")
-    with pytest.raises(recollect.BlockConflict):
+    with pytest.raises(longmind.BlockConflict):
         blocks.delete("core", expected_updated_at=made.updated_at)
     blocks.delete("core")
     assert blocks.get("core") is None
     assert blocks.revisions("core") == []
     assert blocks.list() == [kept]
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         blocks.delete("core")
     assert blocks.update("core", "anew", None).content == "anew"
     assert blocks.revisions("core") == []
 
 
-def test_every_change_of_a_block_is_told_without_its_words(engine: recollect.Recollect, blocks: Blocks) -> None:
+def test_every_change_of_a_block_is_told_without_its_words(engine: longmind.Engine, blocks: Blocks) -> None:
     before = engine.last_cursor()
     made = blocks.update("core", "secret one", None, agent_id="planner")
     blocks.update("core", "secret two", made.updated_at, agent_id="planner")
@@ -233,5 +233,5 @@ def test_every_change_of_a_block_is_told_without_its_words(engine: recollect.Rec
 
 @pytest.mark.parametrize("block_type", ["Core", "", None, 1, "working"])
 def test_an_unknown_type_is_refused(blocks: Blocks, block_type: Any) -> None:
-    with pytest.raises(recollect.InvalidInput, match="'core' or 'archival'"):
+    with pytest.raises(longmind.InvalidInput, match="'core' or 'archival'"):
         blocks.get(block_type)

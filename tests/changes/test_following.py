@@ -9,26 +9,24 @@ from typing import Any
 import psycopg
 import pytest
 
-import recollect
-from recollect.store import conversations, ledger
-from recollect.store.conversations import NewConversation
-from recollect.store.database import Transaction
+import longmind
+from longmind.store.database import Transaction
+from longmind.store.tables import conversations, ledger
+from longmind.store.tables.conversations import NewConversation
 
 
-def append_some(ctx: recollect.Context, count: int = 3) -> list[str]:
+def append_some(ctx: longmind.Context, count: int = 3) -> list[str]:
     id = ctx.conversations.create_conversation("n").id
     return [ctx.conversations.append_user_message(id, f"{number}").id for number in range(count)]
 
 
-def test_an_empty_ledger_has_nothing_to_follow(engine: recollect.Recollect) -> None:
+def test_an_empty_ledger_has_nothing_to_follow(engine: longmind.Engine) -> None:
     assert list(engine.follow()) == []
     assert engine.last_cursor() == 0
 
 
 @pytest.mark.conforms("A0.6")
-def test_one_follows_from_the_beginning_or_from_a_cursor_on(
-    engine: recollect.Recollect, ctx: recollect.Context
-) -> None:
+def test_one_follows_from_the_beginning_or_from_a_cursor_on(engine: longmind.Engine, ctx: longmind.Context) -> None:
     appended = append_some(ctx)
     changes = list(engine.follow())
     assert [change.event_id for change in changes[1:]] == appended
@@ -38,7 +36,7 @@ def test_one_follows_from_the_beginning_or_from_a_cursor_on(
     assert engine.last_cursor() == changes[-1].cursor
 
 
-def test_cursors_grow(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_cursors_grow(engine: longmind.Engine, ctx: longmind.Context) -> None:
     append_some(ctx)
     append_some(ctx)
     cursors = [change.cursor for change in engine.follow()]
@@ -46,14 +44,14 @@ def test_cursors_grow(engine: recollect.Recollect, ctx: recollect.Context) -> No
     assert cursors == sorted(set(cursors))
 
 
-def test_beyond_the_end_there_is_nothing(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_beyond_the_end_there_is_nothing(engine: longmind.Engine, ctx: longmind.Context) -> None:
     append_some(ctx)
     assert list(engine.follow(engine.last_cursor())) == []
     assert list(engine.follow(engine.last_cursor() + 1_000_000)) == []
     assert list(engine.follow(engine.last_cursor() + 1_000_000, wait=0.01)) == []
 
 
-def test_the_ledger_is_read_to_its_end_however_long_it_is(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_the_ledger_is_read_to_its_end_however_long_it_is(engine: longmind.Engine, ctx: longmind.Context) -> None:
     id = ctx.conversations.create_conversation("n").id
     for _ in range(600):
         ctx.conversations.append_turn(id, user_content="Hello", assistant={"content": "Hi"})
@@ -62,11 +60,11 @@ def test_the_ledger_is_read_to_its_end_however_long_it_is(engine: recollect.Reco
 
 
 def test_a_follower_sees_the_changes_of_all_users_and_of_other_engines(
-    engine: recollect.Recollect, database_url: str
+    engine: longmind.Engine, database_url: str
 ) -> None:
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
     engine.subscribe(told.append)
-    with recollect.open(database_url) as other:
+    with longmind.open(database_url) as other:
         for tenant, user in (("acme", "ada"), ("acme", "bob"), ("other", "ada")):
             other.context(tenant_id=tenant, app_id="support", user_id=user).conversations.create_conversation("n")
     assert [(change.tenant_id, change.user_id) for change in engine.follow()] == [
@@ -79,14 +77,14 @@ def test_a_follower_sees_the_changes_of_all_users_and_of_other_engines(
 
 
 def test_what_was_rolled_back_leaves_no_trace_and_holds_nobody_up(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     def write_and_fail(run: Transaction) -> None:
         # It has taken its place in the ledger when the transaction fails.
         conversations.create(run, ctx.scope, NewConversation("n", None, None, "{}"), 0)
         raise ValueError("half-way")
 
-    engine.register_job("half-way", lambda run: recollect.Effect(write_and_fail))
+    engine.register_job("half-way", lambda run: longmind.Effect(write_and_fail))
     first = append_some(ctx)
     ctx.jobs.enqueue("half-way", max_attempts=1)
     assert engine.work().dead == 1
@@ -97,7 +95,7 @@ def test_what_was_rolled_back_leaves_no_trace_and_holds_nobody_up(
 
 
 def test_a_waiting_follower_gets_what_comes_and_ends_with_the_engine(database_url: str) -> None:
-    with recollect.open(database_url) as engine:
+    with longmind.open(database_url) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         append_some(ctx)
         came: queue.Queue[str] = queue.Queue()
@@ -119,14 +117,14 @@ def test_a_waiting_follower_gets_what_comes_and_ends_with_the_engine(database_ur
 
 
 def test_a_patient_follower_gives_up_when_nothing_came_for_so_long(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     appended = append_some(ctx)
     followed = [change.event_id for change in engine.follow(wait=0.2)]
     assert followed[1:] == appended
 
 
-def test_a_follower_may_write_what_it_then_follows(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_a_follower_may_write_what_it_then_follows(engine: longmind.Engine, ctx: longmind.Context) -> None:
     service = ctx.conversations
     id = service.create_conversation("n").id
     followed = []
@@ -137,33 +135,33 @@ def test_a_follower_may_write_what_it_then_follows(engine: recollect.Recollect, 
     assert followed == ["conversation.created"] + ["message.appended"] * 3
 
 
-def test_a_cursor_or_a_wait_that_is_none_is_refused(engine: recollect.Recollect) -> None:
+def test_a_cursor_or_a_wait_that_is_none_is_refused(engine: longmind.Engine) -> None:
     wrong_cursors: list[Any] = [-1, "0", 1.0, True]
     for cursor in wrong_cursors:
-        with pytest.raises(recollect.InvalidInput, match="after"):
+        with pytest.raises(longmind.InvalidInput, match="after"):
             engine.follow(cursor)
     wrong_waits: list[Any] = [-0.1, "long", None, float("nan")]
     for wait in wrong_waits:
-        with pytest.raises(recollect.InvalidInput, match="wait"):
+        with pytest.raises(longmind.InvalidInput, match="wait"):
             engine.follow(wait=wait)
 
 
 def test_a_closed_engine_cannot_be_followed(database_url: str) -> None:
-    engine = recollect.open(database_url)
+    engine = longmind.open(database_url)
     append_some(engine.context(tenant_id="acme", app_id="support", user_id="ada"))
     begun = engine.follow()
     next(begun)
     engine.close()
     for wait in (False, True, 0.1):
-        with pytest.raises(recollect.EngineClosed):
+        with pytest.raises(longmind.EngineClosed):
             engine.follow(wait=wait)
     # What it has read is given out, but that is not all there may be.
-    with pytest.raises(recollect.EngineClosed):
+    with pytest.raises(longmind.EngineClosed):
         list(begun)
 
 
 def test_a_kind_that_a_later_version_has_written_is_followed_too(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     id = ctx.conversations.create_conversation("n").id
 
@@ -172,7 +170,7 @@ def test_a_kind_that_a_later_version_has_written_is_followed_too(
             run, ctx.scope, event_id="evt_later", kind="conversation.reopened", at=0, conversation_id=id, data="{}"
         )
 
-    engine.register_job("later", lambda run: recollect.Effect(record))
+    engine.register_job("later", lambda run: longmind.Effect(record))
     ctx.jobs.enqueue("later")
     told: list[str] = []
     engine.subscribe(lambda change: told.append(change.kind))
@@ -182,12 +180,12 @@ def test_a_kind_that_a_later_version_has_written_is_followed_too(
 
 
 def test_an_impatient_follower_ends_at_a_gap_that_stays_open(postgres_url: str) -> None:
-    with recollect.open(postgres_url) as engine, psycopg.connect(postgres_url) as foreign:
+    with longmind.open(postgres_url) as engine, psycopg.connect(postgres_url) as foreign:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         first = append_some(ctx, 1)
         # Somebody takes a place in the ledger, and holds it.
-        foreign.execute("LOCK TABLE recollect.events IN ROW EXCLUSIVE MODE")
-        foreign.execute("SELECT nextval(pg_get_serial_sequence('recollect.events', 'position'))")
+        foreign.execute("LOCK TABLE longmind.events IN ROW EXCLUSIVE MODE")
+        foreign.execute("SELECT nextval(pg_get_serial_sequence('longmind.events', 'position'))")
         second = append_some(ctx, 1)
         changes = list(engine.follow())
         assert [change.event_id for change in changes][1:] == first

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import wait_until
 
 
-def hold_a_conversation(ctx: recollect.Context) -> str:
+def hold_a_conversation(ctx: longmind.Context) -> str:
     """Make a conversation with a turn in it, and close it: four changes."""
     id = ctx.conversations.create_conversation("daily-checkin").id
     ctx.conversations.append_turn(id, user_content="Hello", assistant={"content": "Hi"})
@@ -29,8 +29,8 @@ def wait_until_told(told: Sequence[object], count: int) -> None:
 
 
 @pytest.mark.conforms("A0.6")
-def test_a_subscriber_is_told_every_change_in_order(engine: recollect.Recollect, ctx: recollect.Context) -> None:
-    told: list[recollect.Change] = []
+def test_a_subscriber_is_told_every_change_in_order(engine: longmind.Engine, ctx: longmind.Context) -> None:
+    told: list[longmind.Change] = []
     engine.subscribe(told.append)
     id = hold_a_conversation(ctx)
     assert [change.kind for change in told] == [
@@ -48,9 +48,9 @@ def test_a_subscriber_is_told_every_change_in_order(engine: recollect.Recollect,
 
 @pytest.mark.conforms("A0.6")
 def test_a_message_is_announced_by_its_id_role_place_turn_and_visibility(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
     engine.subscribe(told.append, kinds=["message.appended"])
     id = ctx.conversations.create_conversation("n").id
     message = ctx.conversations.append_system_message(id, "Be brief.")
@@ -66,9 +66,9 @@ def test_a_message_is_announced_by_its_id_role_place_turn_and_visibility(
     assert (told[0].event_id, told[0].at) == (message.id, message.created_at)
 
 
-def test_nothing_is_told_any_more_after_unsubscribing(engine: recollect.Recollect, ctx: recollect.Context) -> None:
-    left: list[recollect.Change] = []
-    stayed: list[recollect.Change] = []
+def test_nothing_is_told_any_more_after_unsubscribing(engine: longmind.Engine, ctx: longmind.Context) -> None:
+    left: list[longmind.Change] = []
+    stayed: list[longmind.Change] = []
     unsubscribe = engine.subscribe(left.append)
     engine.subscribe(stayed.append)
     ctx.conversations.create_conversation("n")
@@ -79,9 +79,9 @@ def test_nothing_is_told_any_more_after_unsubscribing(engine: recollect.Recollec
 
 
 def test_a_function_that_is_subscribed_twice_is_told_twice_and_leaves_once(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
     unsubscribe = engine.subscribe(told.append)
     engine.subscribe(told.append)
     ctx.conversations.create_conversation("n")
@@ -92,7 +92,7 @@ def test_a_function_that_is_subscribed_twice_is_told_twice_and_leaves_once(
 
 
 @pytest.mark.conforms("A1.5")
-def test_a_subscriber_may_ask_for_some_kinds_only(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_a_subscriber_may_ask_for_some_kinds_only(engine: longmind.Engine, ctx: longmind.Context) -> None:
     closed: list[str] = []
     some: list[str] = []
     none: list[str] = []
@@ -105,57 +105,57 @@ def test_a_subscriber_may_ask_for_some_kinds_only(engine: recollect.Recollect, c
     assert none == []
 
 
-def test_an_unknown_kind_and_a_subscriber_that_cannot_be_called_are_refused(engine: recollect.Recollect) -> None:
+def test_an_unknown_kind_and_a_subscriber_that_cannot_be_called_are_refused(engine: longmind.Engine) -> None:
     unknown: list[Any] = ["conversation.reopened"]
-    with pytest.raises(recollect.InvalidInput, match=r"conversation\.reopened"):
+    with pytest.raises(longmind.InvalidInput, match=r"conversation\.reopened"):
         engine.subscribe(print, kinds=unknown)
     wrong: list[Any] = [5, [1, "a"], [[]], "message.appended", b"message.appended"]
     for kinds in wrong:
-        with pytest.raises(recollect.InvalidInput, match="kinds") as refusal:
+        with pytest.raises(longmind.InvalidInput, match="kinds") as refusal:
             engine.subscribe(print, kinds=kinds)
         assert "conversation.closed" in refusal.value.hint
     not_callable: Any = "print"
-    with pytest.raises(recollect.InvalidInput, match="callable"):
+    with pytest.raises(longmind.InvalidInput, match="callable"):
         engine.subscribe(not_callable)
 
 
 def test_a_subscriber_that_fails_harms_neither_the_write_nor_the_others(
-    engine: recollect.Recollect, ctx: recollect.Context, caplog: pytest.LogCaptureFixture
+    engine: longmind.Engine, ctx: longmind.Context, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
 
-    def fail(change: recollect.Change) -> None:
+    def fail(change: longmind.Change) -> None:
         raise ValueError("I am broken")
 
     engine.subscribe(fail)
     engine.subscribe(told.append)
-    with caplog.at_level(logging.ERROR, logger="recollect.changes"):
+    with caplog.at_level(logging.ERROR, logger="longmind.change_feed"):
         id = hold_a_conversation(ctx)
     assert len(told) == 4
     assert [message.text for message in ctx.conversations.get_messages(id)] == ["Hello", "Hi"]
-    assert [record.name for record in caplog.records] == ["recollect.changes"] * 4
+    assert [record.name for record in caplog.records] == ["longmind.change_feed"] * 4
 
 
 def test_a_subscriber_that_wants_to_end_the_program_harms_nobody_either(
-    engine: recollect.Recollect, ctx: recollect.Context, caplog: pytest.LogCaptureFixture
+    engine: longmind.Engine, ctx: longmind.Context, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
 
-    def end(change: recollect.Change) -> None:
+    def end(change: longmind.Change) -> None:
         raise SystemExit(1)
 
     engine.subscribe(end)
     engine.subscribe(told.append)
     hold_a_conversation(ctx)
     assert told == list(engine.follow())
-    assert [record.name for record in caplog.records] == ["recollect.changes"] * 4
+    assert [record.name for record in caplog.records] == ["longmind.change_feed"] * 4
 
 
-def test_after_an_interrupt_the_next_delivery_goes_on(engine: recollect.Recollect, ctx: recollect.Context) -> None:
-    told: list[recollect.Change] = []
-    interrupted: list[recollect.Change] = []
+def test_after_an_interrupt_the_next_delivery_goes_on(engine: longmind.Engine, ctx: longmind.Context) -> None:
+    told: list[longmind.Change] = []
+    interrupted: list[longmind.Change] = []
 
-    def interrupt_once(change: recollect.Change) -> None:
+    def interrupt_once(change: longmind.Change) -> None:
         interrupted.append(change)
         if len(interrupted) == 2:
             raise KeyboardInterrupt
@@ -172,22 +172,22 @@ def test_after_an_interrupt_the_next_delivery_goes_on(engine: recollect.Recollec
 
 
 def test_a_slow_subscriber_holds_up_no_writer_for_long_and_is_told_all_in_order(sqlite_url: str) -> None:
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
     tellers: set[str] = set()
     telling = threading.Lock()
     enough, hurry = threading.Event(), threading.Event()
 
-    with recollect.open(sqlite_url) as engine:
+    with longmind.open(sqlite_url) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
-        def dawdle(change: recollect.Change) -> None:
+        def dawdle(change: longmind.Change) -> None:
             # There is one teller at a time.
             assert telling.acquire(blocking=False)
             told.append(change)
             teller = threading.current_thread().name
             tellers.add(teller)
             # Who keeps no writer waiting takes so long that much is left when the writers are done.
-            hurry.wait(60 if teller == "recollect-changes" else 0.15)
+            hurry.wait(60 if teller == "longmind-changes" else 0.15)
             telling.release()
 
         engine.subscribe(dawdle)
@@ -203,7 +203,7 @@ def test_a_slow_subscriber_holds_up_no_writer_for_long_and_is_told_all_in_order(
 
                 def much_is_left() -> bool:
                     assert not any(writer.done() for writer in writers)
-                    return "recollect-changes" in tellers and len(list(engine.follow())) > len(told) + 10
+                    return "longmind-changes" in tellers and len(list(engine.follow())) > len(told) + 10
 
                 wait_until(much_is_left)
                 enough.set()
@@ -217,13 +217,13 @@ def test_a_slow_subscriber_holds_up_no_writer_for_long_and_is_told_all_in_order(
                 hurry.set()
     # Closing waits until the rest is told, and who told it has nothing more to do.
     assert told == everything
-    wait_until(lambda: "recollect-changes" not in {thread.name for thread in threading.enumerate()})
+    wait_until(lambda: "longmind-changes" not in {thread.name for thread in threading.enumerate()})
 
 
-def test_one_writer_alone_tells_a_slow_subscriber_itself(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_one_writer_alone_tells_a_slow_subscriber_itself(engine: longmind.Engine, ctx: longmind.Context) -> None:
     tellers: list[threading.Thread] = []
 
-    def dawdle(change: recollect.Change) -> None:
+    def dawdle(change: longmind.Change) -> None:
         tellers.append(threading.current_thread())
         time.sleep(0.15)
 
@@ -233,11 +233,11 @@ def test_one_writer_alone_tells_a_slow_subscriber_itself(engine: recollect.Recol
 
 
 def test_a_subscriber_may_write_and_its_changes_come_after_the_present_one(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     told: list[tuple[str, str]] = []
 
-    def begin_anew(change: recollect.Change) -> None:
+    def begin_anew(change: longmind.Change) -> None:
         told.append((change.kind, change.data.get("namespace", "")))
         if change.data.get("namespace") == "first" and change.kind == "conversation.closed":
             next_one = ctx.conversations.create_conversation("second")
@@ -256,12 +256,10 @@ def test_a_subscriber_may_write_and_its_changes_come_after_the_present_one(
     ]
 
 
-def test_a_subscriber_may_wait_for_another_thread_that_writes(
-    engine: recollect.Recollect, ctx: recollect.Context
-) -> None:
+def test_a_subscriber_may_wait_for_another_thread_that_writes(engine: longmind.Engine, ctx: longmind.Context) -> None:
     written: list[str] = []
 
-    def write_elsewhere(change: recollect.Change) -> None:
+    def write_elsewhere(change: longmind.Change) -> None:
         if change.data.get("namespace") == "first":
             thread = threading.Thread(
                 target=lambda: written.append(ctx.conversations.create_conversation("second").namespace)
@@ -274,14 +272,12 @@ def test_a_subscriber_may_wait_for_another_thread_that_writes(
     assert written == ["second"]
 
 
-def test_what_is_told_is_committed_already(
-    engine: recollect.Recollect, ctx: recollect.Context, database_url: str
-) -> None:
-    with recollect.open(database_url) as other:
+def test_what_is_told_is_committed_already(engine: longmind.Engine, ctx: longmind.Context, database_url: str) -> None:
+    with longmind.open(database_url) as other:
         elsewhere = other.context(tenant_id="acme", app_id="support", user_id="ada")
         found: list[object] = []
 
-        def look(change: recollect.Change) -> None:
+        def look(change: longmind.Change) -> None:
             if change.kind == "message.appended":
                 messages = elsewhere.conversations.get_raw_turns(change.conversation_id or "")
                 found.append(any(message.id == change.event_id for message in messages))
@@ -295,28 +291,28 @@ def test_what_is_told_is_committed_already(
 
 
 @pytest.mark.conforms("T4")
-def test_what_is_refused_or_was_there_already_is_not_told(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_what_is_refused_or_was_there_already_is_not_told(engine: longmind.Engine, ctx: longmind.Context) -> None:
     service = ctx.conversations
     id = service.create_conversation("n").id
     service.append_user_message(id, "Hello", idempotency_key="k")
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
     engine.subscribe(told.append)
     service.append_user_message(id, "Hello", idempotency_key="k")
-    with pytest.raises(recollect.IdempotencyMismatch):
+    with pytest.raises(longmind.IdempotencyMismatch):
         service.append_user_message(id, "Another", idempotency_key="k")
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         service.append_user_message("conv_none", "Hello")
-    with pytest.raises(recollect.InvalidInput):
+    with pytest.raises(longmind.InvalidInput):
         service.append_user_message(id, "\x00")
     assert told == []
     service.close_conversation(id)
     service.close_conversation(id)
-    with pytest.raises(recollect.ConversationClosed):
+    with pytest.raises(longmind.ConversationClosed):
         service.append_turn(id, user_content="Hello", assistant={"content": "Hi"})
     assert [change.kind for change in told] == ["conversation.closed"]
 
 
-def write_in_threads(ctx: recollect.Context) -> None:
+def write_in_threads(ctx: longmind.Context) -> None:
     """Eight threads at once; every second append of a thread is refused."""
     closed = ctx.conversations.create_conversation("closed").id
     ctx.conversations.close_conversation(closed)
@@ -327,7 +323,7 @@ def write_in_threads(ctx: recollect.Context) -> None:
         id = ctx.conversations.create_conversation("n").id
         for _ in range(15):
             ctx.conversations.append_turn(id, user_content="Hello", assistant={"content": "Hi"})
-            with pytest.raises(recollect.ConversationClosed):
+            with pytest.raises(longmind.ConversationClosed):
                 ctx.conversations.append_user_message(closed, "Hello")
 
     with ThreadPoolExecutor(8) as pool:
@@ -336,10 +332,8 @@ def write_in_threads(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("A0.6")
-def test_with_many_writers_each_committed_change_is_told_once(
-    engine: recollect.Recollect, ctx: recollect.Context
-) -> None:
-    told: list[recollect.Change] = []
+def test_with_many_writers_each_committed_change_is_told_once(engine: longmind.Engine, ctx: longmind.Context) -> None:
+    told: list[longmind.Change] = []
     engine.subscribe(told.append)
     write_in_threads(ctx)
     wait_until_told(told, 2 + 8 * (1 + 15 * 2))
@@ -347,8 +341,8 @@ def test_with_many_writers_each_committed_change_is_told_once(
 
 
 def test_on_sqlite_many_writers_are_told_of_in_the_order_of_the_ledger(sqlite_url: str) -> None:
-    told: list[recollect.Change] = []
-    with recollect.open(sqlite_url) as engine:
+    told: list[longmind.Change] = []
+    with longmind.open(sqlite_url) as engine:
         engine.subscribe(told.append)
         write_in_threads(engine.context(tenant_id="acme", app_id="support", user_id="ada"))
         wait_until_told(told, 2 + 8 * (1 + 15 * 2))
@@ -356,8 +350,8 @@ def test_on_sqlite_many_writers_are_told_of_in_the_order_of_the_ledger(sqlite_ur
 
 
 @pytest.mark.conforms("A0.6")
-def test_changes_hold_nothing_of_what_was_said(engine: recollect.Recollect, ctx: recollect.Context) -> None:
-    told: list[recollect.Change] = []
+def test_changes_hold_nothing_of_what_was_said(engine: longmind.Engine, ctx: longmind.Context) -> None:
+    told: list[longmind.Change] = []
     engine.subscribe(told.append)
     service = ctx.conversations
     id = service.create_conversation("n", title="s3cret title", metadata={"s3cret": "s3cret"}).id

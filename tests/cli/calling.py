@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from recollect.cli import ipc, main
+from longmind.cli import ipc, main
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ def typist(capsys: pytest.CaptureFixture[str], home: Path) -> Typed:
     def type_in(line: str, **environment: str) -> Ended:
         program, *arguments = shlex.split(line)
         with pytest.MonkeyPatch.context() as patch:
-            for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+            for name in [name for name in os.environ if name.startswith("LONGMIND_")]:
                 patch.delenv(name)
             for name, value in {"HOME": str(home), **environment}.items():
                 patch.setenv(name, value)
             patch.chdir(home)
-            return _ended(capsys, {"ipc": ipc.main, "recollect": main}[program], arguments)
+            return _ended(capsys, {"ipc": ipc.main, "longmind": main}[program], arguments)
 
     return type_in
 

@@ -12,7 +12,7 @@ from tests.cli.calling import Ended, Run, Typed, caller, typist
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """`recollect` with arguments, and variables of the environment by name."""
+    """`longmind` with arguments, and variables of the environment by name."""
     call = caller(capsys)
     # An index that nobody answers at: no test fetches anything.
     offline = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "PIP_NO_INPUT": "1"}

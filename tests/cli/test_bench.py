@@ -1,4 +1,4 @@
-"""`recollect bench recall`: what is refused before anything is measured, and what is shown."""
+"""`longmind bench recall`: what is refused before anything is measured, and what is shown."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def test_a_set_without_a_question_that_has_an_answer_is_shown_without_figures(
     ("chosen", "told"), [("auto", "none, since auto found no model"), ("none", "none, overlap of words alone")]
 )
 def test_what_words_alone_means_is_told(run: Run, tmp_path: Path, chosen: str, told: str) -> None:
-    done = run("bench", "recall", "--data", str(TINY), "--embedder", chosen, RECOLLECT_MODELS_FOLDER=str(tmp_path))
+    done = run("bench", "recall", "--data", str(TINY), "--embedder", chosen, LONGMIND_MODELS_FOLDER=str(tmp_path))
     assert f"Vectors: {told}." in done.out

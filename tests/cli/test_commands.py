@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.providers.weights import ALL_WEIGHTS, MODELS, is_present
-from recollect.settings import load_settings
+import longmind
+from longmind.providers.weights import ALL_WEIGHTS, MODELS, is_present
+from longmind.settings import load_settings
 from tests.cli.calling import Run
 
 TINY = Path(__file__).parents[1] / "quality" / "tiny"
 MODEL_IS_HERE = is_present(MODELS["arctic-s"], Path(load_settings({}).models_folder))
-COMMAND = Path(sys.executable).with_name("recollect")
+COMMAND = Path(sys.executable).with_name("longmind")
 
 
 def test_the_models_there_are_can_be_listed(run: Run, tmp_path: Path) -> None:
-    listed = run("models", "list", "--json", RECOLLECT_MODELS_FOLDER=str(tmp_path))
+    listed = run("models", "list", "--json", LONGMIND_MODELS_FOLDER=str(tmp_path))
     assert listed.code == 0
     models = json.loads(listed.out)
     assert [(model["name"], model["present"]) for model in models] == [(name, False) for name in ALL_WEIGHTS]
-    assert "arctic-s" in run("models", "list", RECOLLECT_MODELS_FOLDER=str(tmp_path)).out
+    assert "arctic-s" in run("models", "list", LONGMIND_MODELS_FOLDER=str(tmp_path)).out
 
 
 def test_an_unknown_model_is_an_error_with_a_hint_on_standard_error(run: Run) -> None:
@@ -36,7 +36,7 @@ def test_an_unknown_model_is_an_error_with_a_hint_on_standard_error(run: Run) ->
 
 
 def test_a_model_that_cannot_be_fetched_is_an_error_and_leaves_nothing(run: Run, tmp_path: Path) -> None:
-    done = run("models", "pull", RECOLLECT_MODELS_FOLDER=str(tmp_path), PATH="")
+    done = run("models", "pull", LONGMIND_MODELS_FOLDER=str(tmp_path), PATH="")
     assert done.code == 1
     assert "could not be fetched" in done.err
     assert list(tmp_path.iterdir()) == []
@@ -58,9 +58,9 @@ def test_misuse_ends_with_two(run: Run, arguments: tuple[str, ...]) -> None:
     assert "Usage" in done.err
 
 
-@pytest.mark.skipif(not MODEL_IS_HERE, reason="the local model is not here: recollect models pull")
+@pytest.mark.skipif(not MODEL_IS_HERE, reason="the local model is not here: longmind models pull")
 def test_reindexing_gives_every_atom_a_vector_of_the_embedder(run: Run, sqlite_url: str) -> None:
-    with recollect.open(sqlite_url, embedder=None) as engine:
+    with longmind.open(sqlite_url, embedder=None) as engine:
         memory = engine.context(tenant_id="t", app_id="a", user_id="u").memory
         space = memory.create_memory_space("m")
         memory.add_atoms(
@@ -73,7 +73,7 @@ def test_reindexing_gives_every_atom_a_vector_of_the_embedder(run: Run, sqlite_u
 
 
 def test_reindexing_without_an_embedder_is_refused(run: Run, sqlite_url: str) -> None:
-    recollect.open(sqlite_url, embedder=None).close()
+    longmind.open(sqlite_url, embedder=None).close()
     done = run("reindex", "--url", sqlite_url, "--embedder", "none")
     assert done.code == 1
     assert "no embedder" in done.err
@@ -94,7 +94,7 @@ def test_recall_is_measured_and_written(run: Run, tmp_path: Path) -> None:
     assert "updates ALL current above old" in done.out
     assert "pass" in done.out
     results = json.loads(output.read_text("utf-8"))
-    assert results["datasets"]["Garden talk"]["recollect"]["ALL"]["questions"] == 3
+    assert results["datasets"]["Garden talk"]["longmind"]["ALL"]["questions"] == 3
 
 
 def test_results_can_be_had_as_json_with_nothing_beside_them(run: Run) -> None:
@@ -103,8 +103,8 @@ def test_results_can_be_had_as_json_with_nothing_beside_them(run: Run) -> None:
 
 
 @pytest.fixture
-def failed_job(sqlite_url: str) -> recollect.Job:
-    with recollect.open(sqlite_url, embedder=None) as engine:
+def failed_job(sqlite_url: str) -> longmind.Job:
+    with longmind.open(sqlite_url, embedder=None) as engine:
         engine.register_job("fail", lambda run: 1 / 0)
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         ada.jobs.enqueue("other", {"text": "[bold]"})
@@ -115,19 +115,19 @@ def failed_job(sqlite_url: str) -> recollect.Job:
 
 @pytest.mark.conforms("A5.15")
 def test_a_job_that_failed_is_listed_with_its_error_shown_and_retried(
-    run: Run, sqlite_url: str, failed_job: recollect.Job
+    run: Run, sqlite_url: str, failed_job: longmind.Job
 ) -> None:
-    listed = run("jobs", "list", "--status", "dead", "--json", RECOLLECT_URL=sqlite_url)
+    listed = run("jobs", "list", "--status", "dead", "--json", LONGMIND_URL=sqlite_url)
     assert listed.code == 0, listed.err
     (job,) = json.loads(listed.out)
     assert (job["id"], job["userId"], job["error"]) == (failed_job.id, "ada", "ZeroDivisionError: division by zero")
     assert len(json.loads(run("jobs", "list", "--json", "--url", sqlite_url).out)) == 2
-    assert "dead" in run("jobs", "list", "--kind", "fail", RECOLLECT_URL=sqlite_url).out
-    assert json.loads(run("jobs", "show", failed_job.id, RECOLLECT_URL=sqlite_url).out) == job
-    retried = run("jobs", "retry", failed_job.id, RECOLLECT_URL=sqlite_url)
+    assert "dead" in run("jobs", "list", "--kind", "fail", LONGMIND_URL=sqlite_url).out
+    assert json.loads(run("jobs", "show", failed_job.id, LONGMIND_URL=sqlite_url).out) == job
+    retried = run("jobs", "retry", failed_job.id, LONGMIND_URL=sqlite_url)
     assert retried.out.split() == [failed_job.id, "is", "queued."]
-    assert json.loads(run("jobs", "show", failed_job.id, RECOLLECT_URL=sqlite_url).out)["status"] == "queued"
-    again = run("jobs", "retry", failed_job.id, RECOLLECT_URL=sqlite_url)
+    assert json.loads(run("jobs", "show", failed_job.id, LONGMIND_URL=sqlite_url).out)["status"] == "queued"
+    again = run("jobs", "retry", failed_job.id, LONGMIND_URL=sqlite_url)
     assert (again.code, "is queued" in again.err) == (1, True)
 
 
@@ -144,8 +144,8 @@ def test_a_job_that_failed_is_listed_with_its_error_shown_and_retried(
 def test_a_job_that_is_not_there_or_a_list_that_cannot_be_is_an_error(
     run: Run, sqlite_url: str, arguments: tuple[str, ...]
 ) -> None:
-    recollect.open(sqlite_url, embedder=None).close()
-    done = run("jobs", *arguments, RECOLLECT_URL=sqlite_url)
+    longmind.open(sqlite_url, embedder=None).close()
+    done = run("jobs", *arguments, LONGMIND_URL=sqlite_url)
     assert (done.code, done.out) == (1, "")
     assert "Error:" in done.err
     assert "Traceback" not in done.err
@@ -153,7 +153,7 @@ def test_a_job_that_is_not_there_or_a_list_that_cannot_be_is_an_error(
 
 def test_the_jsonl_files_of_a_tenant_are_rebuilt(run: Run, tmp_path: Path) -> None:
     url, folder = f"sqlite:///{tmp_path}/memory.db", str(tmp_path / "files")
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         contexts = [engine.context(tenant_id=tenant, app_id="a", user_id="u") for tenant in ("acme", "umbrella")]
         for ctx in contexts:
             ctx.events.record("note", "written while nothing was mirrored")
@@ -161,7 +161,7 @@ def test_the_jsonl_files_of_a_tenant_are_rebuilt(run: Run, tmp_path: Path) -> No
     one = run("events", "rebuild-jsonl", "--url", url, "--dir", folder, "--tenant", "acme", "--json")
     assert one.code == 0, one.err
     assert json.loads(one.out) == {"users": 1, "files": 1, "events": 1}
-    everybody = run("events", "rebuild-jsonl", RECOLLECT_URL=url, RECOLLECT_EVENTS_JSONL_DIR=folder)
+    everybody = run("events", "rebuild-jsonl", LONGMIND_URL=url, LONGMIND_EVENTS_JSONL_DIR=folder)
     assert everybody.out == "2 events of 2 users were written to 2 files.\n"
     assert len(list(Path(folder).rglob("*.jsonl"))) == 2
 

@@ -1,4 +1,4 @@
-"""`recollect doctor`: what it finds, and that it changes nothing."""
+"""`longmind doctor`: what it finds, and that it changes nothing."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from typing import Any
 import apsw
 import pytest
 
-import recollect
-from recollect.cli import main
-from recollect.clock import Micros, system_clock
-from recollect.recall import kernel, plain_loops
+import longmind
+from longmind.cli import main
+from longmind.clock import Micros, system_clock
+from longmind.recall import kernels as kernel
+from longmind.recall.kernels import numpy_kernels as plain_loops
 from tests.cli.calling import Run
 
 Examined = Callable[..., tuple[int, dict[str, dict[str, Any]]]]
@@ -27,7 +28,7 @@ def examined(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     """Gives the exit code and the findings by name, with no embedder, which takes long to load."""
 
     def examine(url: str, **environment: str) -> tuple[int, dict[str, dict[str, Any]]]:
-        for name, value in {"RECOLLECT_EMBEDDER": "none", **environment}.items():
+        for name, value in {"LONGMIND_EMBEDDER": "none", **environment}.items():
             monkeypatch.setenv(name, value)
         with pytest.raises(SystemExit) as ended:
             main(["doctor", "--url", url, "--json"])
@@ -40,33 +41,33 @@ def examined(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_database_in_order_is_healthy(database_url: str, examined: Examined) -> None:
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         engine.keys.create(tenant_id="acme", app_id="support", user_id="ada")
 
     code, found = examined(database_url)
 
     assert code == 0
-    for name in ("Recollect", "Python", "settings", "database", "clock", "migrations", "keys", "jobs", "web tokens"):
+    for name in ("Longmind", "Python", "settings", "database", "clock", "migrations", "keys", "jobs", "web tokens"):
         assert found[name]["state"] == "ok", found[name]
     assert found["keys"]["says"] == "1 of 1 are valid"
     # What is not as good as it could be says what to do, and is no trouble.
     assert found["embedder"]["state"] == "warning"
-    assert "recollect models pull" in found["embedder"]["todo"]
+    assert "longmind models pull" in found["embedder"]["todo"]
 
 
 @pytest.mark.parametrize(("seconds", "state"), [(0, "ok"), (-5, "warning"), (5, "warning"), (500, "trouble")])
 def test_a_clock_that_differs_from_the_servers_is_noticed(
     postgres_url: str, examined: Examined, monkeypatch: pytest.MonkeyPatch, seconds: int, state: str
 ) -> None:
-    recollect.open(postgres_url, embedder=None).close()
-    monkeypatch.setattr("recollect.store.postgres_line.system_clock", lambda: system_clock() + seconds * 1_000_000)
+    longmind.open(postgres_url, embedder=None).close()
+    monkeypatch.setattr("longmind.store.postgres.keepalive.system_clock", lambda: system_clock() + seconds * 1_000_000)
     assert examined(postgres_url)[1]["clock"]["state"] == state
 
 
 def test_the_time_that_it_takes_to_look_is_no_difference_of_clocks(
     postgres_url: str, examined: Examined, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recollect.open(postgres_url, embedder=None).close()
+    longmind.open(postgres_url, embedder=None).close()
 
     def five_seconds_apart() -> Iterator[Micros]:
         # From when it is first looked at, however late that is.
@@ -74,7 +75,7 @@ def test_the_time_that_it_takes_to_look_is_no_difference_of_clocks(
 
     looked_at = five_seconds_apart()
     for module in ("store.postgres_line", "cli.checkups"):
-        monkeypatch.setattr(f"recollect.{module}.system_clock", lambda: next(looked_at))
+        monkeypatch.setattr(f"longmind.{module}.system_clock", lambda: next(looked_at))
     assert examined(postgres_url)[1]["clock"]["state"] == "ok"
 
 
@@ -91,7 +92,7 @@ def test_it_tells_whether_the_loops_of_recall_are_compiled(
 
 
 def test_a_person_reads_it_line_by_line(run: Run, sqlite_url: str) -> None:
-    done = run("doctor", "--url", sqlite_url, RECOLLECT_EMBEDDER="none")
+    done = run("doctor", "--url", sqlite_url, LONGMIND_EMBEDDER="none")
 
     assert done.code == 0
     assert "✓ database: SQLite" in done.out
@@ -107,7 +108,7 @@ def test_to_look_makes_no_database(tmp_path: Path, examined: Examined) -> None:
 
 
 def test_what_needs_attention_is_told_with_what_to_do(database_url: str, examined: Examined) -> None:
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         soon = datetime.now(UTC) + timedelta(days=2)
         key = engine.keys.create(tenant_id="acme", app_id="support", user_id="ada", expires_at=soon)
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
@@ -121,18 +122,18 @@ def test_what_needs_attention_is_told_with_what_to_do(database_url: str, examine
     assert code == 0
     assert key.id in found["keys"]["says"]
     assert found["dead jobs"]["state"] == found["jobs"]["state"] == "warning"
-    assert "recollect worker" in found["jobs"]["todo"]
-    assert "recollect jobs retry" in found["dead jobs"]["todo"]
+    assert "longmind worker" in found["jobs"]["todo"]
+    assert "longmind jobs retry" in found["dead jobs"]["todo"]
 
 
 def test_trouble_ends_with_one(sqlite_url: str, tmp_path: Path, examined: Examined) -> None:
-    recollect.open(sqlite_url, embedder=None).close()
+    longmind.open(sqlite_url, embedder=None).close()
     path = tmp_path / "memory.db"
     connection = apsw.Connection(str(path))
-    connection.execute("INSERT INTO recollect_schema VALUES (9999, 'future')")
+    connection.execute("INSERT INTO longmind_schema VALUES (9999, 'future')")
     connection.close()
     code, found = examined(
-        sqlite_url, RECOLLECT_JWT_ALGORITHM="HS256", RECOLLECT_JWT_SECRET="short", RECOLLECT_TRACING="otlp"
+        sqlite_url, LONGMIND_JWT_ALGORITHM="HS256", LONGMIND_JWT_SECRET="short", LONGMIND_TRACING="otlp"
     )
     assert code == 1
     assert "9999" in found["migrations"]["says"]
@@ -165,7 +166,7 @@ def test_a_database_that_cannot_be_used_is_trouble(tmp_path: Path, url: str, wor
 
 
 def test_a_setting_that_cannot_be_is_trouble(sqlite_url: str, examined: Examined) -> None:
-    code, found = examined(sqlite_url, RECOLLECT_POOL_SIZE="many")
+    code, found = examined(sqlite_url, LONGMIND_POOL_SIZE="many")
 
     assert code == 1
-    assert "RECOLLECT_POOL_SIZE" in found["settings"]["says"]
+    assert "LONGMIND_POOL_SIZE" in found["settings"]["says"]

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import longmind
 from tests.cli.calling import Run
 from tools.commands import all_commands
 
 
 @pytest.fixture
 def made(sqlite_url: str) -> str:
-    with recollect.open(sqlite_url, embedder=None) as engine:
+    with longmind.open(sqlite_url, embedder=None) as engine:
         engine.context(tenant_id="local", app_id="ipc", user_id="ada").memory.create_memory_space("home")
     return sqlite_url
 
@@ -36,16 +36,16 @@ def made(sqlite_url: str) -> str:
 def test_with_json_an_error_is_json_as_well(
     run: Run, made: str, arguments: tuple[str, ...], code: int, kind: str
 ) -> None:
-    ended = run(*arguments, "--json", RECOLLECT_URL=made, RECOLLECT_EMBEDDER="none")
+    ended = run(*arguments, "--json", LONGMIND_URL=made, LONGMIND_EMBEDDER="none")
     assert (ended.code, ended.out) == (code, "")
     told = json.loads(ended.err)
-    assert told["type"] == f"urn:recollect:problem:{kind}"
+    assert told["type"] == f"urn:longmind:problem:{kind}"
     assert told["detail"]
     assert told["hint"]
 
 
 def test_a_conflict_of_blocks_is_told_to_programs_with_what_the_block_holds(run: Run, made: str) -> None:
-    where = {"RECOLLECT_URL": made, "RECOLLECT_EMBEDDER": "none"}
+    where = {"LONGMIND_URL": made, "LONGMIND_EMBEDDER": "none"}
     run("blocks", "write", "core", "Ada likes tea.", **where)
     late = run("blocks", "write", "core", "Ada likes coffee.", "--json", **where)
     assert (late.code, json.loads(late.err)["current"]["content"]) == (1, "Ada likes tea.")
@@ -95,7 +95,7 @@ def test_nobody_is_erased_when_nobody_can_be_asked(run: Run, made: str, monkeypa
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     refused = run("erase", "--user", "ada", "--url", made)
     assert (refused.code, "--yes" in refused.err) == (1, True)
-    with recollect.open(made, embedder=None) as engine:
+    with longmind.open(made, embedder=None) as engine:
         ada = engine.context(tenant_id="local", app_id="ipc", user_id="ada")
         assert [space.name for space in ada.memory.list_memory_spaces()] == ["home"]
 
@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_used_is_an_error_with_a_hint(run: Run, made: str,
 
 
 def test_lists_that_are_empty_say_so(run: Run, made: str) -> None:
-    assert run("keys", "list", "--url", made).out == "There are no keys: recollect keys create makes one.\n"
+    assert run("keys", "list", "--url", made).out == "There are no keys: longmind keys create makes one.\n"
     assert run("jobs", "list", "--url", made).out == "There are no such jobs.\n"
     assert run("erase", "--user", "nobody", "--yes", "--url", made).out.startswith("There was nothing of this user.\n")
 
@@ -129,7 +129,7 @@ def test_an_export_goes_out_and_comes_in_and_tells_programs_how_much(run: Run, m
 
 
 def test_the_version_and_help_are_where_people_look_for_them(run: Run) -> None:
-    assert run("--version").out == f"{recollect.__version__}\n"
+    assert run("--version").out == f"{longmind.__version__}\n"
     assert run("memory", "add", "-h").out == run("memory", "add", "--help").out != ""
 
 
@@ -139,6 +139,6 @@ def test_an_option_is_told_in_the_same_words_wherever_it_is() -> None:
     def helps(option: str, *commands: str) -> set[str]:
         return {each.help for name in commands for each in known[name].params if each.name == option}
 
-    assert len(helps("url", *(name for name in known if name != "recollect demo"))) == 1
+    assert len(helps("url", *(name for name in known if name != "longmind demo"))) == 1
     for option in ("tenant", "app"):
-        assert len(helps(option, *(f"recollect {name}" for name in ("memory add", "export", "import", "erase")))) == 1
+        assert len(helps(option, *(f"longmind {name}" for name in ("memory add", "export", "import", "erase")))) == 1

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-import recollect
+import longmind
 from tests.cli.calling import Ended, Typed
 
 FOLDER = Path(sys.executable).parent
@@ -55,7 +55,7 @@ def home(tmp_path: Path) -> Path:
 
 def in_a_process(command: str, home: Path, **environment: str) -> Ended:
     """Run a command in a real shell with an empty home, and nothing set up."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("LONGMIND_")}
     path = f"{FOLDER}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         command,
@@ -141,13 +141,13 @@ def test_what_cannot_be_done_is_an_error_in_json(shell: Typed, command: str, cod
 
 
 def test_options_and_the_environment_say_whose_memory_it_is(shell: Typed, home: Path) -> None:
-    whose = {"RECOLLECT_TENANT": "acme", "RECOLLECT_USER": "ada", "RECOLLECT_GROUP": "team", "RECOLLECT_SESSION": "s1"}
+    whose = {"LONGMIND_TENANT": "acme", "LONGMIND_USER": "ada", "LONGMIND_GROUP": "team", "LONGMIND_SESSION": "s1"}
     stored = answer(shell(STORE_FACT, **whose))
     assert (stored["group"], stored["session_id"]) == ("team", "s1")
     assert contents(answer(shell(BROWSE, **whose))) == [LANGUAGES]
     for other in ("--tenant umbrella", "--user bob", "--group others", "--app sales"):
         assert contents(answer(shell(f"{BROWSE} {other}", **whose))) == []
-    with recollect.open(f"sqlite:///{home}/.recollect/recollect.db", embedder=None) as engine:
+    with longmind.open(f"sqlite:///{home}/.longmind/longmind.db", embedder=None) as engine:
         context = engine.context(tenant_id="acme", app_id="ipc", user_id="ada", group="team")
         assert [entry.id for entry in context.tools.memory_search().results] == [stored["id"]]
 
@@ -171,8 +171,8 @@ def test_an_answer_that_cannot_be_written_is_an_error_too(home: Path, where: str
 @pytest.mark.conforms("B5.7")
 def test_a_database_of_a_newer_version_is_refused(shell: Typed, home: Path) -> None:
     answer(shell(BRIEF))
-    connection = apsw.Connection(f"{home}/.recollect/recollect.db")
-    connection.execute("UPDATE recollect_schema SET version = 9999 WHERE version = 1")
+    connection = apsw.Connection(f"{home}/.longmind/longmind.db")
+    connection.execute("UPDATE longmind_schema SET version = 9999 WHERE version = 1")
     connection.close()
     told = error(shell(BRIEF))
     assert (told["code"], "9999" in told["message"]) == ("PLUGIN_UNAVAILABLE", True)
@@ -180,8 +180,8 @@ def test_a_database_of_a_newer_version_is_refused(shell: Typed, home: Path) -> N
 
 def test_a_call_loads_nothing_that_draws_and_no_search_without_need(home: Path) -> None:
     code = (
-        "import sys, recollect.cli.ipc as ipc; ipc.main(['tool.invoke.memory_brief', '{}']); "
-        "needless = {'rich', 'typer', 'numpy', 'asyncio', 'psycopg', 'recollect.extraction.model'}; "
+        "import sys, longmind.cli.ipc as ipc; ipc.main(['tool.invoke.memory_brief', '{}']); "
+        "needless = {'rich', 'typer', 'numpy', 'asyncio', 'psycopg', 'longmind.extraction.model.extractor'}; "
         "print(sorted(needless & set(sys.modules)), file=sys.stderr)"
     )
     done = in_a_process(f'"{sys.executable}" -c "{code}"', home)
@@ -192,18 +192,18 @@ def test_a_call_loads_nothing_that_draws_and_no_search_without_need(home: Path) 
 def test_the_audit_is_verified_exported_and_verified_again_from_the_command_line(shell: Typed, home: Path) -> None:
     answer(shell(STORE_FACT))
     error(shell(DELETE))
-    verified = shell("recollect audit verify --json")
+    verified = shell("longmind audit verify --json")
     assert (verified.code, json.loads(verified.out)) == (0, {"chains": 1, "lines": 3, "problems": []})
-    exported = shell("recollect audit export --output audit.jsonl")
+    exported = shell("longmind audit export --output audit.jsonl")
     assert exported.code == 0, exported.err
-    assert shell("recollect audit export").out == (home / "audit.jsonl").read_text("utf-8")
-    assert shell("recollect audit verify --file audit.jsonl").out == "3 lines in 1 chains: whole.\n"
+    assert shell("longmind audit export").out == (home / "audit.jsonl").read_text("utf-8")
+    assert shell("longmind audit verify --file audit.jsonl").out == "3 lines in 1 chains: whole.\n"
     lines = (home / "audit.jsonl").read_text("utf-8").splitlines(keepends=True)
     (home / "cut.jsonl").write_text("".join(lines[:1] + lines[2:]), "utf-8")
-    found = shell("recollect audit verify --file cut.jsonl")
+    found = shell("longmind audit verify --file cut.jsonl")
     assert found.code == 1
     assert "local/ipc/default, group default, line 3: line 2 is missing before it" in found.out
-    keyed = shell("recollect audit verify", RECOLLECT_AUDIT_KEY="another")
+    keyed = shell("longmind audit verify", LONGMIND_AUDIT_KEY="another")
     assert (keyed.code, "NOT whole" in keyed.out) == (1, True)
 
 
@@ -212,34 +212,34 @@ def test_the_audit_is_rotated_from_the_command_line(shell: Typed, home: Path) ->
     answer(shell(STORE_FACT))
     error(shell(DELETE))
     for wrong in ("", "--before 2026-01-01 --keep-days 1", "--before yesterday"):
-        assert shell(f"recollect audit rotate --folder old {wrong}").code == 1
-    kept = shell("recollect audit rotate --folder old --keep-days 1")
+        assert shell(f"longmind audit rotate --folder old {wrong}").code == 1
+    kept = shell("longmind audit rotate --folder old --keep-days 1")
     assert (kept.code, kept.out) == (0, "0 lines of 0 chains were moved.\n")
-    rotated = shell("recollect audit rotate --folder old --keep-days 0 --json")
+    rotated = shell("longmind audit rotate --folder old --keep-days 0 --json")
     (moved,) = json.loads(rotated.out)["moved"]
     assert (moved["owner"], moved["first"], moved["last"]) == ("local/ipc/default", 1, 3)
     answer(shell(BRIEF))
-    assert shell("recollect audit verify").out == "1 lines in 1 chains: whole.\n"
+    assert shell("longmind audit verify").out == "1 lines in 1 chains: whole.\n"
     file = f"old/{moved['file']}"
-    verified = shell(f"recollect audit verify --file {file}")
+    verified = shell(f"longmind audit verify --file {file}")
     assert verified.out == "3 lines in 1 chains: whole.\nThe database goes on from there.\n"
-    apart = shell(f"recollect audit verify --file {file} --url sqlite:///none.db")
+    apart = shell(f"longmind audit verify --file {file} --url sqlite:///none.db")
     assert (apart.code, apart.out) == (0, "3 lines in 1 chains: whole.\n")
     with (home / file).open("a") as changed:
         changed.write("\n")
-    assert shell(f"recollect audit verify --file {file} --alone").code == 0
-    assert "line 3: this is not the file" in shell(f"recollect audit verify --file {file}").out
-    connection = apsw.Connection(f"{home}/.recollect/recollect.db")
+    assert shell(f"longmind audit verify --file {file} --alone").code == 0
+    assert "line 3: this is not the file" in shell(f"longmind audit verify --file {file}").out
+    connection = apsw.Connection(f"{home}/.longmind/longmind.db")
     connection.execute("UPDATE tool_audit_heads SET anchor_digest = ''")
     connection.close()
-    refused = shell("recollect audit rotate --folder old --before 2100-01-01")
+    refused = shell("longmind audit rotate --folder old --before 2100-01-01")
     assert (refused.code, "where it begins was changed" in refused.out) == (1, True)
     assert len(list((home / "old").iterdir())) == 1
 
 
 @pytest.mark.conforms("B5.9")
 def test_the_guidance_for_agents_is_printed(shell: Typed) -> None:
-    printed = shell("recollect skill")
+    printed = shell("longmind skill")
     assert printed.code == 0
     for word in ("memory_store", "memory_search", "memory_brief", "memory_delete", "supersedes", "not orders"):
         assert word in printed.out

@@ -1,4 +1,4 @@
-"""`recollect keys`, as it is called in a shell."""
+"""`longmind keys`, as it is called in a shell."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.cli import main
-from recollect.server.identity import Authenticator
+import longmind
+from longmind.cli import main
+from longmind.server.auth.identity import Authenticator
 from tests.cli.calling import Run
 from tests.server.asking import bearer
 
@@ -25,8 +25,8 @@ def test_a_key_is_made_listed_used_and_revoked(run: Run, database_url: str) -> N
     assert "user ada of acme, app support" in made.err
     assert token not in made.err
 
-    with recollect.open(database_url, embedder=None) as engine:
-        assert Authenticator(engine).identify(bearer(token)).scope == recollect.Scope("acme", "support", "ada")
+    with longmind.open(database_url, embedder=None) as engine:
+        assert Authenticator(engine).identify(bearer(token)).scope == longmind.Scope("acme", "support", "ada")
         engine.keys.settle()
 
     (key,) = json.loads(run("keys", "list", "--url", database_url, "--json").out)
@@ -72,7 +72,7 @@ def test_a_key_is_told_as_json_with_its_token(sqlite_url: str, capsys: pytest.Ca
 def test_what_makes_no_sense_is_an_error_with_a_hint(
     sqlite_url: str, arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    recollect.open(sqlite_url, embedder=None).close()
+    longmind.open(sqlite_url, embedder=None).close()
     with pytest.raises(SystemExit) as ended:
         main(["keys", *arguments, "--url", sqlite_url])
 

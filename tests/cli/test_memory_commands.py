@@ -7,15 +7,15 @@ import json
 
 import pytest
 
-import recollect
+import longmind
 from tests.cli.calling import Call, caller
 
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Call:
     url = request.getfixturevalue("database_url" if "database_url" in request.fixturenames else "sqlite_url")
-    monkeypatch.setenv("RECOLLECT_URL", url)
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.setenv("LONGMIND_URL", url)
+    monkeypatch.setenv("LONGMIND_EMBEDDER", "none")
     return caller(capsys)
 
 
@@ -83,8 +83,8 @@ def test_a_text_can_come_from_standard_input(call: Call, monkeypatch: pytest.Mon
 def test_users_are_kept_apart_by_the_options_that_name_them(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     call("memory", "add", "Ada has a cat.", "--user", "ada", "--tenant", "acme")
     assert call("memory", "spaces", "--user", "bob", "--tenant", "acme", "--json").json == []
-    monkeypatch.setenv("RECOLLECT_USER", "ada")
-    monkeypatch.setenv("RECOLLECT_TENANT", "acme")
+    monkeypatch.setenv("LONGMIND_USER", "ada")
+    monkeypatch.setenv("LONGMIND_TENANT", "acme")
     assert [each["userId"] for each in call("memory", "spaces", "--json").json] == ["ada"]
     assert call("memory", "list", "--user", "*").code == 1
 
@@ -222,5 +222,5 @@ def test_a_database_that_is_not_there_yet_is_not_made_by_looking(call: Call, sql
     assert "not there yet" in call("migrate", "status").out
     assert "migrations were applied" in call("migrate", "apply").out
     assert call("migrate", "status").code == 0
-    with recollect.open(sqlite_url) as engine:
+    with longmind.open(sqlite_url) as engine:
         assert engine.last_cursor() == 0

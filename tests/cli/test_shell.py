@@ -15,26 +15,26 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-import recollect
+import longmind
 from harness.crew import wait_until
-from recollect.cli.stage import Stage
-from recollect.cli.story import Story, TravellingClock
+from longmind.cli.stage import Stage
+from longmind.cli.story import Story, TravellingClock
 from tests.cli.calling import caller
 from tests.cli.test_commands import COMMAND
 from tools.commands import all_commands
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 # It speaks a protocol, which is JSON already.
-WITHOUT_JSON = {"recollect mcp"}
+WITHOUT_JSON = {"longmind mcp"}
 
 
 def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "RECOLLECT_EMBEDDER": "none", **more}
+    return {**os.environ, "LONGMIND_EMBEDDER": "none", **more}
 
 
 @pytest.mark.parametrize("options", [["--json"], pytest.param([], marks=pytest.mark.slow)], ids=["json", "table"])
 def test_a_reader_that_goes_away_ends_the_command_without_a_word(sqlite_url: str, options: list[str]) -> None:
-    with recollect.open(sqlite_url, embedder=None) as engine:
+    with longmind.open(sqlite_url, embedder=None) as engine:
         memory = engine.context(tenant_id="local", app_id="ipc", user_id="default").memory
         space = memory.create_memory_space("default")
         memory.add_atom(space.id, {"text": "Ada has a cat.", "category": {"name": "pets", "kind": "FACT"}})
@@ -42,7 +42,7 @@ def test_a_reader_that_goes_away_ends_the_command_without_a_word(sqlite_url: str
     os.close(reading)
     listing = subprocess.run(
         [str(COMMAND), "memory", "list", *options],
-        env=environment(RECOLLECT_URL=sqlite_url),
+        env=environment(LONGMIND_URL=sqlite_url),
         stdout=writing,
         stderr=subprocess.PIPE,
         timeout=60,
@@ -66,7 +66,7 @@ def test_ctrl_c_ends_with_130_and_no_traceback(sqlite_url: str) -> None:
     # It reads the text from a pipe that is not closed.
     waiting = subprocess.Popen(
         [str(COMMAND), "memory", "add", "-"],
-        env=environment(RECOLLECT_URL=sqlite_url),
+        env=environment(LONGMIND_URL=sqlite_url),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -92,16 +92,16 @@ def test_ctrl_c_ends_with_130_and_no_traceback(sqlite_url: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("recollect recall topic --exp", "--explain"),
-        pytest.param("recollect mem", "memory", marks=pytest.mark.slow),
-        pytest.param("recollect memory sup", "supersede", marks=pytest.mark.slow),
+        ("longmind recall topic --exp", "--explain"),
+        pytest.param("longmind mem", "memory", marks=pytest.mark.slow),
+        pytest.param("longmind memory sup", "supersede", marks=pytest.mark.slow),
     ],
 )
 def test_the_shell_completes_commands_and_options(typed: str, offered: str) -> None:
     words = typed.split(" ")
     done = subprocess.run(
         [str(COMMAND)],
-        env=environment(_RECOLLECT_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(len(words) - 1)),
+        env=environment(_LONGMIND_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(len(words) - 1)),
         capture_output=True,
         text=True,
         timeout=60,
@@ -111,15 +111,13 @@ def test_the_shell_completes_commands_and_options(typed: str, offered: str) -> N
 
 @pytest.mark.slow
 def test_colours_are_for_terminals(sqlite_url: str) -> None:
-    with recollect.open(sqlite_url, embedder=None) as engine:
+    with longmind.open(sqlite_url, embedder=None) as engine:
         memory = engine.context(tenant_id="local", app_id="ipc", user_id="default").memory
         memory.create_memory_space("default")
     told = {
         forced: subprocess.run(
             [str(COMMAND), "memory", "spaces"],
-            env=environment(
-                RECOLLECT_URL=sqlite_url, TERM="xterm-256color", **({"FORCE_COLOR": "1"} if forced else {})
-            ),
+            env=environment(LONGMIND_URL=sqlite_url, TERM="xterm-256color", **({"FORCE_COLOR": "1"} if forced else {})),
             capture_output=True,
             timeout=60,
         ).stdout
@@ -134,7 +132,7 @@ def test_the_demonstration_tells_the_whole_story_in_under_thirty_seconds(tmp_pat
     before = seconds_of_children()
     done = subprocess.run(
         [str(COMMAND), "demo"],
-        env={**os.environ, "HOME": str(tmp_path), "OPENAI_API_KEY": "", "RECOLLECT_EXTRACTOR": "model:openai:gpt-5"},
+        env={**os.environ, "HOME": str(tmp_path), "OPENAI_API_KEY": "", "LONGMIND_EXTRACTOR": "model:openai:gpt-5"},
         capture_output=True,
         text=True,
         timeout=240,
@@ -145,12 +143,12 @@ def test_the_demonstration_tells_the_whole_story_in_under_thirty_seconds(tmp_pat
     assert "[NOT SO]" not in done.stdout
     assert done.stdout.count("[ok]") >= 18
     assert done.stderr == ""
-    assert not (tmp_path / ".recollect").exists()
+    assert not (tmp_path / ".longmind").exists()
 
 
 def test_the_demonstration_says_so_when_something_is_not_as_it_should_be() -> None:
     stage, clock = Stage(Console(quiet=True)), TravellingClock()
-    with recollect.open("sqlite:///:memory:", clock=clock, extractor="none", embedder=None) as engine:
+    with longmind.open("sqlite:///:memory:", clock=clock, extractor="none", embedder=None) as engine:
         Story(stage, engine, clock, "demo").tell()
     assert stage.failures >= 5
     assert stage.checks[0] == ("four facts were learned", False)
@@ -182,7 +180,7 @@ def test_every_command_is_documented_and_answers_with_json() -> None:
 
 def test_plain_commands_load_neither_the_server_nor_the_protocol() -> None:
     code = (
-        "import sys; from recollect.cli.app import app; "
+        "import sys; from longmind.cli.app import app; "
         "print([name for name in ('mcp', 'fastapi', 'uvicorn', 'jwt', 'numpy') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
@@ -190,7 +188,7 @@ def test_plain_commands_load_neither_the_server_nor_the_protocol() -> None:
 
 
 def test_exit_codes_are_told_in_one_place() -> None:
-    from recollect.cli import exits
+    from longmind.cli import exit_codes as exits
 
     codes = [each.value for each in exits.Exit]
     assert codes == [0, 1, 2, 130, 141]

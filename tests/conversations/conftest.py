@@ -7,18 +7,18 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-import recollect
+import longmind
 from tests.clock import SettableClock
 
 Unchanged = Callable[[], AbstractContextManager[None]]
 
 
-def sequences(messages: list[recollect.Message]) -> list[int]:
+def sequences(messages: list[longmind.Message]) -> list[int]:
     return [message.sequence for message in messages]
 
 
 @pytest.fixture
-def conversation(ctx: recollect.Context) -> recollect.Conversation:
+def conversation(ctx: longmind.Context) -> longmind.Conversation:
     return ctx.conversations.create_conversation("support-chat")
 
 
@@ -28,19 +28,19 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def clocked(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
+def clocked(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
     """An engine that lives by the settable clock."""
-    with recollect.open(database_url, clock=clock) as engine:
+    with longmind.open(database_url, clock=clock) as engine:
         yield engine
 
 
 @pytest.fixture
-def clocked_ctx(clocked: recollect.Recollect) -> recollect.Context:
+def clocked_ctx(clocked: longmind.Engine) -> longmind.Context:
     return clocked.context(tenant_id="acme", app_id="support", user_id="ada")
 
 
 @pytest.fixture
-def unchanged(engine: recollect.Recollect, ctx: recollect.Context) -> Unchanged:
+def unchanged(engine: longmind.Engine, ctx: longmind.Context) -> Unchanged:
     """Asserts that nothing is written while it lasts: neither a conversation, nor a message, nor a change."""
 
     @contextmanager

@@ -17,4 +17,4 @@ def ledger_rows(database_url: str, query: str) -> list[tuple[Any, ...]]:
         finally:
             connection.close()
     with psycopg.connect(database_url) as server:
-        return server.execute(query.format(events="recollect.events").encode()).fetchall()
+        return server.execute(query.format(events="longmind.events").encode()).fetchall()

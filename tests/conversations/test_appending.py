@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-import recollect
+import longmind
 from tests.conversations.conftest import Unchanged
 from tests.conversations.ledger import ledger_rows
 
 
 @pytest.mark.conforms("A1.7", "A1.23", "A1.24")
-def test_a_user_message_keeps_what_was_given(ctx: recollect.Context, conversation: recollect.Conversation) -> None:
+def test_a_user_message_keeps_what_was_given(ctx: longmind.Context, conversation: longmind.Conversation) -> None:
     message = ctx.conversations.append_user_message(
         conversation.id, "Where is my refund?", idempotency_key="req-1", trace_id="trace-1"
     )
@@ -26,7 +26,7 @@ def test_a_user_message_keeps_what_was_given(ctx: recollect.Context, conversatio
 
 
 @pytest.mark.conforms("A1.7")
-def test_a_user_message_may_be_a_list_of_blocks(ctx: recollect.Context, conversation: recollect.Conversation) -> None:
+def test_a_user_message_may_be_a_list_of_blocks(ctx: longmind.Context, conversation: longmind.Conversation) -> None:
     message = ctx.conversations.append_user_message(
         conversation.id,
         [
@@ -40,7 +40,7 @@ def test_a_user_message_may_be_a_list_of_blocks(ctx: recollect.Context, conversa
 
 @pytest.mark.conforms("A1.8", "A1.12", "A1.23")
 def test_an_assistant_turn_keeps_the_model_the_reason_and_the_cost(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     message = ctx.conversations.append_assistant_turn(
         conversation.id,
@@ -53,19 +53,19 @@ def test_an_assistant_turn_keeps_the_model_the_reason_and_the_cost(
     )
     assert (message.role, message.text, message.visibility) == ("assistant", "Looking it up now.", "user")
     assert (message.stop_reason, message.model, message.provider) == ("end_turn", "sonnet", "anthropic")
-    assert message.usage == recollect.Usage(input_tokens=1234, output_tokens=567, latency_ms=800)
+    assert message.usage == longmind.Usage(input_tokens=1234, output_tokens=567, latency_ms=800)
     assert message.trace_id == "trace-2"
     assert ctx.conversations.get_messages(conversation.id) == [message]
 
 
 @pytest.mark.conforms("A1.12")
 def test_usage_has_three_numbers_and_nothing_else(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     right: list[Any] = [
         {"inputTokens": 1, "outputTokens": 2, "latencyMs": 3},
         {"input_tokens": 1, "output_tokens": 2, "latency_ms": 3},
-        recollect.Usage(input_tokens=1, output_tokens=2, latency_ms=3),
+        longmind.Usage(input_tokens=1, output_tokens=2, latency_ms=3),
     ]
     for usage in right:
         message = ctx.conversations.append_assistant_turn(conversation.id, "Hi", usage=usage)
@@ -81,16 +81,16 @@ def test_usage_has_three_numbers_and_nothing_else(
     ]
     with unchanged():
         for usage, place in wrong:
-            with pytest.raises(recollect.InvalidInput, match=re.escape(place)):
+            with pytest.raises(longmind.InvalidInput, match=re.escape(place)):
                 ctx.conversations.append_assistant_turn(conversation.id, "Hi", usage=usage)
-            with pytest.raises(recollect.InvalidInput, match="usage"):
+            with pytest.raises(longmind.InvalidInput, match="usage"):
                 ctx.conversations.append_turn(
                     conversation.id, user_content="Hi", assistant={"content": "Hi", "usage": usage}
                 )
 
 
 @pytest.mark.conforms("A1.9")
-def test_a_tool_result_answers_a_tool_use(ctx: recollect.Context, conversation: recollect.Conversation) -> None:
+def test_a_tool_result_answers_a_tool_use(ctx: longmind.Context, conversation: longmind.Conversation) -> None:
     service = ctx.conversations
     service.append_assistant_turn(
         conversation.id, [{"type": "tool_use", "id": "call_1", "name": "weather", "arguments": {"city": "Oslo"}}]
@@ -102,23 +102,23 @@ def test_a_tool_result_answers_a_tool_use(ctx: recollect.Context, conversation: 
         "weather",
         False,
     )
-    assert message.content == [recollect.ToolResultBlock(tool_use_id="call_1", content="sunny", is_error=False)]
+    assert message.content == [longmind.ToolResultBlock(tool_use_id="call_1", content="sunny", is_error=False)]
     failed = service.append_tool_result(conversation.id, "call_1", "no such city", is_error=True)
     assert (failed.tool_name, failed.is_error) == (None, True)
-    assert failed.content == [recollect.ToolResultBlock(tool_use_id="call_1", content="no such city", is_error=True)]
+    assert failed.content == [longmind.ToolResultBlock(tool_use_id="call_1", content="no such city", is_error=True)]
     assert service.get_messages(conversation.id)[1:] == [message, failed]
 
 
 @pytest.mark.conforms("A1.9")
 def test_a_tool_may_answer_with_nothing_with_text_and_with_images(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     answers: list[Any] = [
         "",
         [],
         [
-            recollect.TextBlock(text="here"),
-            recollect.ImageBlock(url="https://example.com/a.png", mime_type="image/png"),
+            longmind.TextBlock(text="here"),
+            longmind.ImageBlock(url="https://example.com/a.png", mime_type="image/png"),
         ],
         [
             {"type": "text", "text": "here"},
@@ -136,26 +136,26 @@ def test_a_tool_may_answer_with_nothing_with_text_and_with_images(
 
 @pytest.mark.conforms("A1.9")
 def test_a_tool_result_without_a_tool_use_id_is_refused(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     wrong_ids: list[Any] = [None, "", "  ", 5, "a\x00"]
     with unchanged():
         for id in wrong_ids:
-            with pytest.raises(recollect.InvalidInput, match="tool_use_id"):
+            with pytest.raises(longmind.InvalidInput, match="tool_use_id"):
                 ctx.conversations.append_tool_result(conversation.id, id, "sunny")
         wrong_flags: list[Any] = [None, 1, "true"]
         for flag in wrong_flags:
-            with pytest.raises(recollect.InvalidInput, match="is_error"):
+            with pytest.raises(longmind.InvalidInput, match="is_error"):
                 ctx.conversations.append_tool_result(conversation.id, "call_1", "sunny", is_error=flag)
         wrong_answers: list[Any] = [None, 5, {"type": "text", "text": "x"}, [{"type": "tool_use", "id": "1"}]]
         for answer in wrong_answers:
-            with pytest.raises(recollect.InvalidInput, match="content"):
+            with pytest.raises(longmind.InvalidInput, match="content"):
                 ctx.conversations.append_tool_result(conversation.id, "call_1", answer)
 
 
 @pytest.mark.conforms("A1.10", "A1.15")
 def test_a_system_message_is_internal_unless_said_otherwise(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service = ctx.conversations
     message = service.append_system_message(conversation.id, "Be brief.")
@@ -168,7 +168,7 @@ def test_a_system_message_is_internal_unless_said_otherwise(
 
 @pytest.mark.conforms("A1.15")
 def test_what_people_and_models_say_is_visible_to_both_unless_said_otherwise(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     by_default = [
@@ -183,7 +183,7 @@ def test_what_people_and_models_say_is_visible_to_both_unless_said_otherwise(
 
 @pytest.mark.conforms("A1.15")
 def test_a_visibility_other_than_the_three_is_refused(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     service, id = ctx.conversations, conversation.id
     wrong: list[Any] = ["public", "User", "", None, 0, ["user"]]
@@ -199,12 +199,12 @@ def test_a_visibility_other_than_the_three_is_refused(
                 ),
             ]
             for append in appends:
-                with pytest.raises(recollect.InvalidInput, match="visibility"):
+                with pytest.raises(longmind.InvalidInput, match="visibility"):
                     append()
 
 
 @pytest.mark.conforms("A1.6")
-def test_messages_stay_as_they_were_said(ctx: recollect.Context, conversation: recollect.Conversation) -> None:
+def test_messages_stay_as_they_were_said(ctx: longmind.Context, conversation: longmind.Conversation) -> None:
     service, id = ctx.conversations, conversation.id
     first = service.append_turn(id, user_content="Hello", assistant={"content": "Hi"}, idempotency_key="k")
     service.append_turn(id, user_content="Hello", assistant={"content": "Hi there"}, idempotency_key="k")
@@ -216,7 +216,7 @@ def test_messages_stay_as_they_were_said(ctx: recollect.Context, conversation: r
 
 
 @pytest.mark.conforms("A1.22")
-def test_metadata_comes_back_as_it_was_given(ctx: recollect.Context) -> None:
+def test_metadata_comes_back_as_it_was_given(ctx: longmind.Context) -> None:
     metadata = {
         "source": "web",
         "snake_key": {"nested": [1, 2.5, None, True, {"deep": "ü"}]},
@@ -232,7 +232,7 @@ def test_metadata_comes_back_as_it_was_given(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("A1.22")
-def test_metadata_is_kept_apart_from_what_the_caller_goes_on_changing(ctx: recollect.Context) -> None:
+def test_metadata_is_kept_apart_from_what_the_caller_goes_on_changing(ctx: longmind.Context) -> None:
     metadata = {"tags": ["new"]}
     conversation = ctx.conversations.create_conversation("support-chat", metadata=metadata)
     metadata["tags"].append("changed")
@@ -241,14 +241,14 @@ def test_metadata_is_kept_apart_from_what_the_caller_goes_on_changing(ctx: recol
 
 @pytest.mark.conforms("A1.24")
 def test_values_become_json_with_the_documented_names(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     turn = ctx.conversations.append_turn(
         conversation.id,
         user_content="Hello",
-        assistant=recollect.AssistantTurn(
-            content=[recollect.ToolUseBlock(id="call_1", name="weather", arguments={"city_name": "Oslo"})],
-            usage=recollect.Usage(input_tokens=1),
+        assistant=longmind.AssistantTurn(
+            content=[longmind.ToolUseBlock(id="call_1", name="weather", arguments={"city_name": "Oslo"})],
+            usage=longmind.Usage(input_tokens=1),
         ),
     )
     dumped = turn.model_dump(mode="json")
@@ -267,12 +267,12 @@ def test_values_become_json_with_the_documented_names(
         "id", "tenantId", "appId", "namespace", "userId", "title", "sessionId", "status", "metadata", "messageCount",
         "rollingSummary", "rollingSummaryUntilSeq", "createdAt", "updatedAt", "closedAt",
     }  # fmt: skip
-    assert recollect.Message.model_validate_json(turn.user_message.model_dump_json()) == turn.user_message
+    assert longmind.Message.model_validate_json(turn.user_message.model_dump_json()) == turn.user_message
 
 
 @pytest.mark.conforms("A1.24")
 def test_messages_are_rows_of_the_ledger_of_kind_chat_turn(
-    ctx: recollect.Context, conversation: recollect.Conversation, database_url: str
+    ctx: longmind.Context, conversation: longmind.Conversation, database_url: str
 ) -> None:
     turn = ctx.conversations.append_turn(conversation.id, user_content="Hello", assistant={"content": "Hi"})
     rows = ledger_rows(

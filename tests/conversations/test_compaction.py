@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-import recollect
-from recollect import TextBlock
-from recollect.providers.testing import ScriptedModel
+import longmind
+from longmind import TextBlock
+from longmind.providers.testing import ScriptedModel
 
 TURNS = 45
 
 
 @pytest.mark.conforms("C19")
 def test_a_long_conversation_reaches_the_model_as_its_summary_and_its_last_turns(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     chat = ctx.conversations
     conversation, other = chat.create_conversation("travel"), chat.create_conversation("travel")

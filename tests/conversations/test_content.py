@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from tests.conversations.conftest import Unchanged
 
 CAMEL: list[dict[str, Any]] = [
@@ -41,15 +41,15 @@ SNAKE: list[dict[str, Any]] = [
     },
 ]
 VALUES = [
-    recollect.TextBlock(text="Look:"),
-    recollect.ImageBlock(url="https://example.com/a.png", mime_type="image/png"),
-    recollect.ToolUseBlock(id="call_1", name="weather", arguments={"city": "Oslo", "days": [1, 2]}),
-    recollect.ToolResultBlock(tool_use_id="call_1", content="sunny"),
-    recollect.ToolResultBlock(
+    longmind.TextBlock(text="Look:"),
+    longmind.ImageBlock(url="https://example.com/a.png", mime_type="image/png"),
+    longmind.ToolUseBlock(id="call_1", name="weather", arguments={"city": "Oslo", "days": [1, 2]}),
+    longmind.ToolResultBlock(tool_use_id="call_1", content="sunny"),
+    longmind.ToolResultBlock(
         tool_use_id="call_2",
         content=[
-            recollect.TextBlock(text="a chart"),
-            recollect.ImageBlock(url="https://example.com/b.png", mime_type="image/png"),
+            longmind.TextBlock(text="a chart"),
+            longmind.ImageBlock(url="https://example.com/b.png", mime_type="image/png"),
         ],
         is_error=True,
     ),
@@ -88,7 +88,7 @@ WRONG: list[tuple[object, str]] = [
 
 
 @pytest.mark.conforms("A1.19")
-def test_a_text_becomes_a_list_of_one_text_block(ctx: recollect.Context, conversation: recollect.Conversation) -> None:
+def test_a_text_becomes_a_list_of_one_text_block(ctx: longmind.Context, conversation: longmind.Conversation) -> None:
     service, id = ctx.conversations, conversation.id
     service.append_user_message(id, "Hello")
     service.append_assistant_turn(id, "Hi")
@@ -101,7 +101,7 @@ def test_a_text_becomes_a_list_of_one_text_block(ctx: recollect.Context, convers
 @pytest.mark.conforms("A1.20")
 @pytest.mark.parametrize("given", [CAMEL, SNAKE, VALUES, tuple(CAMEL)], ids=["camel", "snake", "values", "tuple"])
 def test_the_four_types_of_block_are_kept_in_their_order(
-    ctx: recollect.Context, conversation: recollect.Conversation, given: Any
+    ctx: longmind.Context, conversation: longmind.Conversation, given: Any
 ) -> None:
     service, id = ctx.conversations, conversation.id
     service.append_user_message(id, given)
@@ -118,7 +118,7 @@ def test_the_four_types_of_block_are_kept_in_their_order(
 
 @pytest.mark.conforms("A1.20")
 def test_a_wrong_block_is_refused_with_its_place(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     service, id = ctx.conversations, conversation.id
     right = {"type": "text", "text": "right"}
@@ -140,30 +140,30 @@ def test_a_wrong_block_is_refused_with_its_place(
             ]
             for field, append in appends:
                 place = rf"^{re.escape(field)}\[1\].*{word}"
-                with pytest.raises(recollect.InvalidInput, match=place):
+                with pytest.raises(longmind.InvalidInput, match=place):
                     append()
 
 
 @pytest.mark.conforms("A1.20")
 def test_content_that_is_neither_text_nor_a_list_is_refused(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     service, id = ctx.conversations, conversation.id
     wrong: list[Any] = [None, 5, True, b"bytes", {"type": "text", "text": "x"}, {"x"}, iter("x")]
     with unchanged():
         for content in wrong:
             for append in (service.append_user_message, service.append_assistant_turn, service.append_system_message):
-                with pytest.raises(recollect.InvalidInput, match=r"^content"):
+                with pytest.raises(longmind.InvalidInput, match=r"^content"):
                     append(id, content)
-            with pytest.raises(recollect.InvalidInput, match=r"^user_content"):
+            with pytest.raises(longmind.InvalidInput, match=r"^user_content"):
                 service.append_turn(id, user_content=content, assistant={"content": "Hi"})
-            with pytest.raises(recollect.InvalidInput, match=r"^assistant\.content"):
+            with pytest.raises(longmind.InvalidInput, match=r"^assistant\.content"):
                 service.append_turn(id, user_content="Hi", assistant={"content": content})
 
 
 @pytest.mark.conforms("A1.11", "A1.20")
 def test_an_assistant_side_that_is_none_is_refused(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     wrong: list[tuple[Any, str]] = [
         (None, "assistant"),
@@ -177,22 +177,22 @@ def test_an_assistant_side_that_is_none_is_refused(
     ]
     with unchanged():
         for assistant, place in wrong:
-            with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match=f"^{place}"):
+            with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded), match=f"^{place}"):
                 ctx.conversations.append_turn(conversation.id, user_content="Hello", assistant=assistant)
 
 
 @pytest.mark.conforms("A1.7", "A1.10")
 def test_a_message_that_says_nothing_is_refused_but_a_model_may_be_silent(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     service, id = ctx.conversations, conversation.id
     blanks: list[Any] = ["", " \n\t", [], [{"type": "text", "text": ""}], [{"type": "text", "text": " "}] * 2]
     with unchanged():
         for blank in blanks:
             for append in (service.append_user_message, service.append_system_message):
-                with pytest.raises(recollect.InvalidInput, match="content is blank"):
+                with pytest.raises(longmind.InvalidInput, match="content is blank"):
                     append(id, blank)
-            with pytest.raises(recollect.InvalidInput, match="user_content is blank"):
+            with pytest.raises(longmind.InvalidInput, match="user_content is blank"):
                 service.append_turn(id, user_content=blank, assistant={"content": "Hi"})
     for blank in blanks:
         service.append_assistant_turn(id, blank, stop_reason="refusal")

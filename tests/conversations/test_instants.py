@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from tests.clock import SettableClock
 from tests.conversations.conftest import Unchanged
 from tests.conversations.ledger import ledger_rows
@@ -18,7 +18,7 @@ ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
 @pytest.mark.conforms("T23")
-def test_instants_are_iso_texts_in_utc_of_one_precision(ctx: recollect.Context) -> None:
+def test_instants_are_iso_texts_in_utc_of_one_precision(ctx: longmind.Context) -> None:
     service = ctx.conversations
     id = service.create_conversation("n").id
     message = service.append_user_message(id, "Hello")
@@ -30,7 +30,7 @@ def test_instants_are_iso_texts_in_utc_of_one_precision(ctx: recollect.Context) 
 
 
 @pytest.mark.conforms("T23")
-def test_instants_sort_as_text_in_the_order_of_time(clocked_ctx: recollect.Context, clock: SettableClock) -> None:
+def test_instants_sort_as_text_in_the_order_of_time(clocked_ctx: longmind.Context, clock: SettableClock) -> None:
     # A round second, then parts of it: with the fraction left out, the first would sort after the others.
     id = clocked_ctx.conversations.create_conversation("n").id
     for seconds in (0, 0.000001, 0.099999, 0.4, 0.5, 9.0, 90.0, 86_400.0):
@@ -44,7 +44,7 @@ def test_instants_sort_as_text_in_the_order_of_time(clocked_ctx: recollect.Conte
 
 @pytest.mark.conforms("T16", "T23")
 def test_inside_an_instant_is_a_whole_number_of_microseconds(
-    clocked_ctx: recollect.Context, clock: SettableClock, database_url: str
+    clocked_ctx: longmind.Context, clock: SettableClock, database_url: str
 ) -> None:
     clock.advance(0.123457)
     id = clocked_ctx.conversations.create_conversation("n").id
@@ -55,7 +55,7 @@ def test_inside_an_instant_is_a_whole_number_of_microseconds(
 
 @pytest.mark.conforms("T16")
 def test_updated_at_grows_with_every_change_even_when_the_clock_does_not(
-    clocked_ctx: recollect.Context, clock: SettableClock
+    clocked_ctx: longmind.Context, clock: SettableClock
 ) -> None:
     service = clocked_ctx.conversations
     id = service.create_conversation("n").id
@@ -79,9 +79,7 @@ def test_updated_at_grows_with_every_change_even_when_the_clock_does_not(
 
 
 @pytest.mark.conforms("T16")
-def test_reading_and_refused_writes_leave_updated_at_alone(
-    clocked_ctx: recollect.Context, clock: SettableClock
-) -> None:
+def test_reading_and_refused_writes_leave_updated_at_alone(clocked_ctx: longmind.Context, clock: SettableClock) -> None:
     service = clocked_ctx.conversations
     id = service.create_conversation("n").id
     service.append_user_message(id, "Hello", idempotency_key="k")
@@ -89,13 +87,13 @@ def test_reading_and_refused_writes_leave_updated_at_alone(
     clock.advance(60)
     service.get_messages(id)
     service.append_user_message(id, "Hello", idempotency_key="k")
-    with pytest.raises(recollect.IdempotencyMismatch):
+    with pytest.raises(longmind.IdempotencyMismatch):
         service.append_user_message(id, "Another", idempotency_key="k")
     assert service.get_conversation(id) == before
 
 
 @pytest.mark.conforms("T16", "T23")
-def test_an_imported_message_keeps_the_instant_it_was_said_at(ctx: recollect.Context) -> None:
+def test_an_imported_message_keeps_the_instant_it_was_said_at(ctx: longmind.Context) -> None:
     service = ctx.conversations
     instants: list[tuple[str | datetime, str]] = [
         ("2019-05-01T10:00:00Z", "2019-05-01T10:00:00.000000Z"),
@@ -119,7 +117,7 @@ def test_an_imported_message_keeps_the_instant_it_was_said_at(ctx: recollect.Con
 
 @pytest.mark.conforms("A1.13")
 def test_messages_are_read_in_the_order_of_their_sequence_whenever_they_were_said(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     for year in (2020, 2018, 2022, 2019):
         ctx.conversations.append_user_message(conversation.id, f"{year}", created_at=f"{year}-01-01T00:00:00Z")
@@ -129,7 +127,7 @@ def test_messages_are_read_in_the_order_of_their_sequence_whenever_they_were_sai
 
 
 def test_an_instant_that_cannot_be_is_refused(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     service, id = ctx.conversations, conversation.id
     wrong: list[Any] = [
@@ -145,7 +143,7 @@ def test_an_instant_that_cannot_be_is_refused(
     ]
     with unchanged():
         for instant in wrong:
-            with pytest.raises(recollect.InvalidInput, match="created_at"):
+            with pytest.raises(longmind.InvalidInput, match="created_at"):
                 service.append_user_message(id, "Hello", created_at=instant)
-            with pytest.raises(recollect.InvalidInput, match="created_at"):
+            with pytest.raises(longmind.InvalidInput, match="created_at"):
                 service.append_turn(id, user_content="Hello", assistant={"content": "Hi"}, created_at=instant)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.operations import OPERATIONS
-from recollect.scope import timeline_id
+import longmind
+from longmind.operations import OPERATIONS
+from longmind.scope import timeline_id
 from tests.conversations.ledger import ledger_rows
 
 STRANGERS: list[dict[str, Any]] = [
@@ -19,7 +19,7 @@ STRANGERS: list[dict[str, Any]] = [
 ]
 
 # What can be done with a conversation's id. Each names itself, so that a failure says which one it was.
-BY_ID: dict[str, Callable[[recollect.Context, str], object]] = {
+BY_ID: dict[str, Callable[[longmind.Context, str], object]] = {
     "get_messages": lambda ctx, id: ctx.conversations.get_messages(id),
     "get_raw_turns": lambda ctx, id: ctx.conversations.get_raw_turns(id, include_hidden=True),
     "append_user_message": lambda ctx, id: ctx.conversations.append_user_message(id, "Hello"),
@@ -38,14 +38,14 @@ BY_ID: dict[str, Callable[[recollect.Context, str], object]] = {
 
 
 @pytest.fixture
-def adas(ctx: recollect.Context) -> recollect.Conversation:
+def adas(ctx: longmind.Context) -> longmind.Conversation:
     conversation = ctx.conversations.create_conversation("support-chat", title="Refund")
     ctx.conversations.append_user_message(conversation.id, "Hello", idempotency_key="first")
     return conversation
 
 
 @pytest.mark.conforms("A0.2")
-def test_the_tenant_the_app_and_the_user_come_from_the_context(ctx: recollect.Context) -> None:
+def test_the_tenant_the_app_and_the_user_come_from_the_context(ctx: longmind.Context) -> None:
     conversation = ctx.conversations.create_conversation("support-chat")
     assert (conversation.tenant_id, conversation.app_id, conversation.user_id) == ("acme", "support", "ada")
     assert conversation.namespace == "support-chat"
@@ -60,23 +60,23 @@ def test_no_operation_takes_a_tenant_an_app_or_a_user() -> None:
     for path, parameters in taken.items():
         assert not parameters.keys() & {"tenant_id", "app_id", "user_id"}, path
         # The scope of blocks is one of three words.
-        assert all(parameter.annotation is not recollect.Scope for parameter in parameters.values()), path
+        assert all(parameter.annotation is not longmind.Scope for parameter in parameters.values()), path
 
 
 @pytest.mark.conforms("A0.2", "A0.4")
 @pytest.mark.parametrize("identity", ["", "   ", "*", None, 7, "a\x00b", "a\nb", "\ud800", "x" * 256])
 def test_what_cannot_be_an_identity_makes_no_context(sqlite_url: str, identity: str) -> None:
     known: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
-    with recollect.open(sqlite_url) as engine:
+    with longmind.open(sqlite_url) as engine:
         for name in known:
-            with pytest.raises(recollect.InvalidIdentity, match=name):
+            with pytest.raises(longmind.InvalidIdentity, match=name):
                 engine.context(**{**known, name: identity})
 
 
 @pytest.mark.conforms("A0.3", "A0.4")
 @pytest.mark.parametrize("stranger", STRANGERS, ids=["tenant", "app", "user"])
 def test_a_conversation_is_seen_only_by_its_own_tenant_app_and_user(
-    engine: recollect.Recollect, ctx: recollect.Context, adas: recollect.Conversation, stranger: dict[str, Any]
+    engine: longmind.Engine, ctx: longmind.Context, adas: longmind.Conversation, stranger: dict[str, Any]
 ) -> None:
     other = engine.context(**stranger)
     assert other.conversations.get_conversation(adas.id) is None
@@ -90,7 +90,7 @@ def test_a_conversation_is_seen_only_by_its_own_tenant_app_and_user(
 
 
 @pytest.mark.conforms("A0.3")
-def test_namespaces_are_partitions_of_one_users_conversations(ctx: recollect.Context) -> None:
+def test_namespaces_are_partitions_of_one_users_conversations(ctx: longmind.Context) -> None:
     checkin = ctx.conversations.create_conversation("daily-checkin")
     support = ctx.conversations.create_conversation("support-chat")
     assert ctx.conversations.list_conversations(namespace="daily-checkin") == [checkin]
@@ -101,7 +101,7 @@ def test_namespaces_are_partitions_of_one_users_conversations(ctx: recollect.Con
 @pytest.mark.conforms("A0.4")
 @pytest.mark.parametrize("stranger", STRANGERS, ids=["tenant", "app", "user"])
 def test_a_foreign_id_answers_exactly_like_a_missing_one(
-    engine: recollect.Recollect, ctx: recollect.Context, adas: recollect.Conversation, stranger: dict[str, Any]
+    engine: longmind.Engine, ctx: longmind.Context, adas: longmind.Conversation, stranger: dict[str, Any]
 ) -> None:
     other = engine.context(**stranger)
     missing = "conv_" + "0" * 32
@@ -109,7 +109,7 @@ def test_a_foreign_id_answers_exactly_like_a_missing_one(
     for name, use in BY_ID.items():
         answers = []
         for id in (adas.id, missing):
-            with pytest.raises(recollect.NotFound) as refusal:
+            with pytest.raises(longmind.NotFound) as refusal:
                 use(other, id)
             assert refusal.value.status == 404
             answers.append(str(refusal.value).replace(id, "…"))
@@ -119,7 +119,7 @@ def test_a_foreign_id_answers_exactly_like_a_missing_one(
 
 @pytest.mark.conforms("A0.4")
 def test_the_same_idempotency_key_means_nothing_to_another_user(
-    engine: recollect.Recollect, adas: recollect.Conversation
+    engine: longmind.Engine, adas: longmind.Conversation
 ) -> None:
     bob = engine.context(tenant_id="acme", app_id="support", user_id="bob").conversations
     own = bob.create_conversation("support-chat")
@@ -128,7 +128,7 @@ def test_the_same_idempotency_key_means_nothing_to_another_user(
 
 
 @pytest.mark.conforms("A0.4", "T25")
-def test_ids_with_separators_in_them_do_not_run_into_one_another(engine: recollect.Recollect) -> None:
+def test_ids_with_separators_in_them_do_not_run_into_one_another(engine: longmind.Engine) -> None:
     names = [
         ("a", "b", "c"),
         ("a|b", "b", "c"),
@@ -149,7 +149,7 @@ def test_ids_with_separators_in_them_do_not_run_into_one_another(engine: recolle
 
 
 @pytest.mark.conforms("T25")
-def test_timelines_of_ids_with_separators_in_them_stay_apart(engine: recollect.Recollect, database_url: str) -> None:
+def test_timelines_of_ids_with_separators_in_them_stay_apart(engine: longmind.Engine, database_url: str) -> None:
     sessions = ["s", "s|session:t", "s:t", "s/t", "../s", "s%7Ct", "..", "org:acme:user:ada", "é|ü"]
     for session in sessions:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada", session_id=session)
@@ -167,7 +167,7 @@ def test_timelines_of_ids_with_separators_in_them_stay_apart(engine: recollect.R
 
 @pytest.mark.conforms("T25")
 def test_a_user_cannot_take_the_timeline_of_another_by_the_choice_of_a_name() -> None:
-    wide = recollect.Scope("acme", "support", "ada")
-    named_like_it = recollect.Scope("acme", "support", "org:acme:user:ada", session_id="org:acme:user:ada")
+    wide = longmind.Scope("acme", "support", "ada")
+    named_like_it = longmind.Scope("acme", "support", "org:acme:user:ada", session_id="org:acme:user:ada")
     assert timeline_id(named_like_it) != timeline_id(wide)
     assert timeline_id(named_like_it, "user") != timeline_id(wide, "user")

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from harness.reading import all_messages
-from recollect.operations import OPERATIONS
+from longmind.operations import OPERATIONS
 from tests.clock import SettableClock
 from tests.conversations.conftest import Unchanged
 
 
 @pytest.mark.conforms("A1.1", "A1.24")
 def test_a_new_conversation_is_open_and_carries_what_was_given(
-    clocked_ctx: recollect.Context, clock: SettableClock
+    clocked_ctx: longmind.Context, clock: SettableClock
 ) -> None:
     conversation = clocked_ctx.conversations.create_conversation(
         "support-chat", title="Refund question", session_id="s-1", metadata={"source": "web"}
@@ -33,7 +33,7 @@ def test_a_new_conversation_is_open_and_carries_what_was_given(
 
 
 @pytest.mark.conforms("A1.1")
-def test_only_the_namespace_is_required(ctx: recollect.Context) -> None:
+def test_only_the_namespace_is_required(ctx: longmind.Context) -> None:
     conversation = ctx.conversations.create_conversation("daily-checkin")
     assert (conversation.title, conversation.session_id, conversation.metadata) == (None, None, {})
     with pytest.raises(TypeError):
@@ -42,7 +42,7 @@ def test_only_the_namespace_is_required(ctx: recollect.Context) -> None:
 
 @pytest.mark.conforms("A1.1")
 def test_a_conversation_belongs_to_the_session_of_its_context_unless_another_is_named(
-    engine: recollect.Recollect,
+    engine: longmind.Engine,
 ) -> None:
     ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada", session_id="of-the-context")
     assert ctx.conversations.create_conversation("n").session_id == "of-the-context"
@@ -50,26 +50,26 @@ def test_a_conversation_belongs_to_the_session_of_its_context_unless_another_is_
 
 
 @pytest.mark.conforms("A1.1")
-def test_a_namespace_that_is_blank_a_star_or_no_name_is_refused(ctx: recollect.Context, unchanged: Unchanged) -> None:
+def test_a_namespace_that_is_blank_a_star_or_no_name_is_refused(ctx: longmind.Context, unchanged: Unchanged) -> None:
     wrong: list[Any] = ["", " \t", "*", None, 3, ["n"], "a\x00b", "a\nb", "\udc00", "n" * 256]
     with unchanged():
         for namespace in wrong:
-            with pytest.raises(recollect.InvalidInput, match="namespace"):
+            with pytest.raises(longmind.InvalidInput, match="namespace"):
                 ctx.conversations.create_conversation(namespace)
             if namespace is not None:
-                with pytest.raises(recollect.InvalidInput, match="namespace"):
+                with pytest.raises(longmind.InvalidInput, match="namespace"):
                     ctx.conversations.list_conversations(namespace=namespace)
 
 
 @pytest.mark.conforms("A1.3")
-def test_a_conversation_that_does_not_exist_is_none(ctx: recollect.Context) -> None:
+def test_a_conversation_that_does_not_exist_is_none(ctx: longmind.Context) -> None:
     for id in ("conv_" + "0" * 32, "", "no id at all", "' OR 1=1 --", "*", "é" * 1000):
         assert ctx.conversations.get_conversation(id) is None
 
 
 @pytest.mark.conforms("A1.2")
 def test_a_closed_conversation_takes_no_more_messages(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     service, id = ctx.conversations, conversation.id
     service.append_user_message(id, "Hello")
@@ -85,7 +85,7 @@ def test_a_closed_conversation_takes_no_more_messages(
     ]
     with unchanged():
         for append in appends:
-            with pytest.raises(recollect.ConversationClosed) as refusal:
+            with pytest.raises(longmind.ConversationClosed) as refusal:
                 append()
             assert refusal.value.status == 409
             assert refusal.value.conversation_id == id
@@ -102,7 +102,7 @@ def test_no_operation_reopens_a_conversation_or_changes_a_message() -> None:
 
 @pytest.mark.conforms("A1.5")
 def test_closing_again_changes_nothing_and_emits_no_second_event(
-    engine: recollect.Recollect, clocked: recollect.Recollect, clocked_ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, clocked: longmind.Engine, clocked_ctx: longmind.Context, clock: SettableClock
 ) -> None:
     conversation = clocked_ctx.conversations.create_conversation("support-chat")
     clock.advance(60)
@@ -116,16 +116,16 @@ def test_closing_again_changes_nothing_and_emits_no_second_event(
 
 
 @pytest.mark.conforms("A1.5")
-def test_closing_a_conversation_that_does_not_exist_is_not_found(ctx: recollect.Context, unchanged: Unchanged) -> None:
-    with unchanged(), pytest.raises(recollect.NotFound, match="conv_none"):
+def test_closing_a_conversation_that_does_not_exist_is_not_found(ctx: longmind.Context, unchanged: Unchanged) -> None:
+    with unchanged(), pytest.raises(longmind.NotFound, match="conv_none"):
         ctx.conversations.close_conversation("conv_none")
 
 
 @pytest.mark.conforms("A0.6", "A1.5", "T4")
 def test_every_change_is_told_and_the_close_is_in_the_ledger_with_it(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
     engine.subscribe(told.append)
     service = ctx.conversations
     id = service.create_conversation("daily-checkin").id
@@ -152,11 +152,11 @@ def test_every_change_is_told_and_the_close_is_in_the_ledger_with_it(
 
 @pytest.mark.conforms("A1.5", "T4")
 def test_of_many_who_close_at_once_one_emits_the_event(
-    engine: recollect.Recollect, ctx: recollect.Context, conversation: recollect.Conversation
+    engine: longmind.Engine, ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     together = threading.Barrier(8)
 
-    def close() -> recollect.Conversation:
+    def close() -> longmind.Conversation:
         together.wait()
         return ctx.conversations.close_conversation(conversation.id)
 
@@ -168,7 +168,7 @@ def test_of_many_who_close_at_once_one_emits_the_event(
 
 @pytest.mark.conforms("A1.2", "T3")
 def test_an_append_that_races_with_a_close_is_either_before_it_or_refused(
-    engine: recollect.Recollect, ctx: recollect.Context, conversation: recollect.Conversation
+    engine: longmind.Engine, ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     underway = threading.Semaphore(0)
@@ -178,7 +178,7 @@ def test_an_append_that_races_with_a_close_is_either_before_it_or_refused(
         while True:
             try:
                 turn = service.append_turn(id, user_content="Hello", assistant={"content": "Hi"})
-            except recollect.ConversationClosed:
+            except longmind.ConversationClosed:
                 return sequences
             sequences += [turn.user_message.sequence, turn.assistant_message.sequence]
             underway.release()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from tests.conversations.conftest import Unchanged
 
 MESSAGE_LIMIT = 1024 * 1024
@@ -26,7 +26,7 @@ def deep(levels: int) -> Any:
     return value
 
 
-def takers_of_text(ctx: recollect.Context, id: str) -> list[tuple[str, Callable[[str], object]]]:
+def takers_of_text(ctx: longmind.Context, id: str) -> list[tuple[str, Callable[[str], object]]]:
     """Every place a text goes into, with the words that a refusal names it by."""
     service = ctx.conversations
 
@@ -76,29 +76,29 @@ def takers_of_text(ctx: recollect.Context, id: str) -> list[tuple[str, Callable[
 
 
 def test_a_character_that_cannot_be_kept_is_refused_with_its_place_and_position(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     with unchanged():
         for text, reason in UNSTORABLE.items():
             for place, take in takers_of_text(ctx, conversation.id):
-                with pytest.raises(recollect.InvalidInput) as refusal:
+                with pytest.raises(longmind.InvalidInput) as refusal:
                     take(text)
                 assert f"{place} has " in refusal.value.message, place
                 assert reason in refusal.value.message, place
 
 
 def test_a_session_id_with_a_control_character_is_refused_with_its_position(
-    ctx: recollect.Context, unchanged: Unchanged
+    ctx: longmind.Context, unchanged: Unchanged
 ) -> None:
     with unchanged():
         for session in ("a\x00b", "a\x1bb", "a\ud83d"):
-            with pytest.raises(recollect.InvalidInput, match=r"session_id .* at position 1"):
+            with pytest.raises(longmind.InvalidInput, match=r"session_id .* at position 1"):
                 ctx.conversations.create_conversation("n", session_id=session)
 
 
 @pytest.mark.parametrize("letter", ["x", "é", "語", "🙂"])
 def test_a_message_may_have_a_mebibyte_and_not_one_byte_more(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged, letter: str
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged, letter: str
 ) -> None:
     room = MESSAGE_LIMIT - AROUND_ONE_TEXT
     width = len(letter.encode())
@@ -107,7 +107,7 @@ def test_a_message_may_have_a_mebibyte_and_not_one_byte_more(
     assert ctx.conversations.get_messages(conversation.id)[0].text == fits
     with unchanged():
         with pytest.raises(
-            recollect.LimitExceeded, match=r"^content \(written as JSON\) is limited to 1,048,576 bytes"
+            longmind.LimitExceeded, match=r"^content \(written as JSON\) is limited to 1,048,576 bytes"
         ) as refusal:
             ctx.conversations.append_user_message(conversation.id, fits + "x")
         assert (refusal.value.limit, refusal.value.given) == (MESSAGE_LIMIT, MESSAGE_LIMIT + 1)
@@ -115,25 +115,25 @@ def test_a_message_may_have_a_mebibyte_and_not_one_byte_more(
 
 
 def test_every_kind_of_message_has_the_same_limit(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     service, id = ctx.conversations, conversation.id
     half = [{"type": "text", "text": "x" * (MESSAGE_LIMIT // 2)}]
     with unchanged():
         for content in ("x" * MESSAGE_LIMIT, half * 2):
             for append in (service.append_user_message, service.append_assistant_turn, service.append_system_message):
-                with pytest.raises(recollect.LimitExceeded, match=r"^content"):
+                with pytest.raises(longmind.LimitExceeded, match=r"^content"):
                     append(id, content)
-            with pytest.raises(recollect.LimitExceeded, match=r"^content"):
+            with pytest.raises(longmind.LimitExceeded, match=r"^content"):
                 service.append_tool_result(id, "1", content)
-            with pytest.raises(recollect.LimitExceeded, match=r"^user_content"):
+            with pytest.raises(longmind.LimitExceeded, match=r"^user_content"):
                 service.append_turn(id, user_content=content, assistant={"content": "Hi"})
-            with pytest.raises(recollect.LimitExceeded, match=r"^assistant\.content"):
+            with pytest.raises(longmind.LimitExceeded, match=r"^assistant\.content"):
                 service.append_turn(id, user_content="Hi", assistant={"content": content})
 
 
 @pytest.mark.conforms("A1.22")
-def test_metadata_may_have_64_kibibytes_and_not_one_byte_more(ctx: recollect.Context, unchanged: Unchanged) -> None:
+def test_metadata_may_have_64_kibibytes_and_not_one_byte_more(ctx: longmind.Context, unchanged: Unchanged) -> None:
     room = METADATA_LIMIT - len('{"k":""}')
     fits = {"k": "é" * (room // 2) + "x" * (room % 2)}
     conversation = ctx.conversations.create_conversation("n", metadata=fits)
@@ -142,12 +142,12 @@ def test_metadata_may_have_64_kibibytes_and_not_one_byte_more(ctx: recollect.Con
     assert read.metadata == fits
     with (
         unchanged(),
-        pytest.raises(recollect.LimitExceeded, match=r"^metadata \(written as JSON\) is limited to 65,536 bytes"),
+        pytest.raises(longmind.LimitExceeded, match=r"^metadata \(written as JSON\) is limited to 65,536 bytes"),
     ):
         ctx.conversations.create_conversation("n", metadata={"k": fits["k"] + "x"})
 
 
-def test_metadata_that_is_not_json_is_refused_with_its_place(ctx: recollect.Context, unchanged: Unchanged) -> None:
+def test_metadata_that_is_not_json_is_refused_with_its_place(ctx: longmind.Context, unchanged: Unchanged) -> None:
     cycle: dict[str, Any] = {}
     cycle["self"] = cycle
     wrong: list[tuple[Any, str]] = [
@@ -169,16 +169,16 @@ def test_metadata_that_is_not_json_is_refused_with_its_place(ctx: recollect.Cont
     ]
     with unchanged():
         for metadata, place in wrong:
-            with pytest.raises(recollect.InvalidInput, match=f"^{re.escape(place)} "):
+            with pytest.raises(longmind.InvalidInput, match=f"^{re.escape(place)} "):
                 ctx.conversations.create_conversation("n", metadata=metadata)
         for endless in (cycle, {"a": deep(100)}, {"a": deep(100_000)}):
-            with pytest.raises(recollect.LimitExceeded, match="depth of metadata"):
+            with pytest.raises(longmind.LimitExceeded, match="depth of metadata"):
                 ctx.conversations.create_conversation("n", metadata=endless)
     assert ctx.conversations.create_conversation("n", metadata={"a": deep(99)}).metadata == {"a": deep(99)}
 
 
 def test_arguments_of_a_tool_that_are_not_json_are_refused_with_their_place(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     service, id = ctx.conversations, conversation.id
     cycle: dict[str, Any] = {}
@@ -186,23 +186,23 @@ def test_arguments_of_a_tool_that_are_not_json_are_refused_with_their_place(
 
     def forms(arguments: Any) -> Iterator[Any]:
         yield [{"type": "tool_use", "id": "1", "name": "n", "arguments": arguments}]
-        yield [recollect.ToolUseBlock(id="1", name="n", arguments=arguments)]
+        yield [longmind.ToolUseBlock(id="1", name="n", arguments=arguments)]
 
     with unchanged():
         for value in (float("nan"), {1}, b"bytes", object(), {1: 2}):
             for content in forms({"a": value}):
-                with pytest.raises(recollect.InvalidInput, match=r"^content\[0\]\.arguments\.a"):
+                with pytest.raises(longmind.InvalidInput, match=r"^content\[0\]\.arguments\.a"):
                     service.append_assistant_turn(id, content)
-                with pytest.raises(recollect.InvalidInput, match=r"^assistant\.content\[0\]\.arguments\.a"):
+                with pytest.raises(longmind.InvalidInput, match=r"^assistant\.content\[0\]\.arguments\.a"):
                     service.append_turn(id, user_content="Hi", assistant={"content": content})
         for endless in (cycle, {"a": deep(200)}):
             for content in forms(endless):
-                with pytest.raises(recollect.LimitExceeded, match="depth of content"):
+                with pytest.raises(longmind.LimitExceeded, match="depth of content"):
                     service.append_assistant_turn(id, content)
 
 
 def test_titles_and_labels_have_their_limits(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     service, id = ctx.conversations, conversation.id
     assert service.create_conversation("n", title="é" * 1_000).title == "é" * 1_000
@@ -210,7 +210,7 @@ def test_titles_and_labels_have_their_limits(
     kept = service.append_user_message(id, "x", trace_id=longest, idempotency_key=longest)
     assert (kept.trace_id, kept.idempotency_key) == (longest, longest)
     with unchanged():
-        with pytest.raises(recollect.LimitExceeded, match="title is limited to 1,000 characters"):
+        with pytest.raises(longmind.LimitExceeded, match="title is limited to 1,000 characters"):
             service.create_conversation("n", title="é" * 1_001)
         takers: dict[str, Callable[[Any], object]] = {
             "trace_id": lambda label: service.append_user_message(id, "x", trace_id=label),
@@ -219,15 +219,15 @@ def test_titles_and_labels_have_their_limits(
             "tool_name": lambda label: service.append_tool_result(id, "1", "x", tool_name=label),
         }
         for name, take in takers.items():
-            with pytest.raises(recollect.LimitExceeded, match=f"{name} is limited to 255 characters"):
+            with pytest.raises(longmind.LimitExceeded, match=f"{name} is limited to 255 characters"):
                 take("x" * 256)
             for wrong in ("", "  ", 5, ["x"]):
-                with pytest.raises(recollect.InvalidInput, match=name):
+                with pytest.raises(longmind.InvalidInput, match=name):
                     take(wrong)
 
 
 def test_a_value_that_unfolds_without_end_is_refused_at_once(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     # Each level holds the one below twice: to visit all of them would take longer than anybody waits.
     bottoms: list[Any] = ["x", []]
@@ -236,16 +236,16 @@ def test_a_value_that_unfolds_without_end_is_refused_at_once(
             folded = [folded, folded]
         block = {"type": "tool_use", "id": "1", "name": "n", "arguments": {"a": folded}}
         with unchanged():
-            with pytest.raises(recollect.LimitExceeded, match=r"^metadata \(written as JSON\) .* at least"):
+            with pytest.raises(longmind.LimitExceeded, match=r"^metadata \(written as JSON\) .* at least"):
                 ctx.conversations.create_conversation("n", metadata={"a": folded})
-            with pytest.raises(recollect.LimitExceeded, match=r"^content \(written as JSON\) .* at least"):
+            with pytest.raises(longmind.LimitExceeded, match=r"^content \(written as JSON\) .* at least"):
                 ctx.conversations.append_assistant_turn(conversation.id, [block])
-            with pytest.raises(recollect.LimitExceeded, match=r"^payload \(written as JSON\) .* at least"):
+            with pytest.raises(longmind.LimitExceeded, match=r"^payload \(written as JSON\) .* at least"):
                 ctx.jobs.enqueue("unfold", {"a": folded})
 
 
 def test_a_text_that_is_held_many_times_is_measured_before_it_is_read_many_times(
-    ctx: recollect.Context, unchanged: Unchanged
+    ctx: longmind.Context, unchanged: Unchanged
 ) -> None:
-    with unchanged(), pytest.raises(recollect.LimitExceeded, match="metadata"):
+    with unchanged(), pytest.raises(longmind.LimitExceeded, match="metadata"):
         ctx.conversations.create_conversation("n", metadata={"a": ["x" * 60_000] * 10_000_000})

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from tests.clock import SettableClock
 
 
-def all_pages(ctx: recollect.Context, limit: int, **filters: Any) -> list[recollect.Conversation]:
-    found: list[recollect.Conversation] = []
+def all_pages(ctx: longmind.Context, limit: int, **filters: Any) -> list[longmind.Conversation]:
+    found: list[longmind.Conversation] = []
     cursor = None
     while True:
         page = ctx.conversations.list_conversations(limit=limit, cursor=cursor, **filters)
@@ -24,7 +24,7 @@ def all_pages(ctx: recollect.Context, limit: int, **filters: Any) -> list[recoll
 
 @pytest.mark.conforms("A1.4")
 def test_conversations_of_all_namespaces_are_listed_newest_first(
-    clocked_ctx: recollect.Context, clock: SettableClock
+    clocked_ctx: longmind.Context, clock: SettableClock
 ) -> None:
     made = []
     for namespace in ("daily-checkin", "support-chat", "daily-checkin"):
@@ -36,13 +36,13 @@ def test_conversations_of_all_namespaces_are_listed_newest_first(
 
 
 @pytest.mark.conforms("A1.4")
-def test_a_user_without_conversations_gets_an_empty_list(ctx: recollect.Context) -> None:
+def test_a_user_without_conversations_gets_an_empty_list(ctx: longmind.Context) -> None:
     assert ctx.conversations.list_conversations() == []
     assert ctx.conversations.list_conversations(limit=10).next_cursor is None
 
 
 @pytest.mark.conforms("A1.4")
-def test_the_list_can_be_narrowed_to_a_namespace_and_a_status(ctx: recollect.Context) -> None:
+def test_the_list_can_be_narrowed_to_a_namespace_and_a_status(ctx: longmind.Context) -> None:
     service = ctx.conversations
     for namespace in ("daily-checkin", "support-chat"):
         for _ in range(2):
@@ -59,7 +59,7 @@ def test_the_list_can_be_narrowed_to_a_namespace_and_a_status(ctx: recollect.Con
 @pytest.mark.conforms("A1.4")
 @pytest.mark.parametrize("between", [0, 1], ids=["all in one instant", "one after the other"])
 def test_the_pages_together_hold_each_conversation_once(
-    clocked_ctx: recollect.Context, clock: SettableClock, between: int
+    clocked_ctx: longmind.Context, clock: SettableClock, between: int
 ) -> None:
     for number in range(11):
         clocked_ctx.conversations.create_conversation("odd" if number % 2 else "even")
@@ -74,7 +74,7 @@ def test_the_pages_together_hold_each_conversation_once(
 
 @pytest.mark.conforms("A1.4")
 def test_what_is_created_while_one_reads_does_not_disturb_the_pages_to_come(
-    clocked_ctx: recollect.Context, clock: SettableClock
+    clocked_ctx: longmind.Context, clock: SettableClock
 ) -> None:
     service = clocked_ctx.conversations
     for _ in range(4):
@@ -89,20 +89,20 @@ def test_what_is_created_while_one_reads_does_not_disturb_the_pages_to_come(
 
 
 @pytest.mark.conforms("A1.4")
-def test_a_wrong_status_limit_or_cursor_is_refused(ctx: recollect.Context) -> None:
+def test_a_wrong_status_limit_or_cursor_is_refused(ctx: longmind.Context) -> None:
     service = ctx.conversations
     service.create_conversation("n")
     wrong_statuses: list[Any] = ["OPEN", "", "deleted", 1]
     for status in wrong_statuses:
-        with pytest.raises(recollect.InvalidInput, match="status"):
+        with pytest.raises(longmind.InvalidInput, match="status"):
             service.list_conversations(status=status)
     wrong_limits: list[Any] = [0, -1, True, 1.5, "10"]
     for limit in wrong_limits:
-        with pytest.raises(recollect.InvalidInput, match="limit"):
+        with pytest.raises(longmind.InvalidInput, match="limit"):
             service.list_conversations(limit=limit)
-    with pytest.raises(recollect.LimitExceeded, match="10,000"):
+    with pytest.raises(longmind.LimitExceeded, match="10,000"):
         service.list_conversations(limit=10_001)
     wrong_cursors: list[Any] = ["", "x", "/", "2026-03-01T09:30:00Z", "2026-03-01T09:30:00Z/", "x/conv_1", 5, "\x00"]
     for cursor in wrong_cursors:
-        with pytest.raises(recollect.InvalidInput, match="cursor"):
+        with pytest.raises(longmind.InvalidInput, match="cursor"):
             service.list_conversations(cursor=cursor)

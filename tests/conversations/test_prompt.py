@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect
-from recollect import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from recollect.conversations.prompt import FIRST_WORD, NO_RESULT, messages_for_model
-from recollect.models.content import Block
-from recollect.models.message import Role, Visibility
-from recollect.providers.language import ModelMessage
-from recollect.providers.testing import ScriptedModel
+import longmind
+from longmind import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from longmind.conversations.history import FIRST_WORD, NO_RESULT, messages_for_model
+from longmind.models.content import Block
+from longmind.models.message import Role, Visibility
+from longmind.providers.language_model import ModelMessage
+from longmind.providers.testing import ScriptedModel
 
 IDS = st.sampled_from(["a", "b", "a_2"])
 SECRET = "secret"
@@ -28,8 +28,8 @@ BLOCKS: st.SearchStrategy[Block] = st.one_of(
 )
 
 
-def row(sequence: int, role: Any, content: list[Block] | str, **other: Any) -> recollect.Message:
-    return recollect.Message(
+def row(sequence: int, role: Any, content: list[Block] | str, **other: Any) -> longmind.Message:
+    return longmind.Message(
         id=f"msg_{sequence}",
         conversation_id="conv_1",
         turn_id=other.pop("turn", "turn_1"),
@@ -43,7 +43,7 @@ def row(sequence: int, role: Any, content: list[Block] | str, **other: Any) -> r
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> list[recollect.Message]:
+def histories(draw: st.DrawFn) -> list[longmind.Message]:
     """Rows as appends, retries, crashes and concurrent turns could leave them, and some that nothing would leave."""
     rows = []
     turns = 0
@@ -86,7 +86,7 @@ def check_whole(messages: list[ModelMessage]) -> None:
 @pytest.mark.conforms("A1.16", "A1.17", "T2")
 @given(rows=histories(), tail_limit=st.none() | st.integers(0, 14), cut=st.integers(0, 14))
 def test_whatever_the_rows_are_the_messages_are_whole(
-    rows: list[recollect.Message], tail_limit: int | None, cut: int
+    rows: list[longmind.Message], tail_limit: int | None, cut: int
 ) -> None:
     check_whole(messages_for_model(rows, tail_limit))
     check_whole(messages_for_model(rows[cut:], tail_limit))
@@ -95,7 +95,7 @@ def test_whatever_the_rows_are_the_messages_are_whole(
 @pytest.mark.conforms("A1.17", "T2")
 @given(rows=histories(), tail_limit=st.none() | st.integers(0, 14))
 def test_the_last_whole_turns_are_given_each_with_its_newest_answer(
-    rows: list[recollect.Message], tail_limit: int | None
+    rows: list[longmind.Message], tail_limit: int | None
 ) -> None:
     marked = [each.model_copy(update={"content": [TextBlock(text=each.id), *each.content]}) for each in rows]
     given = [
@@ -120,7 +120,7 @@ def test_the_last_whole_turns_are_given_each_with_its_newest_answer(
         assert not given or given[-1] == turns[-1][-1]
 
 
-def newest_of(turn: list[recollect.Message]) -> list[str]:
+def newest_of(turn: list[longmind.Message]) -> list[str]:
     seen = [each for each in turn if each.visibility != "hidden"]
     answers = [each.attempt for each in seen if each.role == "assistant"]
     return [
@@ -233,7 +233,7 @@ def test_nobody_but_the_application_reminds_the_model() -> None:
 
 @pytest.mark.conforms("A1.16", "A1.17")
 def test_a_model_sees_internal_rows_in_their_place_and_never_hidden_ones(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     service.append_turn(
@@ -258,7 +258,7 @@ def test_a_model_sees_internal_rows_in_their_place_and_never_hidden_ones(
 
 @pytest.mark.conforms("A1.16", "A1.17")
 def test_a_retry_shows_no_model_what_the_application_has_hidden_in_its_turn(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     service.run_turn(id, model=ScriptedModel(["Take an umbrella."]), user_text="What now?", idempotency_key="k")
@@ -277,7 +277,7 @@ def test_a_retry_shows_no_model_what_the_application_has_hidden_in_its_turn(
     ("tail_limit", "looks"), [(50, list(range(24))), (49, list(range(1, 24))), (4, [23]), (3, []), (2, []), (1, None)]
 )
 def test_a_last_turn_that_is_longer_than_the_tail_keeps_its_question_and_the_end_of_its_answer(
-    ctx: recollect.Context, conversation: recollect.Conversation, tail_limit: int, looks: list[int] | None
+    ctx: longmind.Context, conversation: longmind.Conversation, tail_limit: int, looks: list[int] | None
 ) -> None:
     ctx.conversations.append_turn(conversation.id, user_content="Hello", assistant={"content": "Hi."})
     calls = [ToolUseBlock(id=f"{number}", name="look", arguments={"at": number}) for number in range(24)]
@@ -285,7 +285,7 @@ def test_a_last_turn_that_is_longer_than_the_tail_keeps_its_question_and_the_end
         conversation.id,
         model=ScriptedModel([*calls, "It is in drawer 24."]),
         user_text="Where is my key?",
-        tools=[recollect.Tool("look")],
+        tools=[longmind.Tool("look")],
         tool_handler=lambda name, arguments: f"Nothing in drawer {arguments['at']}.",
         max_cycles=30,
     )
@@ -302,7 +302,7 @@ def test_a_last_turn_that_is_longer_than_the_tail_keeps_its_question_and_the_end
 @pytest.mark.conforms("A1.17")
 @pytest.mark.parametrize(("tail_limit", "earliest"), [(0, 10), (1, 10), (2, 9), (5, 8), (6, 7), (50, 0)])
 def test_the_tail_of_the_history_is_cut_between_turns(
-    ctx: recollect.Context, conversation: recollect.Conversation, tail_limit: int, earliest: int
+    ctx: longmind.Context, conversation: longmind.Conversation, tail_limit: int, earliest: int
 ) -> None:
     for number in range(10):
         ctx.conversations.append_turn(
@@ -319,7 +319,7 @@ def test_the_tail_of_the_history_is_cut_between_turns(
 
 
 def test_fifty_messages_of_the_history_are_given_unless_told_otherwise(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     for number in range(30):
         ctx.conversations.append_turn(conversation.id, user_content=f"{number}", assistant={"content": "ok"})

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-import recollect
+import longmind
 
 # The database lives as long as the test; every example has a conversation of its own in it.
 moderately = settings(
@@ -139,12 +139,12 @@ def apply(service: Any, id: str, what: Append) -> None:
 
 def said_in(block: object) -> str:
     match block:
-        case recollect.TextBlock(text=text) | recollect.ToolResultBlock(content=str(text)):
+        case longmind.TextBlock(text=text) | longmind.ToolResultBlock(content=str(text)):
             return text
     raise AssertionError(block)
 
 
-def as_rows(messages: list[recollect.Message], turns: dict[str, int]) -> list[Row]:
+def as_rows(messages: list[longmind.Message], turns: dict[str, int]) -> list[Row]:
     return [
         Row(
             message.sequence,
@@ -159,7 +159,7 @@ def as_rows(messages: list[recollect.Message], turns: dict[str, int]) -> list[Ro
     ]
 
 
-def numbered_turns(messages: list[recollect.Message]) -> dict[str, int]:
+def numbered_turns(messages: list[longmind.Message]) -> dict[str, int]:
     """The turns by their first appearance, as the reference counts them."""
     numbers: dict[str, int] = {}
     for message in messages:
@@ -178,7 +178,7 @@ def numbered_turns(messages: list[recollect.Message]) -> dict[str, int]:
     latest_attempts=st.booleans(),
 )
 def test_any_sequence_of_appends_reads_back_as_a_list_would(
-    ctx: recollect.Context,
+    ctx: longmind.Context,
     what: list[Append],
     limit: int,
     before: int | None,
@@ -192,7 +192,7 @@ def test_any_sequence_of_appends_reads_back_as_a_list_would(
         if reference.append(each):
             apply(service, id, each)
         else:
-            with pytest.raises(recollect.IdempotencyMismatch):
+            with pytest.raises(longmind.IdempotencyMismatch):
                 apply(service, id, each)
     everything = service.get_raw_turns(id, limit=10_000, include_hidden=True)
     turns = numbered_turns(everything)
@@ -225,7 +225,7 @@ storable = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
 @example("x" * 100_000)
 @example("\\ \" ' {} %s :name $1 -- /* ; \x01\x7f \ue000 \uffff \U0010ffff")
 @example("")
-def test_any_text_comes_back_as_it_was_said(ctx: recollect.Context, text: str) -> None:
+def test_any_text_comes_back_as_it_was_said(ctx: longmind.Context, text: str) -> None:
     service = ctx.conversations
     id = service.create_conversation("n").id
     said = service.append_assistant_turn(id, text)
@@ -233,8 +233,8 @@ def test_any_text_comes_back_as_it_was_said(ctx: recollect.Context, text: str) -
     spoken, answered = service.get_messages(id)
     assert spoken == said
     assert spoken.text.encode() == text.encode()
-    assert spoken.content == [recollect.TextBlock(text=text)]
-    assert answered.content == [recollect.ToolResultBlock(tool_use_id="call", content=[recollect.TextBlock(text=text)])]
+    assert spoken.content == [longmind.TextBlock(text=text)]
+    assert answered.content == [longmind.ToolResultBlock(tool_use_id="call", content=[longmind.TextBlock(text=text)])]
 
 
 texts = st.text(storable, max_size=20)
@@ -252,7 +252,7 @@ json_values = st.recursive(
 )
 @example({"": "", "$": 2**200, "f": 1e-320, "-": -0.0, "t": True, "one": 1, "1.0": 1.0}, {"a": [[], {}, [[None]]]})
 def test_any_json_comes_back_as_it_was_given(
-    ctx: recollect.Context, metadata: dict[str, Any], arguments: dict[str, Any]
+    ctx: longmind.Context, metadata: dict[str, Any], arguments: dict[str, Any]
 ) -> None:
     service = ctx.conversations
     made = service.create_conversation("n", metadata=metadata)
@@ -260,7 +260,7 @@ def test_any_json_comes_back_as_it_was_given(
     read = service.get_conversation(made.id)
     assert read is not None
     called = service.get_messages(made.id)[0].content[0]
-    assert isinstance(called, recollect.ToolUseBlock)
+    assert isinstance(called, longmind.ToolUseBlock)
     # As texts, because to Python 1, 1.0 and True are equal.
     assert json.dumps(read.metadata) == json.dumps(made.metadata) == json.dumps(metadata)
     assert json.dumps(called.arguments) == json.dumps(arguments)

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import pytest
 
-import recollect
-from recollect.extraction.candidate import SourceMessage
-from recollect.store import summaries
+import longmind
+from longmind.extraction.candidate import SourceMessage
+from longmind.store.tables import summaries
 from tests.clock import SettableClock
 
 TOOL_USE = [{"type": "tool_use", "id": "call-1", "name": "look_up", "arguments": {}}]
@@ -37,30 +37,30 @@ class Silent:
 
 
 @contextmanager
-def opened(url: str, summariser: object = None, **settings: object) -> Iterator[recollect.Context]:
+def opened(url: str, summariser: object = None, **settings: object) -> Iterator[longmind.Context]:
     chosen = Verbatim() if summariser is None else summariser
-    with recollect.open(url, summariser=chosen, embedder=None, **settings) as engine:  # type: ignore[arg-type]
+    with longmind.open(url, summariser=chosen, embedder=None, **settings) as engine:  # type: ignore[arg-type]
         yield engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
 
 @pytest.fixture
-def verbatim(database_url: str) -> Iterator[recollect.Context]:
+def verbatim(database_url: str) -> Iterator[longmind.Context]:
     with opened(database_url) as ctx:
         yield ctx
 
 
-def begin(ctx: recollect.Context, *turns: tuple[str, str]) -> str:
+def begin(ctx: longmind.Context, *turns: tuple[str, str]) -> str:
     conversation_id = ctx.conversations.create_conversation("support-chat").id
     say(ctx, conversation_id, *turns)
     return conversation_id
 
 
-def say(ctx: recollect.Context, conversation_id: str, *turns: tuple[str, str]) -> None:
+def say(ctx: longmind.Context, conversation_id: str, *turns: tuple[str, str]) -> None:
     for asked, answered in turns:
         ctx.conversations.append_turn(conversation_id, user_content=asked, assistant={"content": answered})
 
 
-def refresh(ctx: recollect.Context, conversation_id: str) -> tuple[str, str | None, int]:
+def refresh(ctx: longmind.Context, conversation_id: str) -> tuple[str, str | None, int]:
     refreshed = ctx.conversations.refresh_rolling_summary(conversation_id)
     conversation = ctx.conversations.get_conversation(conversation_id)
     assert conversation is not None
@@ -70,7 +70,7 @@ def refresh(ctx: recollect.Context, conversation_id: str) -> tuple[str, str | No
 
 
 @pytest.mark.conforms("A1.21")
-def test_a_refresh_covers_what_was_said_and_one_without_news_changes_nothing(verbatim: recollect.Context) -> None:
+def test_a_refresh_covers_what_was_said_and_one_without_news_changes_nothing(verbatim: longmind.Context) -> None:
     conversation_id = begin(verbatim, ("a", "b"))
     assert refresh(verbatim, conversation_id) == ("updated", "a|b", 2)
     assert refresh(verbatim, conversation_id) == ("unchanged", "a|b", 2)
@@ -79,7 +79,7 @@ def test_a_refresh_covers_what_was_said_and_one_without_news_changes_nothing(ver
 
 
 @pytest.mark.conforms("A1.21")
-def test_a_conversation_without_words_is_skipped(verbatim: recollect.Context) -> None:
+def test_a_conversation_without_words_is_skipped(verbatim: longmind.Context) -> None:
     conversation_id = begin(verbatim)
     assert refresh(verbatim, conversation_id) == ("skipped_empty", None, 0)
     verbatim.conversations.append_system_message(conversation_id, "Be kind.")
@@ -102,7 +102,7 @@ def test_a_summariser_that_fails_is_told_and_leaves_the_summary_as_it_was(databa
         say(ctx, conversation_id, ("c", "d"))
 
     def fail() -> None:
-        raise recollect.ModelFailed("It is on fire.", hint="Run.")
+        raise longmind.ModelFailed("It is on fire.", hint="Run.")
 
     with opened(database_url, Verbatim(fail)) as ctx:
         refreshed = ctx.conversations.refresh_rolling_summary(conversation_id)
@@ -125,13 +125,13 @@ def test_a_summary_that_cannot_be_kept_is_a_failure(database_url: str, text: str
         assert "The summary" in refreshed.error
 
 
-def test_a_conversation_that_is_not_there_is_not_found(verbatim: recollect.Context) -> None:
-    with pytest.raises(recollect.NotFound):
+def test_a_conversation_that_is_not_there_is_not_found(verbatim: longmind.Context) -> None:
+    with pytest.raises(longmind.NotFound):
         verbatim.conversations.refresh_rolling_summary("conv_none")
 
 
 @pytest.mark.conforms("T24", "A1.16")
-def test_hidden_messages_and_the_applications_own_reach_no_summary(verbatim: recollect.Context) -> None:
+def test_hidden_messages_and_the_applications_own_reach_no_summary(verbatim: longmind.Context) -> None:
     conversation_id = begin(verbatim, ("a", "b"))
     verbatim.conversations.append_system_message(conversation_id, "SYSTEM")
     verbatim.conversations.append_user_message(conversation_id, "HIDDEN", visibility="hidden")
@@ -141,7 +141,7 @@ def test_hidden_messages_and_the_applications_own_reach_no_summary(verbatim: rec
 
 
 @pytest.mark.conforms("T24", "T2")
-def test_only_the_latest_answer_to_a_turn_is_summarised(verbatim: recollect.Context) -> None:
+def test_only_the_latest_answer_to_a_turn_is_summarised(verbatim: longmind.Context) -> None:
     conversation_id = begin(verbatim)
     for answer in ("OLD", "new"):
         verbatim.conversations.append_turn(
@@ -151,7 +151,7 @@ def test_only_the_latest_answer_to_a_turn_is_summarised(verbatim: recollect.Cont
 
 
 @pytest.mark.conforms("T24", "T2")
-def test_an_answer_that_replaces_one_that_was_summarised_has_the_summary_made_anew(verbatim: recollect.Context) -> None:
+def test_an_answer_that_replaces_one_that_was_summarised_has_the_summary_made_anew(verbatim: longmind.Context) -> None:
     conversation_id = begin(verbatim)
 
     def answer(text: str) -> None:
@@ -167,7 +167,7 @@ def test_an_answer_that_replaces_one_that_was_summarised_has_the_summary_made_an
 
 
 @pytest.mark.conforms("T24")
-def test_a_turn_that_waits_for_its_answer_is_left_for_later(verbatim: recollect.Context) -> None:
+def test_a_turn_that_waits_for_its_answer_is_left_for_later(verbatim: longmind.Context) -> None:
     conversation_id = begin(verbatim, ("a", "b"))
     verbatim.conversations.append_user_message(conversation_id, "c")
     assert refresh(verbatim, conversation_id) == ("updated", "a|b", 2)
@@ -178,7 +178,7 @@ def test_a_turn_that_waits_for_its_answer_is_left_for_later(verbatim: recollect.
 
 @pytest.mark.conforms("T24")
 def test_a_turn_that_waits_for_a_tool_or_for_what_is_made_of_its_result_is_left_for_later(
-    verbatim: recollect.Context,
+    verbatim: longmind.Context,
 ) -> None:
     conversation_id = begin(verbatim, ("a", "b"))
     talk = verbatim.conversations
@@ -192,7 +192,7 @@ def test_a_turn_that_waits_for_a_tool_or_for_what_is_made_of_its_result_is_left_
 
 
 @pytest.mark.conforms("T24")
-def test_a_turn_that_was_left_without_an_answer_counts_once_another_has_begun(verbatim: recollect.Context) -> None:
+def test_a_turn_that_was_left_without_an_answer_counts_once_another_has_begun(verbatim: longmind.Context) -> None:
     conversation_id = begin(verbatim)
     verbatim.conversations.append_user_message(conversation_id, "a")
     assert refresh(verbatim, conversation_id) == ("skipped_empty", None, 0)
@@ -201,7 +201,7 @@ def test_a_turn_that_was_left_without_an_answer_counts_once_another_has_begun(ve
 
 
 @pytest.mark.conforms("T24")
-def test_an_earlier_turn_that_is_answered_again_meanwhile_is_not_cut_in_half(verbatim: recollect.Context) -> None:
+def test_an_earlier_turn_that_is_answered_again_meanwhile_is_not_cut_in_half(verbatim: longmind.Context) -> None:
     conversation_id = begin(verbatim)
     again = {"user_content": "a", "idempotency_key": "k"}
     verbatim.conversations.append_turn(conversation_id, assistant={"content": "OLD"}, **again)  # type: ignore[arg-type]
@@ -212,7 +212,7 @@ def test_an_earlier_turn_that_is_answered_again_meanwhile_is_not_cut_in_half(ver
     assert refresh(verbatim, conversation_id) == ("updated", "a|b|new|c", 5)
 
 
-def test_a_greeting_before_the_first_turn_is_a_turn_of_its_own(verbatim: recollect.Context) -> None:
+def test_a_greeting_before_the_first_turn_is_a_turn_of_its_own(verbatim: longmind.Context) -> None:
     conversation_id = begin(verbatim)
     verbatim.conversations.append_assistant_turn(conversation_id, "Welcome")
     assert refresh(verbatim, conversation_id) == ("updated", "Welcome", 1)
@@ -220,7 +220,7 @@ def test_a_greeting_before_the_first_turn_is_a_turn_of_its_own(verbatim: recolle
     assert refresh(verbatim, conversation_id) == ("unchanged", "Welcome", 1)
 
 
-def test_a_closed_conversation_can_be_summarised(verbatim: recollect.Context) -> None:
+def test_a_closed_conversation_can_be_summarised(verbatim: longmind.Context) -> None:
     conversation_id = begin(verbatim, ("a", "b"))
     verbatim.conversations.close_conversation(conversation_id)
     assert refresh(verbatim, conversation_id) == ("updated", "a|b", 2)
@@ -228,7 +228,7 @@ def test_a_closed_conversation_can_be_summarised(verbatim: recollect.Context) ->
 
 def test_every_version_is_kept_with_its_time_and_told_as_a_change(database_url: str) -> None:
     clock = SettableClock()
-    with recollect.open(database_url, summariser=Verbatim(), clock=clock, embedder=None) as engine:
+    with longmind.open(database_url, summariser=Verbatim(), clock=clock, embedder=None) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         conversation_id = begin(ctx, ("a", "b"))
         times = [clock()]
@@ -276,7 +276,7 @@ def test_a_refresh_that_was_overtaken_by_a_shorter_one_goes_on_from_there(databa
                     other.scope, summaries.replace, other.scope, conversation_id, found.standing, new, 1
                 )
 
-        with recollect.open(database_url, embedder=None) as other_engine:
+        with longmind.open(database_url, embedder=None) as other_engine:
             say(other, conversation_id, ("c", "d"))
             with opened(database_url, Overtaken(be_overtaken)) as ctx:
                 assert refresh(ctx, conversation_id) == ("updated", "a|b|c|d", 4)
@@ -285,7 +285,7 @@ def test_a_refresh_that_was_overtaken_by_a_shorter_one_goes_on_from_there(databa
 @pytest.mark.conforms("T24")
 def test_refreshes_that_race_with_appends_lose_nothing_and_never_go_backwards(database_url: str) -> None:
     turns = 12
-    with recollect.open(database_url, summariser=Verbatim(), embedder=None) as engine:
+    with longmind.open(database_url, summariser=Verbatim(), embedder=None) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         conversation_id = begin(ctx)
         done = threading.Event()

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import PATIENCE
-from recollect import Cancel, Tool, ToolUseBlock
-from recollect.asynchronous import AsyncContext
-from recollect.providers.language import ModelRequest
-from recollect.providers.testing import ScriptedModel
+from longmind import Cancel, Tool, ToolUseBlock
+from longmind.aio.engine import AsyncContext
+from longmind.providers.language_model import ModelRequest
+from longmind.providers.testing import ScriptedModel
 from tests.vendor.answer import Answer
 from tests.vendor.server import Vendor
 
@@ -24,7 +24,7 @@ CALL = ToolUseBlock(id="a", name="look", arguments={"where": "here"})
 
 def run(database_url: str, scenario: Callable[[AsyncContext, str], Awaitable[Any]]) -> Any:
     async def main() -> Any:
-        async with recollect.open_async(database_url) as engine:
+        async with longmind.open_async(database_url) as engine:
             ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
             return await scenario(ctx, (await ctx.conversations.create_conversation("chat")).id)
 
@@ -232,7 +232,7 @@ def test_one_task_that_is_cancelled_leaves_others_with_the_same_cancel_alone(dat
             await go_on.wait()
             return "done"
 
-        def turn() -> asyncio.Task[recollect.TurnResult]:
+        def turn() -> asyncio.Task[longmind.TurnResult]:
             model = ScriptedModel([CALL, "Done."])
             return asyncio.create_task(
                 ctx.conversations.run_turn(
@@ -253,7 +253,7 @@ def test_one_task_that_is_cancelled_leaves_others_with_the_same_cancel_alone(dat
 
 
 def test_a_program_without_a_loop_may_give_coroutines_too(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     loops: set[asyncio.AbstractEventLoop] = set()
     heard: list[str] = []
@@ -288,12 +288,12 @@ def test_a_program_without_a_loop_may_give_coroutines_too(
 
 
 def test_a_program_whose_loop_is_running_may_call_without_awaiting(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     async def handle(name: str, arguments: dict[str, Any]) -> str:
         return "dark"
 
-    async def main() -> recollect.TurnResult:
+    async def main() -> longmind.TurnResult:
         return ctx.conversations.run_turn(
             conversation.id, model=ScriptedModel([CALL, "Dark."]), user_text="Look.", tools=LOOK, tool_handler=handle
         )

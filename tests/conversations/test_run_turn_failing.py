@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import Cancel, Tool, ToolUseBlock
-from recollect.conversations.toolbox import CANCELLED
-from recollect.providers.language import ModelReply, ModelRequest
-from recollect.providers.testing import ScriptedModel
+import longmind
+from longmind import Cancel, Tool, ToolUseBlock
+from longmind.conversations.turn_tools import CANCELLED
+from longmind.providers.language_model import ModelReply, ModelRequest
+from longmind.providers.testing import ScriptedModel
 
 LOOK: dict[str, Any] = {"tools": [Tool("look")], "tool_handler": lambda *_: "dark"}
 CALL = ToolUseBlock(id="a", name="look", arguments={})
@@ -43,15 +43,15 @@ class Thinking(ScriptedModel):
 @pytest.mark.parametrize(
     ("failure", "error"),
     [
-        (recollect.ModelTimedOut("It took too long."), "It took too long."),
+        (longmind.ModelTimedOut("It took too long."), "It took too long."),
         (ConnectionError("gone"), "ConnectionError: gone"),
-        (ModelReply([], "error", recollect.Usage(), "m", "p"), "ended its answer with an error"),
-        (recollect.TextBlock(text="x" * 2_000_000), "The model's answer"),
+        (ModelReply([], "error", longmind.Usage(), "m", "p"), "ended its answer with an error"),
+        (longmind.TextBlock(text="x" * 2_000_000), "The model's answer"),
         (ToolUseBlock(id="\x00", name="look", arguments={}), "NUL"),
     ],
 )
 def test_a_model_that_fails_leaves_the_users_message_and_the_conversation_goes_on(
-    ctx: recollect.Context, conversation: recollect.Conversation, failure: Any, error: str
+    ctx: longmind.Context, conversation: longmind.Conversation, failure: Any, error: str
 ) -> None:
     result = ctx.conversations.run_turn(conversation.id, model=ScriptedModel([failure]), user_text="Hello", **LOOK)
     assert result.status == "error"
@@ -67,7 +67,7 @@ def test_a_model_that_fails_leaves_the_users_message_and_the_conversation_goes_o
 
 
 def test_something_that_is_no_model_reply_is_a_failure_of_the_model(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     class Odd:
         name = "odd:model"
@@ -94,7 +94,7 @@ class Speechless(Exception):
     ],
 )
 def test_whatever_a_model_does_there_is_a_result(
-    ctx: recollect.Context, conversation: recollect.Conversation, answer: Any, error: str
+    ctx: longmind.Context, conversation: longmind.Conversation, answer: Any, error: str
 ) -> None:
     result = ctx.conversations.run_turn(conversation.id, model=ScriptedModel([answer]), user_text="Hello")
     assert result.status == "error"
@@ -102,18 +102,18 @@ def test_whatever_a_model_does_there_is_a_result(
 
 
 def test_a_model_that_does_not_tell_its_usage_is_no_failure(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
-    reply = ModelReply([recollect.TextBlock(text="Hi")], "end_turn", None, "m", "p")  # type: ignore[arg-type]
+    reply = ModelReply([longmind.TextBlock(text="Hi")], "end_turn", None, "m", "p")  # type: ignore[arg-type]
     result = ctx.conversations.run_turn(conversation.id, model=ScriptedModel([reply]), user_text="Hello")
     assert (result.status, result.text, result.appended_messages[1].usage) == ("completed", "Hi", None)
-    assert result.aggregate_usage == recollect.Usage(input_tokens=0, output_tokens=0, latency_ms=0)
+    assert result.aggregate_usage == longmind.Usage(input_tokens=0, output_tokens=0, latency_ms=0)
 
 
 def test_a_model_that_fails_after_a_tool_leaves_what_was_done(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
-    model = ScriptedModel([CALL, recollect.ModelFailed("Overloaded.")])
+    model = ScriptedModel([CALL, longmind.ModelFailed("Overloaded.")])
     result = ctx.conversations.run_turn(conversation.id, model=model, user_text="Look.", **LOOK)
     assert (result.status, result.error) == ("error", "Overloaded.")
     assert [row.role for row in result.appended_messages] == ["user", "assistant", "tool"]
@@ -126,14 +126,14 @@ def test_a_model_that_fails_after_a_tool_leaves_what_was_done(
 
 @pytest.mark.conforms("A1.17", "R-I")
 def test_a_retry_finds_the_users_message_and_begins_another_answer(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
-    def run(*answers: Any) -> tuple[recollect.TurnResult, ScriptedModel]:
+    def run(*answers: Any) -> tuple[longmind.TurnResult, ScriptedModel]:
         model = ScriptedModel(answers)
         asked: dict[str, Any] = {"user_text": "Hello", "idempotency_key": "k"}
         return ctx.conversations.run_turn(conversation.id, model=model, **asked, **LOOK), model
 
-    failed, _ = run(CALL, recollect.ModelFailed("Overloaded."))
+    failed, _ = run(CALL, longmind.ModelFailed("Overloaded."))
     first, model = run(CALL, "Hi")
     second, _ = run("Hi there")
     assert (failed.status, first.status, second.status) == ("error", "completed", "completed")
@@ -156,7 +156,7 @@ def test_a_retry_finds_the_users_message_and_begins_another_answer(
 
 @pytest.mark.conforms("A1.17", "T2")
 def test_a_retry_of_an_older_message_is_answered_from_what_was_before_it(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service = ctx.conversations
     service.append_turn(conversation.id, user_content="One", assistant={"content": "1"})
@@ -182,11 +182,11 @@ def test_a_retry_of_an_older_message_is_answered_from_what_was_before_it(
 
 @pytest.mark.conforms("A1.17", "R-I")
 def test_a_key_with_another_body_is_refused_and_no_model_is_asked(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     model = ScriptedModel(["Hi"])
     ctx.conversations.run_turn(conversation.id, model=model, user_text="Hello", idempotency_key="k")
-    with pytest.raises(recollect.IdempotencyMismatch) as refused:
+    with pytest.raises(longmind.IdempotencyMismatch) as refused:
         ctx.conversations.run_turn(conversation.id, model=model, user_text="Goodbye", idempotency_key="k")
     assert refused.value.status == 409
     assert len(model.requests) == 1
@@ -195,11 +195,11 @@ def test_a_key_with_another_body_is_refused_and_no_model_is_asked(
 
 @pytest.mark.conforms("A1.17", "T1")
 def test_of_many_retries_at_once_each_is_an_answer_of_its_own(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     together = threading.Barrier(6)
 
-    def run(number: int) -> recollect.TurnResult:
+    def run(number: int) -> longmind.TurnResult:
         def answer(request: ModelRequest) -> Any:
             together.wait(60)
             return CALL if len(request.messages) == 1 else f"answer {number}"
@@ -221,7 +221,7 @@ def test_of_many_retries_at_once_each_is_an_answer_of_its_own(
 
 
 def test_a_conversation_that_is_closed_meanwhile_takes_no_answer(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     model = Thinking(lambda: ctx.conversations.close_conversation(conversation.id), None)
     result = ctx.conversations.run_turn(conversation.id, model=model, user_text="Hello")
@@ -232,7 +232,7 @@ def test_a_conversation_that_is_closed_meanwhile_takes_no_answer(
 
 
 def test_a_conversation_that_a_tool_closes_keeps_the_call(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     result = ctx.conversations.run_turn(
         conversation.id,
@@ -248,18 +248,18 @@ def test_a_conversation_that_a_tool_closes_keeps_the_call(
 
 
 def test_an_engine_that_is_closed_meanwhile_is_told(database_url: str) -> None:
-    engine = recollect.open(database_url)
+    engine = longmind.open(database_url)
     ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
     conversation = ctx.conversations.create_conversation("chat")
     result = ctx.conversations.run_turn(conversation.id, model=Thinking(engine.close, None), user_text="Hello")
     assert (result.status, result.error) == ("error", "The engine is closed.")
-    with recollect.open(database_url) as again:
+    with longmind.open(database_url) as again:
         ctx = again.context(tenant_id="acme", app_id="support", user_id="ada")
         assert [row.text for row in ctx.conversations.get_raw_turns(conversation.id)] == ["Hello"]
 
 
 def test_a_cancelled_turn_asks_no_more_and_leaves_no_call_without_its_result(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     cancel = Cancel()
 
@@ -278,7 +278,7 @@ def test_a_cancelled_turn_asks_no_more_and_leaves_no_call_without_its_result(
 
 
 def test_a_listener_is_called_in_its_own_thread_and_its_failure_is_its_callers(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     heard: list[tuple[str, threading.Thread]] = []
     ctx.conversations.run_turn(
@@ -298,7 +298,7 @@ def test_a_listener_is_called_in_its_own_thread_and_its_failure_is_its_callers(
 
 
 def test_a_message_that_comes_again_meanwhile_begins_another_answer_beside_the_one_under_way(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     """As of a client that has lost its connection and sends again, while the turn still runs."""
     service, id = ctx.conversations, conversation.id

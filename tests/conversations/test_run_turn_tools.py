@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import BoundTool, Tool, ToolUseBlock, Usage
-from recollect.providers.language import UNREADABLE, ModelReply, ModelRequest
-from recollect.providers.testing import ScriptedModel
+import longmind
+from longmind import BoundTool, Tool, ToolUseBlock, Usage
+from longmind.providers.language_model import UNREADABLE, ModelReply, ModelRequest
+from longmind.providers.testing import ScriptedModel
 
 LOOK = [Tool("look")]
 
@@ -31,7 +31,7 @@ def raising(error: Exception) -> Any:
     [
         (raising(ValueError("It is dark.")), "ValueError: It is dark."),
         (raising(ValueError("a\x00b")), "ValueError: ab"),
-        (raising(recollect.NotFound("lamp", "lamp_1")), "NotFound: There is no lamp 'lamp_1'"),
+        (raising(longmind.NotFound("lamp", "lamp_1")), "NotFound: There is no lamp 'lamp_1'"),
         (lambda name, arguments: {1, 2}, "look returned a set, which is neither a text nor JSON."),
         (lambda name, arguments: float("nan"), "look returned a float"),
         (lambda name, arguments: b"bytes", "look returned a bytes"),
@@ -40,7 +40,7 @@ def raising(error: Exception) -> Any:
     ],
 )
 def test_what_goes_wrong_in_a_tool_is_told_to_the_model_and_the_turn_goes_on(
-    ctx: recollect.Context, conversation: recollect.Conversation, handler: Any, told: str
+    ctx: longmind.Context, conversation: longmind.Conversation, handler: Any, told: str
 ) -> None:
     model = ScriptedModel([call(), "I cannot see it."])
     result = ctx.conversations.run_turn(
@@ -52,7 +52,7 @@ def test_what_goes_wrong_in_a_tool_is_told_to_the_model_and_the_turn_goes_on(
     assert told in invocation.result
     assert result.appended_messages[2].is_error is True
     (block,) = model.requests[1].messages[-1].blocks
-    assert isinstance(block, recollect.ToolResultBlock)
+    assert isinstance(block, longmind.ToolResultBlock)
     assert (block.is_error, block.content) == (True, invocation.result)
 
 
@@ -65,11 +65,11 @@ def test_what_goes_wrong_in_a_tool_is_told_to_the_model_and_the_turn_goes_on(
         (None, "null"),
         (["Graz", 7], '["Graz", 7]'),
         ({"grüße": True}, '{"grüße": true}'),
-        (recollect.TextBlock(text="Hi"), '{"type":"text","text":"Hi"}'),
+        (longmind.TextBlock(text="Hi"), '{"type":"text","text":"Hi"}'),
     ],
 )
 def test_what_a_tool_returns_is_told_as_a_text_or_as_json(
-    ctx: recollect.Context, conversation: recollect.Conversation, outcome: Any, told: str
+    ctx: longmind.Context, conversation: longmind.Conversation, outcome: Any, told: str
 ) -> None:
     result = ctx.conversations.run_turn(
         conversation.id,
@@ -83,7 +83,7 @@ def test_what_a_tool_returns_is_told_as_a_text_or_as_json(
 
 @pytest.mark.conforms("A1.17")
 def test_calls_side_by_side_all_get_their_results_in_order(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     model = ScriptedModel([[call("a", place=1), call("b", "smell"), call("c", place=2), call("c", place=3)], "Done."])
     result = ctx.conversations.run_turn(
@@ -94,7 +94,7 @@ def test_calls_side_by_side_all_get_their_results_in_order(
         tool_handler=lambda name, arguments: str(arguments["place"]),
     )
     told = model.requests[1].messages[-1].blocks
-    assert [(block.content, block.is_error) for block in told if isinstance(block, recollect.ToolResultBlock)] == [
+    assert [(block.content, block.is_error) for block in told if isinstance(block, longmind.ToolResultBlock)] == [
         ("1", False),
         ("There is no tool 'smell'. The tools are: look.", True),
         ("2", False),
@@ -102,7 +102,7 @@ def test_calls_side_by_side_all_get_their_results_in_order(
     ]
     assert [row.tool_use_id for row in result.appended_messages if row.role == "tool"] == ["a", "b", "c", "c"]
     # Some vendors refuse two calls with one id.
-    assert [block.tool_use_id for block in told if isinstance(block, recollect.ToolResultBlock)] == [
+    assert [block.tool_use_id for block in told if isinstance(block, longmind.ToolResultBlock)] == [
         "a",
         "b",
         "c",
@@ -110,7 +110,7 @@ def test_calls_side_by_side_all_get_their_results_in_order(
     ]
 
 
-def test_a_call_without_an_id_gets_one(ctx: recollect.Context, conversation: recollect.Conversation) -> None:
+def test_a_call_without_an_id_gets_one(ctx: longmind.Context, conversation: longmind.Conversation) -> None:
     model = ScriptedModel([[call(""), call("")], "Done."])
     result = ctx.conversations.run_turn(
         conversation.id, model=model, user_text="Look.", tools=LOOK, tool_handler=lambda *_: "dark"
@@ -125,7 +125,7 @@ def test_a_call_without_an_id_gets_one(ctx: recollect.Context, conversation: rec
     "arguments", [{UNREADABLE: '{"where": '}, {"where": "\x00"}, {"where": [float("nan")]}, {"\ud800": 1}]
 )
 def test_arguments_that_are_not_json_are_told_to_the_model(
-    ctx: recollect.Context, conversation: recollect.Conversation, arguments: dict[str, Any]
+    ctx: longmind.Context, conversation: longmind.Conversation, arguments: dict[str, Any]
 ) -> None:
     called: list[dict[str, Any]] = []
     unread = ToolUseBlock(id="a", name="look", arguments=arguments)
@@ -142,7 +142,7 @@ def test_arguments_that_are_not_json_are_told_to_the_model(
     assert "not a JSON object" in result.tool_invocations[0].result
 
 
-def test_a_tool_that_runs_itself_needs_no_handler(ctx: recollect.Context, conversation: recollect.Conversation) -> None:
+def test_a_tool_that_runs_itself_needs_no_handler(ctx: longmind.Context, conversation: longmind.Conversation) -> None:
     handled: list[str] = []
     count = BoundTool(Tool("count"), lambda arguments: str(len(arguments["things"])))
     model = ScriptedModel([[call("a", "count", things=[1, 2]), call("b")], "Done."])
@@ -164,7 +164,7 @@ def test_a_tool_that_runs_itself_needs_no_handler(ctx: recollect.Context, conver
 @pytest.mark.conforms("A1.17")
 @pytest.mark.parametrize("cycles", [1, 3])
 def test_a_model_that_never_ends_is_stopped_and_its_last_call_has_its_result(
-    ctx: recollect.Context, conversation: recollect.Conversation, cycles: int
+    ctx: longmind.Context, conversation: longmind.Conversation, cycles: int
 ) -> None:
     model = ScriptedModel(lambda request: [call("a"), call("b")])
     result = ctx.conversations.run_turn(
@@ -189,7 +189,7 @@ def test_a_model_that_never_ends_is_stopped_and_its_last_call_has_its_result(
 
 @pytest.mark.conforms("A1.17")
 def test_eight_cycles_are_the_most_unless_told_otherwise(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     model = ScriptedModel(lambda request: call())
     result = ctx.conversations.run_turn(
@@ -198,7 +198,7 @@ def test_eight_cycles_are_the_most_unless_told_otherwise(
     assert (result.status, len(model.requests), len(result.tool_invocations)) == ("max_cycles", 8, 8)
 
 
-def test_a_tool_may_use_the_engine(ctx: recollect.Context, conversation: recollect.Conversation) -> None:
+def test_a_tool_may_use_the_engine(ctx: longmind.Context, conversation: longmind.Conversation) -> None:
     """Nothing is held while a tool is at work, so that it may write to the same conversation."""
 
     def handle(name: str, arguments: dict[str, Any]) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import Cancel
-from recollect.providers.choosing import choose_model
-from recollect.providers.language import LanguageModel
+import longmind
+from longmind import Cancel
+from longmind.providers.language_model import LanguageModel
+from longmind.providers.registry import choose_model
 from tests.vendor.answer import Answer, Asked
 from tests.vendor.server import Vendor
 
@@ -25,9 +25,9 @@ WEATHER: dict[str, Any] = {
 
 
 @pytest.fixture
-def engine(sqlite_url: str, vendor: Vendor) -> Iterator[recollect.Recollect]:
+def engine(sqlite_url: str, vendor: Vendor) -> Iterator[longmind.Engine]:
     """The vendors know nothing of databases, so that one is enough."""
-    with recollect.open(sqlite_url, model_timeout_seconds=60, model_attempts=2) as engine:
+    with longmind.open(sqlite_url, model_timeout_seconds=60, model_attempts=2) as engine:
         yield engine
 
 
@@ -41,7 +41,7 @@ def results_in(asked: Asked) -> list[str]:
 @EVERY_VENDOR
 @pytest.mark.parametrize("streamed", [False, True])
 def test_tools_are_called_over_the_wire_side_by_side(
-    ctx: recollect.Context, conversation: recollect.Conversation, vendor: Vendor, name: str, streamed: bool
+    ctx: longmind.Context, conversation: longmind.Conversation, vendor: Vendor, name: str, streamed: bool
 ) -> None:
     heard: list[str] = []
     vendor.answers = [
@@ -73,7 +73,7 @@ def test_tools_are_called_over_the_wire_side_by_side(
 
 @pytest.mark.conforms("A1.17")
 def test_a_model_may_be_named_by_its_vendor_and_its_name(
-    ctx: recollect.Context, conversation: recollect.Conversation, vendor: Vendor
+    ctx: longmind.Context, conversation: longmind.Conversation, vendor: Vendor
 ) -> None:
     for provider, model in (
         ("anthropic", "claude-haiku-4-5"),
@@ -87,9 +87,9 @@ def test_a_model_may_be_named_by_its_vendor_and_its_name(
 
 
 def test_a_model_is_made_once_and_keeps_its_connections(
-    engine: recollect.Recollect,
-    ctx: recollect.Context,
-    conversation: recollect.Conversation,
+    engine: longmind.Engine,
+    ctx: longmind.Context,
+    conversation: longmind.Conversation,
     vendor: Vendor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -99,7 +99,7 @@ def test_a_model_is_made_once_and_keeps_its_connections(
         made.append(name)
         return choose_model(name, *rest)
 
-    monkeypatch.setattr("recollect.providers.named.choose_model", make)
+    monkeypatch.setattr("longmind.providers.model_pool.choose_model", make)
     other = engine.context(tenant_id="acme", app_id="support", user_id="bob")
     theirs = other.conversations.create_conversation("chat")
     before = set(threading.enumerate())
@@ -107,7 +107,7 @@ def test_a_model_is_made_once_and_keeps_its_connections(
         ctx.conversations.run_turn(conversation.id, model=NAMES[0], user_text="Hello")
         other.conversations.run_turn(theirs.id, provider="openai-chat", model="gpt-4o", user_text="Hello")
     assert len(vendor.asked) == 6
-    waiting = [each for each in set(threading.enumerate()) - before if each.name == "recollect-providers"]
+    waiting = [each for each in set(threading.enumerate()) - before if each.name == "longmind-providers"]
     assert len(waiting) == 1
     assert made == [NAMES[0]]
     # A client gives a connection up that nothing was asked on for some seconds, which is how long a machine may stall.
@@ -117,7 +117,7 @@ def test_a_model_is_made_once_and_keeps_its_connections(
 @EVERY_VENDOR
 @pytest.mark.parametrize("status", [429, 500])
 def test_a_vendor_in_trouble_is_asked_again(
-    ctx: recollect.Context, conversation: recollect.Conversation, vendor: Vendor, name: str, status: int
+    ctx: longmind.Context, conversation: longmind.Conversation, vendor: Vendor, name: str, status: int
 ) -> None:
     vendor.answers = [Answer(status=status, headers={"Retry-After": "0"}), Answer("Good day.")]
     result = ctx.conversations.run_turn(conversation.id, model=name, user_text="Hello")
@@ -126,7 +126,7 @@ def test_a_vendor_in_trouble_is_asked_again(
 
 @EVERY_VENDOR
 def test_a_vendor_that_stays_in_trouble_is_an_error_with_its_words(
-    ctx: recollect.Context, conversation: recollect.Conversation, vendor: Vendor, name: str
+    ctx: longmind.Context, conversation: longmind.Conversation, vendor: Vendor, name: str
 ) -> None:
     vendor.answers = [Answer(status=400)]
     result = ctx.conversations.run_turn(conversation.id, model=name, user_text="Hello")
@@ -137,7 +137,7 @@ def test_a_vendor_that_stays_in_trouble_is_an_error_with_its_words(
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_vendor_that_is_too_slow_is_given_up(sqlite_url: str, vendor: Vendor, streamed: bool) -> None:
-    with recollect.open(sqlite_url, model_timeout_seconds=0.3, model_attempts=1) as engine:
+    with longmind.open(sqlite_url, model_timeout_seconds=0.3, model_attempts=1) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         conversation = ctx.conversations.create_conversation("chat")
         vendor.answers = [Answer(hangs=True)]
@@ -154,7 +154,7 @@ def test_a_vendor_that_is_too_slow_is_given_up(sqlite_url: str, vendor: Vendor, 
     [(name, streamed) for name in NAMES for streamed in (False, True) if streamed or name != NAMES[2]],
 )
 def test_arguments_that_are_not_json_are_told_to_the_model_which_mends_them(
-    ctx: recollect.Context, conversation: recollect.Conversation, vendor: Vendor, name: str, streamed: bool
+    ctx: longmind.Context, conversation: longmind.Conversation, vendor: Vendor, name: str, streamed: bool
 ) -> None:
     vendor.answers = [
         Answer(tools=(("weather", '{"city": "Gra'),)),
@@ -174,7 +174,7 @@ def test_arguments_that_are_not_json_are_told_to_the_model_which_mends_them(
 
 
 def test_a_stream_that_breaks_leaves_nothing_half(
-    ctx: recollect.Context, conversation: recollect.Conversation, vendor: Vendor
+    ctx: longmind.Context, conversation: longmind.Conversation, vendor: Vendor
 ) -> None:
     heard: list[str] = []
     vendor.answers = [Answer("Good day to you.", breaks_after=3)]
@@ -190,7 +190,7 @@ def test_a_stream_that_breaks_leaves_nothing_half(
 
 
 def test_a_call_can_be_cancelled_from_another_thread(
-    ctx: recollect.Context, conversation: recollect.Conversation, vendor: Vendor
+    ctx: longmind.Context, conversation: longmind.Conversation, vendor: Vendor
 ) -> None:
     vendor.answers = [Answer(hangs=True)]
     cancel = Cancel()
@@ -202,7 +202,7 @@ def test_a_call_can_be_cancelled_from_another_thread(
 
 
 def test_an_engine_that_is_closed_ends_the_call(
-    engine: recollect.Recollect, ctx: recollect.Context, conversation: recollect.Conversation, vendor: Vendor
+    engine: longmind.Engine, ctx: longmind.Context, conversation: longmind.Conversation, vendor: Vendor
 ) -> None:
     vendor.answers = [Answer(hangs=True)]
     vendor.when_arrived(engine.close)
@@ -212,7 +212,7 @@ def test_an_engine_that_is_closed_ends_the_call(
 
 @EVERY_VENDOR
 def test_a_conversation_with_everything_in_it_is_accepted(
-    ctx: recollect.Context, conversation: recollect.Conversation, vendor: Vendor, name: str
+    ctx: longmind.Context, conversation: longmind.Conversation, vendor: Vendor, name: str
 ) -> None:
     service, id = ctx.conversations, conversation.id
     service.append_assistant_turn(id, "Who are you?")

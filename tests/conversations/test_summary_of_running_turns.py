@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import ToolUseBlock
-from recollect.providers.testing import ScriptedModel
+import longmind
+from longmind import ToolUseBlock
+from longmind.providers.testing import ScriptedModel
 from tests.clock import SettableClock
 from tests.conversations.test_rolling_summary import Verbatim, begin, refresh, say
 
 HOUR = 3600
-LOOK: dict[str, Any] = {"tools": [recollect.Tool("look")]}
+LOOK: dict[str, Any] = {"tools": [longmind.Tool("look")]}
 CALL = ToolUseBlock(id="a", name="look", arguments={})
 
 
@@ -24,12 +24,12 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def talk(database_url: str, clock: SettableClock) -> Iterator[recollect.Context]:
-    with recollect.open(database_url, summariser=Verbatim(), clock=clock, embedder=None) as engine:
+def talk(database_url: str, clock: SettableClock) -> Iterator[longmind.Context]:
+    with longmind.open(database_url, summariser=Verbatim(), clock=clock, embedder=None) as engine:
         yield engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
 
-def ask(ctx: recollect.Context, conversation_id: str, text: str, meanwhile: Callable[[], object], **more: Any) -> None:
+def ask(ctx: longmind.Context, conversation_id: str, text: str, meanwhile: Callable[[], object], **more: Any) -> None:
     """Run a turn, in whose model's time something else happens."""
 
     def think(request: object) -> str:
@@ -40,7 +40,7 @@ def ask(ctx: recollect.Context, conversation_id: str, text: str, meanwhile: Call
 
 
 @pytest.mark.conforms("T24")
-def test_a_turn_that_is_slower_than_a_later_one_is_not_covered_by_half(talk: recollect.Context) -> None:
+def test_a_turn_that_is_slower_than_a_later_one_is_not_covered_by_half(talk: longmind.Context) -> None:
     conversation_id = begin(talk, ("a", "b"))
     seen = []
 
@@ -54,7 +54,7 @@ def test_a_turn_that_is_slower_than_a_later_one_is_not_covered_by_half(talk: rec
 
 
 @pytest.mark.conforms("T24")
-def test_turns_that_are_woven_together_are_covered_together(talk: recollect.Context) -> None:
+def test_turns_that_are_woven_together_are_covered_together(talk: longmind.Context) -> None:
     conversation_id = begin(talk)
     seen = []
 
@@ -72,7 +72,7 @@ def test_turns_that_are_woven_together_are_covered_together(talk: recollect.Cont
 
 
 @pytest.mark.conforms("T24")
-def test_a_turn_whose_tool_takes_its_time_is_waited_for(talk: recollect.Context) -> None:
+def test_a_turn_whose_tool_takes_its_time_is_waited_for(talk: longmind.Context) -> None:
     conversation_id = begin(talk)
     seen = []
 
@@ -88,7 +88,7 @@ def test_a_turn_whose_tool_takes_its_time_is_waited_for(talk: recollect.Context)
 
 
 @pytest.mark.conforms("T24")
-def test_a_turn_that_failed_holds_nothing_up(talk: recollect.Context) -> None:
+def test_a_turn_that_failed_holds_nothing_up(talk: longmind.Context) -> None:
     conversation_id = begin(talk)
     talk.conversations.run_turn(conversation_id, model=ScriptedModel([ConnectionError("gone")]), user_text="lost")
     say(talk, conversation_id, ("a", "b"))
@@ -96,7 +96,7 @@ def test_a_turn_that_failed_holds_nothing_up(talk: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("T24")
-def test_a_turn_that_ran_out_of_cycles_holds_nothing_up(talk: recollect.Context) -> None:
+def test_a_turn_that_ran_out_of_cycles_holds_nothing_up(talk: longmind.Context) -> None:
     conversation_id = begin(talk)
     talk.conversations.run_turn(
         conversation_id,
@@ -111,7 +111,7 @@ def test_a_turn_that_ran_out_of_cycles_holds_nothing_up(talk: recollect.Context)
 
 
 @pytest.mark.conforms("T24")
-def test_a_turn_without_a_sign_of_life_is_given_up_after_an_hour(talk: recollect.Context, clock: SettableClock) -> None:
+def test_a_turn_without_a_sign_of_life_is_given_up_after_an_hour(talk: longmind.Context, clock: SettableClock) -> None:
     conversation_id = begin(talk)
     seen = []
 
@@ -128,7 +128,7 @@ def test_a_turn_without_a_sign_of_life_is_given_up_after_an_hour(talk: recollect
 
 
 @pytest.mark.conforms("T24")
-def test_a_turn_that_is_asked_again_is_waited_for_again(talk: recollect.Context, clock: SettableClock) -> None:
+def test_a_turn_that_is_asked_again_is_waited_for_again(talk: longmind.Context, clock: SettableClock) -> None:
     conversation_id = begin(talk)
     again: dict[str, Any] = {"user_text": "slow", "idempotency_key": "k"}
     talk.conversations.run_turn(conversation_id, model=ScriptedModel([ConnectionError("gone")]), **again)

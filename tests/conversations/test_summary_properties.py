@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.extraction.candidate import SourceMessage
+import longmind
+from longmind.extraction.candidate import SourceMessage
 
 TOOL_USE: list[Any] = [
     {"type": "text", "text": "look"},
@@ -35,13 +35,13 @@ class Verbatim:
 
 
 @pytest.fixture
-def talk(database_url: str) -> Iterator[recollect.Context]:
+def talk(database_url: str) -> Iterator[longmind.Context]:
     """An engine that tells all it is given, so that a summary can be compared with what was said."""
-    with recollect.open(database_url, summariser=Verbatim(), embedder=None) as engine:
+    with longmind.open(database_url, summariser=Verbatim(), embedder=None) as engine:
         yield engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
 
-def take(ctx: recollect.Context, conversation_id: str, step: Step, number: int) -> None:
+def take(ctx: longmind.Context, conversation_id: str, step: Step, number: int) -> None:
     how, visibility, key = step
     chat = ctx.conversations
     match how:
@@ -62,13 +62,13 @@ def take(ctx: recollect.Context, conversation_id: str, step: Step, number: int) 
             )
 
 
-def rows_of(ctx: recollect.Context, conversation_id: str, *, latest: bool) -> list[recollect.Message]:
+def rows_of(ctx: longmind.Context, conversation_id: str, *, latest: bool) -> list[longmind.Message]:
     return ctx.conversations.get_raw_turns(
         conversation_id, limit=200, include_hidden=not latest, latest_attempts=latest
     )
 
 
-def is_end_of_turn(rows: Sequence[recollect.Message], until: int) -> bool:
+def is_end_of_turn(rows: Sequence[longmind.Message], until: int) -> bool:
     """Whether no turn is cut at this place and none before it waits for something."""
     before = {row.turn_id for row in rows if row.sequence <= until}
     if before & {row.turn_id for row in rows if row.sequence > until}:
@@ -85,7 +85,7 @@ def is_end_of_turn(rows: Sequence[recollect.Message], until: int) -> bool:
 @patiently
 @given(course=st.lists(steps, max_size=14))
 def test_the_summary_of_any_conversation_goes_forward_by_whole_turns(
-    talk: recollect.Context, course: list[Step]
+    talk: longmind.Context, course: list[Step]
 ) -> None:
     conversation_id = talk.conversations.create_conversation("any").id
     until = 0

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from tests.conversations.conftest import Unchanged, sequences
 
 
 @pytest.mark.conforms("A1.11", "A1.12")
 def test_a_turn_is_a_users_message_and_its_answer_under_one_id(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     turn = ctx.conversations.append_turn(
         conversation.id,
@@ -40,7 +40,7 @@ def test_a_turn_is_a_users_message_and_its_answer_under_one_id(
     )
     assert (assistant.role, assistant.text, assistant.visibility) == ("assistant", "On its way.", "user")
     assert (assistant.stop_reason, assistant.model, assistant.provider) == ("end_turn", "sonnet", "anthropic")
-    assert assistant.usage == recollect.Usage(input_tokens=1234, output_tokens=567, latency_ms=800)
+    assert assistant.usage == longmind.Usage(input_tokens=1234, output_tokens=567, latency_ms=800)
     assert user.trace_id == assistant.trace_id == "t"
     assert (assistant.idempotency_key, user.replayed) == (None, False)
     assert ctx.conversations.get_raw_turns(conversation.id) == [user, assistant]
@@ -48,26 +48,26 @@ def test_a_turn_is_a_users_message_and_its_answer_under_one_id(
 
 @pytest.mark.conforms("A1.11")
 def test_the_assistants_side_may_be_a_value_or_a_dict_with_either_names(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     sides: list[Any] = [
         {"content": "Hi", "stopReason": "end_turn", "usage": {"inputTokens": 3}},
         {"content": "Hi", "stop_reason": "end_turn", "usage": {"input_tokens": 3}},
-        recollect.AssistantTurn(content="Hi", stop_reason="end_turn", usage=recollect.Usage(input_tokens=3)),
+        longmind.AssistantTurn(content="Hi", stop_reason="end_turn", usage=longmind.Usage(input_tokens=3)),
     ]
     for side in sides:
         answer = ctx.conversations.append_turn(conversation.id, user_content="Hi", assistant=side).assistant_message
-        assert (answer.text, answer.stop_reason, answer.usage) == ("Hi", "end_turn", recollect.Usage(input_tokens=3))
+        assert (answer.text, answer.stop_reason, answer.usage) == ("Hi", "end_turn", longmind.Usage(input_tokens=3))
 
 
 @pytest.mark.conforms("A1.11", "T3")
 def test_a_turn_takes_two_numbers_side_by_side_however_many_write_at_once(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     together = threading.Barrier(8)
 
-    def write(number: int) -> list[recollect.Turn]:
+    def write(number: int) -> list[longmind.Turn]:
         together.wait()
         turns = []
         for _ in range(10):
@@ -90,7 +90,7 @@ def test_a_turn_takes_two_numbers_side_by_side_however_many_write_at_once(
 
 @pytest.mark.conforms("A1.11", "R-I")
 def test_a_retry_finds_the_users_message_and_adds_a_new_answer(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     first = service.append_turn(id, user_content="Hello", assistant={"content": "Hi"}, idempotency_key="k")
@@ -110,9 +110,7 @@ def test_a_retry_finds_the_users_message_and_adds_a_new_answer(
 
 
 @pytest.mark.conforms("A1.11")
-def test_without_a_key_the_same_turn_is_a_new_turn(
-    ctx: recollect.Context, conversation: recollect.Conversation
-) -> None:
+def test_without_a_key_the_same_turn_is_a_new_turn(ctx: longmind.Context, conversation: longmind.Conversation) -> None:
     turns = [
         ctx.conversations.append_turn(conversation.id, user_content="Hello", assistant={"content": "Hi"})
         for _ in range(2)
@@ -123,12 +121,12 @@ def test_without_a_key_the_same_turn_is_a_new_turn(
 
 @pytest.mark.conforms("A1.11", "T1")
 def test_of_many_retries_at_once_one_writes_the_users_message_and_each_an_answer(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     together = threading.Barrier(8)
 
-    def retry(number: int) -> recollect.Turn:
+    def retry(number: int) -> longmind.Turn:
         together.wait()
         return service.append_turn(
             id, user_content="Hello", assistant={"content": f"answer {number}"}, idempotency_key="k"
@@ -148,11 +146,11 @@ def test_of_many_retries_at_once_one_writes_the_users_message_and_each_an_answer
 
 @pytest.mark.conforms("T1", "R-I")
 def test_of_many_who_send_one_message_at_once_all_get_the_same(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     together = threading.Barrier(8)
 
-    def send() -> recollect.Message:
+    def send() -> longmind.Message:
         together.wait()
         return ctx.conversations.append_user_message(conversation.id, "Hello", idempotency_key="k")
 
@@ -166,11 +164,11 @@ def test_of_many_who_send_one_message_at_once_all_get_the_same(
 
 @pytest.mark.conforms("A1.7", "R-I")
 def test_a_repeated_key_gives_the_first_message_back(
-    engine: recollect.Recollect, ctx: recollect.Context, conversation: recollect.Conversation
+    engine: longmind.Engine, ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     first = ctx.conversations.append_user_message(conversation.id, "Hello", idempotency_key="k", trace_id="one")
     before = list(engine.follow())
-    same: list[Any] = ["Hello", [{"type": "text", "text": "Hello"}], [recollect.TextBlock(text="Hello")]]
+    same: list[Any] = ["Hello", [{"type": "text", "text": "Hello"}], [longmind.TextBlock(text="Hello")]]
     for content in same:
         again = ctx.conversations.append_user_message(conversation.id, content, idempotency_key="k", trace_id="two")
         assert again == first.model_copy(update={"replayed": True})
@@ -180,24 +178,24 @@ def test_a_repeated_key_gives_the_first_message_back(
 
 @pytest.mark.conforms("R-I", "A1.11")
 def test_a_key_that_comes_with_another_body_is_a_conflict(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     service, id = ctx.conversations, conversation.id
     service.append_user_message(id, "Hello", idempotency_key="k")
     with unchanged():
         for other in ("Hello!", "hello", "Hello "):
-            with pytest.raises(recollect.IdempotencyMismatch, match="'k'") as refusal:
+            with pytest.raises(longmind.IdempotencyMismatch, match="'k'") as refusal:
                 service.append_user_message(id, other, idempotency_key="k")
             assert refusal.value.status == 409
-            with pytest.raises(recollect.IdempotencyMismatch):
+            with pytest.raises(longmind.IdempotencyMismatch):
                 service.append_turn(id, user_content=other, assistant={"content": "Hi"}, idempotency_key="k")
-        with pytest.raises(recollect.IdempotencyMismatch):
+        with pytest.raises(longmind.IdempotencyMismatch):
             service.append_user_message(id, "Hello", visibility="internal", idempotency_key="k")
 
 
 @pytest.mark.conforms("R-I")
 def test_a_key_belongs_to_one_conversation_and_compares_exactly(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service = ctx.conversations
     other = service.create_conversation("support-chat")
@@ -209,7 +207,7 @@ def test_a_key_belongs_to_one_conversation_and_compares_exactly(
 
 @pytest.mark.conforms("A1.11", "R-I")
 def test_a_message_sent_alone_and_a_turn_share_their_keys(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     sent = service.append_user_message(id, "Hello", idempotency_key="k")
@@ -220,7 +218,7 @@ def test_a_message_sent_alone_and_a_turn_share_their_keys(
 
 @pytest.mark.conforms("A1.2", "R-I")
 def test_after_the_close_a_key_still_finds_its_message_but_no_answer_is_added(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     service, id = ctx.conversations, conversation.id
     first = service.append_turn(id, user_content="Hello", assistant={"content": "Hi"}, idempotency_key="k")
@@ -228,19 +226,19 @@ def test_after_the_close_a_key_still_finds_its_message_but_no_answer_is_added(
     with unchanged():
         found = service.append_user_message(id, "Hello", idempotency_key="k")
         assert found == first.user_message.model_copy(update={"replayed": True})
-        with pytest.raises(recollect.ConversationClosed):
+        with pytest.raises(longmind.ConversationClosed):
             service.append_turn(id, user_content="Hello", assistant={"content": "Hi there"}, idempotency_key="k")
 
 
 @pytest.mark.conforms("A1.11")
 def test_a_turn_that_is_refused_leaves_neither_half(
-    ctx: recollect.Context, conversation: recollect.Conversation, unchanged: Unchanged
+    ctx: longmind.Context, conversation: longmind.Conversation, unchanged: Unchanged
 ) -> None:
     service, id = ctx.conversations, conversation.id
     with unchanged():
-        with pytest.raises(recollect.InvalidInput):
+        with pytest.raises(longmind.InvalidInput):
             service.append_turn(id, user_content="Hello", assistant={"content": "\x00"}, idempotency_key="k")
-        with pytest.raises(recollect.LimitExceeded):
+        with pytest.raises(longmind.LimitExceeded):
             service.append_turn(id, user_content="Hello", assistant={"content": "x" * 2**20}, idempotency_key="k")
     turn = service.append_turn(id, user_content="Hello", assistant={"content": "Hi"}, idempotency_key="k")
     assert (turn.user_message.sequence, turn.user_message.replayed) == (1, False)
@@ -248,7 +246,7 @@ def test_a_turn_that_is_refused_leaves_neither_half(
 
 @pytest.mark.conforms("R-G")
 def test_what_follows_a_users_message_belongs_to_its_turn(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     first = service.append_user_message(id, "What is the weather?")
@@ -269,7 +267,7 @@ def test_what_follows_a_users_message_belongs_to_its_turn(
 
 @pytest.mark.conforms("R-G")
 def test_what_is_said_before_the_first_user_message_is_a_turn_of_its_own(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     system = service.append_system_message(id, "Be brief.")
@@ -280,7 +278,7 @@ def test_what_is_said_before_the_first_user_message_is_a_turn_of_its_own(
 
 @pytest.mark.conforms("R-G")
 def test_a_retry_of_an_earlier_turn_does_not_take_the_present_one_away(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     earlier = service.append_turn(id, user_content="One", assistant={"content": "1"}, idempotency_key="one")
@@ -293,7 +291,7 @@ def test_a_retry_of_an_earlier_turn_does_not_take_the_present_one_away(
 
 @pytest.mark.conforms("T2")
 def test_a_model_sees_only_the_latest_answer_to_a_turn_and_the_rest_is_kept(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     service.append_turn(id, user_content="One", assistant={"content": "1"}, idempotency_key="one")
@@ -315,7 +313,7 @@ def test_a_model_sees_only_the_latest_answer_to_a_turn_and_the_rest_is_kept(
 
 @pytest.mark.conforms("T2")
 def test_what_follows_the_latest_answer_belongs_to_it(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     service.append_turn(id, user_content="One", assistant={"content": "1"}, idempotency_key="one")
@@ -326,7 +324,7 @@ def test_what_follows_the_latest_answer_belongs_to_it(
 
 
 @pytest.mark.conforms("T2")
-def test_an_answer_after_the_users_message_came_again_replaces_the_first(ctx: recollect.Context) -> None:
+def test_an_answer_after_the_users_message_came_again_replaces_the_first(ctx: longmind.Context) -> None:
     service = ctx.conversations
     id = service.create_conversation("n").id
     service.append_user_message(id, "What time is it?", idempotency_key="k")
@@ -341,7 +339,7 @@ def test_an_answer_after_the_users_message_came_again_replaces_the_first(ctx: re
 
 @pytest.mark.conforms("T2")
 def test_a_users_message_that_comes_again_amid_a_tool_call_does_not_part_the_call_from_its_result(
-    ctx: recollect.Context,
+    ctx: longmind.Context,
 ) -> None:
     service = ctx.conversations
     id = service.create_conversation("n").id
@@ -354,7 +352,7 @@ def test_a_users_message_that_comes_again_amid_a_tool_call_does_not_part_the_cal
 
 
 def test_a_late_answer_to_an_older_turn_leaves_the_latest_one_alone(
-    ctx: recollect.Context, conversation: recollect.Conversation
+    ctx: longmind.Context, conversation: longmind.Conversation
 ) -> None:
     service, id = ctx.conversations, conversation.id
     service.append_turn(id, user_content="One", assistant={"content": "1"}, idempotency_key="one")

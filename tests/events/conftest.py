@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-import recollect
+import longmind
 from tests.clock import SettableClock
 from tests.events.making import context_of
 
@@ -17,11 +17,11 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder="none", clock=clock) as engine:
+def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder="none", clock=clock) as engine:
         yield engine
 
 
 @pytest.fixture
-def ctx(engine: recollect.Recollect) -> recollect.Context:
+def ctx(engine: longmind.Engine) -> longmind.Context:
     return context_of(engine, session_id="s1", run_id="r1")

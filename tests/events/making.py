@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import recollect
+import longmind
 
 
-def context_of(engine: recollect.Recollect, **more: Any) -> recollect.Context:
+def context_of(engine: longmind.Engine, **more: Any) -> longmind.Context:
     return engine.context(**{"tenant_id": "acme", "app_id": "support", "user_id": "ada", **more})
 
 
-def texts(events: Iterable[recollect.Event]) -> list[str | None]:
+def texts(events: Iterable[longmind.Event]) -> list[str | None]:
     return [event.text for event in events]

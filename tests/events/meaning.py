@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recollect.errors import EmbedderFailed
+from longmind.errors import EmbedderFailed
 from tests.embedder import WordsEmbedder
 
 SYNONYMS = {"automobile": "car", "rollout": "deployment", "crashed": "failure", "beverage": "tea"}

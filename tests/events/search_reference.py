@@ -1,6 +1,6 @@
 """Search once more, as plainly as it can be written: every event is looked at, one after the other.
 
-It shares constants with Recollect, and with the reference of recall the ways in which words and vectors are measured.
+It shares constants with Longmind, and with the reference of recall the ways in which words and vectors are measured.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import recollect
-from recollect.clock import to_micros
-from recollect.providers.embedder import Embedder
-from recollect.recall.asking import understand
-from recollect.recall.timeline_ranking import MEANING_SHARE, NEAR, UNKNOWN_USUAL, WORDS_SHARE
+import longmind
+from longmind.clock import to_micros
+from longmind.providers.embedder import Embedder
+from longmind.recall.question import understand
+from longmind.recall.ranking.events import MEANING_SHARE, NEAR, UNKNOWN_USUAL, WORDS_SHARE
 from tests.recall.reference import Known, Reference, _standardised
 
 
@@ -27,7 +27,7 @@ class Asked:
     since: int | None = None
 
 
-def expected(events: Sequence[recollect.Event], embedder: Embedder | None, asked: Asked) -> dict[str, float]:
+def expected(events: Sequence[longmind.Event], embedder: Embedder | None, asked: Asked) -> dict[str, float]:
     """The score of each event that is to be found, by its id; those of a structural search are instants."""
     passing = [event for event in events if _passes(event, asked)]
     if asked.mode == "structural":
@@ -53,7 +53,7 @@ def expected(events: Sequence[recollect.Event], embedder: Embedder | None, asked
     }
 
 
-def _passes(event: recollect.Event, asked: Asked) -> bool:
+def _passes(event: longmind.Event, asked: Asked) -> bool:
     return (
         (asked.kinds is None or event.kind in asked.kinds)
         and set(event.tags or ()) >= set(asked.tags)
@@ -62,7 +62,7 @@ def _passes(event: recollect.Event, asked: Asked) -> bool:
     )
 
 
-def _ids(events: Sequence[recollect.Event]) -> list[str]:
+def _ids(events: Sequence[longmind.Event]) -> list[str]:
     return [event.event_id for event in events]
 
 
@@ -72,7 +72,7 @@ def _share(value: float, values: Iterable[float]) -> float:
     return float((value - least) / (most - least)) if most > least else float(value > 0)
 
 
-def _known(event: recollect.Event, position: int) -> Known:
+def _known(event: longmind.Event, position: int) -> Known:
     at = to_micros(event.ts)
     return Known(
         id=event.event_id,

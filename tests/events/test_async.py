@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-import recollect
+import longmind
 
 
 @pytest.mark.conforms("D1.3", "D2.1", "D4.2", "D7.1")
 def test_what_asks_the_database_is_awaited_and_what_does_not_is_not(database_url: str) -> None:
     async def main() -> None:
-        async with recollect.open_async(database_url, embedder=None) as engine:
+        async with longmind.open_async(database_url, embedder=None) as engine:
             events = engine.context(tenant_id="acme", app_id="support", user_id="ada", session_id="s1").events
             await events.record("user_action", {"action": "clicked_button"}, tags=["ui"])
             await events.record_chat("user", "Hello graph!")

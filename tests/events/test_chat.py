@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from tests.clock import SettableClock
 from tests.events.making import context_of
 
@@ -16,7 +16,7 @@ def said(turns: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.conforms("D2.1")
-def test_a_turn_of_chat_is_recorded(ctx: recollect.Context) -> None:
+def test_a_turn_of_chat_is_recorded(ctx: longmind.Context) -> None:
     event = ctx.events.record_chat(
         "tool", "Search results found.", tags=["search"], data={"query": "weather", "hits": 5}, severity=3, signal=0.5
     )
@@ -28,7 +28,7 @@ def test_a_turn_of_chat_is_recorded(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("D2.1", "V11b")
-def test_only_known_roles_speak_and_data_cannot_speak_for_them(ctx: recollect.Context) -> None:
+def test_only_known_roles_speak_and_data_cannot_speak_for_them(ctx: longmind.Context) -> None:
     for role in ("wizard", "", None, "User", ["user"]):
         with pytest.raises(ValueError, match="role"):
             ctx.events.record_chat(role, "Hello")  # type: ignore[arg-type]
@@ -36,13 +36,13 @@ def test_only_known_roles_speak_and_data_cannot_speak_for_them(ctx: recollect.Co
     assert (event.stage, event.text) == ("user", "Hello")
     assert event.data == {"role": "user", "text": "Hello", "mood": "good"}
     for data in ("text", {"when": object()}, {"a": "\x00"}):
-        with pytest.raises(recollect.InvalidInput, match="data"):
+        with pytest.raises(longmind.InvalidInput, match="data"):
             ctx.events.record_chat("user", "Hello", data=data)  # type: ignore[arg-type]
     assert ctx.events.recent() == [event]
 
 
 @pytest.mark.conforms("D2.2")
-def test_each_role_has_a_way_of_its_own(ctx: recollect.Context) -> None:
+def test_each_role_has_a_way_of_its_own(ctx: longmind.Context) -> None:
     recorded = [
         ctx.events.record_chat_user("one", tags=["a"], data={"n": 1}),
         ctx.events.record_chat_assistant("two", tags=["a"], data={"n": 2}),
@@ -54,7 +54,7 @@ def test_each_role_has_a_way_of_its_own(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("D2.3")
-def test_the_last_turns_come_newest_last(ctx: recollect.Context, clock: SettableClock) -> None:
+def test_the_last_turns_come_newest_last(ctx: longmind.Context, clock: SettableClock) -> None:
     for number in range(4):
         ctx.events.record_chat_user(f"{number}", tags=["x"])
         ctx.events.record("note", "between")
@@ -66,11 +66,11 @@ def test_the_last_turns_come_newest_last(ctx: recollect.Context, clock: Settable
     ]
     events = ctx.events.recent_chat(limit=2, return_event=True)
     assert [event.text for event in events] == ["2", "3"]
-    assert all(isinstance(event, recollect.Event) for event in events)
+    assert all(isinstance(event, longmind.Event) for event in events)
 
 
 @pytest.mark.conforms("D2.3", "V9")
-def test_one_of_the_tags_suffices_and_roles_count_before_the_limit(ctx: recollect.Context) -> None:
+def test_one_of_the_tags_suffices_and_roles_count_before_the_limit(ctx: longmind.Context) -> None:
     ctx.events.record_chat_user("first", tags=["a"])
     ctx.events.record_chat_assistant("second", tags=["b"])
     ctx.events.record_chat_system("third", tags=["c"])
@@ -83,12 +83,12 @@ def test_one_of_the_tags_suffices_and_roles_count_before_the_limit(ctx: recollec
     assert recent(roles=["user"], tags=["b"]) == []
     assert recent(roles=[]) == recent(roles=["wizard"]) == []
     assert len(recent(roles=["tool"], limit=3, use_persistence=True)) == 3
-    with pytest.raises(recollect.InvalidInput, match="roles"):
+    with pytest.raises(longmind.InvalidInput, match="roles"):
         recent(roles="user")
 
 
 @pytest.mark.conforms("D2.3")
-def test_conversations_and_recorded_turns_are_one_chat(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_conversations_and_recorded_turns_are_one_chat(engine: longmind.Engine, ctx: longmind.Context) -> None:
     ctx.events.record_chat_user("Recorded")
     conversation = ctx.conversations.create_conversation("daily-checkin")
     chat = ctx.conversations
@@ -123,7 +123,7 @@ def test_conversations_and_recorded_turns_are_one_chat(engine: recollect.Recolle
 
 
 @pytest.mark.conforms("D2.3", "D1.7")
-def test_a_conversation_stands_on_the_timeline_of_its_session(engine: recollect.Recollect) -> None:
+def test_a_conversation_stands_on_the_timeline_of_its_session(engine: longmind.Engine) -> None:
     ctx = context_of(engine)
     for session_id, text in (("s1", "In a session"), (None, "In none")):
         conversation = ctx.conversations.create_conversation("daily-checkin", session_id=session_id)
@@ -133,8 +133,8 @@ def test_a_conversation_stands_on_the_timeline_of_its_session(engine: recollect.
     assert said(context_of(engine, session_id="s1").events.recent_chat(level="session")) == [("user", "In a session")]
 
 
-def test_a_turn_that_is_too_long_is_refused_for_its_text(ctx: recollect.Context) -> None:
+def test_a_turn_that_is_too_long_is_refused_for_its_text(ctx: longmind.Context) -> None:
     for text in ("x" * 1024 * 1024, "ä" * 700_000, "x" * 3_000_000):
-        with pytest.raises(recollect.LimitExceeded, match=r"^text"):
+        with pytest.raises(longmind.LimitExceeded, match=r"^text"):
             ctx.events.record_chat_user(text)
     assert ctx.events.recent_chat() == []

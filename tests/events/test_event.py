@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-import recollect
+import longmind
 from tests.clock import SettableClock
 
 FIELDS = (
@@ -18,8 +18,8 @@ FIELDS = (
 
 @pytest.mark.conforms("D0.1")
 def test_an_event_has_all_its_fields_and_their_defaults() -> None:
-    event = recollect.Event(event_id="evt_1", ts="2026-03-01T09:30:00.000000Z")
-    assert set(recollect.Event.model_fields) == set(FIELDS)
+    event = longmind.Event(event_id="evt_1", ts="2026-03-01T09:30:00.000000Z")
+    assert set(longmind.Event.model_fields) == set(FIELDS)
     assert (event.kind, event.severity, event.signal, event.version) == ("misc", 2, 0.0, 2)
     others = set(FIELDS) - {"event_id", "ts", "kind", "severity", "signal", "version"}
     assert {name: getattr(event, name) for name in others} == dict.fromkeys(others)
@@ -27,38 +27,38 @@ def test_an_event_has_all_its_fields_and_their_defaults() -> None:
 
 @pytest.mark.conforms("D0.1")
 def test_an_event_cannot_be_changed_and_its_json_has_the_names_of_its_attributes() -> None:
-    event = recollect.Event(event_id="evt_1", ts="2026-03-01T09:30:00.000000Z", session_id="s1")
+    event = longmind.Event(event_id="evt_1", ts="2026-03-01T09:30:00.000000Z", session_id="s1")
     with pytest.raises(ValidationError):
         event.text = "other"
     written = json.loads(event.model_dump_json())
     assert set(written) == set(FIELDS)
-    assert recollect.Event.model_validate(written) == event
+    assert longmind.Event.model_validate(written) == event
 
 
 @pytest.mark.conforms("D0.1")
-def test_a_severity_is_1_to_3_and_a_signal_0_to_1(ctx: recollect.Context) -> None:
+def test_a_severity_is_1_to_3_and_a_signal_0_to_1(ctx: longmind.Context) -> None:
     for name, value in (("severity", 0), ("severity", 4), ("signal", 1.5), ("signal", -0.1)):
         with pytest.raises(ValidationError):
-            recollect.Event.model_validate({"event_id": "evt_1", "ts": "2026-03-01T09:30:00.000000Z", name: value})
-        with pytest.raises(recollect.InvalidInput, match=name):
+            longmind.Event.model_validate({"event_id": "evt_1", "ts": "2026-03-01T09:30:00.000000Z", name: value})
+        with pytest.raises(longmind.InvalidInput, match=name):
             ctx.events.record_raw(base={"kind": "note", name: value})
     assert ctx.events.recent() == []
 
 
 @pytest.mark.conforms("D0.1")
-def test_tool_is_another_name_of_topic(ctx: recollect.Context) -> None:
+def test_tool_is_another_name_of_topic(ctx: longmind.Context) -> None:
     by_tool = ctx.events.record_raw(base={"kind": "call", "tool": "search"})
     by_topic = ctx.events.record_raw(base={"kind": "call", "topic": "search"})
-    for event in (by_tool, by_topic, *ctx.events.recent(), recollect.Event(event_id="e", ts="t", tool="search")):
+    for event in (by_tool, by_topic, *ctx.events.recent(), longmind.Event(event_id="e", ts="t", tool="search")):
         assert (event.tool, event.topic) == ("search", "search")
-    with pytest.raises(recollect.InvalidInput, match="topic"):
+    with pytest.raises(longmind.InvalidInput, match="topic"):
         ctx.events.record_raw(base={"kind": "call", "topic": "search", "tool": "planner"})
     with pytest.raises(ValidationError, match="topic"):
-        recollect.Event(event_id="e", ts="t", tool="search", topic="planner")
+        longmind.Event(event_id="e", ts="t", tool="search", topic="planner")
 
 
 @pytest.mark.conforms("V4", "D1.1")
-def test_equal_texts_in_the_same_microsecond_have_ids_of_their_own(ctx: recollect.Context) -> None:
+def test_equal_texts_in_the_same_microsecond_have_ids_of_their_own(ctx: longmind.Context) -> None:
     one_by_one = [ctx.events.record_chat_user("Hello") for _ in range(20)]
     at_once = ctx.events.record_many([{"kind": "chat.turn", "stage": "user", "text": "Hello"}] * 20)
     every = [*one_by_one, *at_once]
@@ -68,7 +68,7 @@ def test_equal_texts_in_the_same_microsecond_have_ids_of_their_own(ctx: recollec
 
 
 @pytest.mark.conforms("V3", "T23")
-def test_an_instant_is_the_same_text_wherever_an_event_comes_from(ctx: recollect.Context, clock: SettableClock) -> None:
+def test_an_instant_is_the_same_text_wherever_an_event_comes_from(ctx: longmind.Context, clock: SettableClock) -> None:
     clock.advance(0.12)
     event = ctx.events.record("note", "Hello")
     assert event.ts == "2026-03-01T09:30:00.120000Z"

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from tests.clock import SettableClock
 from tests.events.making import context_of, texts
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder="none", clock=clock, hot_log_events=5, hot_log_days=2) as engine:
+def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder="none", clock=clock, hot_log_events=5, hot_log_days=2) as engine:
         yield engine
 
 
 @pytest.mark.conforms("D0.2", "D1.8")
-def test_what_has_left_the_hot_log_is_still_kept(ctx: recollect.Context) -> None:
+def test_what_has_left_the_hot_log_is_still_kept(ctx: longmind.Context) -> None:
     ctx.events.record_many([{"kind": "a" if number < 3 else "b", "text": f"{number}"} for number in range(8)])
     assert texts(ctx.events.recent()) == ["3", "4", "5", "6", "7"]
     assert ctx.events.recent(kinds=["a"]) == []
@@ -30,7 +30,7 @@ def test_what_has_left_the_hot_log_is_still_kept(ctx: recollect.Context) -> None
 
 
 @pytest.mark.conforms("D0.2", "D1.8")
-def test_an_event_leaves_the_hot_log_with_its_age(ctx: recollect.Context, clock: SettableClock) -> None:
+def test_an_event_leaves_the_hot_log_with_its_age(ctx: longmind.Context, clock: SettableClock) -> None:
     ctx.events.record("note", "first")
     clock.advance(24 * 3600)
     ctx.events.record("note", "second")
@@ -43,7 +43,7 @@ def test_an_event_leaves_the_hot_log_with_its_age(ctx: recollect.Context, clock:
 
 
 @pytest.mark.conforms("D1.6", "D1.7")
-def test_filters_look_at_the_whole_hot_log_and_no_further(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_filters_look_at_the_whole_hot_log_and_no_further(engine: longmind.Engine, ctx: longmind.Context) -> None:
     other = context_of(engine, session_id="s1", run_id="r2")
     ctx.events.record_many([{"text": f"mine {number}"} for number in range(3)])
     other.events.record_many([{"text": f"other {number}"} for number in range(4)])
@@ -53,7 +53,7 @@ def test_filters_look_at_the_whole_hot_log_and_no_further(engine: recollect.Reco
 
 
 @pytest.mark.conforms("D2.3", "D3.2", "D4.2")
-def test_chat_tool_results_and_states_are_looked_for_in_the_hot_log(ctx: recollect.Context) -> None:
+def test_chat_tool_results_and_states_are_looked_for_in_the_hot_log(ctx: longmind.Context) -> None:
     ctx.events.record_chat_user("Hello")
     ctx.events.record_state("planner", 1)
     ctx.events.record_tool_result(tool="search", message="found")
@@ -70,7 +70,7 @@ def test_chat_tool_results_and_states_are_looked_for_in_the_hot_log(ctx: recolle
 
 
 @pytest.mark.conforms("D0.2", "D2.3")
-def test_what_nobody_gets_to_see_takes_no_place_in_the_hot_log(ctx: recollect.Context) -> None:
+def test_what_nobody_gets_to_see_takes_no_place_in_the_hot_log(ctx: longmind.Context) -> None:
     ctx.events.record_state("planner", 1)
     chat, conversation = ctx.conversations, ctx.conversations.create_conversation("daily-checkin")
     for answer in ("First", "Second", "Third"):
@@ -88,5 +88,5 @@ def test_what_nobody_gets_to_see_takes_no_place_in_the_hot_log(ctx: recollect.Co
 
 @pytest.mark.parametrize("wrong", [{"hot_log_events": 0}, {"hot_log_days": 0}, {"hot_log_events": 2.5}], ids=repr)
 def test_the_size_of_the_hot_log_is_checked(wrong: dict[str, Any]) -> None:
-    with pytest.raises(recollect.InvalidInput, match=next(iter(wrong))):
-        recollect.open("sqlite:///:memory:", **wrong)
+    with pytest.raises(longmind.InvalidInput, match=next(iter(wrong))):
+        longmind.open("sqlite:///:memory:", **wrong)

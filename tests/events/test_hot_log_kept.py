@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
+import longmind
+from longmind.clock import to_iso
+from longmind.scope import Level
+from longmind.store.queries import load_queries
 from prove.hostile_input.archives import resealed
-from recollect.clock import to_iso
-from recollect.scope import Level
-from recollect.store.queries import load_queries
 from tests.clock import SettableClock
 from tests.events.making import context_of, texts
 
@@ -41,12 +41,12 @@ EXAMPLES = count()
 
 
 @pytest.fixture
-def engines(database_url: str, clock: SettableClock) -> Iterator[list[recollect.Recollect]]:
+def engines(database_url: str, clock: SettableClock) -> Iterator[list[longmind.Engine]]:
     """Two that share a database, and nothing in memory."""
     bounds: dict[str, Any] = {"hot_log_events": KEPT, "hot_log_days": DAYS}
     with (
-        recollect.open(database_url, embedder="none", clock=clock, **bounds) as one,
-        recollect.open(database_url, embedder="none", clock=clock, **bounds) as other,
+        longmind.open(database_url, embedder="none", clock=clock, **bounds) as one,
+        longmind.open(database_url, embedder="none", clock=clock, **bounds) as other,
     ):
         yield [one, other]
 
@@ -72,7 +72,7 @@ steps = st.builds(
 @given(taken=st.lists(steps, min_size=4, max_size=14), limit=st.integers(1, KEPT + 2))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whoever_writes_the_newest_events_are_those_of_the_database(
-    engines: list[recollect.Recollect], clock: SettableClock, taken: list[Step], limit: int
+    engines: list[longmind.Engine], clock: SettableClock, taken: list[Step], limit: int
 ) -> None:
     user = f"example {next(EXAMPLES)}"
     opened: dict[str, str] = {}
@@ -82,7 +82,7 @@ def test_whoever_writes_the_newest_events_are_those_of_the_database(
             compare(engine, clock, user, limit)
 
 
-def take(step: Step, engine: recollect.Recollect, clock: SettableClock, user: str, opened: dict[str, str]) -> None:
+def take(step: Step, engine: longmind.Engine, clock: SettableClock, user: str, opened: dict[str, str]) -> None:
     ctx = context_of(engine, user_id=user, session_id="s1", run_id=step.run)
     match step.what:
         case "one":
@@ -112,13 +112,13 @@ def take(step: Step, engine: recollect.Recollect, clock: SettableClock, user: st
                 bring_back(engine, user, document, f"returned {step.number}")
 
 
-def conversation(ctx: recollect.Context, opened: dict[str, str]) -> str:
+def conversation(ctx: longmind.Context, opened: dict[str, str]) -> str:
     if "id" not in opened:
         opened["id"] = ctx.conversations.create_conversation("daily-checkin").id
     return opened["id"]
 
 
-def bring_back(engine: recollect.Recollect, user: str, document: dict[str, Any], text: str) -> None:
+def bring_back(engine: longmind.Engine, user: str, document: dict[str, Any], text: str) -> None:
     """Import what was exported, under the ids it had, after somebody has changed what it says."""
     document = json.loads(json.dumps(document))
     events = document["records"]["events"]
@@ -129,7 +129,7 @@ def bring_back(engine: recollect.Recollect, user: str, document: dict[str, Any],
     root.admin.import_user_data(resealed(document), user)
 
 
-def compare(engine: recollect.Recollect, clock: SettableClock, user: str, limit: int) -> None:
+def compare(engine: longmind.Engine, clock: SettableClock, user: str, limit: int) -> None:
     ctx = context_of(engine, user_id=user, session_id="s1", run_id="r1")
     since = to_iso(clock.now - DAYS * 24 * 3600 * 1_000_000)
     hot = ctx.events.recent_persisted(limit=KEPT, since=since)
@@ -138,11 +138,11 @@ def compare(engine: recollect.Recollect, clock: SettableClock, user: str, limit:
         there = [event for event in hot if named is None or getattr(event, named) == getattr(ctx.scope, named)]
         found = ctx.events.recent(limit=limit, level=level)
         assert found == there[-limit:]
-        assert [list(vars(event)) for event in found] == [list(recollect.Event.model_fields)] * len(found)
+        assert [list(vars(event)) for event in found] == [list(longmind.Event.model_fields)] * len(found)
         assert all(type(event.signal) is float for event in found)
 
 
-def test_what_a_caller_does_to_an_event_is_not_seen_by_the_next(ctx: recollect.Context) -> None:
+def test_what_a_caller_does_to_an_event_is_not_seen_by_the_next(ctx: longmind.Context) -> None:
     recorded = [ctx.events.record("note", {"plain": 1}, tags=["a"]), ctx.events.record_raw(base=RICH)]
     expected = [event.model_copy(deep=True) for event in recorded]
     for _ in range(4):
@@ -162,14 +162,14 @@ def test_what_a_caller_does_to_an_event_is_not_seen_by_the_next(ctx: recollect.C
 
 
 def test_a_row_of_postgres_that_was_changed_by_hand_is_shown_as_it_is(postgres_url: str) -> None:
-    with recollect.open(postgres_url, embedder="none") as engine:
+    with longmind.open(postgres_url, embedder="none") as engine:
         events = context_of(engine).events
         events.record_many([{"text": f"{number}"} for number in range(5)])
         for _ in range(3):
             assert texts(events.recent()) == ["0", "1", "2", "3", "4"]
         with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute("UPDATE recollect.events SET text = 'redacted' WHERE text = '3'")
-            connection.execute("DELETE FROM recollect.events WHERE text = '1'")
+            connection.execute("UPDATE longmind.events SET text = 'redacted' WHERE text = '3'")
+            connection.execute("DELETE FROM longmind.events WHERE text = '1'")
         assert texts(events.recent()) == ["0", "2", "redacted", "4"]
 
 
@@ -183,10 +183,10 @@ def test_no_statement_changes_an_event_of_a_timeline(engine_name: Any) -> None:
 
 @pytest.mark.conforms("A9.4")
 def test_nothing_is_kept_in_memory_of_an_erased_user(
-    engine: recollect.Recollect, ctx: recollect.Context, database_url: str, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, database_url: str, clock: SettableClock
 ) -> None:
     ctx.events.record_many([{"text": "secret" * 100} for _ in range(50)])
-    with recollect.open(database_url, embedder="none", clock=clock) as other:
+    with longmind.open(database_url, embedder="none", clock=clock) as other:
         elsewhere = context_of(other, session_id="s1", run_id="r1")
         for context in (ctx, elsewhere):
             assert len(context.events.recent()) == len(context.events.recent()) == 50
@@ -199,7 +199,7 @@ def test_nothing_is_kept_in_memory_of_an_erased_user(
 
 
 def test_hot_logs_take_no_more_memory_than_the_cache_may(database_url: str) -> None:
-    with recollect.open(database_url, embedder="none", cache_megabytes=0.5) as engine:
+    with longmind.open(database_url, embedder="none", cache_megabytes=0.5) as engine:
         for number in range(30):
             events = context_of(engine, user_id=f"user {number}").events
             events.record_many([{"text": f"{number} " + "x" * 1000} for _ in range(50)])
@@ -208,7 +208,7 @@ def test_hot_logs_take_no_more_memory_than_the_cache_may(database_url: str) -> N
         assert engine.measures().cached_spaces < 30
 
 
-def test_events_too_large_to_be_kept_are_read_each_time(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_events_too_large_to_be_kept_are_read_each_time(engine: longmind.Engine, ctx: longmind.Context) -> None:
     ctx.events.record_many([{"text": f"{number}"} for number in range(10)])
     assert ctx.events.recent() == ctx.events.recent()
     small = engine.measures().cached_bytes
@@ -223,7 +223,7 @@ def test_events_too_large_to_be_kept_are_read_each_time(engine: recollect.Recoll
 
 
 def test_a_timeline_that_is_looked_at_once_takes_next_to_no_memory(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     ctx.events.record_many([{"text": "x" * 1000} for _ in range(50)])
     ctx.events.recent()
@@ -232,14 +232,14 @@ def test_a_timeline_that_is_looked_at_once_takes_next_to_no_memory(
     assert 50_000 < engine.measures().cached_bytes < 200_000
 
 
-def test_events_that_newer_ones_have_pushed_out_are_let_go(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_events_that_newer_ones_have_pushed_out_are_let_go(engine: longmind.Engine, ctx: longmind.Context) -> None:
     for number in range(300):
         ctx.events.record("note", f"{number} " + "x" * 1000)
         assert (ctx.events.recent(limit=1 + number % 4)[-1].text or "").startswith(f"{number} ")
     assert engine.measures().cached_bytes < 40_000
 
 
-def test_threads_that_share_a_timeline_each_find_what_they_have_recorded(ctx: recollect.Context) -> None:
+def test_threads_that_share_a_timeline_each_find_what_they_have_recorded(ctx: longmind.Context) -> None:
     def record_and_look(thread: int) -> None:
         for number in range(15):
             mine = ctx.events.record("note", {"thread": thread, "number": number})

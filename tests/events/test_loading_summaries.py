@@ -9,19 +9,19 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-import recollect
+import longmind
 from tests.clock import SettableClock
 from tests.events.making import context_of
 
 
-def made(ctx: recollect.Context, text: str, **wanted: Any) -> dict[str, Any]:
+def made(ctx: longmind.Context, text: str, **wanted: Any) -> dict[str, Any]:
     """A summary of one event alone."""
     ctx.events.record("note", text, tags=[text])
     return ctx.events.distill_long_term(include_tags=[text], **wanted)
 
 
 @pytest.mark.conforms("D5.5", "D5.6")
-def test_the_newest_summaries_of_a_tag_are_loaded_oldest_first(ctx: recollect.Context) -> None:
+def test_the_newest_summaries_of_a_tag_are_loaded_oldest_first(ctx: longmind.Context) -> None:
     first, second, third = (made(ctx, text) for text in ("one", "two", "three"))
     project = made(ctx, "four", summary_tag="project", summary_kind="project_summary")
     weekly = made(ctx, "five", summary_kind="weekly")
@@ -38,7 +38,7 @@ def test_the_newest_summaries_of_a_tag_are_loaded_oldest_first(ctx: recollect.Co
 
 @pytest.mark.conforms("D5.5", "D5.6", "D5.7")
 def test_a_summary_outlives_the_hot_log(database_url: str, clock: SettableClock) -> None:
-    with recollect.open(database_url, embedder="none", clock=clock, hot_log_events=10) as engine:
+    with longmind.open(database_url, embedder="none", clock=clock, hot_log_events=10) as engine:
         ctx = context_of(engine, session_id="s1")
         summary = made(ctx, "It rained.")
         clock.advance(30 * 24 * 3600)
@@ -52,7 +52,7 @@ def test_a_summary_outlives_the_hot_log(database_url: str, clock: SettableClock)
 
 
 @pytest.mark.conforms("D5.7")
-def test_a_loaded_summary_is_told_of_on_the_timeline(ctx: recollect.Context) -> None:
+def test_a_loaded_summary_is_told_of_on_the_timeline(ctx: longmind.Context) -> None:
     summary = made(ctx, "It rained.")
     assert ctx.events.soft_hydrate_last_summary() == summary
 
@@ -69,7 +69,7 @@ def test_a_loaded_summary_is_told_of_on_the_timeline(ctx: recollect.Context) -> 
 
 
 @pytest.mark.conforms("D5.7")
-def test_without_a_summary_nothing_is_told(ctx: recollect.Context) -> None:
+def test_without_a_summary_nothing_is_told(ctx: longmind.Context) -> None:
     made(ctx, "It rained.")
     before = ctx.events.recent()
 
@@ -78,9 +78,7 @@ def test_without_a_summary_nothing_is_told(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("D5.6", "T20")
-def test_a_level_that_the_context_has_no_id_of_shows_no_summary(
-    engine: recollect.Recollect, ctx: recollect.Context
-) -> None:
+def test_a_level_that_the_context_has_no_id_of_shows_no_summary(engine: longmind.Engine, ctx: longmind.Context) -> None:
     summary = made(ctx, "It rained.")
 
     assert ctx.events.load_last_summary(level="run") == summary
@@ -91,7 +89,7 @@ def test_a_level_that_the_context_has_no_id_of_shows_no_summary(
 
 @pytest.mark.conforms("D5.5", "D5.6")
 def test_another_session_of_the_same_user_is_read_by_its_scope_id(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     summary = made(ctx, "It rained.")
     later = context_of(engine, session_id="s2")
@@ -110,11 +108,11 @@ def test_another_session_of_the_same_user_is_read_by_its_scope_id(
 
 
 @pytest.mark.conforms("D5.1", "D5.5")
-def test_a_summary_can_be_filed_under_a_name_of_the_callers_own(ctx: recollect.Context) -> None:
+def test_a_summary_can_be_filed_under_a_name_of_the_callers_own(ctx: longmind.Context) -> None:
     ctx.events.record("note", "It rained.")
     summary = ctx.events.distill_long_term(scope_id="project/456", summary_tag="a/b")
 
-    assert summary["uri"].startswith(f"recollect://mem/project%2F456/summaries/a%2Fb/{summary['ts']}")
+    assert summary["uri"].startswith(f"longmind://mem/project%2F456/summaries/a%2Fb/{summary['ts']}")
     assert ctx.events.load_last_summary("project/456", summary_tag="a/b") == summary
     assert ctx.events.load_recent_summaries("project/456", summary_tag="a/b") == [summary]
     assert ctx.events.load_last_summary(summary_tag="a/b") is None
@@ -127,7 +125,7 @@ def test_a_summary_can_be_filed_under_a_name_of_the_callers_own(ctx: recollect.C
 
 
 @pytest.mark.conforms("D5.6")
-def test_a_scope_id_opens_nobody_elses_summaries(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_a_scope_id_opens_nobody_elses_summaries(engine: longmind.Engine, ctx: longmind.Context) -> None:
     made(ctx, "It rained.")
     made(ctx, "It snowed.", scope_id="project")
     bob = context_of(engine, user_id="bob", session_id="s1").events
@@ -140,7 +138,7 @@ def test_a_scope_id_opens_nobody_elses_summaries(engine: recollect.Recollect, ct
 
 @pytest.mark.conforms("D5.2")
 def test_where_events_are_mirrored_a_summary_is_found_in_a_file(sqlite_url: str, tmp_path: Path) -> None:
-    with recollect.open(sqlite_url, embedder="none", events_jsonl_dir=str(tmp_path / "log")) as engine:
+    with longmind.open(sqlite_url, embedder="none", events_jsonl_dir=str(tmp_path / "log")) as engine:
         ctx = context_of(engine, session_id="s1")
         summary = made(ctx, "It rained.")
         assert ctx.events.load_last_summary() == summary

@@ -19,10 +19,10 @@ import apsw
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from harness.crew import wait_until
-from recollect.clock import to_micros
-from recollect.events import read_jsonl
+from longmind.clock import to_micros
+from longmind.events import read_jsonl
 from tests.clock import SettableClock
 from tests.events.making import context_of
 
@@ -33,17 +33,17 @@ def files(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock, files: Path) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder="none", clock=clock, events_jsonl_dir=str(files)) as engine:
+def engine(database_url: str, clock: SettableClock, files: Path) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder="none", clock=clock, events_jsonl_dir=str(files)) as engine:
         yield engine
 
 
-def lines_of(ctx: recollect.Context) -> list[dict[str, Any]]:
+def lines_of(ctx: longmind.Context) -> list[dict[str, Any]]:
     """Every line of a timeline's files as it stands there."""
     return [json.loads(line) for file in ctx.events.jsonl_files() for line in file.read_text("utf-8").splitlines()]
 
 
-def assert_agree(ctx: recollect.Context) -> None:
+def assert_agree(ctx: longmind.Context) -> None:
     """The files have each event of the ledger once, in its order, and nothing else."""
     lines = lines_of(ctx)
     positions = [line.pop("position") for line in lines]
@@ -59,11 +59,11 @@ def erase(url: str, user_id: str) -> None:
         connection.close()
         return
     with psycopg.connect(url) as postgres:
-        postgres.execute("DELETE FROM recollect.events WHERE user_id = %s", (user_id,))
+        postgres.execute("DELETE FROM longmind.events WHERE user_id = %s", (user_id,))
 
 
 @pytest.mark.conforms("D0.2", "D1.10")
-def test_every_event_and_message_of_a_timeline_is_a_line_as_reads_give_it(ctx: recollect.Context) -> None:
+def test_every_event_and_message_of_a_timeline_is_a_line_as_reads_give_it(ctx: longmind.Context) -> None:
     ctx.events.record("note", {"höhe": 3, "line": "one\ntwo\u2028three\x85"}, tags=["a", "b"], metrics={"cost": 0.5})
     conversation = ctx.conversations.create_conversation("chat", session_id="s1")
     ctx.conversations.append_turn(conversation.id, user_content="Hello", assistant={"content": "Hi"})
@@ -75,7 +75,7 @@ def test_every_event_and_message_of_a_timeline_is_a_line_as_reads_give_it(ctx: r
 
 
 @pytest.mark.conforms("D0.2")
-def test_there_is_one_file_for_each_timeline_and_day(ctx: recollect.Context, clock: SettableClock, files: Path) -> None:
+def test_there_is_one_file_for_each_timeline_and_day(ctx: longmind.Context, clock: SettableClock, files: Path) -> None:
     clock.now = to_micros("2026-03-01T23:59:59.999999Z")
     ctx.events.record("note", "late")
     clock.now += 1
@@ -90,7 +90,7 @@ def test_there_is_one_file_for_each_timeline_and_day(ctx: recollect.Context, clo
 
 @pytest.mark.conforms("T25")
 def test_no_two_users_or_timelines_share_a_file_and_no_id_leads_out_of_the_folder(
-    engine: recollect.Recollect, files: Path
+    engine: longmind.Engine, files: Path
 ) -> None:
     ids = ["a", "A", "..", "../../escape", "a|b", "a:b", "a/b", "/etc", "a%2Fb", "ü" * 255, "x" * 255, "x" * 254, "~"]
     contexts = [context_of(engine, session_id=each) for each in ids]
@@ -111,7 +111,7 @@ def test_no_two_users_or_timelines_share_a_file_and_no_id_leads_out_of_the_folde
 
 
 def test_an_address_leads_to_the_file_that_has_the_event(
-    ctx: recollect.Context, database_url: str, clock: SettableClock
+    ctx: longmind.Context, database_url: str, clock: SettableClock
 ) -> None:
     event = ctx.events.record("note", "here")
     for each in (event, ctx.events.at("org").record("note", "there")):
@@ -121,16 +121,16 @@ def test_an_address_leads_to_the_file_that_has_the_event(
         [line] = read_jsonl([Path(unquote(address.path))])
         assert line["event_id"] == each.event_id
 
-    with recollect.open(database_url, embedder="none") as without:
+    with longmind.open(database_url, embedder="none") as without:
         events = context_of(without, session_id="s1").events
-        assert events.uri_of(event).startswith("recollect://mem/")
+        assert events.uri_of(event).startswith("longmind://mem/")
         assert events.uri_of(event).endswith(f"/events/{event.event_id}")
         assert events.jsonl_files() == []
-        with pytest.raises(recollect.InvalidInput, match="events_jsonl_dir is not set"):
+        with pytest.raises(longmind.InvalidInput, match="events_jsonl_dir is not set"):
             without.rebuild_jsonl()
 
 
-def test_a_hidden_message_is_in_no_file(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_a_hidden_message_is_in_no_file(engine: longmind.Engine, ctx: longmind.Context) -> None:
     conversation = ctx.conversations.create_conversation("chat", session_id="s1")
     ctx.conversations.append_user_message(conversation.id, "seen")
     ctx.conversations.append_user_message(conversation.id, "not seen", visibility="hidden")
@@ -140,7 +140,7 @@ def test_a_hidden_message_is_in_no_file(engine: recollect.Recollect, ctx: recoll
 
 
 def test_a_rebuild_writes_the_same_bytes_that_were_appended(
-    engine: recollect.Recollect, ctx: recollect.Context, files: Path
+    engine: longmind.Engine, ctx: longmind.Context, files: Path
 ) -> None:
     conversation = ctx.conversations.create_conversation("chat", session_id="s1")
     ctx.conversations.append_turn(conversation.id, user_content="Hello", assistant={"content": "Hi"})
@@ -158,7 +158,7 @@ def test_a_rebuild_writes_the_same_bytes_that_were_appended(
 
 
 def test_what_happened_to_the_files_is_undone_by_a_rebuild(
-    engine: recollect.Recollect, ctx: recollect.Context, files: Path
+    engine: longmind.Engine, ctx: longmind.Context, files: Path
 ) -> None:
     other = context_of(engine, session_id="s2")
     for number in range(5):
@@ -179,7 +179,7 @@ def test_what_happened_to_the_files_is_undone_by_a_rebuild(
     assert not stranger.exists()
 
 
-def test_a_rebuild_of_one_tenant_leaves_the_files_of_others(engine: recollect.Recollect) -> None:
+def test_a_rebuild_of_one_tenant_leaves_the_files_of_others(engine: longmind.Engine) -> None:
     contexts = [context_of(engine, tenant_id=tenant) for tenant in ("acme", "umbrella")]
     for ctx in contexts:
         ctx.events.record("note", "event")
@@ -190,9 +190,7 @@ def test_a_rebuild_of_one_tenant_leaves_the_files_of_others(engine: recollect.Re
     assert [len(lines_of(ctx)) for ctx in contexts] == [1, 0]
 
 
-def test_what_a_power_cut_leaves_torn_stays_alone(
-    engine: recollect.Recollect, ctx: recollect.Context, files: Path
-) -> None:
+def test_what_a_power_cut_leaves_torn_stays_alone(engine: longmind.Engine, ctx: longmind.Context, files: Path) -> None:
     ctx.events.record("note", "whole")
     ctx.events.record("note", "torn")
     [file] = ctx.events.jsonl_files()
@@ -210,16 +208,16 @@ def test_what_a_power_cut_leaves_torn_stays_alone(
 
 
 def test_trouble_with_the_files_fails_no_write_and_is_logged_once(
-    engine: recollect.Recollect, ctx: recollect.Context, files: Path, caplog: pytest.LogCaptureFixture
+    engine: longmind.Engine, ctx: longmind.Context, files: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     files.write_text("A file where the folder should be.")
-    with caplog.at_level(logging.WARNING, "recollect.mirror"):
+    with caplog.at_level(logging.WARNING, "longmind.mirror"):
         for number in range(3):
             ctx.events.record("note", f"event {number}")
     assert len(ctx.events.recent()) == 3
     assert len(caplog.records) == 1
     assert "rebuild-jsonl" in caplog.text
-    with pytest.raises(recollect.StoreUnavailable, match="cannot be written"):
+    with pytest.raises(longmind.StoreUnavailable, match="cannot be written"):
         engine.rebuild_jsonl()
 
     files.unlink()
@@ -230,8 +228,8 @@ def test_trouble_with_the_files_fails_no_write_and_is_logged_once(
 
 
 def test_a_process_that_was_stopped_with_the_files_locked_holds_up_one_write_and_not_the_next(
-    engine: recollect.Recollect,
-    ctx: recollect.Context,
+    engine: longmind.Engine,
+    ctx: longmind.Context,
     files: Path,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
@@ -244,7 +242,7 @@ def test_a_process_that_was_stopped_with_the_files_locked_holds_up_one_write_and
 
     # Time passes by waiting alone, so that a busy machine's slowness is not taken for it.
     passing = SimpleNamespace(monotonic=lambda: waited, sleep=wait)
-    monkeypatch.setattr("recollect.events.mirror_folder.time", passing)
+    monkeypatch.setattr("longmind.events.mirror.folder.time", passing)
     ctx.events.record("note", "before")
     [lock] = [each for each in (files / ".locks").iterdir() if each.suffix == ""]
     with lock.open() as stopped:
@@ -261,13 +259,13 @@ def test_a_process_that_was_stopped_with_the_files_locked_holds_up_one_write_and
 
 
 def test_a_forgotten_user_has_no_files_and_late_appends_bring_none_back(
-    engine: recollect.Recollect, database_url: str, files: Path
+    engine: longmind.Engine, database_url: str, files: Path
 ) -> None:
     ada, bob = (context_of(engine, user_id=user) for user in ("ada", "bob"))
     bob.events.record("note", "first")
     told, go_on = threading.Event(), threading.Event()
 
-    def dawdle(change: recollect.Change) -> None:
+    def dawdle(change: longmind.Change) -> None:
         told.set()
         assert go_on.wait(60)
 
@@ -297,7 +295,7 @@ def test_a_forgotten_user_has_no_files_and_late_appends_bring_none_back(
 
 
 def test_files_are_removed_although_there_is_no_room_to_note_it(
-    engine: recollect.Recollect, ctx: recollect.Context, database_url: str
+    engine: longmind.Engine, ctx: longmind.Context, database_url: str
 ) -> None:
     ctx.events.record("note", "to be forgotten")
     erase(database_url, "ada")
@@ -305,7 +303,7 @@ def test_files_are_removed_although_there_is_no_room_to_note_it(
     # No file can grow any more, as on a disk that is full.
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
     try:
-        with pytest.raises(recollect.StoreUnavailable, match="cannot be written"):
+        with pytest.raises(longmind.StoreUnavailable, match="cannot be written"):
             engine.forget_jsonl(ctx.scope)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -313,7 +311,7 @@ def test_files_are_removed_although_there_is_no_room_to_note_it(
 
 
 def test_what_is_imported_is_mirrored_too(
-    engine: recollect.Recollect, ctx: recollect.Context, files: Path, caplog: pytest.LogCaptureFixture
+    engine: longmind.Engine, ctx: longmind.Context, files: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     ctx.events.record_many([{"kind": "note", "data": f"event {number}"} for number in range(3)])
     export = ctx.admin.export_user_data()
@@ -333,7 +331,7 @@ def test_what_is_imported_is_mirrored_too(
     assert "rebuild-jsonl" in caplog.text
 
 
-def test_forgetting_keeps_what_the_ledger_still_has(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_forgetting_keeps_what_the_ledger_still_has(engine: longmind.Engine, ctx: longmind.Context) -> None:
     ctx.events.record("note", "not erased")
     engine.forget_jsonl(ctx.scope)
     assert_agree(ctx)
@@ -342,7 +340,7 @@ def test_forgetting_keeps_what_the_ledger_still_has(engine: recollect.Recollect,
 def test_a_database_that_is_begun_anew_is_mirrored_in_the_same_folder(tmp_path: Path, files: Path) -> None:
     for number, events in enumerate((5, 2)):
         url = f"sqlite:///{tmp_path}/life_{number}.db"
-        with recollect.open(url, embedder="none", events_jsonl_dir=str(files)) as engine:
+        with longmind.open(url, embedder="none", events_jsonl_dir=str(files)) as engine:
             ctx = context_of(engine)
             ctx.events.record_many([{"kind": "note", "data": f"life {number}"}] * events)
             assert len([line for line in lines_of(ctx) if line["text"] == f"life {number}"]) == events
@@ -356,7 +354,7 @@ def test_a_database_that_is_begun_anew_is_mirrored_in_the_same_folder(tmp_path: 
 @pytest.mark.parametrize("policy", ["always", "interval", "never"])
 def test_every_policy_of_syncing_writes_the_same(tmp_path: Path, policy: Any) -> None:
     folder = str(tmp_path / "files")
-    with recollect.open(
+    with longmind.open(
         f"sqlite:///{tmp_path}/m.db", embedder="none", events_jsonl_dir=folder, events_jsonl_fsync=policy
     ) as engine:
         ctx = context_of(engine)
@@ -366,5 +364,5 @@ def test_every_policy_of_syncing_writes_the_same(tmp_path: Path, policy: Any) ->
 
 
 def test_an_unknown_policy_of_syncing_is_refused() -> None:
-    with pytest.raises(recollect.InvalidInput, match="events_jsonl_fsync"):
-        recollect.open("sqlite:///:memory:", events_jsonl_fsync="sometimes")
+    with pytest.raises(longmind.InvalidInput, match="events_jsonl_fsync"):
+        longmind.open("sqlite:///:memory:", events_jsonl_fsync="sometimes")

@@ -9,11 +9,11 @@ from typing import Any
 import psycopg
 import pytest
 
-import recollect
-from recollect.store.database import Row, Transaction
-from recollect.store.events import Window, _roles, _values
-from recollect.store.postgres import PostgresTransaction
-from recollect.store.sqlite_writer import SqliteTransaction
+import longmind
+from longmind.store.database import Row, Transaction
+from longmind.store.postgres.database import PostgresTransaction
+from longmind.store.sqlite.writer import SqliteTransaction
+from longmind.store.tables.events import Window, _roles, _values
 from tests.events.making import context_of
 
 TIMELINE = "org:acme|session:s1"
@@ -38,7 +38,7 @@ def database_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def ctx(engine: recollect.Recollect, database_url: str) -> recollect.Context:
+def ctx(engine: longmind.Engine, database_url: str) -> longmind.Context:
     ctx = context_of(engine, session_id="s1")
     ctx.events.record_many([{"kind": "rare"}] * 3)
     ctx.events.record_chat_user("Hello")
@@ -51,12 +51,12 @@ def ctx(engine: recollect.Recollect, database_url: str) -> recollect.Context:
     if database_url.startswith("postgresql"):
         # The server counts for itself now and then, and must not have done so when the table was almost empty.
         with psycopg.connect(database_url, autocommit=True) as connection:
-            connection.execute("ANALYZE recollect.events")
+            connection.execute("ANALYZE longmind.events")
     return ctx
 
 
 @pytest.mark.conforms("D0.2")
-def test_reads_of_a_timeline_go_by_its_indexes(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_reads_of_a_timeline_go_by_its_indexes(engine: longmind.Engine, ctx: longmind.Context) -> None:
     for query, more, indexes, most in ASKED:
 
         def explained(run: Transaction, query: str = query, more: dict[str, Any] = more) -> tuple[set[str], int]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
+import longmind
 from tests.clock import SettableClock
 from tests.events.making import context_of, texts
 
@@ -19,7 +19,7 @@ EXAMPLES = count()
 
 
 @pytest.mark.conforms("D1.6")
-def test_the_last_events_come_newest_last(ctx: recollect.Context, clock: SettableClock) -> None:
+def test_the_last_events_come_newest_last(ctx: longmind.Context, clock: SettableClock) -> None:
     for number in range(5):
         ctx.events.record("note", f"Note {number}.")
         clock.advance(1)
@@ -28,7 +28,7 @@ def test_the_last_events_come_newest_last(ctx: recollect.Context, clock: Settabl
 
 
 @pytest.mark.conforms("D1.6")
-def test_filters_apply_before_the_limit(ctx: recollect.Context) -> None:
+def test_filters_apply_before_the_limit(ctx: longmind.Context) -> None:
     for number in range(6):
         ctx.events.record("rare" if number < 2 else "usual", f"{number}")
     assert texts(ctx.events.recent(kinds=["rare"], limit=2)) == ["0", "1"]
@@ -38,7 +38,7 @@ def test_filters_apply_before_the_limit(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("D1.14")
-def test_an_event_is_found_by_its_id(ctx: recollect.Context, engine: recollect.Recollect) -> None:
+def test_an_event_is_found_by_its_id(ctx: longmind.Context, engine: longmind.Engine) -> None:
     event = ctx.events.record("note", {"a": [1, 2]}, tags=["x"], metrics={"seconds": 0.5})
     assert ctx.events.get_event(event.event_id) == event
     assert ctx.events.recent() == [event]
@@ -48,7 +48,7 @@ def test_an_event_is_found_by_its_id(ctx: recollect.Context, engine: recollect.R
 
 
 @pytest.mark.conforms("D1.9", "V1", "V2")
-def test_the_newest_are_kept_and_as_many_newer_ones_skipped_as_asked(ctx: recollect.Context) -> None:
+def test_the_newest_are_kept_and_as_many_newer_ones_skipped_as_asked(ctx: longmind.Context) -> None:
     ctx.events.record_many([{"kind": "note", "text": f"{number}"} for number in range(5)])
     assert texts(ctx.events.recent_persisted(limit=2)) == ["3", "4"]
     assert texts(ctx.events.recent_persisted(limit=2, offset=2)) == ["1", "2"]
@@ -57,9 +57,7 @@ def test_the_newest_are_kept_and_as_many_newer_ones_skipped_as_asked(ctx: recoll
 
 
 @pytest.mark.conforms("D1.9", "V5")
-def test_bounds_of_time_are_included_and_may_be_texts_or_datetimes(
-    ctx: recollect.Context, clock: SettableClock
-) -> None:
+def test_bounds_of_time_are_included_and_may_be_texts_or_datetimes(ctx: longmind.Context, clock: SettableClock) -> None:
     recorded = []
     for number in range(4):
         recorded.append(ctx.events.record("note", f"{number}"))
@@ -74,7 +72,7 @@ def test_bounds_of_time_are_included_and_may_be_texts_or_datetimes(
 
 
 @pytest.mark.conforms("D1.9")
-def test_an_event_must_have_all_of_the_tags(ctx: recollect.Context) -> None:
+def test_an_event_must_have_all_of_the_tags(ctx: longmind.Context) -> None:
     for tags in (["a"], ["b", "a"], ["a", "b", "c"], ["ab"], [], ['a"', "\\", ",", "é"]):
         ctx.events.record("note", "/".join(tags), tags=tags)
     assert texts(ctx.events.recent_persisted(tags=["a", "b"])) == ["b/a", "a/b/c"]
@@ -85,7 +83,7 @@ def test_an_event_must_have_all_of_the_tags(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("D1.10")
-def test_an_event_can_be_had_as_a_dict(ctx: recollect.Context) -> None:
+def test_an_event_can_be_had_as_a_dict(ctx: longmind.Context) -> None:
     event = ctx.events.record("note", {"a": 1}, tags=["x"], metrics={"seconds": 1.5})
     keys = (
         "event_id ts kind stage text tags data metrics tool topic severity signal inputs outputs run_id scope_id"
@@ -99,7 +97,7 @@ def test_an_event_can_be_had_as_a_dict(ctx: recollect.Context) -> None:
     assert list(result) == keys
 
 
-def test_messages_of_conversations_are_events_of_the_same_timeline(ctx: recollect.Context) -> None:
+def test_messages_of_conversations_are_events_of_the_same_timeline(ctx: longmind.Context) -> None:
     ctx.events.record("note", "before")
     conversation = ctx.conversations.create_conversation("daily-checkin")
     turn = ctx.conversations.append_turn(conversation.id, user_content="Hello", assistant={"content": "Good day"})
@@ -119,7 +117,7 @@ def test_messages_of_conversations_are_events_of_the_same_timeline(ctx: recollec
     assert ctx.events.recent(kinds=["chat.turn"], limit=2)[0] == message
 
 
-def test_what_is_hidden_and_what_is_a_change_is_no_event(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_what_is_hidden_and_what_is_a_change_is_no_event(engine: longmind.Engine, ctx: longmind.Context) -> None:
     conversation = ctx.conversations.create_conversation("daily-checkin")
     hidden = ctx.conversations.append_system_message(conversation.id, "unseen", visibility="hidden")
     change = next(each for each in engine.follow() if each.kind == "conversation.created")
@@ -128,7 +126,7 @@ def test_what_is_hidden_and_what_is_a_change_is_no_event(engine: recollect.Recol
     assert ctx.events.get_event(change.event_id) is None
 
 
-def test_what_cannot_be_asked_is_refused_with_its_reason(ctx: recollect.Context) -> None:
+def test_what_cannot_be_asked_is_refused_with_its_reason(ctx: longmind.Context) -> None:
     asked: list[tuple[str, dict[str, Any]]] = [
         ("limit", {"limit": 0}),
         ("limit", {"limit": 10_001}),
@@ -143,7 +141,7 @@ def test_what_cannot_be_asked_is_refused_with_its_reason(ctx: recollect.Context)
         ("until", {"until": 5}),
     ]
     for said, arguments in asked:
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match=said):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded), match=said):
             ctx.events.recent_persisted(**arguments)
 
 
@@ -183,7 +181,7 @@ def test_a_timeline_reads_like_a_list_that_is_sorted_and_filtered(
     until: str | None,
     limit: int,
     offset: int,
-    ctx: recollect.Context,
+    ctx: longmind.Context,
 ) -> None:
     log = ctx.events.at(bucket=f"example {next(EXAMPLES)}")
     recorded = sorted(log.record_many(given_events), key=lambda event: event.ts)

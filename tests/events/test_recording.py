@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.scope import Level
+import longmind
+from longmind.scope import Level
 from tests.clock import SettableClock
 from tests.events.making import context_of, texts
 
@@ -29,7 +29,7 @@ json_values = st.recursive(
 
 
 @pytest.mark.conforms("D1.1")
-def test_a_raw_event_is_completed(engine: recollect.Recollect) -> None:
+def test_a_raw_event_is_completed(engine: longmind.Engine) -> None:
     ctx = context_of(
         engine, session_id="s1", run_id="r1", client_id="c1", agent_id="planner", graph_id="g1", node_id="n1"
     )
@@ -46,7 +46,7 @@ def test_a_raw_event_is_completed(engine: recollect.Recollect) -> None:
 
 
 @pytest.mark.conforms("D1.1", "D1.3")
-def test_everything_that_was_given_is_read_back(ctx: recollect.Context) -> None:
+def test_everything_that_was_given_is_read_back(ctx: longmind.Context) -> None:
     event = ctx.events.record_raw(
         base={
             "kind": "tool_call",
@@ -73,7 +73,7 @@ def test_everything_that_was_given_is_read_back(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("D1.1", "V11b")
-def test_without_a_text_it_is_made_from_the_data(ctx: recollect.Context) -> None:
+def test_without_a_text_it_is_made_from_the_data(ctx: longmind.Context) -> None:
     assert ctx.events.record_raw(base={"kind": "note", "data": {"a": 1}}).text == '{"a":1}'
     assert ctx.events.record_raw(base={"kind": "note", "data": "Hello"}).text == "Hello"
     assert ctx.events.record_raw(base={"kind": "note", "text": "Given", "data": {"a": 1}}).text == "Given"
@@ -81,17 +81,17 @@ def test_without_a_text_it_is_made_from_the_data(ctx: recollect.Context) -> None
 
 
 @pytest.mark.conforms("D1.2")
-def test_an_event_without_a_kind_is_misc(ctx: recollect.Context) -> None:
+def test_an_event_without_a_kind_is_misc(ctx: longmind.Context) -> None:
     assert ctx.events.record_raw(base={}).kind == "misc"
     assert ctx.events.record_raw(base={"kind": None}, text="Hello").kind == "misc"
     mistakes: list[Any] = [0, False, []]
     for wrong in mistakes:
-        with pytest.raises(recollect.InvalidInput, match="kind"):
+        with pytest.raises(longmind.InvalidInput, match="kind"):
             ctx.events.record_raw(base={"kind": wrong})
 
 
 @pytest.mark.conforms("D1.3")
-def test_a_kind_and_data_make_an_event(ctx: recollect.Context) -> None:
+def test_a_kind_and_data_make_an_event(ctx: longmind.Context) -> None:
     event = ctx.events.record(
         "tool_call",
         {"tool": "search", "query": "weather"},
@@ -117,7 +117,7 @@ def test_a_kind_and_data_make_an_event(ctx: recollect.Context) -> None:
 )
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_signal_that_is_not_given_is_weighed(
-    text: str, severity: int, metrics: dict[str, float], ctx: recollect.Context
+    text: str, severity: int, metrics: dict[str, float], ctx: longmind.Context
 ) -> None:
     event = ctx.events.record("note", None, severity=severity, metrics=metrics, text=text)
     expected = 0.15 + 0.1 * severity + min(len(text) / 400, 0.4) + (0.2 if metrics else 0)
@@ -142,14 +142,14 @@ FORMS: list[tuple[Any, Any, str | None]] = [
 
 
 @pytest.mark.conforms("D1.5")
-def test_data_is_brought_into_form(ctx: recollect.Context) -> None:
+def test_data_is_brought_into_form(ctx: longmind.Context) -> None:
     recorded = [ctx.events.record("note", data) for data, _, _ in FORMS]
     assert [(event.data, event.text) for event in recorded] == [(kept, text) for _, kept, text in FORMS]
     assert ctx.events.recent() == recorded
 
 
 @pytest.mark.conforms("D1.5")
-def test_a_text_made_from_long_data_is_cut_and_says_so(ctx: recollect.Context) -> None:
+def test_a_text_made_from_long_data_is_cut_and_says_so(ctx: longmind.Context) -> None:
     fits, long = ctx.events.record("note", "x" * 2000), ctx.events.record("note", {"a": "x" * 3000})
     assert fits.text == "x" * 2000
     assert long.text is not None
@@ -160,7 +160,7 @@ def test_a_text_made_from_long_data_is_cut_and_says_so(ctx: recollect.Context) -
 
 
 @pytest.mark.conforms("D1.5")
-def test_tags_are_stripped_and_said_once_in_their_order(ctx: recollect.Context) -> None:
+def test_tags_are_stripped_and_said_once_in_their_order(ctx: longmind.Context) -> None:
     event = ctx.events.record("note", "x", tags=[" b ", "a", "", "  ", "b", "a "])
     assert event.tags == ["b", "a"]
     assert ctx.events.record("note", "x").tags == []
@@ -173,13 +173,13 @@ def test_tags_are_stripped_and_said_once_in_their_order(ctx: recollect.Context) 
     inputs=st.lists(json_values, max_size=3),
 )
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_any_json_is_read_back_as_it_was_given(data: dict[str, Any], inputs: list[Any], ctx: recollect.Context) -> None:
+def test_any_json_is_read_back_as_it_was_given(data: dict[str, Any], inputs: list[Any], ctx: longmind.Context) -> None:
     event = ctx.events.record("note", data, inputs_ref=inputs)
     assert (event.data, event.inputs) == (data, inputs)
     assert ctx.events.get_event(event.event_id) == event
 
 
-def test_what_the_caller_does_to_its_data_afterwards_changes_no_event(ctx: recollect.Context) -> None:
+def test_what_the_caller_does_to_its_data_afterwards_changes_no_event(ctx: longmind.Context) -> None:
     data: dict[str, Any] = {"list": [1]}
     event = ctx.events.record("note", data)
     data["list"].append(2)
@@ -201,23 +201,23 @@ OTHERS: dict[str, Any] = {
 
 
 @pytest.mark.conforms("T26", "D1.2")
-def test_an_event_cannot_claim_another_identity(engine: recollect.Recollect) -> None:
+def test_an_event_cannot_claim_another_identity(engine: longmind.Engine) -> None:
     ctx = context_of(engine, session_id="s1", run_id="r1", client_id="c1", graph_id="g1", node_id="n1")
     for name, value in OTHERS.items():
-        with pytest.raises(recollect.InvalidIdentity, match=name):
+        with pytest.raises(longmind.InvalidIdentity, match=name):
             ctx.events.record_raw(base={"kind": "note", name: value}, text="x")
-        with pytest.raises(recollect.InvalidIdentity, match=name):
+        with pytest.raises(longmind.InvalidIdentity, match=name):
             ctx.events.record_many([{"kind": "note", "text": "x"}, {"kind": "note", name: value}])
     assert ctx.events.recent() == []
 
 
 @pytest.mark.conforms("T26", "D1.2")
-def test_an_event_may_repeat_the_identity_of_its_context(ctx: recollect.Context, engine: recollect.Recollect) -> None:
+def test_an_event_may_repeat_the_identity_of_its_context(ctx: longmind.Context, engine: longmind.Engine) -> None:
     own = {"user_id": "ada", "org_id": "acme", "run_id": "r1", "session_id": "s1", "scope_id": "session:s1"}
     assert ctx.events.record_raw(base={"kind": "note", **own, "client_id": None}).run_id == "r1"
     # A context that runs for a whole graph may say which part of it something happened in.
     assert ctx.events.record_raw(base={"kind": "note", "node_id": "n7"}).node_id == "n7"
-    with pytest.raises(recollect.InvalidIdentity, match="run_id"):
+    with pytest.raises(longmind.InvalidIdentity, match="run_id"):
         context_of(engine).events.record_raw(base={"kind": "note", "run_id": "r1"})
 
 
@@ -249,49 +249,47 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_what_cannot_be_an_event_is_refused_with_its_reason(ctx: recollect.Context) -> None:
+def test_what_cannot_be_an_event_is_refused_with_its_reason(ctx: longmind.Context) -> None:
     for base, said in REFUSED:
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match=said):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded), match=said):
             ctx.events.record_raw(base=base)
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match=said):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded), match=said):
             ctx.events.record_many([{"text": "fine"}, base])
     assert ctx.events.recent() == []
 
 
-def test_data_that_is_nested_too_deeply_is_refused(ctx: recollect.Context) -> None:
+def test_data_that_is_nested_too_deeply_is_refused(ctx: longmind.Context) -> None:
     deep: Any = 1
     for _ in range(90):
         deep = {"a": deep}
     event = ctx.events.record("note", deep)
     assert ctx.events.recent_persisted() == [event]
-    with pytest.raises(recollect.LimitExceeded, match="depth"):
+    with pytest.raises(longmind.LimitExceeded, match="depth"):
         ctx.events.record("note", [[[[[[[[[[[deep]]]]]]]]]]])
-    with pytest.raises(recollect.InvalidInput, match="base must be a dict"):
+    with pytest.raises(longmind.InvalidInput, match="base must be a dict"):
         ctx.events.record_raw(base=[])  # type: ignore[arg-type]
 
 
-def test_a_text_that_only_spells_a_nul_is_kept(ctx: recollect.Context) -> None:
+def test_a_text_that_only_spells_a_nul_is_kept(ctx: longmind.Context) -> None:
     assert ctx.events.record("note", {"a": "\\u0000"}).data == {"a": "\\u0000"}
     assert [event.data for event in ctx.events.recent()] == [{"a": "\\u0000"}]
 
 
 @pytest.mark.conforms("D1.3")
-def test_many_events_are_recorded_at_once_in_their_order(ctx: recollect.Context) -> None:
+def test_many_events_are_recorded_at_once_in_their_order(ctx: longmind.Context) -> None:
     recorded = ctx.events.record_many([{"kind": "note", "text": f"{number}"} for number in range(200)])
     assert texts(recorded) == [f"{number}" for number in range(200)]
     assert ctx.events.recent(limit=1000) == recorded
     assert ctx.events.record_many([]) == []
-    with pytest.raises(recollect.InvalidInput, match="list"):
+    with pytest.raises(longmind.InvalidInput, match="list"):
         ctx.events.record_many({"kind": "note"})  # type: ignore[arg-type]
-    with pytest.raises(recollect.LimitExceeded, match="events"):
+    with pytest.raises(longmind.LimitExceeded, match="events"):
         ctx.events.record_many([{}] * 10_001)
 
 
 @pytest.mark.conforms("D1.1")
-def test_many_events_of_all_sorts_are_kept_and_told_as_they_are(
-    engine: recollect.Recollect, ctx: recollect.Context
-) -> None:
-    told: list[recollect.Change] = []
+def test_many_events_of_all_sorts_are_kept_and_told_as_they_are(engine: longmind.Engine, ctx: longmind.Context) -> None:
+    told: list[longmind.Change] = []
     engine.subscribe(told.append)
     odd = ["", "NULL", '"', "\\", "{a,b}", "a\nb", "'", '{"x": "\\"}', "字", "\x01"]
     given: list[dict[str, Any]] = [
@@ -313,14 +311,14 @@ def test_many_events_of_all_sorts_are_kept_and_told_as_they_are(
     assert [change.event_id for change in told] == [event.event_id for event in recorded]
 
 
-def test_long_events_recorded_at_once_are_sent_apart(ctx: recollect.Context) -> None:
+def test_long_events_recorded_at_once_are_sent_apart(ctx: longmind.Context) -> None:
     long = "x" * 1_000_000
     recorded = ctx.events.record_many([{"kind": "note", "text": f"{number}{long}"} for number in range(18)])
     assert [(event.text or "")[:3] for event in ctx.events.recent()] == [(event.text or "")[:3] for event in recorded]
 
 
 @pytest.mark.conforms("T25")
-def test_names_may_be_long_in_any_script(engine: recollect.Recollect) -> None:
+def test_names_may_be_long_in_any_script(engine: longmind.Engine) -> None:
     chosen = random.Random(7)
 
     def name() -> str:
@@ -341,23 +339,21 @@ def test_names_may_be_long_in_any_script(engine: recollect.Recollect) -> None:
         assert ctx.events.load_last_summary(events.scope_id()) == events.load_last_summary()
 
 
-def test_events_recorded_at_once_are_all_there_or_none(ctx: recollect.Context) -> None:
-    with pytest.raises(recollect.InvalidInput, match="severity"):
+def test_events_recorded_at_once_are_all_there_or_none(ctx: longmind.Context) -> None:
+    with pytest.raises(longmind.InvalidInput, match="severity"):
         ctx.events.record_many([{"text": "fine"}, {"severity": 7}])
     assert ctx.events.recent() == []
 
 
-def test_something_older_is_brought_in_at_its_own_time(ctx: recollect.Context, clock: SettableClock) -> None:
+def test_something_older_is_brought_in_at_its_own_time(ctx: longmind.Context, clock: SettableClock) -> None:
     now = ctx.events.record("note", "now")
     old = ctx.events.record_raw(base={"kind": "note", "ts": datetime(2026, 2, 27, tzinfo=UTC)}, text="before")
     assert ctx.events.recent() == [old, now]
     assert ctx.events.recent_persisted(until="2026-02-28T00:00:00Z") == [old]
 
 
-def test_recorded_events_are_announced_without_what_they_say(
-    engine: recollect.Recollect, ctx: recollect.Context
-) -> None:
-    told: list[recollect.Change] = []
+def test_recorded_events_are_announced_without_what_they_say(engine: longmind.Engine, ctx: longmind.Context) -> None:
+    told: list[longmind.Change] = []
     engine.subscribe(told.append, kinds=["event.recorded"])
     # Even one that is named like a change of memory is told as what it is.
     event = ctx.events.record("atoms.added", {"secret": "words"}, stage="begin")

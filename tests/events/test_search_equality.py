@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-import recollect
-from recollect.clock import to_iso
-from recollect.events import Events
-from recollect.models.event_search import SearchMode
+import longmind
+from longmind.clock import to_iso
+from longmind.events import Events
+from longmind.models.event_search import SearchMode
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.events.making import context_of
@@ -29,8 +29,8 @@ ROUNDS, RECORDED, QUESTIONS = 6, 15, 12
 def test_a_search_equals_a_plain_look_at_every_event(database_url: str, clock: SettableClock, embeds: bool) -> None:
     chance = random.Random(f"search {embeds}")
     embedder = WordsEmbedder() if embeds else None
-    recorded: list[recollect.Event] = []
-    with recollect.open(database_url, embedder=embedder, clock=clock) as engine:
+    recorded: list[longmind.Event] = []
+    with longmind.open(database_url, embedder=embedder, clock=clock) as engine:
         runs = {run: context_of(engine, session_id="s1", run_id=run).events for run in ("r1", "r2")}
         for _ in range(ROUNDS):
             for _ in range(RECORDED):
@@ -39,7 +39,7 @@ def test_a_search_equals_a_plain_look_at_every_event(database_url: str, clock: S
                 _compare(chance, clock, runs, recorded, embedder)
 
 
-def _record(chance: random.Random, clock: SettableClock, runs: dict[str, Events]) -> recollect.Event:
+def _record(chance: random.Random, clock: SettableClock, runs: dict[str, Events]) -> longmind.Event:
     clock.advance(chance.choice((0, 1, 600)))
     past = to_iso(clock.now - chance.randrange(7200) * 1_000_000) if chance.random() < 0.2 else None
     return runs[chance.choice(("r1", "r2"))].record_raw(
@@ -56,7 +56,7 @@ def _compare(
     chance: random.Random,
     clock: SettableClock,
     runs: dict[str, Events],
-    recorded: list[recollect.Event],
+    recorded: list[longmind.Event],
     embedder: WordsEmbedder | None,
 ) -> None:
     mode, run = chance.choice(MODES), chance.choice(("r1", "r2"))

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, started
-from recollect.events import finding
-from recollect.models.event_search import SearchMode
-from recollect.store import jobs, ledger
-from recollect.store.database import Transaction
+from longmind.events import search as finding
+from longmind.models.event_search import SearchMode
+from longmind.store.database import Transaction
+from longmind.store.tables import jobs, ledger
 from tests.events.making import context_of, texts
 from tests.events.meaning import MeaningEmbedder
 
@@ -31,25 +31,25 @@ def embedder() -> MeaningEmbedder:
 
 
 @pytest.fixture
-def engine(database_url: str, embedder: MeaningEmbedder) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder=embedder) as engine:
+def engine(database_url: str, embedder: MeaningEmbedder) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder=embedder) as engine:
         yield engine
 
 
 @pytest.fixture
-def ctx(engine: recollect.Recollect) -> recollect.Context:
+def ctx(engine: longmind.Engine) -> longmind.Context:
     return context_of(engine, session_id="s1")
 
 
 def record_when_told(line: Line, url: str) -> None:
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         events = context_of(engine, session_id="s1").events
         for text in iter(line.hear, None):
             events.record("note", text)
             line.say("recorded")
 
 
-def test_what_another_process_records_is_found_at_once(database_url: str, ctx: recollect.Context) -> None:
+def test_what_another_process_records_is_found_at_once(database_url: str, ctx: longmind.Context) -> None:
     ctx.events.record("note", "the first zebra")
     with started(record_when_told, database_url) as other:
         for number in range(3):
@@ -61,7 +61,7 @@ def test_what_another_process_records_is_found_at_once(database_url: str, ctx: r
         other.result()
 
 
-def test_what_tells_of_the_past_is_found_too(ctx: recollect.Context) -> None:
+def test_what_tells_of_the_past_is_found_too(ctx: longmind.Context) -> None:
     ctx.events.record("note", "a zebra of today")
     assert len(ctx.events.search("zebra")) == 1
     ctx.events.record_raw(base={"kind": "note", "ts": "2020-01-01T00:00:00Z"}, text="a zebra of long ago")
@@ -69,7 +69,7 @@ def test_what_tells_of_the_past_is_found_too(ctx: recollect.Context) -> None:
     assert texts(ctx.events.search(tags=[], limit=1)) == ["a zebra of today"]
 
 
-def test_a_restart_embeds_nothing_again(database_url: str, ctx: recollect.Context, embedder: MeaningEmbedder) -> None:
+def test_a_restart_embeds_nothing_again(database_url: str, ctx: longmind.Context, embedder: MeaningEmbedder) -> None:
     said = [f"item {number}" for number in range(100)]
     ctx.events.record_many([{"kind": "note", "text": text} for text in said])
     assert embedder.embedded == []
@@ -81,7 +81,7 @@ def test_a_restart_embeds_nothing_again(database_url: str, ctx: recollect.Contex
         assert said[-1] in texts(ctx.events.search(said[-1], limit=3))
     assert sorted(embedder.embedded) == sorted(said)
     later = MeaningEmbedder()
-    with recollect.open(database_url, embedder=later) as again:
+    with longmind.open(database_url, embedder=later) as again:
         events = context_of(again, session_id="s1").events
         assert len(events.search("item", limit=1000)) == 140
         assert later.embedded == []
@@ -91,25 +91,25 @@ def test_a_restart_embeds_nothing_again(database_url: str, ctx: recollect.Contex
 
 
 def test_another_embedder_makes_its_own_vectors_and_none_are_mixed(
-    database_url: str, ctx: recollect.Context, engine: recollect.Recollect
+    database_url: str, ctx: longmind.Context, engine: longmind.Engine
 ) -> None:
     ctx.events.record_many([{"kind": "note", "text": text} for text in ("a car", "a rollout", "some tea")])
     assert texts(ctx.events.search("automobile")) == ["a car"]
     for other in (MeaningEmbedder(dimension=512), MeaningEmbedder(model="test:other")):
-        with recollect.open(database_url, embedder=other) as again:
+        with longmind.open(database_url, embedder=other) as again:
             assert texts(context_of(again, session_id="s1").events.search("automobile")) == ["a car"]
             assert len(other.embedded) == 3
     assert texts(ctx.events.search("automobile")) == ["a car"]
 
 
 def test_what_has_no_vector_yet_is_found_by_its_words(
-    ctx: recollect.Context, embedder: MeaningEmbedder, caplog: pytest.LogCaptureFixture
+    ctx: longmind.Context, embedder: MeaningEmbedder, caplog: pytest.LogCaptureFixture
 ) -> None:
     ctx.events.record_many([{"kind": "note", "text": f"note {number} on tea"} for number in range(10)])
     assert len(ctx.events.search("tea", mode="semantic")) == 10
     embedder.fails = True
     recorded = ctx.events.record("note", "a zebra drinks tea")
-    with caplog.at_level(logging.WARNING, "recollect.events"):
+    with caplog.at_level(logging.WARNING, "longmind.events"):
         modes: tuple[SearchMode, ...] = ("semantic", "hybrid", "auto")
         for mode in modes:
             found = ctx.events.search("zebra tea", mode=mode)
@@ -122,7 +122,7 @@ def test_what_has_no_vector_yet_is_found_by_its_words(
 
 
 def test_a_search_makes_some_vectors_and_a_job_the_rest(
-    ctx: recollect.Context, engine: recollect.Recollect, embedder: MeaningEmbedder, monkeypatch: pytest.MonkeyPatch
+    ctx: longmind.Context, engine: longmind.Engine, embedder: MeaningEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(finding, "_PATIENCE_SECONDS", 0.0)
     ctx.events.record("note", "the oldest automobile")
@@ -138,7 +138,7 @@ def test_a_search_makes_some_vectors_and_a_job_the_rest(
     assert len(embedder.embedded) == 201
 
 
-def test_recording_asks_no_embedder_and_needs_none(ctx: recollect.Context, embedder: MeaningEmbedder) -> None:
+def test_recording_asks_no_embedder_and_needs_none(ctx: longmind.Context, embedder: MeaningEmbedder) -> None:
     embedder.fails = True
     ctx.events.record("note", "tea")
     ctx.events.record_state("planner", {"mode": "fast"})
@@ -147,10 +147,10 @@ def test_recording_asks_no_embedder_and_needs_none(ctx: recollect.Context, embed
 
 
 def test_after_an_erasure_nothing_of_before_is_kept_in_any_process(
-    database_url: str, ctx: recollect.Context, engine: recollect.Recollect
+    database_url: str, ctx: longmind.Context, engine: longmind.Engine
 ) -> None:
     ctx.events.record("note", "a zebra")
-    with recollect.open(database_url, embedder=MeaningEmbedder()) as other:
+    with longmind.open(database_url, embedder=MeaningEmbedder()) as other:
         elsewhere = context_of(other, session_id="s1").events
         assert len(elsewhere.search("zebra")) == len(ctx.events.search("zebra")) == 1
         kept = engine._recaller.indexes.nbytes
@@ -163,7 +163,7 @@ def test_after_an_erasure_nothing_of_before_is_kept_in_any_process(
 
 
 def test_vectors_that_were_being_made_during_an_erasure_are_not_written(
-    ctx: recollect.Context, engine: recollect.Recollect, embedder: MeaningEmbedder, monkeypatch: pytest.MonkeyPatch
+    ctx: longmind.Context, engine: longmind.Engine, embedder: MeaningEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ctx.events.record("note", "a zebra")
     embed = embedder.embed_texts
@@ -181,7 +181,7 @@ def test_vectors_that_were_being_made_during_an_erasure_are_not_written(
 
 def test_the_indexes_of_all_timelines_share_the_memory_they_may_take(database_url: str) -> None:
     limit = 0.5
-    with recollect.open(database_url, embedder=MeaningEmbedder(dimension=256), cache_megabytes=limit) as engine:
+    with longmind.open(database_url, embedder=MeaningEmbedder(dimension=256), cache_megabytes=limit) as engine:
         most = one = 0
         for session in range(6):
             events = context_of(engine, session_id=f"s{session}").events
@@ -194,7 +194,7 @@ def test_the_indexes_of_all_timelines_share_the_memory_they_may_take(database_ur
         assert len(context_of(engine, session_id="s0").events.search("zebra", limit=1000)) == 400
 
 
-def test_threads_that_search_and_record_at_once_get_right_answers(ctx: recollect.Context) -> None:
+def test_threads_that_search_and_record_at_once_get_right_answers(ctx: longmind.Context) -> None:
     def work(number: int) -> bool:
         recorded = ctx.events.record("note", f"zebra{number} in the savanna")
         found = ctx.events.search(f"zebra{number}", mode="hybrid" if number % 2 else "lexical")
@@ -224,7 +224,7 @@ def test_a_commit_that_comes_late_is_found_behind_one_that_came_first(postgres_u
         took_its_place.set()
         assert may_commit.wait(60)
 
-    with recollect.open(postgres_url, embedder=None) as engine, ThreadPoolExecutor(1) as thread:
+    with longmind.open(postgres_url, embedder=None) as engine, ThreadPoolExecutor(1) as thread:
         context = context_of(engine, session_id="s1")
         late = thread.submit(engine._database.write, context.scope, hold)
         assert took_its_place.wait(60)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.clock import to_iso
-from recollect.models.event_search import SearchMode
-from recollect.scope import Level
+import longmind
+from longmind.clock import to_iso
+from longmind.models.event_search import SearchMode
+from longmind.scope import Level
 from tests.clock import SettableClock
 from tests.events.making import context_of, texts
 from tests.events.meaning import MeaningEmbedder
@@ -20,13 +20,13 @@ MODES: tuple[SearchMode, ...] = ("auto", "semantic", "lexical", "hybrid")
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder=MeaningEmbedder(), clock=clock) as engine:
+def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder=MeaningEmbedder(), clock=clock) as engine:
         yield engine
 
 
 @pytest.fixture
-def log(ctx: recollect.Context, clock: SettableClock) -> recollect.Context:
+def log(ctx: longmind.Context, clock: SettableClock) -> longmind.Context:
     """A timeline on which a few things have happened, a minute apart."""
     for kind, text, tags in (
         ("note", "the blue car is in the garage", ["home", "vehicle"]),
@@ -41,7 +41,7 @@ def log(ctx: recollect.Context, clock: SettableClock) -> recollect.Context:
 
 
 @pytest.mark.conforms("D1.11", "D1.12")
-def test_meaning_finds_what_shares_no_word_with_the_query(log: recollect.Context) -> None:
+def test_meaning_finds_what_shares_no_word_with_the_query(log: longmind.Context) -> None:
     for mode in ("auto", "semantic", "hybrid", None):
         assert texts(log.events.search("automobile", mode=mode)) == ["the blue car is in the garage"]
         assert texts(log.events.search("the rollout crashed", mode=mode, limit=1)) == [
@@ -53,7 +53,7 @@ def test_meaning_finds_what_shares_no_word_with_the_query(log: recollect.Context
 
 @pytest.mark.conforms("D1.12")
 def test_words_are_found_without_an_embedder_whatever_the_mode(database_url: str) -> None:
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         ctx = context_of(engine, session_id="s1")
         for text in ("a timeout on host alpha", "all is well", "timeouts are rare"):
             ctx.events.record("note", text)
@@ -66,7 +66,7 @@ def test_words_are_found_without_an_embedder_whatever_the_mode(database_url: str
 
 
 @pytest.mark.conforms("D1.12")
-def test_hybrid_weighs_meaning_and_words_and_each_alone_ranks_by_itself(ctx: recollect.Context) -> None:
+def test_hybrid_weighs_meaning_and_words_and_each_alone_ranks_by_itself(ctx: longmind.Context) -> None:
     close, wordy = "rollout crashed", "deployment deployment deployment notes and of the of the of the"
     ctx.events.record("note", close)
     ctx.events.record("note", wordy)
@@ -78,7 +78,7 @@ def test_hybrid_weighs_meaning_and_words_and_each_alone_ranks_by_itself(ctx: rec
 
 
 @pytest.mark.conforms("D1.11", "D1.12")
-def test_without_a_query_the_newest_events_come_first(log: recollect.Context) -> None:
+def test_without_a_query_the_newest_events_come_first(log: longmind.Context) -> None:
     everything = texts(reversed(log.events.recent(limit=10)))
     asked: list[tuple[str | None, SearchMode | None]] = [
         (None, None), ("", "semantic"), ("  \n", "hybrid"), ("garage", "structural")
@@ -96,7 +96,7 @@ def test_without_a_query_the_newest_events_come_first(log: recollect.Context) ->
 
 @pytest.mark.conforms("D1.11")
 @pytest.mark.parametrize("mode", ["lexical", "semantic", "hybrid"])
-def test_filters_are_applied_before_the_limit(ctx: recollect.Context, clock: SettableClock, mode: Any) -> None:
+def test_filters_are_applied_before_the_limit(ctx: longmind.Context, clock: SettableClock, mode: Any) -> None:
     ctx.events.record("rare", "deployment failure", tags=["a", "b"])
     clock.advance(3600)
     # All of these answer the query better, and would fill any limit.
@@ -112,7 +112,7 @@ def test_filters_are_applied_before_the_limit(ctx: recollect.Context, clock: Set
 
 @pytest.mark.conforms("D1.11")
 def test_an_event_that_left_the_hot_log_is_found(database_url: str, clock: SettableClock) -> None:
-    with recollect.open(database_url, embedder=None, clock=clock, hot_log_events=2, hot_log_days=1) as engine:
+    with longmind.open(database_url, embedder=None, clock=clock, hot_log_events=2, hot_log_days=1) as engine:
         events = context_of(engine, session_id="s1").events
         events.record("note", "zebra")
         clock.advance(30 * 24 * 3600)
@@ -122,7 +122,7 @@ def test_an_event_that_left_the_hot_log_is_found(database_url: str, clock: Setta
 
 
 @pytest.mark.conforms("D1.15", "V8")
-def test_when_nothing_has_to_do_with_the_query_nothing_is_found(log: recollect.Context) -> None:
+def test_when_nothing_has_to_do_with_the_query_nothing_is_found(log: longmind.Context) -> None:
     for mode in (*MODES, None):
         for use_embedding in (True, False):
             assert log.events.search("zebra quokka", mode=mode, use_embedding=use_embedding) == []
@@ -136,7 +136,7 @@ STRANGE = (
 
 
 @pytest.mark.conforms("V11", "V12")
-def test_any_text_can_be_asked_for(log: recollect.Context) -> None:
+def test_any_text_can_be_asked_for(log: longmind.Context) -> None:
     for query in STRANGE:
         for mode in MODES:
             assert len(log.events.search(query, mode=mode)) < 5, query
@@ -144,7 +144,7 @@ def test_any_text_can_be_asked_for(log: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("V11")
-def test_signs_alone_find_nothing_and_other_scripts_find_their_words(log: recollect.Context) -> None:
+def test_signs_alone_find_nothing_and_other_scripts_find_their_words(log: longmind.Context) -> None:
     log.events.record("note", "明日は東京で会議があります")
     for mode in MODES:
         assert log.events.search("!!! ?? ...", mode=mode) == []
@@ -153,7 +153,7 @@ def test_signs_alone_find_nothing_and_other_scripts_find_their_words(log: recoll
 
 
 @pytest.mark.conforms("D1.13")
-def test_a_window_reaches_back_from_now(log: recollect.Context) -> None:
+def test_a_window_reaches_back_from_now(log: longmind.Context) -> None:
     for window, found in {"90s": 1, " 2 m ": 2, "3m": 3, "1h": 5, "7d": 5, "0s": 0, "9" * 30 + "d": 5}.items():
         within = log.events.search(time_window=window)
         assert len(within) == found
@@ -162,33 +162,33 @@ def test_a_window_reaches_back_from_now(log: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("D1.13")
-def test_a_window_that_cannot_be_read_is_a_value_error(log: recollect.Context) -> None:
+def test_a_window_that_cannot_be_read_is_a_value_error(log: longmind.Context) -> None:
     windows: list[Any] = ["", "7", "d", "7w", "-1d", "1.5h", "1h30m", "7D", 7, b"7d"]
     for window in windows:
         for call in (log.events.search, log.events.search_state):
             with pytest.raises(ValueError, match="time_window") as refused:
                 call("garage", time_window=window)
-            assert isinstance(refused.value, recollect.InvalidInput)
+            assert isinstance(refused.value, longmind.InvalidInput)
             assert "15m" in refused.value.hint
 
 
-def test_what_cannot_be_meant_is_refused(log: recollect.Context) -> None:
+def test_what_cannot_be_meant_is_refused(log: longmind.Context) -> None:
     mistakes: list[dict[str, Any]] = [
         {"mode": "fuzzy"}, {"limit": 0}, {"limit": True}, {"query": 7}, {"tags": "ops"}, {"level": "planet"},
         {"kinds": "note"},
     ]  # fmt: skip
     for mistake in mistakes:
-        with pytest.raises(recollect.InvalidInput):
+        with pytest.raises(longmind.InvalidInput):
             log.events.search(**{"query": "garage", **mistake})
     instants: list[Any] = ["yesterday", True, float("nan"), [], b"1"]
     for instant in instants:
-        with pytest.raises(recollect.InvalidInput, match="created_at_min"):
+        with pytest.raises(longmind.InvalidInput, match="created_at_min"):
             log.events.search_state("x", created_at_min=instant)
     assert log.events.search_state("garage", created_at_min=10**400) == []
 
 
 @pytest.mark.conforms("D1.11", "T20")
-def test_a_level_narrows_to_the_session_or_the_run_and_fails_closed(engine: recollect.Recollect) -> None:
+def test_a_level_narrows_to_the_session_or_the_run_and_fails_closed(engine: longmind.Engine) -> None:
     for session, run in (("s1", "r1"), ("s1", "r2"), ("s2", "r3")):
         here = context_of(engine, session_id=session, run_id=run).events.at("user")
         here.record("note", f"failure in {session} {run}", tags=["x"])
@@ -206,7 +206,7 @@ def test_a_level_narrows_to_the_session_or_the_run_and_fails_closed(engine: reco
             assert nowhere.at(level).search(query) == []
 
 
-def test_each_timeline_and_each_user_is_searched_apart(engine: recollect.Recollect) -> None:
+def test_each_timeline_and_each_user_is_searched_apart(engine: longmind.Engine) -> None:
     ada, bob = context_of(engine, session_id="s1"), context_of(engine, session_id="s1", user_id="bob")
     ada.events.record("note", "the zebra of ada")
     bob.events.record("note", "the zebra of bob")
@@ -216,7 +216,7 @@ def test_each_timeline_and_each_user_is_searched_apart(engine: recollect.Recolle
     assert context_of(engine, session_id="s2").events.search("zebra") == []
 
 
-def test_messages_of_conversations_are_found_as_they_stand(engine: recollect.Recollect) -> None:
+def test_messages_of_conversations_are_found_as_they_stand(engine: longmind.Engine) -> None:
     ctx = context_of(engine, session_id="s1")
     conversation = ctx.conversations.create_conversation("chat")
     ctx.conversations.append_turn(
@@ -234,7 +234,7 @@ def test_messages_of_conversations_are_found_as_they_stand(engine: recollect.Rec
 
 
 @pytest.mark.conforms("D4.4", "D4.5")
-def test_states_are_found_by_query_key_tags_and_time(ctx: recollect.Context, clock: SettableClock) -> None:
+def test_states_are_found_by_query_key_tags_and_time(ctx: longmind.Context, clock: SettableClock) -> None:
     events = ctx.events
     events.record("note", "the temperature is high", tags=["state-of-mind"])
     before = clock.now
@@ -263,7 +263,7 @@ def test_states_are_found_by_query_key_tags_and_time(ctx: recollect.Context, clo
 
 
 @pytest.mark.conforms("D4.4")
-def test_a_state_that_was_found_comes_with_its_item_and_its_score(ctx: recollect.Context) -> None:
+def test_a_state_that_was_found_comes_with_its_item_and_its_score(ctx: longmind.Context) -> None:
     recorded = ctx.events.record_state("planner", {"mode": "fast"}, tags=["k"])
     ctx.events.record_state("session_config", {"planner": "slow", "much": "more", "than": "that"})
     first, second = ctx.events.search_state("planner fast")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.asynchronous import AsyncContext
-from recollect.providers.testing import ScriptedModel
-from recollect.summaries.model import ModelSummariser
+import longmind
+from longmind.aio.engine import AsyncContext
+from longmind.providers.testing import ScriptedModel
+from longmind.summaries.model import ModelSummariser
 
 Scenario = Callable[["NodeContext"], Awaitable[None]]
 
@@ -33,7 +33,7 @@ def play(database_url: str) -> Callable[[Scenario], None]:
 
     def run(scenario: Scenario) -> None:
         async def main() -> None:
-            opening = recollect.open_async(database_url, embedder=None, summariser=ModelSummariser(model))
+            opening = longmind.open_async(database_url, embedder=None, summariser=ModelSummariser(model))
             async with opening as engine:
                 ctx = engine.context(
                     tenant_id="acme", app_id="support", user_id="ada", session_id="s1", run_id="r1", client_id="c1"

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-import recollect
-from recollect.scope import Level
+import longmind
+from longmind.scope import Level
 from tests.events.making import context_of
 
 
@@ -39,7 +39,7 @@ Point = namedtuple("Point", "x y")
 
 
 @pytest.mark.conforms("D4.1")
-def test_a_state_is_recorded(ctx: recollect.Context) -> None:
+def test_a_state_is_recorded(ctx: longmind.Context) -> None:
     event = ctx.events.record_state(
         "session_config", {"temperature": 0.2, "b": 1}, tags=["runtime"], meta={"source": "bootstrap"}, severity=1
     )
@@ -54,7 +54,7 @@ def test_a_state_is_recorded(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("D4.1")
-def test_values_of_python_become_plain_json(ctx: recollect.Context) -> None:
+def test_values_of_python_become_plain_json(ctx: longmind.Context) -> None:
     value = {
         "plan": Plan("draft", {3, 1, 2}, Plan("inner")),
         "config": Config(temperature=0.5, since=date(2026, 1, 2)),
@@ -80,7 +80,7 @@ def test_values_of_python_become_plain_json(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("D4.1")
-def test_what_can_only_be_kept_as_text_is_said_in_the_payload(ctx: recollect.Context) -> None:
+def test_what_can_only_be_kept_as_text_is_said_in_the_payload(ctx: longmind.Context) -> None:
     class Odd:
         def __repr__(self) -> str:
             return "an odd\x00 thing"
@@ -113,7 +113,7 @@ def test_what_can_only_be_kept_as_text_is_said_in_the_payload(ctx: recollect.Con
 
 
 @pytest.mark.conforms("D4.2", "V1")
-def test_the_latest_state_of_a_key_is_the_newest(ctx: recollect.Context) -> None:
+def test_the_latest_state_of_a_key_is_the_newest(ctx: longmind.Context) -> None:
     for number in range(3):
         ctx.events.record_state("planner", {"step": number})
         ctx.events.record_state("planner:2", {"other": number})
@@ -125,12 +125,12 @@ def test_the_latest_state_of_a_key_is_the_newest(ctx: recollect.Context) -> None
     ctx.events.record_state("planner", None)
     assert ctx.events.latest_state("planner") is None
     for key in ("", " ", None, "x" * 250):
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match="key"):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded), match="key"):
             ctx.events.record_state(key, 1)  # type: ignore[arg-type]
 
 
 @pytest.mark.conforms("D4.3", "D4.5")
-def test_the_history_of_a_key_is_in_order_and_has_all_of_the_tags(ctx: recollect.Context) -> None:
+def test_the_history_of_a_key_is_in_order_and_has_all_of_the_tags(ctx: longmind.Context) -> None:
     for number in range(4):
         ctx.events.record_state("planner", number, tags=["even"] if number % 2 == 0 else ["odd", "late"])
     history = ctx.events.state_history("planner", limit=2)
@@ -148,7 +148,7 @@ def test_the_history_of_a_key_is_in_order_and_has_all_of_the_tags(ctx: recollect
 
 
 @pytest.mark.conforms("D4.2", "D1.7")
-def test_a_state_is_read_at_its_level(engine: recollect.Recollect) -> None:
+def test_a_state_is_read_at_its_level(engine: longmind.Engine) -> None:
     for run in ("r1", "r2"):
         context_of(engine, session_id="s1", run_id=run).events.record_state("planner", run)
     first = context_of(engine, session_id="s1", run_id="r1").events
@@ -158,7 +158,7 @@ def test_a_state_is_read_at_its_level(engine: recollect.Recollect) -> None:
     assert first.latest_state("planner", level="run", user_persistence=True) == "r1"
 
 
-def test_a_snapshot_that_was_recorded_by_its_tags_is_a_state_too(ctx: recollect.Context) -> None:
+def test_a_snapshot_that_was_recorded_by_its_tags_is_a_state_too(ctx: longmind.Context) -> None:
     base = {"kind": "state.snapshot", "tags": ["state", "state:planner"], "data": {"key": "planner", "value": 5}}
     ctx.events.record_raw(base=base)
     assert ctx.events.latest_state("planner") == 5
@@ -180,7 +180,7 @@ plain_values = st.recursive(
 @pytest.mark.conforms("D4.1", "D4.2")
 @given(values=st.lists(plain_values, min_size=1, max_size=4))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_any_plain_value_is_read_back_as_it_was(values: list[Any], ctx: recollect.Context) -> None:
+def test_any_plain_value_is_read_back_as_it_was(values: list[Any], ctx: longmind.Context) -> None:
     key = f"key {next(EXAMPLES)}"
     for value in values:
         ctx.events.record_state(key, value)
@@ -190,7 +190,7 @@ def test_any_plain_value_is_read_back_as_it_was(values: list[Any], ctx: recollec
 
 
 @pytest.mark.conforms("D4.1")
-def test_a_number_that_is_too_long_to_be_written_is_kept_as_text(ctx: recollect.Context) -> None:
+def test_a_number_that_is_too_long_to_be_written_is_kept_as_text(ctx: longmind.Context) -> None:
     huge = 16**5000
     event = ctx.events.record_state("count", {"n": huge, "m": 16**3000})
     assert ctx.events.latest_state("count") == {"n": {"__repr__": hex(huge)}, "m": 16**3000}
@@ -199,10 +199,10 @@ def test_a_number_that_is_too_long_to_be_written_is_kept_as_text(ctx: recollect.
 
 
 @pytest.mark.conforms("D4.4")
-def test_a_key_is_the_same_key_with_blanks_around_it(ctx: recollect.Context) -> None:
+def test_a_key_is_the_same_key_with_blanks_around_it(ctx: longmind.Context) -> None:
     event = ctx.events.record_state(" planner ", "draft")
     assert ctx.events.latest_state("planner") == "draft"
     for key in ("planner", " planner "):
         assert [found.event for found in ctx.events.search_state("draft", key=key)] == [event]
-    with pytest.raises(recollect.InvalidInput, match="key is blank"):
+    with pytest.raises(longmind.InvalidInput, match="key is blank"):
         ctx.events.search_state("draft", key=" ")

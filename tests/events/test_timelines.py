@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.scope import Level
+import longmind
+from longmind.scope import Level
 from tests.events.making import context_of, texts
 from tests.scope.identities import LEGAL
 
@@ -24,7 +24,7 @@ TIMELINES: list[tuple[dict[str, str], Level, str | None, str | None]] = [
 
 
 @pytest.mark.conforms("D0.3", "D7.1", "D7.4")
-def test_each_level_has_a_timeline_of_its_own(engine: recollect.Recollect) -> None:
+def test_each_level_has_a_timeline_of_its_own(engine: longmind.Engine) -> None:
     for more, level, timeline, bucket_level in TIMELINES:
         events = context_of(engine, **more).events.at(level)
         assert (events.timeline(), events.memory_level(), events.bucket_level()) == (timeline, level, bucket_level)
@@ -32,7 +32,7 @@ def test_each_level_has_a_timeline_of_its_own(engine: recollect.Recollect) -> No
 
 
 @pytest.mark.conforms("D0.3", "D7.1")
-def test_without_a_session_the_usual_timeline_is_the_users(engine: recollect.Recollect) -> None:
+def test_without_a_session_the_usual_timeline_is_the_users(engine: longmind.Engine) -> None:
     with_session, without = (context_of(engine, **more).events for more in ({"session_id": "s1"}, {}))
     assert with_session.timeline() == "org:acme|session:s1"
     assert without.timeline() == "org:acme|org:acme:user:ada" == without.at("user").timeline()
@@ -40,7 +40,7 @@ def test_without_a_session_the_usual_timeline_is_the_users(engine: recollect.Rec
 
 
 @pytest.mark.conforms("D0.3", "T25")
-def test_a_named_bucket_is_no_other_timeline_whatever_its_name(engine: recollect.Recollect) -> None:
+def test_a_named_bucket_is_no_other_timeline_whatever_its_name(engine: longmind.Engine) -> None:
     ctx = context_of(engine, session_id="s1", run_id="r1")
     names = ["session:s1", "global", "org:acme", "run:r1", "a|b", "a/b", *LEGAL]
     logs = [ctx.events.at(bucket=name) for name in names]
@@ -52,12 +52,12 @@ def test_a_named_bucket_is_no_other_timeline_whatever_its_name(engine: recollect
     assert (logs[0].memory_level(), logs[0].bucket_level()) == (None, None)
     wrong: list[dict[str, Any]] = [{}, {"level": "user", "bucket": "a"}, {"bucket": " "}, {"level": "galaxy"}]
     for arguments in wrong:
-        with pytest.raises(recollect.InvalidInput):
+        with pytest.raises(longmind.InvalidInput):
             ctx.events.at(**arguments)
 
 
 @pytest.mark.conforms("D1.7")
-def test_a_level_lets_through_what_was_recorded_at_it(engine: recollect.Recollect) -> None:
+def test_a_level_lets_through_what_was_recorded_at_it(engine: longmind.Engine) -> None:
     for session in ("s1", "s2"):
         for run in ("r1", "r2"):
             context_of(engine, session_id=session, run_id=run).events.at("user").record("note", f"{session} {run}")
@@ -78,7 +78,7 @@ def test_a_level_lets_through_what_was_recorded_at_it(engine: recollect.Recollec
 
 
 @pytest.mark.conforms("T20", "V10", "D1.7")
-def test_a_level_without_its_id_shows_nothing(engine: recollect.Recollect) -> None:
+def test_a_level_without_its_id_shows_nothing(engine: longmind.Engine) -> None:
     whole, bare = context_of(engine, session_id="s1", run_id="r1"), context_of(engine)
     for ctx in (whole, bare):
         log = ctx.events.at("user")
@@ -95,18 +95,18 @@ def test_a_level_without_its_id_shows_nothing(engine: recollect.Recollect) -> No
 
 
 @pytest.mark.conforms("T20", "V10")
-def test_a_timeline_of_an_id_that_is_not_known_has_nothing_and_takes_nothing(engine: recollect.Recollect) -> None:
+def test_a_timeline_of_an_id_that_is_not_known_has_nothing_and_takes_nothing(engine: longmind.Engine) -> None:
     context_of(engine, run_id="r1").events.at("run").record("note", "of a run")
     log = context_of(engine).events.at("run")
     assert log.recent() == log.recent_persisted() == log.recent_chat() == log.recent_tool_results(tool="x") == []
     assert log.latest_state("planner") is None
     for record in (lambda: log.record("note", "x"), lambda: log.record_many([{"text": "x"}])):
-        with pytest.raises(recollect.InvalidInput, match="'run'"):
+        with pytest.raises(longmind.InvalidInput, match="'run'"):
             record()
 
 
 @pytest.mark.conforms("D0.3")
-def test_a_timeline_of_the_organisation_holds_only_what_its_user_recorded(engine: recollect.Recollect) -> None:
+def test_a_timeline_of_the_organisation_holds_only_what_its_user_recorded(engine: longmind.Engine) -> None:
     strangers = [{"user_id": "bob"}, {"app_id": "sales"}, {"tenant_id": "globex"}]
     levels: tuple[Level, ...] = ("session", "user", "run", "org", "scope")
     ada = context_of(engine, session_id="s1", run_id="r1")
@@ -123,7 +123,7 @@ def test_a_timeline_of_the_organisation_holds_only_what_its_user_recorded(engine
 
 
 @pytest.mark.conforms("V2", "D0.3")
-def test_with_an_organisation_what_was_written_is_read_in_every_way(ctx: recollect.Context) -> None:
+def test_with_an_organisation_what_was_written_is_read_in_every_way(ctx: longmind.Context) -> None:
     event = ctx.events.record_state("planner", 1)
     assert ctx.events.timeline() == "org:acme|session:s1"
     assert ctx.events.recent() == ctx.events.recent_persisted() == [event]
@@ -131,7 +131,7 @@ def test_with_an_organisation_what_was_written_is_read_in_every_way(ctx: recolle
 
 
 @pytest.mark.conforms("D7.2", "D7.3")
-def test_where_one_is_can_be_told_and_printed(engine: recollect.Recollect, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_one_is_can_be_told_and_printed(engine: longmind.Engine, capsys: pytest.CaptureFixture[str]) -> None:
     ctx = context_of(engine, session_id="s1", run_id="r1", graph_id="g1")
     info = ctx.events.scope_info()
     expected = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-import recollect
+import longmind
 from tests.events.making import texts
 
 
 @pytest.mark.conforms("D3.1")
-def test_a_result_of_a_tool_is_recorded(ctx: recollect.Context) -> None:
+def test_a_result_of_a_tool_is_recorded(ctx: longmind.Context) -> None:
     event = ctx.events.record_tool_result(
         tool="planner",
         inputs=[{"q": "status"}],
@@ -25,12 +25,12 @@ def test_a_result_of_a_tool_is_recorded(ctx: recollect.Context) -> None:
     assert (bare.inputs, bare.outputs, bare.text) == ([], [], None)
     assert ctx.events.recent_tool_results(tool="planner") == [event, bare]
     for tool in ("", " ", None, "x" * 256):
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match="tool"):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded), match="tool"):
             ctx.events.record_tool_result(tool=tool)  # type: ignore[arg-type]
 
 
 @pytest.mark.conforms("D3.2", "V7")
-def test_the_newest_results_of_one_tool_are_given_newest_last(ctx: recollect.Context) -> None:
+def test_the_newest_results_of_one_tool_are_given_newest_last(ctx: longmind.Context) -> None:
     for number in range(5):
         ctx.events.record_tool_result(tool="planner", message=f"plan {number}")
         ctx.events.record_tool_result(tool="search", message=f"search {number}")

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from recollect.clock import to_iso, to_micros
-from recollect.extraction.candidate import Candidate, SourceMessage
+from longmind.clock import to_iso, to_micros
+from longmind.extraction.candidate import Candidate, SourceMessage
 
 FOLDER = Path(__file__).parent.parent / "extraction_cases"
 DEFAULT_AT = "2024-05-08T10:00:00Z"

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-import recollect
+import longmind
 from tests.extraction.script import Sentences
 
-Talk = Callable[..., recollect.Conversation]
+Talk = Callable[..., longmind.Conversation]
 
 
 @pytest.fixture
@@ -18,27 +18,27 @@ def extractor() -> Sentences:
 
 
 @pytest.fixture
-def engine(database_url: str, extractor: Sentences) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, extractor=extractor, embedder="none", job_retry_seconds=0.001) as engine:
+def engine(database_url: str, extractor: Sentences) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, extractor=extractor, embedder="none", job_retry_seconds=0.001) as engine:
         yield engine
 
 
 @pytest.fixture
-def ctx(engine: recollect.Recollect) -> recollect.Context:
+def ctx(engine: longmind.Engine) -> longmind.Context:
     return engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
 
 @pytest.fixture
-def admin(engine: recollect.Recollect) -> recollect.Context:
+def admin(engine: longmind.Engine) -> longmind.Context:
     return engine.context(tenant_id="acme", app_id="support", user_id="root", capabilities={"admin"})
 
 
 @pytest.fixture
-def space(ctx: recollect.Context) -> recollect.MemorySpace:
+def space(ctx: longmind.Context) -> longmind.MemorySpace:
     return ctx.memory.create_memory_space("daily")
 
 
-def talk(context: recollect.Context, *said: str, namespace: str = "chat", close: bool = True) -> recollect.Conversation:
+def talk(context: longmind.Context, *said: str, namespace: str = "chat", close: bool = True) -> longmind.Conversation:
     """A conversation in which the user says something and the assistant answers nothing of note."""
     conversation = context.conversations.create_conversation(namespace)
     for text in said:
@@ -46,13 +46,13 @@ def talk(context: recollect.Context, *said: str, namespace: str = "chat", close:
     return context.conversations.close_conversation(conversation.id) if close else conversation
 
 
-def texts(context: recollect.Context, space_id: str, **filters: object) -> list[str]:
+def texts(context: longmind.Context, space_id: str, **filters: object) -> list[str]:
     """What is remembered, oldest first."""
     atoms = context.memory.list_atoms(space_id, limit=1000, **filters)  # type: ignore[arg-type]
     return [atom.text for atom in reversed(atoms)]
 
 
-def current(context: recollect.Context, space_id: str) -> list[str]:
+def current(context: longmind.Context, space_id: str) -> list[str]:
     """What is remembered and was not superseded."""
     atoms = context.memory.list_atoms(space_id, limit=1000)
     return [atom.text for atom in reversed(atoms) if atom.superseded_by is None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from recollect.extraction.candidate import Candidate, Cost, Extracted, Mention, Slot, SourceMessage
+from longmind.extraction.candidate import Candidate, Cost, Extracted, Mention, Slot, SourceMessage
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _SLOT = re.compile(r"my (?P<attribute>\w+) is (?P<value>[^.]+)\.", re.IGNORECASE)

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from recollect.clock import to_micros
-from recollect.extraction.candidate import SourceMessage
-from recollect.providers.language import ModelRequest
+from longmind.clock import to_micros
+from longmind.extraction.candidate import SourceMessage
+from longmind.providers.language_model import ModelRequest
 
 SUNDAY = to_micros("2026-03-01T09:30:00Z")
 

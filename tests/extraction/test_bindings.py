@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from tests.extraction.conftest import talk, texts
 from tests.extraction.script import Sentences
 
@@ -14,26 +14,26 @@ MINE: dict[str, Any] = {"namespace": "chat", "userId": "ada"}
 EVERYBODY: dict[str, Any] = {"namespace": "chat", "userId": "*"}
 
 
-def user(engine: recollect.Recollect, name: str, **scope: Any) -> recollect.Context:
+def user(engine: longmind.Engine, name: str, **scope: Any) -> longmind.Context:
     return engine.context(**{"tenant_id": "acme", "app_id": "support", "user_id": name, **scope})
 
 
-def spaces_of(context: recollect.Context) -> dict[str | None, list[str]]:
+def spaces_of(context: longmind.Context) -> dict[str | None, list[str]]:
     return {space.name: texts(context, space.id) for space in context.memory.list_memory_spaces()}
 
 
 @pytest.mark.conforms("A5.1")
 def test_without_a_binding_nothing_is_extracted(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     talk(ctx, "I like tea.")
-    assert engine.work() == recollect.WorkReport()
+    assert engine.work() == longmind.WorkReport()
     assert ctx.jobs.list_jobs() == []
     assert texts(ctx, space.id) == []
 
 
 @pytest.mark.conforms("A5.2", "A5.10")
-def test_a_binding_has_the_shape_that_callers_know(ctx: recollect.Context, space: recollect.MemorySpace) -> None:
+def test_a_binding_has_the_shape_that_callers_know(ctx: longmind.Context, space: longmind.MemorySpace) -> None:
     policy = {"extractionVersion": "v1", "onConversationClosed": True, "windowed": True, "windowTurns": 3}
     binding = ctx.memory.create_binding(MINE, [space.id], policy)
     shown = binding.model_dump()
@@ -46,7 +46,7 @@ def test_a_binding_has_the_shape_that_callers_know(ctx: recollect.Context, space
     assert ctx.memory.get_binding(binding.id) == binding
     several = ctx.memory.create_binding([MINE, {"namespace": "mail", "userId": "ada"}], [space.id])
     assert several.model_dump()["conversationScope"] == [MINE, {"namespace": "mail", "userId": "ada"}]
-    assert several.extraction_policy == recollect.ExtractionPolicy()
+    assert several.extraction_policy == longmind.ExtractionPolicy()
     assert ctx.memory.list_bindings() == [several, binding]
     page = ctx.memory.list_bindings(limit=1)
     assert (page, ctx.memory.list_bindings(cursor=page.next_cursor)) == ([several], [binding])
@@ -63,7 +63,7 @@ def test_a_binding_has_the_shape_that_callers_know(ctx: recollect.Context, space
     ],
 )
 def test_a_binding_covers_one_namespace_several_or_all(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, scope: Any, covered: list[str]
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, scope: Any, covered: list[str]
 ) -> None:
     ctx.memory.create_binding(scope, [space.id])
     for namespace in ("chat", "mail", "other"):
@@ -74,7 +74,7 @@ def test_a_binding_covers_one_namespace_several_or_all(
 
 @pytest.mark.conforms("A5.6")
 def test_each_matching_binding_and_space_has_a_job_of_its_own(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     other = ctx.memory.create_memory_space("other")
     first = ctx.memory.create_binding(MINE, [space.id, other.id])
@@ -95,7 +95,7 @@ def test_each_matching_binding_and_space_has_a_job_of_its_own(
 
 @pytest.mark.conforms("A5.7", "T5")
 def test_what_is_extracted_for_everybody_lands_in_the_owners_own_space_of_that_name(
-    engine: recollect.Recollect, admin: recollect.Context
+    engine: longmind.Engine, admin: longmind.Context
 ) -> None:
     daily = admin.memory.create_memory_space("daily")
     admin.memory.create_binding(EVERYBODY, [daily.id])
@@ -118,10 +118,10 @@ def test_what_is_extracted_for_everybody_lands_in_the_owners_own_space_of_that_n
 
 @pytest.mark.conforms("T5", "A5.3")
 def test_a_binding_for_others_takes_the_capability(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, admin: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, admin: longmind.Context
 ) -> None:
     for scope in (EVERYBODY, {"namespace": "chat", "userId": "bob"}, [MINE, EVERYBODY]):
-        with pytest.raises(recollect.Forbidden):
+        with pytest.raises(longmind.Forbidden):
             ctx.memory.create_binding(scope, [space.id])
     assert ctx.memory.list_bindings() == []
     daily = admin.memory.create_memory_space("daily")
@@ -138,13 +138,13 @@ def test_a_binding_for_others_takes_the_capability(
         lambda: plain.memory.update_binding(wide.id, enabled=False),
         lambda: plain.memory.delete_binding(wide.id),
     ):
-        with pytest.raises(recollect.Forbidden):
+        with pytest.raises(longmind.Forbidden):
             forbidden()
     assert user(engine, "bob").memory.get_binding(wide.id) is None
 
 
 def test_an_administrator_sees_and_changes_all_bindings_of_the_app(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, admin: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, admin: longmind.Context
 ) -> None:
     mine = ctx.memory.create_binding(MINE, [space.id])
     assert admin.memory.list_bindings() == [mine]
@@ -158,12 +158,12 @@ def test_an_administrator_sees_and_changes_all_bindings_of_the_app(
 
 
 def test_spaces_that_are_bound_are_the_users_own_and_have_a_name_for_others(
-    ctx: recollect.Context, admin: recollect.Context, space: recollect.MemorySpace
+    ctx: longmind.Context, admin: longmind.Context, space: longmind.MemorySpace
 ) -> None:
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         admin.memory.create_binding(EVERYBODY, [space.id])
     unnamed = admin.memory.create_memory_space()
-    with pytest.raises(recollect.InvalidInput, match="no name"):
+    with pytest.raises(longmind.InvalidInput, match="no name"):
         admin.memory.create_binding(EVERYBODY, [unnamed.id])
     assert ctx.memory.create_binding(MINE, [ctx.memory.create_memory_space().id]).enabled
 
@@ -188,16 +188,16 @@ def test_spaces_that_are_bound_are_the_users_own_and_have_a_name_for_others(
     ],
 )
 def test_what_cannot_be_a_binding_is_refused(
-    ctx: recollect.Context, space: recollect.MemorySpace, scope: Any, spaces: Any, policy: Any
+    ctx: longmind.Context, space: longmind.MemorySpace, scope: Any, spaces: Any, policy: Any
 ) -> None:
-    with pytest.raises(recollect.InvalidInput):
+    with pytest.raises(longmind.InvalidInput):
         ctx.memory.create_binding(scope, [space.id] if spaces is None else spaces, policy)
     assert ctx.memory.list_bindings() == []
 
 
 @pytest.mark.conforms("A5.5", "R-G")
 def test_a_window_fires_after_so_many_answered_turns(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
 ) -> None:
     policy = {"onConversationClosed": False, "windowed": True, "windowTurns": 2}
     ctx.memory.create_binding(MINE, [space.id], policy)
@@ -224,15 +224,15 @@ def test_a_window_fires_after_so_many_answered_turns(
     assert engine.work().succeeded == 1
     assert extractor.read[1:] == [["Six.", "Seven."]]
     chat.close_conversation(conversation.id)
-    assert engine.work() == recollect.WorkReport()
+    assert engine.work() == longmind.WorkReport()
 
 
 @pytest.mark.conforms("A5.5", "T4")
 @pytest.mark.parametrize("prompt", [True, False])
 def test_windows_and_the_close_share_one_mark_and_nothing_is_extracted_twice(
-    engine: recollect.Recollect,
-    ctx: recollect.Context,
-    space: recollect.MemorySpace,
+    engine: longmind.Engine,
+    ctx: longmind.Context,
+    space: longmind.MemorySpace,
     extractor: Sentences,
     prompt: bool,
 ) -> None:
@@ -253,7 +253,7 @@ def test_windows_and_the_close_share_one_mark_and_nothing_is_extracted_twice(
 
 @pytest.mark.conforms("A5.12")
 def test_what_is_queued_waits_out_a_pause_and_is_extracted_on_resuming(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
 ) -> None:
     binding = ctx.memory.create_binding(MINE, [space.id], {"windowed": True, "windowTurns": 1})
     conversation = ctx.conversations.create_conversation("chat")
@@ -262,11 +262,11 @@ def test_what_is_queued_waits_out_a_pause_and_is_extracted_on_resuming(
     ctx.conversations.append_turn(conversation.id, user_content="Meanwhile.", assistant={"content": ""})
     for _ in range(3):
         # However often the workers look, it is no attempt, and it neither fails nor ends.
-        assert engine.work() == recollect.WorkReport()
+        assert engine.work() == longmind.WorkReport()
     assert (extractor.asked, texts(ctx, space.id)) == ([], [])
     (waiting,) = ctx.jobs.list_jobs()
     assert (waiting.status, waiting.attempts, waiting.result, waiting.error) == ("queued", 0, None, None)
-    with pytest.raises(recollect.Conflict):
+    with pytest.raises(longmind.Conflict):
         ctx.memory.run_extraction_for_conversation(conversation.id)
 
     resumed = ctx.memory.update_binding(binding.id, enabled=True)
@@ -281,13 +281,13 @@ def test_what_is_queued_waits_out_a_pause_and_is_extracted_on_resuming(
 
 @pytest.mark.conforms("A5.12")
 def test_a_conversation_that_closes_in_a_pause_is_left_out_until_somebody_asks_for_it(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     binding = ctx.memory.create_binding(MINE, [space.id])
     ctx.memory.update_binding(binding.id, enabled=False)
     closed = talk(ctx, "In the pause.")
     ctx.memory.update_binding(binding.id, enabled=True)
-    assert (engine.work(), ctx.jobs.list_jobs()) == (recollect.WorkReport(), [])
+    assert (engine.work(), ctx.jobs.list_jobs()) == (longmind.WorkReport(), [])
     talk(ctx, "After it.")
     engine.work()
     assert texts(ctx, space.id) == ["After it."]
@@ -298,7 +298,7 @@ def test_a_conversation_that_closes_in_a_pause_is_left_out_until_somebody_asks_f
 
 @pytest.mark.conforms("A5.7", "A5.12")
 def test_resuming_a_binding_for_everybody_wakes_the_jobs_of_all_users(
-    engine: recollect.Recollect, admin: recollect.Context
+    engine: longmind.Engine, admin: longmind.Context
 ) -> None:
     daily = admin.memory.create_memory_space("daily")
     paused = admin.memory.create_binding(EVERYBODY, [daily.id])
@@ -306,7 +306,7 @@ def test_resuming_a_binding_for_everybody_wakes_the_jobs_of_all_users(
     talk(bob, "I am bob.")
     talk(eve, "I am eve.")
     admin.memory.update_binding(paused.id, enabled=False)
-    assert engine.work() == recollect.WorkReport()
+    assert engine.work() == longmind.WorkReport()
     admin.memory.update_binding(paused.id, enabled=True)
     assert engine.work().succeeded == 2
     assert (spaces_of(bob), spaces_of(eve)) == ({"daily": ["I am bob."]}, {"daily": ["I am eve."]})
@@ -314,12 +314,12 @@ def test_resuming_a_binding_for_everybody_wakes_the_jobs_of_all_users(
 
 @pytest.mark.conforms("A5.12")
 def test_a_binding_that_is_paused_while_a_conversation_is_read_writes_nothing_until_it_is_resumed(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
 ) -> None:
     binding = ctx.memory.create_binding(MINE, [space.id])
     extractor.before = lambda: ctx.memory.update_binding(binding.id, enabled=False)
     talk(ctx, "I like tea.")
-    assert engine.work() == recollect.WorkReport()
+    assert engine.work() == longmind.WorkReport()
     assert texts(ctx, space.id) == []
     extractor.before = None
     ctx.memory.update_binding(binding.id, enabled=True)
@@ -329,12 +329,12 @@ def test_a_binding_that_is_paused_while_a_conversation_is_read_writes_nothing_un
 
 @pytest.mark.conforms("A5.13")
 def test_a_binding_that_is_deleted_extracts_nothing_also_of_what_is_queued(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     binding = ctx.memory.create_binding(MINE, [space.id])
     talk(ctx, "Too late.")
     ctx.memory.update_binding(binding.id, enabled=False)
-    assert engine.work() == recollect.WorkReport()
+    assert engine.work() == longmind.WorkReport()
     ctx.memory.delete_binding(binding.id)
     talk(ctx, "Never.")
     assert engine.work().succeeded == 1
@@ -345,18 +345,18 @@ def test_a_binding_that_is_deleted_extracts_nothing_also_of_what_is_queued(
         lambda: ctx.memory.update_binding(binding.id, enabled=True),
         lambda: ctx.memory.delete_binding(binding.id),
     ):
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             gone()
 
 
 @pytest.mark.conforms("A5.8", "A5.11")
 def test_the_version_is_pinned_when_a_conversation_closes_and_a_new_one_rewrites_nothing(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
 ) -> None:
     binding = ctx.memory.create_binding(MINE, [space.id])
     talk(ctx, "I like tea.")
     changed = ctx.memory.update_binding(binding.id, extraction_policy={"extractionVersion": "v2"})
-    assert changed.extraction_policy == recollect.ExtractionPolicy(extraction_version="v2")
+    assert changed.extraction_policy == longmind.ExtractionPolicy(extraction_version="v2")
     assert changed.updated_at > binding.updated_at
     talk(ctx, "I like rain.")
     engine.work()
@@ -364,12 +364,12 @@ def test_the_version_is_pinned_when_a_conversation_closes_and_a_new_one_rewrites
     assert texts(ctx, space.id) == ["I like tea.", "(v2) I like rain."]
     with pytest.raises(TypeError):
         ctx.memory.update_binding(binding.id, conversation_scope=EVERYBODY)  # type: ignore[call-arg]
-    with pytest.raises(recollect.InvalidInput):
+    with pytest.raises(longmind.InvalidInput):
         ctx.memory.update_binding(binding.id, extraction_policy={"windowed": True})
 
 
 def test_a_stale_conversation_that_is_closed_is_extracted_too(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     ctx.memory.create_binding(MINE, [space.id])
     talk(ctx, "I like tea.", close=False)
@@ -380,7 +380,7 @@ def test_a_stale_conversation_that_is_closed_is_extracted_too(
 
 @pytest.mark.conforms("A2.4")
 def test_a_binding_whose_space_was_deleted_rests_for_all_users_also_with_what_is_queued(
-    engine: recollect.Recollect, admin: recollect.Context
+    engine: longmind.Engine, admin: longmind.Context
 ) -> None:
     daily, kept = (admin.memory.create_memory_space(name) for name in ("daily", "kept"))
     admin.memory.create_binding(EVERYBODY, [daily.id, kept.id])

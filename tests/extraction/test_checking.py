@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.extraction.candidate import Candidate, Extracted, Mention, Slot, SourceMessage
-from recollect.models.atom import AtomKind
+import longmind
+from longmind.extraction.candidate import Candidate, Extracted, Mention, Slot, SourceMessage
+from longmind.models.atom import AtomKind
 from tests.extraction.conftest import talk
 from tests.extraction.script import Sentences
 
@@ -28,8 +28,8 @@ class Untrusted(Sentences):
         return Extracted([replace(found[0], **change) for change in self._changes])
 
 
-def extracted_by(url: str, extractor: Sentences, *said: str, answer: str = "") -> list[recollect.Atom]:
-    with recollect.open(url, extractor=extractor, embedder="none") as engine:
+def extracted_by(url: str, extractor: Sentences, *said: str, answer: str = "") -> list[longmind.Atom]:
+    with longmind.open(url, extractor=extractor, embedder="none") as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id="eve")
         space = context.memory.create_memory_space("daily")
         context.memory.create_binding({"namespace": "chat", "userId": "eve"}, [space.id])
@@ -109,19 +109,19 @@ def test_a_fact_of_the_assistant_is_the_assistants(sqlite_url: str) -> None:
 
 def test_an_engine_without_an_extractor_leaves_the_jobs_to_others(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/shared.db"
-    with recollect.open(url, extractor="none") as engine:
+    with longmind.open(url, extractor="none") as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id="eve")
         space = context.memory.create_memory_space("daily")
         context.memory.create_binding({"namespace": "chat", "userId": "eve"}, [space.id])
         conversation = talk(context, "I like tea.")
-        assert engine.work() == recollect.WorkReport()
-        with pytest.raises(recollect.InvalidInput, match="no extractor"):
+        assert engine.work() == longmind.WorkReport()
+        with pytest.raises(longmind.InvalidInput, match="no extractor"):
             context.memory.run_extraction_for_conversation(conversation.id, dry_run=True)
-    with recollect.open(url, extractor=Sentences()) as engine:
+    with longmind.open(url, extractor=Sentences()) as engine:
         assert engine.work().succeeded == 1
 
 
 def test_what_is_no_extractor_is_refused() -> None:
     for wrong in ("best", "model:", object()):
-        with pytest.raises(recollect.InvalidInput):
-            recollect.open("sqlite:///:memory:", extractor=wrong)  # type: ignore[arg-type]
+        with pytest.raises(longmind.InvalidInput):
+            longmind.open("sqlite:///:memory:", extractor=wrong)  # type: ignore[arg-type]

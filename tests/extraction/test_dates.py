@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.clock import Micros, to_micros
-from recollect.extraction.dates import DateSpan, find_dates, resolved
+from longmind.clock import Micros, to_micros
+from longmind.language.dates import DateSpan, find_dates, resolved
 
 MONDAY = to_micros("2023-05-08T13:56:00Z")
 WEDNESDAY = to_micros("2023-05-10T09:00:00Z")

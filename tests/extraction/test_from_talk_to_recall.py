@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 
-import recollect
+import longmind
 from tests.extraction.conftest import talk
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder="none") as engine:
+def engine(database_url: str) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder="none") as engine:
         yield engine
 
 
 @pytest.fixture(autouse=True)
-def _bound(ctx: recollect.Context, space: recollect.MemorySpace) -> None:
+def _bound(ctx: longmind.Context, space: longmind.MemorySpace) -> None:
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
 
 
@@ -30,18 +30,18 @@ def _bound(ctx: recollect.Context, space: recollect.MemorySpace) -> None:
     ],
 )
 def test_recall_finds_what_was_said_and_the_message_that_says_it(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, question: str, said: str
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, question: str, said: str
 ) -> None:
     conversation = talk(ctx, "I live in Graz.", "I'm allergic to peanuts.", "My sister Clara is a teacher in Linz.")
     assert engine.work().succeeded >= 1
     atom = ctx.memory.recall_by_topic(space.id, question).hits[0].atom
     (cited,) = [each for each in ctx.conversations.get_messages(conversation.id) if each.id in atom.source_message_ids]
-    assert [block.text for block in cited.content if isinstance(block, recollect.TextBlock)] == [said]
+    assert [block.text for block in cited.content if isinstance(block, longmind.TextBlock)] == [said]
     assert (atom.source_conversation_id, atom.origin, atom.trust) == (conversation.id, "extraction", "user")
 
 
 def test_people_that_are_spoken_of_are_entities_with_what_is_known_of_them(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     talk(ctx, "My sister Clara is a teacher in Linz.")
     engine.work()
@@ -52,7 +52,7 @@ def test_people_that_are_spoken_of_are_entities_with_what_is_known_of_them(
 
 
 def test_a_new_value_takes_the_place_of_what_the_app_had_told(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     told = {"text": "User lives in Graz.", "category": {"name": "home", "kind": "FACT"}, "trust": "user"}
     old = ctx.memory.add_atom(space.id, told)
@@ -78,9 +78,9 @@ LISBON = "My sister lives in Lisbon."
     ],
 )
 def test_who_goes_by_two_names_is_one_when_something_changes(
-    engine: recollect.Recollect,
-    ctx: recollect.Context,
-    space: recollect.MemorySpace,
+    engine: longmind.Engine,
+    ctx: longmind.Context,
+    space: longmind.MemorySpace,
     told: list[list[str]],
     gone: str,
     stays: str,
@@ -103,7 +103,7 @@ def test_who_goes_by_two_names_is_one_when_something_changes(
     ],
 )
 def test_who_is_not_known_to_be_one_stays_two(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, told: list[list[str]]
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, told: list[list[str]]
 ) -> None:
     for conversation in told:
         talk(ctx, *conversation)

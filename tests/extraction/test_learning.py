@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-import recollect
-from recollect.extraction.candidate import Candidate, Mention, SourceMessage
+import longmind
+from longmind.extraction.candidate import Candidate, Mention, SourceMessage
 from tests.extraction.conftest import talk, texts
 from tests.extraction.script import Sentences
 
@@ -22,16 +22,16 @@ class Nicknames(Sentences):
 
 
 @pytest.fixture(autouse=True)
-def _bound(ctx: recollect.Context, space: recollect.MemorySpace) -> None:
+def _bound(ctx: longmind.Context, space: longmind.MemorySpace) -> None:
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
 
 
-def named(ctx: recollect.Context, space: recollect.MemorySpace, name: str) -> recollect.Entity | None:
+def named(ctx: longmind.Context, space: longmind.MemorySpace, name: str) -> longmind.Entity | None:
     return ctx.memory.find_entity_by_name(space.id, "PERSON", name)
 
 
 def test_names_that_extraction_learns_are_known_to_an_index_that_was_loaded_before(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     talk(ctx, "I met Clara at noon.")
     engine.work()
@@ -46,7 +46,7 @@ def test_names_that_extraction_learns_are_known_to_an_index_that_was_loaded_befo
 
 @pytest.mark.parametrize("extractor", [Nicknames()])
 def test_a_second_name_that_is_another_persons_fails_no_job(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     lou = ctx.memory.create_entity(space.id, "PERSON", "Lou")
     clara = ctx.memory.create_entity(space.id, "PERSON", "Clara")
@@ -59,13 +59,13 @@ def test_a_second_name_that_is_another_persons_fails_no_job(
 
 
 def test_hundreds_of_facts_of_one_conversation_are_found_by_an_engine_that_has_seen_none_of_them(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, database_url: str
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, database_url: str
 ) -> None:
     words = ["".join(each) for each in product(("ba", "ko", "mi", "tu", "re", "zo", "fla"), repeat=3)]
     talk(ctx, "My home is Oslo. My home is Bergen. " + " ".join(f"The {word} was {word[::-1]}." for word in words))
     assert engine.work().succeeded == 1
     ctx.memory.add_atom(space.id, {"text": "One more.", "category": {"name": "said", "kind": "FACT"}})
-    with recollect.open(database_url, extractor="none", embedder="none") as other:
+    with longmind.open(database_url, extractor="none", embedder="none") as other:
         again = other.context(tenant_id="acme", app_id="support", user_id="ada")
         found = {
             word: again.memory.recall_by_topic(space.id, f"the {word}", limit=1).hits[0].atom.text for word in words

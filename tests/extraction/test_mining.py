@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-import recollect
+import longmind
 from tests.clock import SettableClock
 from tests.extraction.conftest import talk
 
@@ -19,12 +19,12 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder="none", clock=clock, job_retry_seconds=0.001) as engine:
+def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder="none", clock=clock, job_retry_seconds=0.001) as engine:
         yield engine
 
 
-def cancelled(ctx: recollect.Context, space: recollect.MemorySpace, *days: int) -> list[str]:
+def cancelled(ctx: longmind.Context, space: longmind.MemorySpace, *days: int) -> list[str]:
     """Events that the app tells itself, one on each of some days of January; gives their ids."""
     told = [
         {
@@ -37,7 +37,7 @@ def cancelled(ctx: recollect.Context, space: recollect.MemorySpace, *days: int) 
     return [atom.id for atom in ctx.memory.add_atoms(space.id, told)]
 
 
-def patterns(ctx: recollect.Context, space: recollect.MemorySpace) -> list[recollect.Atom]:
+def patterns(ctx: longmind.Context, space: longmind.MemorySpace) -> list[longmind.Atom]:
     """All versions of all patterns, oldest first."""
     found = [atom for atom in ctx.memory.list_atoms(space.id, limit=1000) if atom.category.kind == "PATTERN"]
     return found[::-1]
@@ -45,7 +45,7 @@ def patterns(ctx: recollect.Context, space: recollect.MemorySpace) -> list[recol
 
 @pytest.mark.conforms("A3.8")
 def test_what_recurs_becomes_a_pattern_that_names_its_evidence_and_is_found(
-    ctx: recollect.Context, space: recollect.MemorySpace
+    ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     events = cancelled(ctx, space, 6, 13, 20)
     (pattern,) = ctx.memory.mine_patterns(space.id)
@@ -61,7 +61,7 @@ def test_what_recurs_becomes_a_pattern_that_names_its_evidence_and_is_found(
 
 
 def test_mining_again_leaves_what_is_known_and_a_new_event_gives_it_a_new_version(
-    ctx: recollect.Context, space: recollect.MemorySpace
+    ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     cancelled(ctx, space, 6, 13, 20)
     (first,) = ctx.memory.mine_patterns(space.id)
@@ -76,7 +76,7 @@ def test_mining_again_leaves_what_is_known_and_a_new_event_gives_it_a_new_versio
 
 @pytest.mark.parametrize("how", ["deleted", "rejected", "archived"])
 def test_a_pattern_that_was_put_away_does_not_come_back_when_it_happens_again(
-    ctx: recollect.Context, space: recollect.MemorySpace, how: str
+    ctx: longmind.Context, space: longmind.MemorySpace, how: str
 ) -> None:
     cancelled(ctx, space, 6, 13, 20)
     (pattern,) = ctx.memory.mine_patterns(space.id)
@@ -90,7 +90,7 @@ def test_a_pattern_that_was_put_away_does_not_come_back_when_it_happens_again(
     assert [atom for atom in patterns(ctx, space) if atom.status == "ACTIVE"] == []
 
 
-def test_events_that_were_deleted_are_no_evidence(ctx: recollect.Context, space: recollect.MemorySpace) -> None:
+def test_events_that_were_deleted_are_no_evidence(ctx: longmind.Context, space: longmind.MemorySpace) -> None:
     first, *_ = cancelled(ctx, space, 6, 13, 20)
     ctx.memory.delete_atom(first)
     assert ctx.memory.mine_patterns(space.id) == []
@@ -100,7 +100,7 @@ def test_events_that_were_deleted_are_no_evidence(ctx: recollect.Context, space:
 
 
 def test_a_pattern_goes_with_the_events_that_showed_it_and_may_come_back_with_new_ones(
-    ctx: recollect.Context, space: recollect.MemorySpace
+    ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     first, *_ = cancelled(ctx, space, 6, 13, 20)
     (pattern,) = ctx.memory.mine_patterns(space.id)
@@ -114,7 +114,7 @@ def test_a_pattern_goes_with_the_events_that_showed_it_and_may_come_back_with_ne
 
 
 def test_a_pattern_that_loses_one_of_many_events_tells_of_the_others(
-    ctx: recollect.Context, space: recollect.MemorySpace
+    ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     first, *others = cancelled(ctx, space, 6, 13, 20, 27)
     (pattern,) = ctx.memory.mine_patterns(space.id)
@@ -148,9 +148,9 @@ def test_a_pattern_that_loses_one_of_many_events_tells_of_the_others(
     ],
 )
 def test_what_has_been_done_and_what_was_not_are_events_like_others(
-    engine: recollect.Recollect,
-    ctx: recollect.Context,
-    space: recollect.MemorySpace,
+    engine: longmind.Engine,
+    ctx: longmind.Context,
+    space: longmind.MemorySpace,
     clock: SettableClock,
     told: list[str],
     found: str | None,
@@ -164,7 +164,7 @@ def test_what_has_been_done_and_what_was_not_are_events_like_others(
 
 
 def test_what_is_done_and_what_is_left_undone_are_two_patterns_that_both_stay(
-    ctx: recollect.Context, space: recollect.MemorySpace
+    ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     event = {"category": {"name": "event", "kind": "EPISODE"}}
     for day in (6, 8, 10):
@@ -176,7 +176,7 @@ def test_what_is_done_and_what_is_left_undone_are_two_patterns_that_both_stay(
 
 
 def test_an_extraction_that_tells_of_events_has_patterns_looked_for(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
     for _ in range(3):
@@ -193,7 +193,7 @@ def test_an_extraction_that_tells_of_events_has_patterns_looked_for(
 
 
 def test_many_extractions_of_one_day_look_for_patterns_a_few_times(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
     for number in range(9):
@@ -203,10 +203,10 @@ def test_many_extractions_of_one_day_look_for_patterns_a_few_times(
 
 
 def test_the_patterns_of_a_deleted_space_are_not_looked_for(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     ctx.jobs.enqueue("memory.mine_patterns", {"memorySpaceId": space.id})
     ctx.memory.delete_memory_space(space.id)
     assert engine.work().succeeded == 1
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         ctx.memory.mine_patterns(space.id)

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.clock import to_micros
-from recollect.extraction.answers import FACT_LIMIT, FACTS, schema_of
-from recollect.extraction.candidate import Candidate, Extracted, Mention, Slot, SourceMessage
-from recollect.extraction.model import ATOMS_A_JOB, FACTS_A_WINDOW, ModelExtractor
-from recollect.extraction.prompting import known_versions, load_prompt
-from recollect.extraction.transcript import WINDOW_CHARACTERS
-from recollect.providers.language import ModelRequest
-from recollect.providers.prices import Prices
-from recollect.providers.testing import ScriptedModel
+import longmind
+from longmind.clock import to_micros
+from longmind.extraction.candidate import Candidate, Extracted, Mention, Slot, SourceMessage
+from longmind.extraction.model.answer_schema import FACT_LIMIT, FACTS, schema_of
+from longmind.extraction.model.extractor import ATOMS_A_JOB, FACTS_A_WINDOW, ModelExtractor
+from longmind.extraction.model.prompt_versions import known_versions, load_prompt
+from longmind.extraction.model.transcript import WINDOW_CHARACTERS
+from longmind.providers.language_model import ModelRequest
+from longmind.providers.prices import Prices
+from longmind.providers.testing import ScriptedModel
 from tests.extraction.conftest import talk, texts
 from tests.extraction.talk import detailed, fact, facts, lines, new_numbers, said, shown
 
@@ -107,7 +107,7 @@ def test_a_prompt_is_filled_wholly_or_not_at_all() -> None:
 
 
 def test_an_unknown_version_is_refused() -> None:
-    with pytest.raises(recollect.InvalidInput, match="extraction-v9") as unknown:
+    with pytest.raises(longmind.InvalidInput, match="extraction-v9") as unknown:
         ModelExtractor(ScriptedModel([])).extract(TALK, "extraction-v9")
     assert V2 in unknown.value.hint
 
@@ -117,7 +117,7 @@ def test_a_binding_names_the_prompt_in_short_or_in_full_and_needs_to_name_none(
     database_url: str, policy: dict[str, str] | None
 ) -> None:
     model = ScriptedModel([facts(detailed())])
-    with recollect.open(database_url, extractor=ModelExtractor(model), embedder="none") as engine:
+    with longmind.open(database_url, extractor=ModelExtractor(model), embedder="none") as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         space = ctx.memory.create_memory_space("daily")
         ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id], policy)
@@ -323,7 +323,7 @@ def test_an_answer_of_the_wrong_form_is_asked_for_once_more(broken: str) -> None
 @pytest.mark.parametrize("broken", BROKEN[:-1])
 def test_a_model_that_cannot_mend_its_answer_fails_the_job(broken: str) -> None:
     model = ScriptedModel([broken, broken, facts(fact())])
-    with pytest.raises(recollect.ModelFailed, match="asked twice"):
+    with pytest.raises(longmind.ModelFailed, match="asked twice"):
         ModelExtractor(model).extract(TALK, V1)
     assert len(model.requests) == 2
 
@@ -407,7 +407,7 @@ def test_an_unknown_price_stays_unknown() -> None:
 
 @pytest.mark.parametrize("text", ["gpt", "gpt=1", "gpt=a/b", "gpt=-1/2", "=1/2", "gpt=nan/1"])
 def test_a_list_of_prices_that_cannot_be_read_is_refused(text: str) -> None:
-    with pytest.raises(recollect.InvalidInput, match="model_prices"):
+    with pytest.raises(longmind.InvalidInput, match="model_prices"):
         Prices.read(text)
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.clock import to_micros
-from recollect.extraction.candidate import Candidate
-from recollect.extraction.patterns import Pattern, mine, settle
-from recollect.extraction.reconcile import Add, Known, Skip, Supersede
-from recollect.models.atom import Atom
+from longmind.clock import to_micros
+from longmind.extraction.candidate import Candidate
+from longmind.extraction.patterns.detection import Pattern, mine, settle
+from longmind.extraction.reconcile.decisions import Add, Known, Skip, Supersede
+from longmind.models.atom import Atom
 
 
 def event(number: int, text: str, at: str, **fields: Any) -> Atom:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.clock import system_clock
-from recollect.extraction.candidate import Extracted, SourceMessage
-from recollect.store import jobs
+import longmind
+from longmind.clock import system_clock
+from longmind.extraction.candidate import Extracted, SourceMessage
+from longmind.store.tables import jobs
 from tests.embedder import WordsEmbedder
 from tests.extraction.conftest import current, talk, texts
 from tests.extraction.script import Sentences
@@ -21,17 +21,17 @@ MINE: dict[str, Any] = {"namespace": "chat", "userId": "ada"}
 
 
 @pytest.fixture(autouse=True)
-def binding(ctx: recollect.Context, space: recollect.MemorySpace) -> recollect.Binding:
+def binding(ctx: longmind.Context, space: longmind.MemorySpace) -> longmind.Binding:
     return ctx.memory.create_binding(MINE, [space.id])
 
 
-def newest_job(ctx: recollect.Context) -> recollect.Job:
+def newest_job(ctx: longmind.Context) -> longmind.Job:
     return ctx.jobs.list_jobs(limit=1)[0]
 
 
 @pytest.mark.conforms("A3.6", "A4.8", "A5.14")
 def test_an_atom_cites_its_message_and_says_why_it_is_there(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     conversation = talk(ctx, "I met Anna.")
     (message, _) = ctx.conversations.get_messages(conversation.id)
@@ -39,7 +39,7 @@ def test_an_atom_cites_its_message_and_says_why_it_is_there(
     (atom,) = ctx.memory.list_atoms(space.id)
     assert (atom.text, atom.category, atom.origin, atom.trust) == (
         "I met Anna.",
-        recollect.Category(name="said", kind="FACT"),
+        longmind.Category(name="said", kind="FACT"),
         "extraction",
         "user",
     )
@@ -56,7 +56,7 @@ def test_an_atom_cites_its_message_and_says_why_it_is_there(
 
 
 def test_the_job_says_what_became_of_it_in_numbers_and_ids_and_never_in_words(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     talk(ctx, "My home is Oslo. I like tea.")
     engine.work()
@@ -78,9 +78,9 @@ def test_the_job_says_what_became_of_it_in_numbers_and_ids_and_never_in_words(
 
 
 def test_what_is_told_again_is_reinforced(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
     engine.subscribe(told.append, kinds=["atom.reinforced"])
     talk(ctx, "I like tea.")
     engine.work()
@@ -98,7 +98,7 @@ def test_what_is_told_again_is_reinforced(
 
 
 def test_a_changed_fact_supersedes_the_old_one_also_within_one_conversation(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     talk(ctx, "My home is Oslo.", "My home is Bergen.")
     engine.work()
@@ -111,7 +111,7 @@ def test_a_changed_fact_supersedes_the_old_one_also_within_one_conversation(
 
 @pytest.mark.conforms("T2", "A1.16")
 def test_only_the_latest_answer_to_a_turn_is_read_and_nothing_that_is_hidden(
-    engine: recollect.Recollect, ctx: recollect.Context, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, extractor: Sentences
 ) -> None:
     chat = ctx.conversations
     conversation = chat.create_conversation("chat")
@@ -135,7 +135,7 @@ def test_only_the_latest_answer_to_a_turn_is_read_and_nothing_that_is_hidden(
 
 @pytest.mark.conforms("A5.14", "A5.15")
 def test_a_failing_extractor_harms_no_close_and_its_job_is_retried_then_dead_then_retried_by_hand(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
 ) -> None:
     failing = True
     extract = extractor.extract
@@ -147,10 +147,10 @@ def test_a_failing_extractor_harms_no_close_and_its_job_is_retried_then_dead_the
 
     extractor.extract = sometimes  # type: ignore[method-assign]
     assert talk(ctx, "I like tea.").status == "closed"
-    report = recollect.WorkReport()
+    report = longmind.WorkReport()
     while not report.dead:
         report = report + engine.work()
-    assert report == recollect.WorkReport(failed=engine.settings.job_attempts - 1, dead=1)
+    assert report == longmind.WorkReport(failed=engine.settings.job_attempts - 1, dead=1)
     job = newest_job(ctx)
     assert (job.status, job.attempts) == ("dead", engine.settings.job_attempts)
     assert job.error == "RuntimeError: the model is on strike"
@@ -162,14 +162,14 @@ def test_a_failing_extractor_harms_no_close_and_its_job_is_retried_then_dead_the
 
 @pytest.mark.conforms("A5.9")
 def test_a_replay_by_hand_makes_a_fresh_job_and_changes_nothing_that_is_known(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     conversation = talk(ctx, "My home is Oslo. I like tea.", "My home is Bergen.")
     engine.work()
     before = ctx.memory.list_atoms(space.id, status=None)
     for _ in range(2):
         (job,) = ctx.memory.run_extraction_for_conversation(conversation.id)
-        assert isinstance(job, recollect.Job)
+        assert isinstance(job, longmind.Job)
         assert (job.status, job.unique_key) == ("queued", None)
         assert engine.work().succeeded == 1
         assert newest_job(ctx).result["counts"] == {"added": 0, "reinforced": 0, "superseded": 0, "skipped": 3}
@@ -178,7 +178,7 @@ def test_a_replay_by_hand_makes_a_fresh_job_and_changes_nothing_that_is_known(
 
 @pytest.mark.conforms("A5.9")
 def test_a_replay_of_an_open_conversation_moves_the_mark(
-    engine: recollect.Recollect, ctx: recollect.Context, extractor: Sentences, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, extractor: Sentences, space: longmind.MemorySpace
 ) -> None:
     conversation = talk(ctx, "I like tea.", close=False)
     ctx.memory.run_extraction_for_conversation(conversation.id)
@@ -191,27 +191,27 @@ def test_a_replay_of_an_open_conversation_moves_the_mark(
 
 
 @pytest.mark.conforms("A5.9")
-def test_a_replay_needs_a_conversation_and_a_binding_that_matches_it(ctx: recollect.Context) -> None:
+def test_a_replay_needs_a_conversation_and_a_binding_that_matches_it(ctx: longmind.Context) -> None:
     unbound = talk(ctx, "I like tea.", namespace="mail")
     for dry_run in (False, True):
-        with pytest.raises(recollect.Conflict, match="No binding"):
+        with pytest.raises(longmind.Conflict, match="No binding"):
             ctx.memory.run_extraction_for_conversation(unbound.id, dry_run=dry_run)
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             ctx.memory.run_extraction_for_conversation("conv_none", dry_run=dry_run)
-    with pytest.raises(recollect.InvalidInput):
+    with pytest.raises(longmind.InvalidInput):
         ctx.memory.run_extraction_for_conversation(unbound.id, extraction_version="")
 
 
 @pytest.mark.conforms("A5.9", "A5.15")
 def test_a_replay_with_another_version_supersedes_what_the_earlier_one_has_made(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     other = talk(ctx, "I like rain.")
     conversation = talk(ctx, "My home is Oslo.", "My home is Bergen. My pet is a cat.")
     engine.work()
     earlier = {atom.text: atom for atom in ctx.memory.list_atoms(space.id)}
     (job,) = ctx.memory.run_extraction_for_conversation(conversation.id, extraction_version="v2")
-    assert isinstance(job, recollect.Job)
+    assert isinstance(job, longmind.Job)
     assert job.payload["extractionVersion"] == "v2"
     engine.work()
     now = {atom.text: atom for atom in ctx.memory.list_atoms(space.id)}
@@ -229,7 +229,7 @@ def test_a_replay_with_another_version_supersedes_what_the_earlier_one_has_made(
 
 @pytest.mark.conforms("A5.15")
 def test_what_a_new_version_no_longer_finds_is_put_away_unless_another_conversation_told_it_too(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
 ) -> None:
     conversation = talk(ctx, "I like tea. I like rain.")
     talk(ctx, "I like rain.")
@@ -243,7 +243,7 @@ def test_what_a_new_version_no_longer_finds_is_put_away_unless_another_conversat
 
 @pytest.mark.conforms("A5.9")
 def test_a_dry_run_tells_what_would_happen_and_writes_nothing(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, binding: recollect.Binding
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, binding: longmind.Binding
 ) -> None:
     talk(ctx, "My home is Oslo. I like tea.")
     engine.work()
@@ -251,7 +251,7 @@ def test_a_dry_run_tells_what_would_happen_and_writes_nothing(
     conversation = talk(ctx, "My home is Bergen. I like tea. I like rain.", close=False)
     before = (ctx.memory.list_atoms(space.id, status=None), ctx.jobs.list_jobs(), engine.last_cursor())
     (preview,) = ctx.memory.run_extraction_for_conversation(conversation.id, dry_run=True)
-    assert isinstance(preview, recollect.ExtractionPreview)
+    assert isinstance(preview, longmind.ExtractionPreview)
     assert (preview.binding_id, preview.memory_space_id, preview.extraction_version) == (binding.id, space.id, "v1")
     assert [each.text for each in preview.added] == ["I like rain."]
     assert [(each.text, each.atom_id) for each in preview.reinforced] == [("I like tea.", tea)]
@@ -262,20 +262,20 @@ def test_a_dry_run_tells_what_would_happen_and_writes_nothing(
 
 
 def test_a_dry_run_for_a_space_that_is_not_there_yet_does_not_make_it(
-    engine: recollect.Recollect, admin: recollect.Context
+    engine: longmind.Engine, admin: longmind.Context
 ) -> None:
     admin.memory.create_binding({"namespace": "mail", "userId": "*"}, [admin.memory.create_memory_space("mail").id])
     bob = engine.context(tenant_id="acme", app_id="support", user_id="bob")
     conversation = talk(bob, "I like tea.", namespace="mail", close=False)
     (preview,) = bob.memory.run_extraction_for_conversation(conversation.id, dry_run=True)
-    assert isinstance(preview, recollect.ExtractionPreview)
+    assert isinstance(preview, longmind.ExtractionPreview)
     assert (preview.memory_space_id, [each.text for each in preview.added]) == (None, ["I like tea."])
     assert bob.memory.list_memory_spaces() == []
 
 
 @pytest.mark.conforms("T9")
 def test_an_extraction_that_began_before_an_erasure_writes_nothing_after_it(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
 ) -> None:
     extract = extractor.extract
 
@@ -285,9 +285,9 @@ def test_an_extraction_that_began_before_an_erasure_writes_nothing_after_it(
 
     extractor.extract = erase_meanwhile  # type: ignore[method-assign]
     talk(ctx, "I like tea.")
-    assert engine.work() == recollect.WorkReport(lost=1)
+    assert engine.work() == longmind.WorkReport(lost=1)
     assert texts(ctx, space.id) == []
-    assert engine.work() == recollect.WorkReport()
+    assert engine.work() == longmind.WorkReport()
 
 
 class Meddling:
@@ -308,7 +308,7 @@ def test_a_space_that_keeps_changing_is_looked_at_again_and_at_last_held_and_the
     database_url: str,
 ) -> None:
     clock, extractor = Meddling(), Sentences()
-    with recollect.open(database_url, extractor=extractor, embedder="none", clock=clock) as engine:
+    with longmind.open(database_url, extractor=extractor, embedder="none", clock=clock) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="eve")
         space = ctx.memory.create_memory_space("daily")
         ctx.memory.create_binding({"namespace": "chat", "userId": "eve"}, [space.id])
@@ -331,7 +331,7 @@ def test_a_space_that_keeps_changing_is_looked_at_again_and_at_last_held_and_the
 
 
 def test_the_same_conversation_in_two_namespaces_of_one_space_from_two_workers_at_once_is_as_if_fed_once(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
 ) -> None:
     ctx.memory.create_binding({"namespace": "mail", "userId": "ada"}, [space.id])
     said = ["My home is Oslo. I like tea.", "I met Anna. My pet is a cat."]
@@ -351,7 +351,7 @@ def test_the_same_conversation_in_two_namespaces_of_one_space_from_two_workers_a
         return extract(messages, version)
 
     extractor.extract = together  # type: ignore[method-assign]
-    reports: list[recollect.WorkReport] = []
+    reports: list[longmind.WorkReport] = []
     workers = [threading.Thread(target=lambda: reports.append(engine.work(limit=1))) for _ in range(2)]
     for worker in workers:
         worker.start()
@@ -364,7 +364,7 @@ def test_the_same_conversation_in_two_namespaces_of_one_space_from_two_workers_a
 
 
 def test_the_close_of_one_conversation_by_many_queues_one_job(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     conversation = talk(ctx, "I like tea.", close=False)
     closers = [threading.Thread(target=ctx.conversations.close_conversation, args=(conversation.id,)) for _ in range(8)]
@@ -376,7 +376,7 @@ def test_the_close_of_one_conversation_by_many_queues_one_job(
 
 
 def test_with_vectors_the_index_of_what_is_extracted_is_that_of_what_is_added(database_url: str) -> None:
-    with recollect.open(database_url, extractor=Sentences(), embedder=WordsEmbedder()) as engine:
+    with longmind.open(database_url, extractor=Sentences(), embedder=WordsEmbedder()) as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id="eve")
         space = context.memory.create_memory_space("daily")
         context.memory.create_binding({"namespace": "chat", "userId": "eve"}, [space.id])

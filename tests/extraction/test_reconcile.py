@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.clock import to_iso, to_micros
-from recollect.extraction.candidate import Candidate, Slot
-from recollect.extraction.reconcile import Add, Known, Reinforce, Skip, Supersede, decide, text_key
+from longmind.clock import to_iso, to_micros
+from longmind.extraction.candidate import Candidate, Slot
+from longmind.extraction.reconcile.decisions import Add, Known, Reinforce, Skip, Supersede, decide, text_key
 
 MARCH = to_micros("2024-03-01T12:00:00Z")
 APRIL = to_micros("2024-04-01T12:00:00Z")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.extraction.candidate import SourceMessage
-from recollect.extraction.rules import RulesExtractor
+from longmind.extraction.candidate import SourceMessage
+from longmind.extraction.rules import RulesExtractor
 from tests.extraction.cases import Case, fits, read_cases
 
 _CASES = read_cases()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from tests.extraction.conftest import current, talk, texts
 from tests.extraction.script import Sentences
 from tests.extraction.test_bindings import EVERYBODY, spaces_of, user
@@ -16,7 +16,7 @@ SAID = ["I like tea.", "The rain is wet.", "My cat sleeps.", "Books are heavy.",
 
 
 @pytest.fixture
-def insights(admin: recollect.Context) -> recollect.MemorySpace:
+def insights(admin: longmind.Context) -> longmind.MemorySpace:
     """A shared space of the administrator, bound to what everybody says."""
     space = admin.memory.create_memory_space("insights", kind="shared")
     admin.memory.create_binding(EVERYBODY, [space.id])
@@ -25,7 +25,7 @@ def insights(admin: recollect.Context) -> recollect.MemorySpace:
 
 @pytest.mark.conforms("A5.7", "T5")
 def test_what_is_extracted_for_everybody_into_a_shared_space_lands_in_that_very_space(
-    engine: recollect.Recollect, admin: recollect.Context, insights: recollect.MemorySpace
+    engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace
 ) -> None:
     ada, bob = user(engine, "ada"), user(engine, "bob")
     said = {each.scope.user_id: talk(each, f"I am {each.scope.user_id}.") for each in (ada, bob, admin)}
@@ -47,14 +47,14 @@ def test_what_is_extracted_for_everybody_into_a_shared_space_lands_in_that_very_
 
 @pytest.mark.conforms("T5")
 def test_only_who_has_the_capability_and_owns_a_shared_space_binds_others_to_it(
-    engine: recollect.Recollect, admin: recollect.Context, insights: recollect.MemorySpace
+    engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace
 ) -> None:
     eve = user(engine, "eve")
     own = eve.memory.create_memory_space("trap", kind="shared")
-    with pytest.raises(recollect.Forbidden):
+    with pytest.raises(longmind.Forbidden):
         eve.memory.create_binding(EVERYBODY, [own.id])
     admin.memory.grant_space(insights.id, "*")
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         eve.memory.create_binding({"namespace": "chat", "userId": "eve"}, [insights.id])
     # A shared space stands for itself, so that it needs no name.
     unnamed = admin.memory.create_memory_space(kind="shared")
@@ -63,7 +63,7 @@ def test_only_who_has_the_capability_and_owns_a_shared_space_binds_others_to_it(
 
 @pytest.mark.conforms("T5")
 def test_a_private_space_of_the_same_name_is_left_alone(
-    engine: recollect.Recollect, admin: recollect.Context, insights: recollect.MemorySpace
+    engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace
 ) -> None:
     ada = user(engine, "ada")
     own, roots = (each.memory.create_memory_space("insights") for each in (ada, admin))
@@ -75,7 +75,7 @@ def test_a_private_space_of_the_same_name_is_left_alone(
 @pytest.mark.conforms("T5")
 def test_what_one_user_says_neither_confirms_nor_replaces_what_another_said(database_url: str) -> None:
     # With the extractor of rules, which knows that one lives in one place at a time.
-    with recollect.open(database_url, embedder="none") as engine:
+    with longmind.open(database_url, embedder="none") as engine:
         admin = user(engine, "root", capabilities={"admin"})
         space = admin.memory.create_memory_space("insights", kind="shared")
         admin.memory.create_binding(EVERYBODY, [space.id])
@@ -91,7 +91,7 @@ def test_what_one_user_says_neither_confirms_nor_replaces_what_another_said(data
 
 @pytest.mark.conforms("T5", "T6")
 def test_the_job_of_who_was_heard_does_not_tell_what_the_space_holds(
-    engine: recollect.Recollect, admin: recollect.Context, insights: recollect.MemorySpace
+    engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace
 ) -> None:
     ada = user(engine, "ada")
     conversation = talk(ada, "I like tea.")
@@ -101,7 +101,7 @@ def test_the_job_of_who_was_heard_does_not_tell_what_the_space_holds(
     assert set(job.result) == {"messages", "cost"}
     assert not [atom.id for atom in admin.memory.list_atoms(insights.id) if atom.id in repr(job)]
     (preview,) = ada.memory.run_extraction_for_conversation(conversation.id, dry_run=True)
-    assert isinstance(preview, recollect.ExtractionPreview)
+    assert isinstance(preview, longmind.ExtractionPreview)
     assert [each.text for each in preview.added] == ["I like tea."]
     assert (preview.reinforced, preview.superseded, preview.skipped) == ([], [], [])
     assert texts(admin, insights.id) == ["I like tea."]
@@ -109,7 +109,7 @@ def test_the_job_of_who_was_heard_does_not_tell_what_the_space_holds(
 
 @pytest.mark.conforms("T4", "T5")
 def test_nothing_is_extracted_twice_into_a_shared_space(
-    engine: recollect.Recollect, admin: recollect.Context, extractor: Sentences
+    engine: longmind.Engine, admin: longmind.Context, extractor: Sentences
 ) -> None:
     space = admin.memory.create_memory_space("insights", kind="shared")
     admin.memory.create_binding(EVERYBODY, [space.id], {"windowed": True, "windowTurns": 2})
@@ -129,7 +129,7 @@ def test_nothing_is_extracted_twice_into_a_shared_space(
 
 @pytest.mark.conforms("T5")
 def test_a_job_that_somebody_made_up_writes_into_no_shared_space(
-    engine: recollect.Recollect, admin: recollect.Context, insights: recollect.MemorySpace
+    engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace
 ) -> None:
     (binding,) = admin.memory.list_bindings()
     eve = user(engine, "eve")
@@ -157,7 +157,7 @@ def test_a_job_that_somebody_made_up_writes_into_no_shared_space(
 
 
 def test_a_shared_space_that_was_deleted_is_written_to_no_more(
-    engine: recollect.Recollect, admin: recollect.Context, insights: recollect.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace, extractor: Sentences
 ) -> None:
     ada = user(engine, "ada")
     talk(ada, "I like tea.")
@@ -170,7 +170,7 @@ def test_a_shared_space_that_was_deleted_is_written_to_no_more(
 
 @pytest.mark.conforms("T4", "T5")
 def test_a_job_that_dies_after_it_has_written_into_a_shared_space_does_not_do_so_again(
-    engine: recollect.Recollect, admin: recollect.Context, insights: recollect.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace, extractor: Sentences
 ) -> None:
     ada = user(engine, "ada")
     talk(ada, "I like tea.")
@@ -185,7 +185,7 @@ def test_a_job_that_dies_after_it_has_written_into_a_shared_space_does_not_do_so
 
 @pytest.mark.conforms("T5")
 def test_many_are_heard_in_a_shared_space_at_once(
-    engine: recollect.Recollect, admin: recollect.Context, insights: recollect.MemorySpace
+    engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace
 ) -> None:
     names = [f"user-{number}" for number in range(12)]
     for name in names:

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.clock import to_micros
-from recollect.extraction.candidate import Candidate, Extracted, Extractor, SourceMessage
-from recollect.extraction.choosing import choose_extractor
-from recollect.extraction.model import ANSWER_TOKENS, ModelExtractor
-from recollect.extraction.spending import Capped, TenantBudget
-from recollect.providers.language import ModelReply, ModelRequest
-from recollect.providers.loop import BackgroundLoop
-from recollect.providers.prices import Prices
-from recollect.providers.testing import ScriptedModel
-from recollect.scope import Scope, TenantScope
-from recollect.settings import Settings
-from recollect.store import spend
+import longmind
+from longmind.clock import to_micros
+from longmind.extraction.candidate import Candidate, Extracted, Extractor, SourceMessage
+from longmind.extraction.model.extractor import ANSWER_TOKENS, ModelExtractor
+from longmind.extraction.model.spending import Capped, TenantBudget
+from longmind.extraction.registry import choose_extractor
+from longmind.providers.background_loop import BackgroundLoop
+from longmind.providers.language_model import ModelReply, ModelRequest
+from longmind.providers.prices import Prices
+from longmind.providers.testing import ScriptedModel
+from longmind.scope import Scope, TenantScope
+from longmind.settings import Settings
+from longmind.store.tables import spend
 from tests.extraction.talk import fact, facts, new_numbers, said
 
 V1 = "extraction-v1"
@@ -51,7 +51,7 @@ def costing(tokens: int) -> Callable[[ModelRequest], ModelReply]:
     def reply(request: ModelRequest) -> ModelReply:
         (block,) = ScriptedModel([answer(request)]).ask(request).content
         return ModelReply(
-            [block], "end_turn", recollect.Usage(input_tokens=tokens - 1, output_tokens=1), "model", "house"
+            [block], "end_turn", longmind.Usage(input_tokens=tokens - 1, output_tokens=1), "model", "house"
         )
 
     return reply
@@ -60,7 +60,7 @@ def costing(tokens: int) -> Callable[[ModelRequest], ModelReply]:
 class Tenants:
     """Extractors of an engine, capped for whom they work."""
 
-    def __init__(self, engine: recollect.Recollect, **caps: Any) -> None:
+    def __init__(self, engine: longmind.Engine, **caps: Any) -> None:
         self.engine = engine
         self.settings = Settings(**caps)
         self.now = MARCH
@@ -79,7 +79,7 @@ def texts(extracted: Extracted) -> list[str]:
     return [candidate.text for candidate in extracted.candidates]
 
 
-def test_once_the_cap_is_reached_another_extractor_takes_over(engine: recollect.Recollect) -> None:
+def test_once_the_cap_is_reached_another_extractor_takes_over(engine: longmind.Engine) -> None:
     # A call costs a dollar.
     tenants = Tenants(engine, extraction_spend_cap_dollars=2.0)
 
@@ -94,14 +94,14 @@ def test_once_the_cap_is_reached_another_extractor_takes_over(engine: recollect.
     assert len(tenants.model.requests) == 2
 
 
-def test_a_cap_in_tokens_needs_no_price(engine: recollect.Recollect) -> None:
+def test_a_cap_in_tokens_needs_no_price(engine: longmind.Engine) -> None:
     tenants = Tenants(engine, extraction_spend_cap_tokens=2_500)
     tenants.prices = Prices()
     assert [texts(tenants.extract()) for _ in range(4)] == [["Seen m1."]] * 3 + [["I live in Graz."]]
     assert tenants.spent() == spend.Amount(0, 3_000)
 
 
-def test_the_cap_is_of_a_tenants_app_and_all_of_its_users_share_it(engine: recollect.Recollect) -> None:
+def test_the_cap_is_of_a_tenants_app_and_all_of_its_users_share_it(engine: longmind.Engine) -> None:
     tenants = Tenants(engine, extraction_spend_cap_dollars=1.0)
     assert tenants.extract(ADA).note is None
     assert tenants.extract(BOB).note is not None
@@ -110,7 +110,7 @@ def test_the_cap_is_of_a_tenants_app_and_all_of_its_users_share_it(engine: recol
     assert tenants.spent(OTHER).tokens == 1_000
 
 
-def test_a_new_month_begins_with_a_new_budget(engine: recollect.Recollect) -> None:
+def test_a_new_month_begins_with_a_new_budget(engine: longmind.Engine) -> None:
     tenants = Tenants(engine, extraction_spend_cap_dollars=1.0)
     assert [tenants.extract().note is None for _ in range(2)] == [True, False]
     tenants.now = APRIL
@@ -119,14 +119,14 @@ def test_a_new_month_begins_with_a_new_budget(engine: recollect.Recollect) -> No
 
 
 def test_a_cap_survives_a_restart(database_url: str) -> None:
-    with recollect.open(database_url) as engine:
+    with longmind.open(database_url) as engine:
         assert Tenants(engine, extraction_spend_cap_dollars=1.0).extract().note is None
-    with recollect.open(database_url) as engine:
+    with longmind.open(database_url) as engine:
         assert Tenants(engine, extraction_spend_cap_dollars=1.0).extract().note is not None
         assert Tenants(engine, extraction_spend_cap_dollars=2.0).extract().note is None
 
 
-def test_what_was_read_before_the_cap_was_reached_is_kept(engine: recollect.Recollect) -> None:
+def test_what_was_read_before_the_cap_was_reached_is_kept(engine: longmind.Engine) -> None:
     talk = [said(f"msg_{number}", f"Remark {number}: {'blah ' * 1_000}") for number in range(1, 21)]
     tenants = Tenants(engine, extraction_spend_cap_dollars=2.0)
     extracted = tenants.extract(talk=talk)
@@ -141,7 +141,7 @@ def test_what_was_read_before_the_cap_was_reached_is_kept(engine: recollect.Reco
 
 def test_workers_go_over_the_cap_by_one_call_each_at_the_most(database_url: str) -> None:
     # Two engines share the database as two processes do.
-    with recollect.open(database_url) as here, recollect.open(database_url) as there:
+    with longmind.open(database_url) as here, longmind.open(database_url) as there:
         both = [Tenants(engine, extraction_spend_cap_tokens=20_000) for engine in (here, there)]
         workers = 6
         together = threading.Barrier(workers)
@@ -162,7 +162,7 @@ def test_workers_go_over_the_cap_by_one_call_each_at_the_most(database_url: str)
         assert both[1].extract().note is not None
 
 
-def test_what_a_call_may_cost_is_counted_while_it_is_made(engine: recollect.Recollect) -> None:
+def test_what_a_call_may_cost_is_counted_while_it_is_made(engine: longmind.Engine) -> None:
     tenants = Tenants(engine, extraction_spend_cap_tokens=ANSWER_TOKENS)
     seen: list[int] = []
 
@@ -176,18 +176,18 @@ def test_what_a_call_may_cost_is_counted_while_it_is_made(engine: recollect.Reco
     assert tenants.spent().tokens == 1_000
 
 
-def test_a_call_that_was_refused_costs_nothing(engine: recollect.Recollect) -> None:
+def test_a_call_that_was_refused_costs_nothing(engine: longmind.Engine) -> None:
     tenants = Tenants(engine, extraction_spend_cap_tokens=10_000)
-    tenants.model = ScriptedModel([recollect.ModelFailed("No.")], name=MODEL)
-    with pytest.raises(recollect.ModelFailed):
+    tenants.model = ScriptedModel([longmind.ModelFailed("No.")], name=MODEL)
+    with pytest.raises(longmind.ModelFailed):
         tenants.extract()
     assert tenants.spent() == spend.Amount(0, 0)
 
 
-def test_a_call_that_was_given_up_may_have_cost_all_it_could(engine: recollect.Recollect) -> None:
+def test_a_call_that_was_given_up_may_have_cost_all_it_could(engine: longmind.Engine) -> None:
     tenants = Tenants(engine, extraction_spend_cap_tokens=5_000)
-    tenants.model = ScriptedModel([recollect.ModelTimedOut("Late.")], name=MODEL)
-    with pytest.raises(recollect.ModelTimedOut):
+    tenants.model = ScriptedModel([longmind.ModelTimedOut("Late.")], name=MODEL)
+    with pytest.raises(longmind.ModelTimedOut):
         tenants.extract()
     assert tenants.spent().tokens > ANSWER_TOKENS
     assert tenants.extract().note is not None
@@ -201,7 +201,7 @@ def loop() -> Iterator[BackgroundLoop]:
 
 
 @pytest.fixture
-def choose(engine: recollect.Recollect, loop: BackgroundLoop) -> Callable[..., Extractor | None]:
+def choose(engine: longmind.Engine, loop: BackgroundLoop) -> Callable[..., Extractor | None]:
     def choose(chosen: Any, **settings: Any) -> Extractor | None:
         chosen_for = choose_extractor(chosen, Settings(**settings), loop, engine._database, lambda: MARCH)
         return None if chosen_for is None else chosen_for(ADA)
@@ -224,7 +224,7 @@ def test_an_extractor_is_chosen_by_name_or_given(
 
 @pytest.mark.parametrize("wrong", ["", "rule", "model", "model:", "model:gpt", "openai:gpt-5-mini", 7, object()])
 def test_what_is_no_extractor_is_refused(choose: Callable[..., Extractor | None], wrong: object) -> None:
-    with pytest.raises(recollect.InvalidInput):
+    with pytest.raises(longmind.InvalidInput):
         choose(wrong)
 
 
@@ -239,7 +239,7 @@ def test_a_cap_is_put_on_a_model(choose: Callable[..., Extractor | None]) -> Non
 
 def test_a_cap_in_dollars_needs_a_price(choose: Callable[..., Extractor | None]) -> None:
     extractor = ModelExtractor(ScriptedModel([], name=MODEL))
-    with pytest.raises(recollect.InvalidInput, match="house:model") as unknown:
+    with pytest.raises(longmind.InvalidInput, match="house:model") as unknown:
         choose(extractor, extraction_spend_cap_dollars=5)
     assert "model_prices" in unknown.value.hint
     priced = ModelExtractor(ScriptedModel([], name=MODEL), Prices.read(f"{MODEL}=1/1"))
@@ -249,5 +249,5 @@ def test_a_cap_in_dollars_needs_a_price(choose: Callable[..., Extractor | None])
 
 @pytest.mark.parametrize("cap", [-1, "much", float("nan"), 10**13])
 def test_a_cap_that_cannot_be_one_is_refused(sqlite_url: str, cap: object) -> None:
-    with pytest.raises(recollect.InvalidInput, match="extraction_spend_cap_dollars"):
-        recollect.open(sqlite_url, extraction_spend_cap_dollars=cap)
+    with pytest.raises(longmind.InvalidInput, match="extraction_spend_cap_dollars"):
+        longmind.open(sqlite_url, extraction_spend_cap_dollars=cap)

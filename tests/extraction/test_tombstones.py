@@ -10,12 +10,12 @@ import apsw
 import psycopg
 import pytest
 
-import recollect
-from recollect.extraction.candidate import Candidate, Extracted, Slot, SourceMessage
+import longmind
+from longmind.extraction.candidate import Candidate, Extracted, Slot, SourceMessage
 from tests.extraction.conftest import talk, texts
 from tests.extraction.script import Sentences
 
-Remove = Callable[[recollect.Context, str], None]
+Remove = Callable[[longmind.Context, str], None]
 
 REMOVALS: dict[str, Remove] = {
     "deleted": lambda ctx, atom_id: ctx.memory.delete_atom(atom_id),
@@ -24,25 +24,23 @@ REMOVALS: dict[str, Remove] = {
 
 
 @pytest.fixture(autouse=True)
-def _bound(ctx: recollect.Context, space: recollect.MemorySpace) -> None:
+def _bound(ctx: longmind.Context, space: longmind.MemorySpace) -> None:
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
 
 
-def atom_of(ctx: recollect.Context, space: recollect.MemorySpace, text: str) -> str:
+def atom_of(ctx: longmind.Context, space: longmind.MemorySpace, text: str) -> str:
     (atom,) = [atom for atom in ctx.memory.list_atoms(space.id) if atom.text == text]
     return atom.id
 
 
-def replay(
-    engine: recollect.Recollect, ctx: recollect.Context, conversation: recollect.Conversation, **how: Any
-) -> None:
+def replay(engine: longmind.Engine, ctx: longmind.Context, conversation: longmind.Conversation, **how: Any) -> None:
     ctx.memory.run_extraction_for_conversation(conversation.id, **how)
     assert engine.work().succeeded == 1
 
 
 @pytest.mark.parametrize("how", REMOVALS)
 def test_what_is_removed_does_not_come_back_by_replay_or_by_being_said_again_and_a_sibling_stays(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, how: str
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, how: str
 ) -> None:
     conversation = talk(ctx, "I owe money to the bank. I owe a book to the library.")
     engine.work()
@@ -59,7 +57,7 @@ def test_what_is_removed_does_not_come_back_by_replay_or_by_being_said_again_and
 
 
 def test_a_sibling_that_was_removed_before_it_was_known_apart_is_learned_by_a_new_version(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     conversation = talk(ctx, "My dog Rex is brown. My dog Rex is old. My home is Oslo. My home is Bergen.")
     engine.work()
@@ -72,7 +70,7 @@ def test_a_sibling_that_was_removed_before_it_was_known_apart_is_learned_by_a_ne
 
 @pytest.mark.parametrize("how", REMOVALS)
 def test_a_removed_sentence_does_not_come_back_within_a_text_that_tells_more(database_url: str, how: str) -> None:
-    with recollect.open(database_url, embedder="none") as engine:
+    with longmind.open(database_url, embedder="none") as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="bob")
         space = ctx.memory.create_memory_space("daily")
         ctx.memory.create_binding({"namespace": "chat", "userId": "bob"}, [space.id])
@@ -91,7 +89,7 @@ def test_a_removed_sentence_does_not_come_back_within_a_text_that_tells_more(dat
 
 
 def test_a_short_sentence_is_forgotten_too_unless_it_points_to_something_else(database_url: str) -> None:
-    with recollect.open(database_url, embedder="none") as engine:
+    with longmind.open(database_url, embedder="none") as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="bob")
         space = ctx.memory.create_memory_space("daily")
         ctx.memory.create_binding({"namespace": "chat", "userId": "bob"}, [space.id])
@@ -111,7 +109,7 @@ def test_a_short_sentence_is_forgotten_too_unless_it_points_to_something_else(da
 
 @pytest.mark.parametrize("how", REMOVALS)
 def test_a_sibling_of_a_removed_fact_survives(database_url: str, how: str) -> None:
-    with recollect.open(database_url, embedder="none") as engine:
+    with longmind.open(database_url, embedder="none") as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="bob")
         space = ctx.memory.create_memory_space("daily")
         ctx.memory.create_binding({"namespace": "chat", "userId": "bob"}, [space.id])
@@ -156,9 +154,9 @@ def extractor() -> Reworded:
     ],
 )
 def test_from_the_same_message_a_fact_does_not_come_back_in_slightly_other_words(
-    engine: recollect.Recollect,
-    ctx: recollect.Context,
-    space: recollect.MemorySpace,
+    engine: longmind.Engine,
+    ctx: longmind.Context,
+    space: longmind.MemorySpace,
     extractor: Reworded,
     reworded: str,
     comes_back: bool,
@@ -173,7 +171,7 @@ def test_from_the_same_message_a_fact_does_not_come_back_in_slightly_other_words
 
 
 def test_a_value_does_not_come_back_however_it_is_worded_and_another_value_is_learned(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Reworded
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Reworded
 ) -> None:
     talk(ctx, "My home is Oslo.")
     engine.work()
@@ -188,7 +186,7 @@ def test_a_value_does_not_come_back_however_it_is_worded_and_another_value_is_le
 
 
 def test_what_the_app_adds_itself_is_meant_and_can_be_learned_again(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     conversation = talk(ctx, "Paul's garden gate is green.")
     engine.work()
@@ -205,7 +203,7 @@ def test_what_the_app_adds_itself_is_meant_and_can_be_learned_again(
 
 
 def test_a_tombstone_is_of_its_space_alone_and_no_other_learns_of_it(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     other = ctx.memory.create_memory_space("other")
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [other.id])
@@ -220,7 +218,7 @@ def test_a_tombstone_is_of_its_space_alone_and_no_other_learns_of_it(
 
 
 def test_the_hashes_of_the_same_fact_in_two_spaces_have_nothing_in_common(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     other = ctx.memory.create_memory_space("other")
     for each in (space, other):
@@ -229,19 +227,19 @@ def test_the_hashes_of_the_same_fact_in_two_spaces_have_nothing_in_common(
     assert not set(hashes(engine, ctx, space)) & set(hashes(engine, ctx, other))
 
 
-def hashes(engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace) -> list[str]:
+def hashes(engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace) -> list[str]:
     url = engine.settings.url
     query = "SELECT hash FROM {} WHERE scope_id = '{}' AND space_id = '{}'"
     if url.startswith("sqlite"):
         connection = apsw.Connection(url.removeprefix("sqlite:///"))
         return [row[0] for row in connection.execute(query.format("tombstones", ctx.scope.id, space.id))]
     with psycopg.connect(url) as postgres:
-        rows = postgres.execute(query.format("recollect.tombstones", ctx.scope.id, space.id).encode())
+        rows = postgres.execute(query.format("longmind.tombstones", ctx.scope.id, space.id).encode())
         return [row[0] for row in rows]
 
 
 def test_an_atom_that_was_archived_and_not_rejected_can_be_told_again_but_not_by_the_same_message(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     conversation = talk(ctx, "I like tea.")
     engine.work()
@@ -254,7 +252,7 @@ def test_an_atom_that_was_archived_and_not_rejected_can_be_told_again_but_not_by
 
 
 def test_one_that_is_rejected_twice_or_after_it_was_archived_stays_rejected(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     talk(ctx, "I like tea.")
     engine.work()
@@ -265,12 +263,12 @@ def test_one_that_is_rejected_twice_or_after_it_was_archived_stays_rejected(
     talk(ctx, "I like tea.")
     engine.work()
     assert texts(ctx, space.id) == []
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         ctx.memory.archive_atom("atom_none", rejected=True)
 
 
 def test_a_deletion_while_the_conversation_is_extracted_anew_is_heeded(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
 ) -> None:
     talk(ctx, "I like tea.")
     engine.work()
@@ -288,7 +286,7 @@ def test_a_deletion_while_the_conversation_is_extracted_anew_is_heeded(
 
 
 def test_slots_that_are_the_same_are_the_same_whatever_their_case(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
 ) -> None:
     extract = extractor.extract
 
@@ -306,9 +304,9 @@ def test_slots_that_are_the_same_are_the_same_whatever_their_case(
 
 
 @pytest.fixture
-def by_rules(database_url: str) -> Iterator[tuple[recollect.Recollect, recollect.Context, recollect.MemorySpace]]:
+def by_rules(database_url: str) -> Iterator[tuple[longmind.Engine, longmind.Context, longmind.MemorySpace]]:
     """A space that the rules extract into."""
-    with recollect.open(database_url, embedder="none") as engine:
+    with longmind.open(database_url, embedder="none") as engine:
         bob = engine.context(tenant_id="acme", app_id="support", user_id="bob")
         space = bob.memory.create_memory_space("daily")
         bob.memory.create_binding({"namespace": "chat", "userId": "bob"}, [space.id])
@@ -358,7 +356,7 @@ def by_rules(database_url: str) -> Iterator[tuple[recollect.Recollect, recollect
     ],
 )
 def test_a_forgotten_value_does_not_come_back_in_other_words_while_siblings_and_new_values_do(
-    by_rules: tuple[recollect.Recollect, recollect.Context, recollect.MemorySpace],
+    by_rules: tuple[longmind.Engine, longmind.Context, longmind.MemorySpace],
     how: str,
     told: str,
     said: str,

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from recollect.clock import to_micros
-from recollect.extraction.candidate import SourceMessage
-from recollect.extraction.reconcile import Add, Decision, Known, Supersede, decide
-from recollect.extraction.rules import RulesExtractor
+from longmind.clock import to_micros
+from longmind.extraction.candidate import SourceMessage
+from longmind.extraction.reconcile.decisions import Add, Decision, Known, Supersede, decide
+from longmind.extraction.rules import RulesExtractor
 
 FOLDER = Path(__file__).parent.parent / "update_cases"
 MARCH = to_micros("2024-03-08T10:00:00Z")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from tests.clock import SettableClock
 
 
@@ -17,8 +17,8 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, clock=clock) as engine:
+def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, clock=clock) as engine:
         yield engine
 
 
@@ -30,6 +30,6 @@ def end_leases(database_url: str, clock: SettableClock) -> Callable[[], None]:
         clock.advance(31)
         if database_url.startswith("postgresql"):
             with psycopg.connect(database_url) as connection:
-                connection.execute("UPDATE recollect.jobs SET due_at = 0 WHERE status = 'running'")
+                connection.execute("UPDATE longmind.jobs SET due_at = 0 WHERE status = 'running'")
 
     return end

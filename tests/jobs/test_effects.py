@@ -7,27 +7,27 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import Effect, JobRun, WorkReport
-from recollect.store import conversations
-from recollect.store.conversations import NewConversation
-from recollect.store.database import Transaction
-from recollect.store.jobs import raise_epoch
+import longmind
+from longmind import Effect, JobRun, WorkReport
+from longmind.store.database import Transaction
+from longmind.store.tables import conversations
+from longmind.store.tables.conversations import NewConversation
+from longmind.store.tables.jobs import raise_epoch
 from tests.clock import SettableClock
 from tests.jobs.test_queue import looked_up
 
 
-def begin(run: Transaction, scope: recollect.Scope, namespace: str) -> str:
+def begin(run: Transaction, scope: longmind.Scope, namespace: str) -> str:
     """A unit of work, as an effect would have one: it begins a conversation."""
     return conversations.create(run, scope, NewConversation(namespace, None, None, "{}"), 0).id
 
 
-def namespaces(ctx: recollect.Context) -> list[str]:
+def namespaces(ctx: longmind.Context) -> list[str]:
     return [each.namespace for each in ctx.conversations.list_conversations()]
 
 
-def test_an_effect_is_committed_with_the_end_of_its_job(engine: recollect.Recollect, ctx: recollect.Context) -> None:
-    told: list[recollect.Change] = []
+def test_an_effect_is_committed_with_the_end_of_its_job(engine: longmind.Engine, ctx: longmind.Context) -> None:
+    told: list[longmind.Change] = []
     engine.subscribe(told.append)
     engine.register_job("begin", lambda run: Effect(begin, (run.scope, "by-a-job")))
     job = ctx.jobs.enqueue("begin")
@@ -38,17 +38,17 @@ def test_an_effect_is_committed_with_the_end_of_its_job(engine: recollect.Recoll
 
 
 def test_an_effect_that_fails_half_way_leaves_nothing_behind(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     tries: list[str] = []
 
-    def begin_and_fail(run: Transaction, scope: recollect.Scope) -> str:
+    def begin_and_fail(run: Transaction, scope: longmind.Scope) -> str:
         tries.append(begin(run, scope, "half-way"))
         if len(tries) == 1:
             raise ValueError("half-way")
         return tries[-1]
 
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
     engine.subscribe(told.append)
     engine.register_job("begin", lambda run: Effect(begin_and_fail, (run.scope,)))
     job = ctx.jobs.enqueue("begin")
@@ -62,9 +62,9 @@ def test_an_effect_that_fails_half_way_leaves_nothing_behind(
 
 
 def test_an_effect_whose_result_is_not_json_leaves_nothing_behind(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
-    def begin_and_answer(run: Transaction, scope: recollect.Scope) -> Any:
+    def begin_and_answer(run: Transaction, scope: longmind.Scope) -> Any:
         begin(run, scope, "odd")
         return object()
 
@@ -76,7 +76,7 @@ def test_an_effect_whose_result_is_not_json_leaves_nothing_behind(
 
 
 def test_what_a_handler_writes_by_itself_stays_when_it_fails_later(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     def write_and_fail(run: JobRun) -> None:
         run.context.conversations.create_conversation("by-the-handler")
@@ -90,7 +90,7 @@ def test_what_a_handler_writes_by_itself_stays_when_it_fails_later(
 
 @pytest.mark.parametrize("when", ["before it is taken", "while it is worked on"])
 def test_a_job_from_before_an_erasure_writes_nothing_after_it(
-    engine: recollect.Recollect, ctx: recollect.Context, when: str
+    engine: longmind.Engine, ctx: longmind.Context, when: str
 ) -> None:
     def erase() -> None:
         engine._database.write(ctx.scope, raise_epoch)
@@ -120,13 +120,13 @@ def test_a_job_from_before_an_erasure_writes_nothing_after_it(
 
 
 def test_the_late_result_of_a_job_that_another_worker_has_done_is_refused(
-    engine: recollect.Recollect,
-    ctx: recollect.Context,
+    engine: longmind.Engine,
+    ctx: longmind.Context,
     clock: SettableClock,
     database_url: str,
     end_leases: Callable[[], None],
 ) -> None:
-    with recollect.open(database_url, clock=clock) as other:
+    with longmind.open(database_url, clock=clock) as other:
         other.register_job("begin", lambda run: Effect(begin, (run.scope, "in-time")))
 
         def oversleep(run: JobRun) -> Effect:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import JobRun, WorkReport
-from recollect.clock import to_iso, to_micros
-from recollect.store.database import Transaction
+import longmind
+from longmind import JobRun, WorkReport
+from longmind.clock import to_iso, to_micros
+from longmind.store.database import Transaction
 from tests.clock import SettableClock
 from tests.jobs.test_queue import looked_up
 
@@ -22,7 +22,7 @@ def fail(run: JobRun) -> None:
 
 
 def test_a_failed_attempt_keeps_its_error_and_is_tried_again_later(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     attempts: list[int] = []
 
@@ -52,7 +52,7 @@ def test_a_failed_attempt_keeps_its_error_and_is_tried_again_later(
 
 def test_the_wait_doubles_with_each_failure_up_to_the_cap(database_url: str, clock: SettableClock) -> None:
     settings: dict[str, Any] = {"job_attempts": 7, "job_retry_seconds": 2.0, "job_retry_cap_seconds": 20.0}
-    with recollect.open(database_url, clock=clock, **settings) as engine:
+    with longmind.open(database_url, clock=clock, **settings) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         engine.register_job("bad", fail)
         jobs = [ctx.jobs.enqueue("bad") for _ in range(5)]
@@ -72,7 +72,7 @@ def test_the_wait_doubles_with_each_failure_up_to_the_cap(database_url: str, clo
 
 
 def test_after_the_last_attempt_a_job_is_dead_and_keeps_its_error(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     engine.register_job("bad", fail)
     job = ctx.jobs.enqueue("bad", max_attempts=3)
@@ -90,7 +90,7 @@ def test_after_the_last_attempt_a_job_is_dead_and_keeps_its_error(
 
 
 def test_a_dead_job_can_be_queued_again_by_hand_with_all_its_attempts(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     engine.register_job("bad", fail)
     job = ctx.jobs.enqueue("bad", {"kept": True}, max_attempts=1)
@@ -105,7 +105,7 @@ def test_a_dead_job_can_be_queued_again_by_hand_with_all_its_attempts(
 
 
 def test_a_failed_job_can_be_tried_again_by_hand_without_the_wait(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     engine.register_job("bad", fail)
     job = ctx.jobs.enqueue("bad")
@@ -115,29 +115,29 @@ def test_a_failed_job_can_be_tried_again_by_hand_without_the_wait(
     assert looked_up(ctx, job).attempts == 1
 
 
-def test_only_what_has_failed_can_be_retried(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_only_what_has_failed_can_be_retried(engine: longmind.Engine, ctx: longmind.Context) -> None:
     refused: list[str] = []
 
     def retry_oneself(run: JobRun) -> None:
-        with pytest.raises(recollect.Conflict) as refusal:
+        with pytest.raises(longmind.Conflict) as refusal:
             run.context.jobs.retry_job(run.job.id)
         refused.append(refusal.value.message)
 
     engine.register_job("good", retry_oneself)
     job = ctx.jobs.enqueue("good")
-    with pytest.raises(recollect.Conflict, match="queued") as refusal:
+    with pytest.raises(longmind.Conflict, match="queued") as refusal:
         ctx.jobs.retry_job(job.id)
     assert refusal.value.status == 409
     assert engine.work() == WorkReport(succeeded=1)
     assert refused == [f"Job {job.id!r} is running."]
-    with pytest.raises(recollect.Conflict, match="succeeded"):
+    with pytest.raises(longmind.Conflict, match="succeeded"):
         ctx.jobs.retry_job(job.id)
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         ctx.jobs.retry_job("job_none")
 
 
 def test_a_result_that_is_not_json_fails_the_attempt(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     wrong: list[Any] = [object(), {1, 2}, b"bytes", float("nan"), {1: 2}, {"a": "\x00"}, "\ud800"]
     engine.register_job("odd", lambda run: wrong[run.job.payload["number"]])
@@ -151,9 +151,7 @@ def test_a_result_that_is_not_json_fails_the_attempt(
         assert "result" in dead.error
 
 
-def test_a_result_over_the_limit_of_payloads_fails_the_attempt(
-    engine: recollect.Recollect, ctx: recollect.Context
-) -> None:
+def test_a_result_over_the_limit_of_payloads_fails_the_attempt(engine: longmind.Engine, ctx: longmind.Context) -> None:
     most = 1024 * 1024 - 2  # with its two quotes
     engine.register_job("long", lambda run: "x" * run.job.payload["length"])
     job = ctx.jobs.enqueue("long", {"length": most})
@@ -176,11 +174,11 @@ class Speechless(Exception):
         (GeneratorExit(), "GeneratorExit: "),
         (Speechless(), "Speechless"),
         # Whose lease it speaks of is not known: the job's own is in order.
-        (recollect.LeaseLost("mine", hint=""), "LeaseLost: mine"),
+        (longmind.LeaseLost("mine", hint=""), "LeaseLost: mine"),
     ],
 )
 def test_whatever_a_handler_raises_is_a_failed_attempt(
-    engine: recollect.Recollect, ctx: recollect.Context, error: BaseException, kept: str
+    engine: longmind.Engine, ctx: longmind.Context, error: BaseException, kept: str
 ) -> None:
     def fail_with(run: JobRun) -> None:
         raise error
@@ -192,19 +190,19 @@ def test_whatever_a_handler_raises_is_a_failed_attempt(
 
 
 def test_a_lost_lease_that_an_effect_speaks_of_is_a_failed_attempt(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     def lose(run: Transaction) -> None:
-        raise recollect.LeaseLost("mine", hint="")
+        raise longmind.LeaseLost("mine", hint="")
 
-    engine.register_job("bad", lambda run: recollect.Effect(lose))
+    engine.register_job("bad", lambda run: longmind.Effect(lose))
     job = ctx.jobs.enqueue("bad", max_attempts=1)
     assert engine.work() == WorkReport(dead=1)
     assert looked_up(ctx, job).error == "LeaseLost: mine"
 
 
 def test_an_interrupt_ends_the_work_and_leaves_the_job_to_its_lease(
-    engine: recollect.Recollect, ctx: recollect.Context, end_leases: Callable[[], None]
+    engine: longmind.Engine, ctx: longmind.Context, end_leases: Callable[[], None]
 ) -> None:
     def interrupt_once(run: JobRun) -> str:
         if run.job.attempts == 1:
@@ -220,7 +218,7 @@ def test_an_interrupt_ends_the_work_and_leaves_the_job_to_its_lease(
     assert engine.work() == WorkReport(succeeded=1)
 
 
-def test_an_error_is_kept_whatever_it_says(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_an_error_is_kept_whatever_it_says(engine: longmind.Engine, ctx: longmind.Context) -> None:
     def fail_with(run: JobRun) -> None:
         raise ValueError(texts[run.job.payload["number"]])
 
@@ -241,7 +239,7 @@ def test_an_error_is_kept_whatever_it_says(engine: recollect.Recollect, ctx: rec
 
 
 def test_the_words_of_an_error_are_kept_with_the_job_and_not_logged(
-    engine: recollect.Recollect, ctx: recollect.Context, caplog: pytest.LogCaptureFixture
+    engine: longmind.Engine, ctx: longmind.Context, caplog: pytest.LogCaptureFixture
 ) -> None:
     def quote(run: JobRun) -> None:
         raise ValueError("the user said: my s3cret")
@@ -256,7 +254,7 @@ def test_the_words_of_an_error_are_kept_with_the_job_and_not_logged(
 
 
 def test_one_failing_job_does_not_keep_the_others_from_being_done(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     engine.register_job("mixed", lambda run: 1 / run.job.payload["by"])
     for by in (1, 0, 2, 0, 4):
@@ -265,20 +263,20 @@ def test_one_failing_job_does_not_keep_the_others_from_being_done(
 
 
 def test_a_closed_engine_does_no_work(database_url: str) -> None:
-    engine = recollect.open(database_url)
+    engine = longmind.open(database_url)
     engine.register_job("good", lambda run: None)
     engine.context(tenant_id="acme", app_id="support", user_id="ada").jobs.enqueue("good")
     engine.close()
-    with pytest.raises(recollect.EngineClosed):
+    with pytest.raises(longmind.EngineClosed):
         engine.work()
-    with pytest.raises(recollect.EngineClosed):
+    with pytest.raises(longmind.EngineClosed):
         engine.start_workers()
 
 
 def test_a_closed_engine_says_so_even_when_it_knows_no_kind(database_url: str) -> None:
-    engine = recollect.open(database_url)
+    engine = longmind.open(database_url)
     engine.close()
-    with pytest.raises(recollect.EngineClosed):
+    with pytest.raises(longmind.EngineClosed):
         engine.work()
-    with pytest.raises(recollect.EngineClosed):
+    with pytest.raises(longmind.EngineClosed):
         engine.register_job("good", lambda run: None)

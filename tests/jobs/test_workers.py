@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import JobRun
-from recollect.clock import system_clock
+import longmind
+from longmind import JobRun
+from longmind.clock import system_clock
 
 PATIENCE = 60
 WHO: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[recollect.Recollect]:
+def engine(database_url: str) -> Iterator[longmind.Engine]:
     """Lives by the real clock, and its workers look around so seldom that only being woken explains their haste."""
-    with recollect.open(database_url, worker_poll_seconds=600) as engine:
+    with longmind.open(database_url, worker_poll_seconds=600) as engine:
         yield engine
 
 
@@ -41,16 +41,16 @@ class Gate:
 
 def workers_alive(before: Collection[threading.Thread] = ()) -> list[threading.Thread]:
     """The workers that there are now, without those that were there before, who may end by themselves."""
-    names = ("recollect-worker", "recollect-heartbeat")
+    names = ("longmind-worker", "longmind-heartbeat")
     return [thread for thread in threading.enumerate() if thread.name in names and thread not in before]
 
 
-def statuses(ctx: recollect.Context) -> Counter[str]:
+def statuses(ctx: longmind.Context) -> Counter[str]:
     return Counter(job.status for job in ctx.jobs.list_jobs(limit=1_000))
 
 
 def test_workers_do_what_was_queued_before_and_after_they_started(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     done: dict[str, threading.Event] = {name: threading.Event() for name in ("before", "after", "later still")}
     engine.register_job("note", lambda run: done[run.job.payload["name"]].set())
@@ -64,7 +64,7 @@ def test_workers_do_what_was_queued_before_and_after_they_started(
     assert statuses(ctx) == {"succeeded": 3}
 
 
-def test_a_worker_is_woken_by_the_registration_of_a_kind(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_a_worker_is_woken_by_the_registration_of_a_kind(engine: longmind.Engine, ctx: longmind.Context) -> None:
     done = threading.Event()
     ctx.jobs.enqueue("exotic")
     engine.start_workers()
@@ -72,7 +72,7 @@ def test_a_worker_is_woken_by_the_registration_of_a_kind(engine: recollect.Recol
     assert done.wait(PATIENCE)
 
 
-def test_many_workers_do_each_job_once(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_many_workers_do_each_job_once(engine: longmind.Engine, ctx: longmind.Context) -> None:
     done: Counter[str] = Counter()
     counting = threading.Lock()
     all_done = threading.Event()
@@ -95,7 +95,7 @@ def test_many_workers_do_each_job_once(engine: recollect.Recollect, ctx: recolle
     assert statuses(ctx) == {"succeeded": 40}
 
 
-def test_a_worker_goes_on_after_a_job_has_failed(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_a_worker_goes_on_after_a_job_has_failed(engine: longmind.Engine, ctx: longmind.Context) -> None:
     tried, done = threading.Event(), threading.Event()
 
     def fail(run: JobRun) -> None:
@@ -115,7 +115,7 @@ def test_a_worker_goes_on_after_a_job_has_failed(engine: recollect.Recollect, ct
 
 @pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt()])
 def test_a_worker_goes_on_after_a_handler_wanted_to_end_the_program(
-    engine: recollect.Recollect, ctx: recollect.Context, error: BaseException
+    engine: longmind.Engine, ctx: longmind.Context, error: BaseException
 ) -> None:
     raised, done = threading.Event(), threading.Event()
 
@@ -136,13 +136,13 @@ def test_a_worker_goes_on_after_trouble_of_any_kind(database_url: str, caplog: p
     stumbled = threading.Event()
 
     def clock() -> int:
-        if threading.current_thread().name == "recollect-worker" and not stumbled.is_set():
+        if threading.current_thread().name == "longmind-worker" and not stumbled.is_set():
             stumbled.set()
             raise OSError("there is no time")
         return system_clock()
 
     done = threading.Event()
-    with recollect.open(database_url, clock=clock) as engine:
+    with longmind.open(database_url, clock=clock) as engine:
         engine.register_job("note", lambda run: done.set())
         engine.start_workers()
         assert stumbled.wait(PATIENCE)
@@ -152,7 +152,7 @@ def test_a_worker_goes_on_after_trouble_of_any_kind(database_url: str, caplog: p
 
 
 def test_stopping_lets_the_job_at_hand_finish_and_begins_no_other(
-    engine: recollect.Recollect, ctx: recollect.Context
+    engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     gate = Gate()
     engine.register_job("gate", gate)
@@ -176,7 +176,7 @@ def test_stopping_lets_the_job_at_hand_finish_and_begins_no_other(
     assert statuses(ctx) == {"succeeded": 1, "queued": 1}
 
 
-def test_stopping_says_when_a_worker_was_still_busy(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_stopping_says_when_a_worker_was_still_busy(engine: longmind.Engine, ctx: longmind.Context) -> None:
     gate = Gate()
     engine.register_job("gate", gate)
     job = ctx.jobs.enqueue("gate")
@@ -195,7 +195,7 @@ def test_stopping_says_when_a_worker_was_still_busy(engine: recollect.Recollect,
 
 def test_a_busy_worker_is_not_forgotten_by_whom_it_kept_waiting(database_url: str) -> None:
     gate = Gate()
-    engine = recollect.open(database_url)
+    engine = longmind.open(database_url)
     engine.register_job("gate", gate)
     job = engine.context(**WHO).jobs.enqueue("gate")
     engine.start_workers()
@@ -208,13 +208,13 @@ def test_a_busy_worker_is_not_forgotten_by_whom_it_kept_waiting(database_url: st
     assert closing.is_alive()
     gate.open.set()
     closing.join(PATIENCE)
-    with recollect.open(database_url) as again:
+    with longmind.open(database_url) as again:
         found = again.context(**WHO).jobs.get_job(job.id)
         assert found is not None
         assert found.status == "succeeded"
 
 
-def test_a_handler_may_stop_the_workers_it_is_run_by(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_a_handler_may_stop_the_workers_it_is_run_by(engine: longmind.Engine, ctx: longmind.Context) -> None:
     together = threading.Barrier(2)
 
     def stop(run: JobRun) -> bool:
@@ -240,7 +240,7 @@ def test_a_handler_may_stop_the_workers_it_is_run_by(engine: recollect.Recollect
 
 def test_a_handler_may_close_the_engine_it_is_run_by(database_url: str) -> None:
     closed: list[bool] = []
-    engine = recollect.open(database_url)
+    engine = longmind.open(database_url)
 
     def close(run: JobRun) -> None:
         engine.close()
@@ -254,17 +254,15 @@ def test_a_handler_may_close_the_engine_it_is_run_by(database_url: str) -> None:
         thread.join(PATIENCE)
     assert workers_alive(before) == []
     assert closed == [True]
-    with pytest.raises(recollect.EngineClosed):
+    with pytest.raises(longmind.EngineClosed):
         engine.last_cursor()
 
 
-def test_a_timeout_that_is_none_is_refused_and_stops_nobody(
-    engine: recollect.Recollect, ctx: recollect.Context
-) -> None:
+def test_a_timeout_that_is_none_is_refused_and_stops_nobody(engine: longmind.Engine, ctx: longmind.Context) -> None:
     engine.start_workers()
     wrong: list[Any] = ["1", True, -1, float("nan"), float("inf")]
     for timeout in wrong:
-        with pytest.raises(recollect.InvalidInput, match="timeout") as refusal:
+        with pytest.raises(longmind.InvalidInput, match="timeout") as refusal:
             engine.stop_workers(timeout)
         assert refusal.value.hint
     done = threading.Event()
@@ -273,7 +271,7 @@ def test_a_timeout_that_is_none_is_refused_and_stops_nobody(
     assert done.wait(PATIENCE)
 
 
-def test_workers_stop_at_once_however_seldom_they_look(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_workers_stop_at_once_however_seldom_they_look(engine: longmind.Engine, ctx: longmind.Context) -> None:
     for _ in range(50):
         engine.start_workers(2)
         ctx.jobs.enqueue("unknown")
@@ -283,7 +281,7 @@ def test_workers_stop_at_once_however_seldom_they_look(engine: recollect.Recolle
 def test_closing_lets_the_job_at_hand_finish(database_url: str) -> None:
     before = workers_alive()
     gate = Gate()
-    engine = recollect.open(database_url)
+    engine = longmind.open(database_url)
     engine.register_job("gate", gate)
     ctx = engine.context(**WHO)
     for _ in range(2):
@@ -301,13 +299,11 @@ def test_closing_lets_the_job_at_hand_finish(database_url: str) -> None:
     assert not closing.is_alive()
     assert len(gate.passed) == 1
     assert workers_alive(before) == []
-    with recollect.open(database_url) as again:
+    with longmind.open(database_url) as again:
         assert statuses(again.context(**WHO)) == {"succeeded": 1, "queued": 1}
 
 
-def test_workers_can_be_started_again_after_they_were_stopped(
-    engine: recollect.Recollect, ctx: recollect.Context
-) -> None:
+def test_workers_can_be_started_again_after_they_were_stopped(engine: longmind.Engine, ctx: longmind.Context) -> None:
     engine.start_workers(2)
     assert engine.stop_workers()
     assert engine.stop_workers()  # none are left, which is fine
@@ -318,10 +314,10 @@ def test_workers_can_be_started_again_after_they_were_stopped(
     assert done.wait(PATIENCE)
 
 
-def test_a_number_of_workers_that_is_none_is_refused(engine: recollect.Recollect) -> None:
+def test_a_number_of_workers_that_is_none_is_refused(engine: longmind.Engine) -> None:
     before = workers_alive()
     wrong: list[Any] = [0, -1, 65, True, 1.5, "2", None]
     for count in wrong:
-        with pytest.raises(recollect.InvalidInput, match="count"):
+        with pytest.raises(longmind.InvalidInput, match="count"):
             engine.start_workers(count)
     assert workers_alive(before) == []

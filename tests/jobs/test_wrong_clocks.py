@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-import recollect
-from recollect import JobRun, WorkReport
-from recollect.clock import system_clock
+import longmind
+from longmind import JobRun, WorkReport
+from longmind.clock import system_clock
 
 FIVE_MINUTES = 300 * 1_000_000
 
@@ -18,8 +18,8 @@ FIVE_MINUTES = 300 * 1_000_000
 @pytest.mark.parametrize("wrong", [FIVE_MINUTES, -FIVE_MINUTES], ids=["ahead", "behind"])
 def test_a_worker_with_a_wrong_clock_takes_no_job_away_and_loses_none(postgres_url: str, wrong: int) -> None:
     with (
-        recollect.open(postgres_url, embedder=None) as right,
-        recollect.open(postgres_url, embedder=None, clock=lambda: system_clock() + wrong) as off,
+        longmind.open(postgres_url, embedder=None) as right,
+        longmind.open(postgres_url, embedder=None, clock=lambda: system_clock() + wrong) as off,
     ):
         for at_work, idle in ((right, off), (off, right)):
             begun, go_on = threading.Event(), threading.Event()
@@ -44,8 +44,8 @@ def test_a_worker_with_a_wrong_clock_takes_no_job_away_and_loses_none(postgres_u
 
 def test_what_a_machine_queues_whose_clock_is_ahead_is_done_at_once_by_another(postgres_url: str) -> None:
     with (
-        recollect.open(postgres_url, embedder=None) as right,
-        recollect.open(postgres_url, embedder=None, clock=lambda: system_clock() + FIVE_MINUTES) as ahead,
+        longmind.open(postgres_url, embedder=None) as right,
+        longmind.open(postgres_url, embedder=None, clock=lambda: system_clock() + FIVE_MINUTES) as ahead,
     ):
         right.register_job("think", lambda run: "done")
         ahead.context(tenant_id="acme", app_id="support", user_id="ada").jobs.enqueue("think")
@@ -59,7 +59,7 @@ def test_a_machine_with_a_wrong_clock_goes_by_that_of_the_database(
     right = time.time_ns
     before = datetime.now(UTC)
     monkeypatch.setattr(time, "time_ns", lambda: right() + wrong * 1000)
-    with recollect.open(postgres_url, embedder=None) as engine:
+    with longmind.open(postgres_url, embedder=None) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         made = ctx.conversations.create_conversation("support")
     assert abs((datetime.fromisoformat(made.created_at) - before).total_seconds()) < 60

@@ -15,8 +15,8 @@ def program(url: str, *options: str) -> StdioServerParameters:
     """How a host starts the server: its command, and whose memory it is."""
     return StdioServerParameters(
         command=sys.executable,
-        args=["-m", "recollect.cli", "mcp", *options],
-        env={"RECOLLECT_URL": url, "PYTHONPATH": ":".join(sys.path)},
+        args=["-m", "longmind.cli", "mcp", *options],
+        env={"LONGMIND_URL": url, "PYTHONPATH": ":".join(sys.path)},
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-import recollect
+import longmind
 from tests.mcp.serving import program
 from tests.server.running import serving
 
@@ -26,7 +26,7 @@ async def remember(transport: Any) -> None:
     wrong = await client.call_tool("memory_search", {"limit": 1000})
     assert wrong.isError
     assert "Hint: " in wrong.content[0]["text"]
-    skill = await client.read_resource("recollect://skill")
+    skill = await client.read_resource("longmind://skill")
     assert "# Memory tools" in skill.contents[0].text
     brief = await client.get_prompt("memory_brief")
     assert "Ada prefers short answers." in str(brief)
@@ -53,6 +53,6 @@ def test_it_remembers_over_http_with_a_key(sqlite_url: str) -> None:
         async with http.StreamableHTTPTransport(parameters) as transport:
             await remember(transport)
 
-    with recollect.open(sqlite_url, embedder=None) as engine, serving(engine) as server:
+    with longmind.open(sqlite_url, embedder=None) as engine, serving(engine) as server:
         key = engine.keys.create(tenant_id="acme", app_id="support", user_id="ada").token
         anyio.run(talk, server.address, key)

@@ -11,7 +11,7 @@ import jwt
 import pytest
 from mcp import Client
 
-import recollect
+import longmind
 from tests.mcp.serving import over_http
 from tests.server.asking import SECRET, claims, signed
 from tests.server.running import serving
@@ -21,23 +21,23 @@ PATIENCE = 60.0
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder=None, jwt_algorithm="HS256", jwt_secret=SECRET) as engine:
+def engine(database_url: str) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder=None, jwt_algorithm="HS256", jwt_secret=SECRET) as engine:
         yield engine
 
 
 @pytest.fixture
-def address(engine: recollect.Recollect) -> Iterator[str]:
+def address(engine: longmind.Engine) -> Iterator[str]:
     with serving(engine) as client:
         yield client.address
 
 
 @pytest.fixture
-def ada(engine: recollect.Recollect) -> recollect.Context:
+def ada(engine: longmind.Engine) -> longmind.Context:
     return engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
 
-def key_of(engine: recollect.Recollect, user: str, tenant: str = "acme", **more: Any) -> str:
+def key_of(engine: longmind.Engine, user: str, tenant: str = "acme", **more: Any) -> str:
     return engine.keys.create(tenant_id=tenant, app_id="support", user_id=user, **more).token
 
 
@@ -48,13 +48,13 @@ async def text_of(client: Client, tool: str, arguments: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("mode", ["legacy", pytest.param("auto", marks=pytest.mark.slow)])
 def test_an_agent_remembers_and_recalls_over_http(
-    engine: recollect.Recollect, ada: recollect.Context, address: str, mode: str
+    engine: longmind.Engine, ada: longmind.Context, address: str, mode: str
 ) -> None:
     space = ada.memory.create_memory_space("personal")
     ada.memory.add_atom(space.id, {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT"}})
 
     async def talk() -> None:
-        async with over_http(address, key_of(engine, "ada"), mode, **{"X-Recollect-Session": "monday"}) as client:
+        async with over_http(address, key_of(engine, "ada"), mode, **{"X-Longmind-Session": "monday"}) as client:
             assert "Ada lives in Graz" in await text_of(client, "recall_by_topic", {"query": "Where does Ada live?"})
             stored = await client.call_tool("memory_store", {"type": "fact", "content": "Ada has a cat."})
             assert stored.structured_content["session_id"] == "monday"
@@ -67,7 +67,7 @@ def test_an_agent_remembers_and_recalls_over_http(
 
 
 def test_two_users_with_two_keys_see_nothing_of_each_other(
-    engine: recollect.Recollect, ada: recollect.Context, address: str
+    engine: longmind.Engine, ada: longmind.Context, address: str
 ) -> None:
     space = ada.memory.create_memory_space("personal")
     secret = ada.memory.add_atom(space.id, {"text": "The vault is green.", "category": {"name": "x", "kind": "FACT"}})
@@ -119,7 +119,7 @@ def bearer(token: str) -> tuple[str, str]:
     return "Authorization", f"Bearer {token}"
 
 
-def test_whoever_cannot_prove_who_they_are_is_not_answered(engine: recollect.Recollect, address: str) -> None:
+def test_whoever_cannot_prove_who_they_are_is_not_answered(engine: longmind.Engine, address: str) -> None:
     good = key_of(engine, "ada")
     of_bob = bearer(key_of(engine, "bob"))
     assert asked_for_tools(address, bearer(good)).status_code == 200
@@ -138,16 +138,14 @@ def test_whoever_cannot_prove_who_they_are_is_not_answered(engine: recollect.Rec
         assert answer.headers["content-type"] == "application/problem+json", what
         assert answer.json()["hint"], what
     for what, headers in {
-        "another user": [of_bob, ("X-Recollect-User", "ada")],
-        "two users": [of_bob, ("X-Recollect-User", "bob"), ("X-Recollect-User", "ada")],
+        "another user": [of_bob, ("X-Longmind-User", "ada")],
+        "two users": [of_bob, ("X-Longmind-User", "bob"), ("X-Longmind-User", "ada")],
         "two keys": [of_bob, bearer(good)],
     }.items():
         assert asked_for_tools(address, *headers).status_code in (400, 401, 403), what
 
 
-def test_a_key_that_is_revoked_opens_nothing_from_the_next_request_on(
-    engine: recollect.Recollect, address: str
-) -> None:
+def test_a_key_that_is_revoked_opens_nothing_from_the_next_request_on(engine: longmind.Engine, address: str) -> None:
     made = engine.keys.create(tenant_id="acme", app_id="support", user_id="ada")
     assert asked_for_tools(address, bearer(made.token)).status_code == 200
     engine.keys.revoke(made.token)
@@ -160,7 +158,7 @@ def test_there_are_no_sessions_to_listen_to_or_to_end(address: str, method: str)
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
-def test_a_request_that_is_too_large_is_refused(engine: recollect.Recollect, address: str) -> None:
+def test_a_request_that_is_too_large_is_refused(engine: longmind.Engine, address: str) -> None:
     body = b'{"jsonrpc": "2.0", "id": 1, "method": "' + b"x" * 17 * 1024 * 1024 + b'"}'
     headers = dict([bearer(key_of(engine, "ada")), ("Content-Type", "application/json")])
     assert httpx2.post(f"{address}/mcp", content=body, headers=headers, timeout=PATIENCE).status_code == 413

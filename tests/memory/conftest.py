@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
+import longmind
+from longmind.memory import Memory
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 
@@ -18,16 +18,16 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, clock=clock, embedder=WordsEmbedder()) as engine:
+def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, clock=clock, embedder=WordsEmbedder()) as engine:
         yield engine
 
 
 @pytest.fixture
-def memory(ctx: recollect.Context) -> Memory:
+def memory(ctx: longmind.Context) -> Memory:
     return ctx.memory
 
 
 @pytest.fixture
-def space(memory: Memory) -> recollect.MemorySpace:
+def space(memory: Memory) -> longmind.MemorySpace:
     return memory.create_memory_space("personal")

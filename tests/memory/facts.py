@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import apsw
 import psycopg
 
-import recollect
-from recollect.memory import Memory
+import longmind
+from longmind.memory import Memory
 from tests.store.schema import postgres_user_tables, sqlite_user_tables
 
 T = TypeVar("T")
@@ -26,19 +26,19 @@ def found(memory: Memory, space_id: str, query: str) -> list[str]:
     return [hit.atom.text for hit in memory.recall_by_topic(space_id, query).hits]
 
 
-def looked_up(memory: Memory, atom: recollect.Atom) -> recollect.Atom:
+def looked_up(memory: Memory, atom: longmind.Atom) -> longmind.Atom:
     """The atom as it is now."""
     now = memory.get_atom(atom.id)
     assert now is not None
     return now
 
 
-def administrator(engine: recollect.Recollect) -> Memory:
+def administrator(engine: longmind.Engine) -> Memory:
     """The same user's memory, in the hands of somebody who may restore."""
     return engine.context(tenant_id="acme", app_id="support", user_id="ada", capabilities={"admin"}).memory
 
 
-def kinds_since(engine: recollect.Recollect, cursor: int) -> list[str]:
+def kinds_since(engine: longmind.Engine, cursor: int) -> list[str]:
     return [change.kind for change in engine.follow(cursor)]
 
 
@@ -64,6 +64,6 @@ def rows_of(url: str) -> dict[str, list[tuple[Any, ...]]]:
         return rows
     with psycopg.connect(url) as postgres:
         return {
-            table: postgres.execute(f"SELECT * FROM recollect.{table}".encode()).fetchall()
+            table: postgres.execute(f"SELECT * FROM longmind.{table}".encode()).fetchall()
             for table in postgres_user_tables(postgres)
         }

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect import Category, NewAtom
-from recollect.memory import Memory
+import longmind
+from longmind import Category, NewAtom
+from longmind.memory import Memory
 from tests.clock import SettableClock
 from tests.memory.facts import at_once, fact, found, kinds_since, looked_up
 
@@ -19,7 +19,7 @@ MEGABYTE = 1024 * 1024
 
 
 @pytest.mark.conforms("A3.1", "A3.2", "A3.3", "A3.9", "A3.10", "A1.24")
-def test_an_atom_has_what_was_not_said_by_default(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_an_atom_has_what_was_not_said_by_default(memory: Memory, space: longmind.MemorySpace) -> None:
     atom = memory.add_atom(space.id, {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT"}})
     assert atom.id.startswith("atom_")
     assert atom.memory_space_id == space.id
@@ -46,7 +46,7 @@ def test_an_atom_has_what_was_not_said_by_default(memory: Memory, space: recolle
     ],
 )
 def test_a_dict_says_the_same_as_a_value_made_of_it(
-    memory: Memory, space: recollect.MemorySpace, said: dict[str, Any]
+    memory: Memory, space: longmind.MemorySpace, said: dict[str, Any]
 ) -> None:
     given = {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT"}, **said}
     atoms = memory.add_atoms(space.id, [given, NewAtom.model_validate(given), given])
@@ -66,9 +66,9 @@ def test_a_dict_says_the_same_as_a_value_made_of_it(
     ],
 )  # fmt: skip
 def test_one_that_is_wrong_among_many_is_named_and_none_is_kept(
-    memory: Memory, space: recollect.MemorySpace, wrong: dict[str, Any]
+    memory: Memory, space: longmind.MemorySpace, wrong: dict[str, Any]
 ) -> None:
-    with pytest.raises(recollect.InvalidInput, match=r"atoms\[1\]\."):
+    with pytest.raises(longmind.InvalidInput, match=r"atoms\[1\]\."):
         memory.add_atoms(space.id, [fact("Ada likes tea."), {**fact("Ada likes coffee."), **wrong}])
     assert memory.list_atoms(space.id) == []
 
@@ -83,11 +83,11 @@ def test_one_that_is_wrong_among_many_is_named_and_none_is_kept(
     ],
 )
 def test_what_was_put_into_a_value_unchecked_is_not_kept(
-    memory: Memory, space: recollect.MemorySpace, unchecked: dict[str, Any]
+    memory: Memory, space: longmind.MemorySpace, unchecked: dict[str, Any]
 ) -> None:
     known = memory.add_atom(space.id, NewAtom.model_validate(fact("Ada likes tea.")))
     [name] = unchecked
-    with pytest.raises(recollect.InvalidInput, match=f"atom.{name}"):
+    with pytest.raises(longmind.InvalidInput, match=f"atom.{name}"):
         memory.add_atom(space.id, NewAtom.model_validate(fact("Ada likes coffee.")).model_copy(update=unchecked))
     assert found(memory, space.id, "tea") == [known.text]
 
@@ -121,19 +121,19 @@ def test_what_was_put_into_a_value_unchecked_is_not_kept(
     ],
 )
 def test_a_value_that_nobody_has_checked_is_refused_by_the_name_of_its_field(
-    memory: Memory, space: recollect.MemorySpace, unchecked: dict[str, Any], named: str
+    memory: Memory, space: longmind.MemorySpace, unchecked: dict[str, Any], named: str
 ) -> None:
     fields = {"text": "Ada likes tea.", "category": Category(name="taste", kind="FACT"), **unchecked}
     wrong = NewAtom.model_construct(**{name: value for name, value in fields.items() if value is not ...})
-    with pytest.raises(recollect.InvalidInput, match=rf"atom\.{named}\b"):
+    with pytest.raises(longmind.InvalidInput, match=rf"atom\.{named}\b"):
         memory.add_atom(space.id, wrong)
-    with pytest.raises(recollect.InvalidInput, match=rf"atoms\[1\]\.{named}\b"):
+    with pytest.raises(longmind.InvalidInput, match=rf"atoms\[1\]\.{named}\b"):
         memory.add_atoms(space.id, [fact("Ada likes coffee."), wrong])
     assert memory.list_atoms(space.id) == []
 
 
 @pytest.mark.conforms("A3.1", "A3.9", "A3.15")
-def test_everything_that_is_said_of_an_atom_is_kept(engine: recollect.Recollect, memory: Memory) -> None:
+def test_everything_that_is_said_of_an_atom_is_kept(engine: longmind.Engine, memory: Memory) -> None:
     ctx = engine.context(
         tenant_id="acme", app_id="support", user_id="ada", agent_id="a", group="g", session_id="s", run_id="r"
     )
@@ -141,7 +141,7 @@ def test_everything_that_is_said_of_an_atom_is_kept(engine: recollect.Recollect,
     place = memory.create_entity(space.id, "PLACE", "Graz")
     given = NewAtom(
         text="Ada lived in Graz.",
-        category=recollect.Category(name="home", kind="EPISODE"),
+        category=longmind.Category(name="home", kind="EPISODE"),
         importance=5,
         confidence=0.25,
         valid_from=datetime(2020, 1, 1, 12, tzinfo=timezone(timedelta(hours=2))),
@@ -163,22 +163,20 @@ def test_everything_that_is_said_of_an_atom_is_kept(engine: recollect.Recollect,
 
 
 @pytest.mark.conforms("A3.9")
-def test_an_atom_can_be_given_in_the_names_of_its_json(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_an_atom_can_be_given_in_the_names_of_its_json(memory: Memory, space: longmind.MemorySpace) -> None:
     atom = memory.add_atom(space.id, fact(validFrom="2020-01-01T00:00:00Z", sourceMessageIds=[], searchContext="near"))
     assert atom.valid_from == "2020-01-01T00:00:00.000000Z"
 
 
 @pytest.mark.conforms("A3.8")
-def test_the_kinds_are_fixed_and_tell_how_an_agent_is_to_take_them(
-    memory: Memory, space: recollect.MemorySpace
-) -> None:
+def test_the_kinds_are_fixed_and_tell_how_an_agent_is_to_take_them(memory: Memory, space: longmind.MemorySpace) -> None:
     for kind in ("FACT", "RULE", "INTENTION", "EPISODE", "PREFERENCE"):
         atom = memory.add_atom(space.id, fact(f"A {kind}.", kind, name=f"a name for {kind}"))
         assert (atom.category.kind, atom.behavioral) == (kind, kind in ("RULE", "PREFERENCE"))
 
 
 @pytest.mark.conforms("A3.8")
-def test_a_pattern_is_made_by_the_platform_alone(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_a_pattern_is_made_by_the_platform_alone(memory: Memory, space: longmind.MemorySpace) -> None:
     old = memory.add_atom(space.id, fact())
     pattern = fact("Ada drinks tea every morning.", "PATTERN")
     for refused in (
@@ -187,13 +185,13 @@ def test_a_pattern_is_made_by_the_platform_alone(memory: Memory, space: recollec
         lambda: memory.add_atoms(space.id, [fact(), pattern]),
         lambda: memory.supersede_atom(old.id, pattern),
     ):
-        with pytest.raises(recollect.InvalidInput, match="PATTERN"):
+        with pytest.raises(longmind.InvalidInput, match="PATTERN"):
             refused()
     assert memory.list_atoms(space.id) == [old]
 
 
 @pytest.mark.conforms("A3.7")
-def test_each_kind_fades_at_its_own_pace(memory: Memory, space: recollect.MemorySpace, clock: SettableClock) -> None:
+def test_each_kind_fades_at_its_own_pace(memory: Memory, space: longmind.MemorySpace, clock: SettableClock) -> None:
     for kind in ("FACT", "RULE", "INTENTION", "EPISODE", "PREFERENCE"):
         memory.add_atom(space.id, fact(f"{kind} about tea.", kind))
     clock.advance(60 * 24 * 3600)
@@ -265,7 +263,7 @@ REFUSED: list[dict[str, Any]] = [
 
 @pytest.mark.conforms("A3.9")
 def test_what_cannot_be_an_atom_is_refused_and_nothing_is_written(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     old = memory.add_atom(space.id, fact("Kept."))
     cursor = engine.last_cursor()
@@ -273,11 +271,11 @@ def test_what_cannot_be_an_atom_is_refused_and_nothing_is_written(
         bad = {**fact(), **fields}
         # Shown when it is not refused.
         print(repr(fields)[:100])
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded)):
             memory.add_atom(space.id, bad)
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded)):
             memory.add_atoms(space.id, [fact("Before."), bad, fact("After.")])
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded)):
             memory.supersede_atom(old.id, bad)
     assert memory.list_atoms(space.id, status=None) == [old]
     assert kinds_since(engine, cursor) == []
@@ -285,16 +283,16 @@ def test_what_cannot_be_an_atom_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("atoms", [None, "text", 5, {"text": "x"}, ["text"], [None], [[]], iter([])])
-def test_what_is_no_list_of_atoms_is_refused(atoms: Any, memory: Memory, space: recollect.MemorySpace) -> None:
-    with pytest.raises(recollect.InvalidInput):
+def test_what_is_no_list_of_atoms_is_refused(atoms: Any, memory: Memory, space: longmind.MemorySpace) -> None:
+    with pytest.raises(longmind.InvalidInput):
         memory.add_atoms(space.id, atoms)
     assert memory.list_atoms(space.id) == []
 
 
-def test_an_error_among_many_says_which_one_it_is(memory: Memory, space: recollect.MemorySpace) -> None:
-    with pytest.raises(recollect.InvalidInput, match=r"atoms\[1\]\.importance"):
+def test_an_error_among_many_says_which_one_it_is(memory: Memory, space: longmind.MemorySpace) -> None:
+    with pytest.raises(longmind.InvalidInput, match=r"atoms\[1\]\.importance"):
         memory.add_atoms(space.id, [fact(), fact(importance=9)])
-    with pytest.raises(recollect.InvalidInput, match=r"atoms\[2\]\.text is blank"):
+    with pytest.raises(longmind.InvalidInput, match=r"atoms\[2\]\.text is blank"):
         memory.add_atoms(space.id, [fact(), fact(), fact(" ")])
 
 
@@ -311,15 +309,15 @@ def test_an_error_among_many_says_which_one_it_is(memory: Memory, space: recolle
     ],
 )
 def test_a_refusal_names_the_field_and_the_member_that_is_wrong(
-    memory: Memory, space: recollect.MemorySpace, wrong: dict[str, Any], message: str
+    memory: Memory, space: longmind.MemorySpace, wrong: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(recollect.InvalidInput) as refused:
+    with pytest.raises(longmind.InvalidInput) as refused:
         memory.add_atom(space.id, {**fact(), **wrong})
     assert refused.value.message == message
 
 
 def test_atoms_that_are_added_together_are_told_as_they_are_kept_and_have_lists_of_their_own(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     alike = [fact(f"{number}.", tags=["a"]) for number in range(3)]
     others = [fact("Other.", tags=["a"], importance=5), fact("Other.", tags=["b"]), fact("Other.", kind="RULE")]
@@ -330,12 +328,12 @@ def test_atoms_that_are_added_together_are_told_as_they_are_kept_and_have_lists_
     assert [atom.tags for atom in added[1:]] == [["a"], ["a"], ["a"], ["b"], [], ["a"], ["a"], ["a"]]
 
 
-def test_more_than_a_bulk_is_refused(memory: Memory, space: recollect.MemorySpace) -> None:
-    with pytest.raises(recollect.LimitExceeded):
+def test_more_than_a_bulk_is_refused(memory: Memory, space: longmind.MemorySpace) -> None:
+    with pytest.raises(longmind.LimitExceeded):
         memory.add_atoms(space.id, [fact()] * 100_001)
 
 
-def test_a_text_of_a_megabyte_is_kept_and_found(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_a_text_of_a_megabyte_is_kept_and_found(memory: Memory, space: longmind.MemorySpace) -> None:
     text = ("needle " + "hay " * MEGABYTE)[:MEGABYTE]
     atom = memory.add_atom(space.id, fact(text))
     assert looked_up(memory, atom).text == text
@@ -357,7 +355,7 @@ def test_a_text_of_a_megabyte_is_kept_and_found(memory: Memory, space: recollect
         " spaces around \n and lines\t",
     ],
 )
-def test_any_writing_is_kept_as_it_is(text: str, memory: Memory, space: recollect.MemorySpace) -> None:
+def test_any_writing_is_kept_as_it_is(text: str, memory: Memory, space: longmind.MemorySpace) -> None:
     atom = memory.add_atom(space.id, fact(text, name=text.strip(), tags=[text]))
     kept = looked_up(memory, atom)
     assert (kept.text, kept.category.name, kept.tags) == (text, text.strip(), [text])
@@ -366,7 +364,7 @@ def test_any_writing_is_kept_as_it_is(text: str, memory: Memory, space: recollec
 
 @pytest.mark.conforms("A3.6", "A3.9")
 def test_an_atom_leads_back_to_the_messages_it_came_from(
-    ctx: recollect.Context, memory: Memory, space: recollect.MemorySpace
+    ctx: longmind.Context, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     conversation = ctx.conversations.create_conversation("daily-checkin")
     said = ctx.conversations.append_user_message(conversation.id, "I moved to Graz.")
@@ -379,45 +377,45 @@ def test_an_atom_leads_back_to_the_messages_it_came_from(
     assert memory.add_atom(space.id, fact(source_conversation_id=elsewhere.id)).source_message_ids == []
     both = memory.add_atom(space.id, fact(source_message_ids=[said.id, other.id]))
     assert (both.source_conversation_id, both.source_message_ids) == (None, [said.id, other.id])
-    with pytest.raises(recollect.InvalidInput, match="not of conversation"):
+    with pytest.raises(longmind.InvalidInput, match="not of conversation"):
         memory.add_atom(space.id, fact(source_conversation_id=elsewhere.id, source_message_ids=[said.id]))
 
 
 @pytest.mark.conforms("A3.6", "A0.4")
 def test_what_somebody_else_said_cannot_be_cited(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     bob = engine.context(tenant_id="acme", app_id="support", user_id="bob")
     conversation = bob.conversations.create_conversation("daily-checkin")
     said = bob.conversations.append_user_message(conversation.id, "I am Bob.")
     for sources in ({"source_message_ids": [said.id]}, {"source_conversation_id": conversation.id}):
-        with pytest.raises(recollect.InvalidInput, match="There is no"):
+        with pytest.raises(longmind.InvalidInput, match="There is no"):
             memory.add_atom(space.id, fact(**sources))
     assert memory.list_atoms(space.id) == []
 
 
 @pytest.mark.conforms("A3.6")
 def test_only_messages_can_be_cited(
-    engine: recollect.Recollect, ctx: recollect.Context, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     ctx.conversations.create_conversation("daily-checkin")
     created = next(change for change in engine.follow() if change.kind == "conversation.created")
-    with pytest.raises(recollect.InvalidInput, match="There is no message"):
+    with pytest.raises(longmind.InvalidInput, match="There is no message"):
         memory.add_atom(space.id, fact(source_message_ids=[created.event_id]))
 
 
 @pytest.mark.conforms("A3.9")
-def test_an_entity_of_another_space_cannot_be_linked(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_an_entity_of_another_space_cannot_be_linked(memory: Memory, space: longmind.MemorySpace) -> None:
     other = memory.create_memory_space("work")
     stranger = memory.create_entity(other.id, "PERSON", "Bob")
-    with pytest.raises(recollect.InvalidInput, match="There is no entity"):
+    with pytest.raises(longmind.InvalidInput, match="There is no entity"):
         memory.add_atom(space.id, fact(entity_ids=[stranger.id]))
     unchanged = memory.get_entity(stranger.id)
     assert unchanged == stranger
 
 
 def test_five_thousand_atoms_are_added_in_one_call(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     cursor = engine.last_cursor()
     added = memory.add_atoms(space.id, [fact(f"Number {number} is number{number}.") for number in range(5000)])
@@ -429,9 +427,9 @@ def test_five_thousand_atoms_are_added_in_one_call(
 
 
 def test_threads_that_add_to_one_space_at_once_lose_nothing(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:
-    def add(thread: int) -> list[recollect.Atom]:
+    def add(thread: int) -> list[longmind.Atom]:
         return [memory.add_atom(space.id, fact(f"Thread {thread} says {number}.")) for number in range(20)]
 
     added = [atom for atoms in at_once(8, add) for atom in atoms]
@@ -443,7 +441,7 @@ def test_threads_that_add_to_one_space_at_once_lose_nothing(
 
 
 def test_one_bad_atom_among_many_leaves_no_trace(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     memory.add_atom(space.id, fact("First."))
     before = memory.get_memory_space(space.id)
@@ -451,7 +449,7 @@ def test_one_bad_atom_among_many_leaves_no_trace(
     many = [fact(f"Number {number}.") for number in range(600)]
     # This one is refused inside of the transaction, after others of the same call were looked at.
     many[300] = fact("Cites nothing.", source_message_ids=["msg_none"])
-    with pytest.raises(recollect.InvalidInput):
+    with pytest.raises(longmind.InvalidInput):
         memory.add_atoms(space.id, many)
     assert memory.get_memory_space(space.id) == before
     assert kinds_since(engine, cursor) == []
@@ -460,7 +458,7 @@ def test_one_bad_atom_among_many_leaves_no_trace(
     assert [atom.text for atom in memory.list_atoms(space.id)] == ["Second.", "First."]
     # The place that the next one takes is the one it would have had.
     positions = engine._database.read(
-        recollect.Scope("acme", "support", "ada"),
+        longmind.Scope("acme", "support", "ada"),
         lambda run: run.all("facts_since", space_id=space.id, first=0, revision=0),
     )
     assert sorted(row[0] for row in positions) == [0, 1]
@@ -468,7 +466,7 @@ def test_one_bad_atom_among_many_leaves_no_trace(
     assert found(memory, space.id, "second") == [second.text, "First."]
 
 
-def test_an_embedder_that_fails_leaves_no_trace(engine: recollect.Recollect, database_url: str) -> None:
+def test_an_embedder_that_fails_leaves_no_trace(engine: longmind.Engine, database_url: str) -> None:
     class Broken:
         model, dimension = "test:broken", 4
 
@@ -478,16 +476,16 @@ def test_an_embedder_that_fails_leaves_no_trace(engine: recollect.Recollect, dat
         def embed_query(self, query: str) -> Any:
             return [1.0, 0.0, 0.0, 0.0]
 
-    with recollect.open(database_url, embedder=Broken()) as broken:
+    with longmind.open(database_url, embedder=Broken()) as broken:
         memory = broken.context(tenant_id="acme", app_id="support", user_id="ada").memory
         space = memory.create_memory_space("personal")
-        with pytest.raises(recollect.EmbedderFailed, match="no answer"):
+        with pytest.raises(longmind.EmbedderFailed, match="no answer"):
             memory.add_atoms(space.id, [fact(), fact()])
         assert memory.list_atoms(space.id) == []
         assert kinds_since(broken, 0) == ["space.created"]
 
 
-def test_no_atoms_are_no_change(engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace) -> None:
+def test_no_atoms_are_no_change(engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace) -> None:
     cursor = engine.last_cursor()
     assert memory.add_atoms(space.id, []) == []
     assert kinds_since(engine, cursor) == []
@@ -498,19 +496,19 @@ def test_no_atoms_are_no_change(engine: recollect.Recollect, memory: Memory, spa
     [{}, {"entity_ids": ["ent_none"]}, {"source_message_ids": ["evt_none"]}, {"source_conversation_id": "conv_none"}],
 )
 def test_what_is_added_to_a_space_that_is_not_there_is_refused_and_leaves_nothing_behind(
-    cited: dict[str, Any], engine: recollect.Recollect, memory: Memory
+    cited: dict[str, Any], engine: longmind.Engine, memory: Memory
 ) -> None:
     put_away = memory.create_memory_space("put away").id
     memory.delete_memory_space(put_away)
     cursor = engine.last_cursor()
     for number, space_id in product((0, 1, 20), ("ms_none", put_away)):
-        with pytest.raises(recollect.NotFound, match=space_id):
+        with pytest.raises(longmind.NotFound, match=space_id):
             memory.add_atoms(space_id, [fact(**cited)] * number)
     assert kinds_since(engine, cursor) == []
 
 
 @pytest.mark.conforms("A3.9")
-def test_the_search_context_helps_to_find_and_is_shown_to_nobody(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_the_search_context_helps_to_find_and_is_shown_to_nobody(memory: Memory, space: longmind.MemorySpace) -> None:
     atom = memory.add_atom(space.id, fact("Yes, gladly.", search_context=["Shall we meet in Ljubljana?"]))
     memory.add_atom(space.id, fact("Something else."))
     (hit, *_) = memory.recall_by_topic(space.id, "Ljubljana").hits
@@ -518,7 +516,7 @@ def test_the_search_context_helps_to_find_and_is_shown_to_nobody(memory: Memory,
     assert "Ljubljana" not in atom.model_dump_json()
 
 
-def test_instants_are_read_in_any_zone(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_instants_are_read_in_any_zone(memory: Memory, space: longmind.MemorySpace) -> None:
     written = ["2026-01-01T12:00:00Z", "2026-01-01T14:00:00+02:00", datetime(2026, 1, 1, 12), "2026-01-01T12:00:00"]
     atoms = memory.add_atoms(space.id, [fact(valid_from=each) for each in written])
     assert {atom.valid_from for atom in atoms} == {"2026-01-01T12:00:00.000000Z"}
@@ -527,7 +525,7 @@ def test_instants_are_read_in_any_zone(memory: Memory, space: recollect.MemorySp
 
 
 @pytest.mark.conforms("A3.15", "T23")
-def test_instants_sort_as_text_like_they_do_in_time(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_instants_sort_as_text_like_they_do_in_time(memory: Memory, space: longmind.MemorySpace) -> None:
     written = [
         "0001-01-01T00:00:00Z",
         "1969-12-31T23:59:59.999999Z",
@@ -547,7 +545,7 @@ def test_instants_sort_as_text_like_they_do_in_time(memory: Memory, space: recol
 
 
 @pytest.mark.conforms("A3.1", "A3.15")
-def test_json_has_the_names_that_callers_know(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_json_has_the_names_that_callers_know(memory: Memory, space: longmind.MemorySpace) -> None:
     atom = memory.add_atom(space.id, fact(tags=["city"]))
     assert atom.model_dump().keys() == {
         "id", "memorySpaceId", "tenantId", "appId", "userId", "text", "category", "importance", "confidence",
@@ -557,7 +555,7 @@ def test_json_has_the_names_that_callers_know(memory: Memory, space: recollect.M
         "decision", "because", "precision", "extractionVersion", "evidence",
     }  # fmt: skip
     assert atom.model_dump()["category"] == {"name": "notes", "kind": "FACT"}
-    assert recollect.Atom.model_validate_json(atom.model_dump_json()) == atom
+    assert longmind.Atom.model_validate_json(atom.model_dump_json()) == atom
     assert space.model_dump().keys() == {
         "id", "tenantId", "appId", "userId", "name", "kind", "metadata", "atomCount", "createdAt", "updatedAt",
     }  # fmt: skip
@@ -577,7 +575,7 @@ class Nowhere(tzinfo):
 
 
 def test_an_instant_in_a_zone_that_is_none_is_taken_as_utc(
-    memory: Memory, space: recollect.MemorySpace, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, space: longmind.MemorySpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
@@ -589,7 +587,7 @@ def test_an_instant_in_a_zone_that_is_none_is_taken_as_utc(
     assert atom.valid_from == "2026-01-01T00:00:00.000000Z"
 
 
-def test_a_field_whose_name_cannot_be_written_is_refused(memory: Memory, space: recollect.MemorySpace) -> None:
-    with pytest.raises(recollect.InvalidInput, match=r"^atom: "):
+def test_a_field_whose_name_cannot_be_written_is_refused(memory: Memory, space: longmind.MemorySpace) -> None:
+    with pytest.raises(longmind.InvalidInput, match=r"^atom: "):
         memory.add_atom(space.id, fact("Ada lives in Graz.") | {"\ud800": 1})
     assert memory.list_atoms(space.id) == []

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect
-from recollect.assembly.harmless import SUGGESTIONS_NOTICE
-from recollect.memory import Memory
-from recollect.memory.recalled_text import FACT_LIMIT, NOTHING_FOUND, TEXT_LIMIT
-from recollect.memory.tool_definitions import checked_definitions
-from recollect.models.content import ToolResultBlock, ToolUseBlock
-from recollect.providers.language import BoundTool, ModelMessage, ModelRequest
-from recollect.providers.testing import ScriptedModel
+import longmind
+from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
+from longmind.memory import Memory
+from longmind.memory.recall_tool_schema import checked_definitions
+from longmind.memory.recalled_text import FACT_LIMIT, NOTHING_FOUND, TEXT_LIMIT
+from longmind.models.content import ToolResultBlock, ToolUseBlock
+from longmind.providers.language_model import BoundTool, ModelMessage, ModelRequest
+from longmind.providers.testing import ScriptedModel
 from tests.memory.facts import fact
 
 AGENT: dict[str, Any] = json.loads(
@@ -41,13 +41,13 @@ TOPIC: dict[str, Any] = AGENT["tools"][0]
 TIMELINE: dict[str, Any] = {"type": "RECALL_TIMELINE", "name": "history", "memorySpaceId": "$userMemorySpaceId"}
 
 
-def bound(memory: Memory, definition: dict[str, Any], space: recollect.MemorySpace) -> BoundTool:
+def bound(memory: Memory, definition: dict[str, Any], space: longmind.MemorySpace) -> BoundTool:
     (tool,) = memory.agent_tools(definition, {"userMemorySpaceId": space.id})
     return tool
 
 
 @pytest.mark.conforms("A8.1", "A8.4")
-def test_an_agents_json_becomes_tools_that_answer_with_facts(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_an_agents_json_becomes_tools_that_answer_with_facts(memory: Memory, space: longmind.MemorySpace) -> None:
     graz = memory.create_entity(space.id, "PLACE", "Graz")
     memory.add_atoms(
         space.id,
@@ -74,12 +74,12 @@ def test_the_space_is_read_from_the_arguments_when_the_tool_runs(memory: Memory)
     arguments: dict[str, Any] = {}
     (tool,) = memory.agent_tools(TOPIC, arguments)
     with pytest.raises(
-        recollect.InvalidInput, match=r"'recallMemory' takes .* argument 'userMemorySpaceId', .* not given"
+        longmind.InvalidInput, match=r"'recallMemory' takes .* argument 'userMemorySpaceId', .* not given"
     ):
         tool.run({"query": "tea"})
     for wrong in (None, 7, " ", ["ms_1"]):
         arguments["userMemorySpaceId"] = wrong
-        with pytest.raises(recollect.InvalidInput, match="'userMemorySpaceId', which is no id"):
+        with pytest.raises(longmind.InvalidInput, match="'userMemorySpaceId', which is no id"):
             tool.run({"query": "tea"})
     for name in ("tea", "rain"):
         space = memory.create_memory_space(name)
@@ -90,7 +90,7 @@ def test_the_space_is_read_from_the_arguments_when_the_tool_runs(memory: Memory)
 
 @pytest.mark.conforms("A8.2", "A8.3", "T6", "T7")
 def test_a_space_that_may_not_be_read_is_like_one_that_is_not_there_whoever_names_it(
-    engine: recollect.Recollect, memory: Memory
+    engine: longmind.Engine, memory: Memory
 ) -> None:
     owner = engine.context(tenant_id="acme", app_id="support", user_id="company").memory
     handbook = owner.create_memory_space("handbook", kind="shared")
@@ -108,16 +108,16 @@ def test_a_space_that_may_not_be_read_is_like_one_that_is_not_there_whoever_name
     # The grant is looked at whenever the tool runs, not when it was made.
     owner.revoke_space(handbook.id, "*")
     for made_before in (tool, named):
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             made_before.run({"query": "holidays"})
     arguments["userMemorySpaceId"] = private.id
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         named.run({"query": "holidays"})
 
 
 def refusal(memory: Memory, space_id: str) -> str:
     (tool,) = memory.agent_tools(TOPIC, {"userMemorySpaceId": space_id})
-    with pytest.raises(recollect.NotFound) as refused:
+    with pytest.raises(longmind.NotFound) as refused:
         tool.run({"query": "holidays"})
     return str(refused.value).replace(space_id, "…")
 
@@ -125,7 +125,7 @@ def refusal(memory: Memory, space_id: str) -> str:
 @pytest.mark.conforms("T7")
 @pytest.mark.parametrize("other", [{"tenant_id": "other"}, {"app_id": "other"}, {"user_id": "bob"}])
 def test_a_tool_made_for_one_user_reads_nothing_of_another(
-    engine: recollect.Recollect, space: recollect.MemorySpace, memory: Memory, other: dict[str, Any]
+    engine: longmind.Engine, space: longmind.MemorySpace, memory: Memory, other: dict[str, Any]
 ) -> None:
     memory.add_atom(space.id, fact("User likes tea"))
     stranger = engine.context(**{"tenant_id": "acme", "app_id": "support", "user_id": "ada", **other}).memory
@@ -184,14 +184,14 @@ def test_the_schemas_are_strict_and_say_what_each_argument_is_for(memory: Memory
     ],
 )
 def test_a_model_that_asks_wrongly_is_told_what_to_mend(
-    memory: Memory, space: recollect.MemorySpace, definition: dict[str, Any], chosen: Any, told: str
+    memory: Memory, space: longmind.MemorySpace, definition: dict[str, Any], chosen: Any, told: str
 ) -> None:
-    with pytest.raises(recollect.InvalidInput) as refused:
+    with pytest.raises(longmind.InvalidInput) as refused:
         bound(memory, definition, space).run(chosen)
     assert told in str(refused.value)
 
 
-def test_a_model_may_say_null_for_what_it_leaves_out(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_a_model_may_say_null_for_what_it_leaves_out(memory: Memory, space: longmind.MemorySpace) -> None:
     memory.add_atom(space.id, fact("User likes tea"))
     tool = bound(memory, TOPIC, space)
     assert (
@@ -199,7 +199,7 @@ def test_a_model_may_say_null_for_what_it_leaves_out(memory: Memory, space: reco
     )
 
 
-def test_an_empty_list_of_categories_is_no_wish(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_an_empty_list_of_categories_is_no_wish(memory: Memory, space: longmind.MemorySpace) -> None:
     graz = memory.create_entity(space.id, "PLACE", "Graz")
     memory.add_atom(space.id, fact("User moved to Graz", entity_ids=[graz.id]))
     topic, entity = memory.agent_tools(AGENT, {"userMemorySpaceId": space.id})
@@ -209,7 +209,7 @@ def test_an_empty_list_of_categories_is_no_wish(memory: Memory, space: recollect
 
 @pytest.mark.conforms("A8.1", "A8.4")
 def test_a_timeline_is_told_with_dates_and_with_what_was_superseded(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     flat = memory.add_atom(space.id, fact("User lives in Linz.", valid_from="2024-05-01T00:00:00Z"))
     memory.supersede_atom(flat.id, fact("User lives in Graz.", valid_from="2025-06-01T12:00:00Z"))
@@ -231,7 +231,7 @@ def test_a_timeline_is_told_with_dates_and_with_what_was_superseded(
 
 
 @pytest.mark.conforms("A8.4", "T10")
-def test_what_is_recalled_can_only_be_read_as_data(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_what_is_recalled_can_only_be_read_as_data(memory: Memory, space: longmind.MemorySpace) -> None:
     memory.add_atoms(
         space.id,
         [
@@ -255,7 +255,7 @@ def test_what_is_recalled_can_only_be_read_as_data(memory: Memory, space: recoll
     assert bound(memory, TOPIC, memory_of_rules).run({"query": "brief"}) == f"{SUGGESTIONS_NOTICE}\nBe brief"
 
 
-def test_a_long_fact_is_cut_and_many_do_not_fill_the_prompt(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_a_long_fact_is_cut_and_many_do_not_fill_the_prompt(memory: Memory, space: longmind.MemorySpace) -> None:
     memory.add_atoms(space.id, [fact(f"Tea {number}. " + "very " * 500) for number in range(15)] + [fact("Tea is hot")])
     told = bound(memory, TOPIC, space).run({"query": "tea", "limit": 16})
     facts, left_out = told.split("\n")
@@ -296,16 +296,16 @@ def test_a_long_fact_is_cut_and_many_do_not_fill_the_prompt(memory: Memory, spac
     ],
 )
 def test_what_cannot_be_a_tool_is_refused(memory: Memory, definitions: Any, told: str) -> None:
-    with pytest.raises(recollect.InvalidInput, match=told):
+    with pytest.raises(longmind.InvalidInput, match=told):
         memory.agent_tools(definitions)
 
 
 def test_arguments_are_a_map(memory: Memory) -> None:
-    with pytest.raises(recollect.InvalidInput, match="arguments must be a dict"):
+    with pytest.raises(longmind.InvalidInput, match="arguments must be a dict"):
         memory.agent_tools(TOPIC, ["ms_1"])  # type: ignore[arg-type]
 
 
-def test_tools_of_other_types_in_an_agent_are_left_to_the_caller(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_tools_of_other_types_in_an_agent_are_left_to_the_caller(memory: Memory, space: longmind.MemorySpace) -> None:
     agent = {"name": "supportAgent", "tools": [{"type": "HTTP", "name": "weather", "url": "x"}, TOPIC]}
     assert [tool.tool.name for tool in memory.agent_tools(agent)] == ["recallMemory"]
     assert memory.agent_tools({"tools": []}) == []
@@ -337,7 +337,7 @@ definitions = st.fixed_dictionaries(
 def test_whatever_an_agents_json_holds_it_is_read_or_refused(given_json: Any) -> None:
     try:
         read = checked_definitions(given_json)
-    except (recollect.InvalidInput, recollect.LimitExceeded):
+    except (longmind.InvalidInput, longmind.LimitExceeded):
         return
     assert len({each.name for each in read}) == len(read)
     for each in read:
@@ -346,7 +346,7 @@ def test_whatever_an_agents_json_holds_it_is_read_or_refused(given_json: Any) ->
 
 
 @pytest.mark.conforms("A8.1", "A8.2", "A8.4", "T7")
-def test_a_model_uses_the_tools_in_the_middle_of_a_turn(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_a_model_uses_the_tools_in_the_middle_of_a_turn(memory: Memory, space: longmind.MemorySpace) -> None:
     memory.add_atoms(space.id, [fact("User is vegetarian"), fact("User has a peanut allergy")])
     tools = {each.tool.name: each for each in memory.agent_tools(AGENT, {"userMemorySpaceId": space.id})}
     model = ScriptedModel(
@@ -375,5 +375,5 @@ def test_a_model_uses_the_tools_in_the_middle_of_a_turn(memory: Memory, space: r
 def run(tool: BoundTool, call: ToolUseBlock) -> ToolResultBlock:
     try:
         return ToolResultBlock(tool_use_id=call.id, content=tool.run(call.arguments), is_error=False)
-    except recollect.RecollectError as error:
+    except longmind.LongmindError as error:
         return ToolResultBlock(tool_use_id=call.id, content=str(error), is_error=True)

@@ -6,15 +6,15 @@ from typing import Any, get_args
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.models.change import ChangeKind
+import longmind
+from longmind.memory import Memory
+from longmind.models.change import ChangeKind
 from tests.memory.facts import administrator, fact
 
 
 @pytest.mark.conforms("A0.6")
-def test_every_write_of_memory_emits_its_change(engine: recollect.Recollect, memory: Memory) -> None:
-    told: list[recollect.Change] = []
+def test_every_write_of_memory_emits_its_change(engine: longmind.Engine, memory: Memory) -> None:
+    told: list[longmind.Change] = []
     engine.subscribe(told.append)
     space = memory.create_memory_space("personal", kind="shared")
     bob, rob = (memory.create_entity(space.id, "PERSON", name) for name in ("Bob", "Rob"))
@@ -63,11 +63,11 @@ def test_every_write_of_memory_emits_its_change(engine: recollect.Recollect, mem
 
 @pytest.mark.conforms("A0.6")
 def test_a_write_that_was_refused_emits_nothing(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     atom = memory.add_atom(space.id, fact())
     memory.supersede_atom(atom.id, fact("New."))
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
     engine.subscribe(told.append)
     for refused in (
         lambda: memory.add_atom("ms_none", fact()),
@@ -80,7 +80,7 @@ def test_a_write_that_was_refused_emits_nothing(
         lambda: memory.merge_entities("ent_none", "ent_none"),
         lambda: memory.delete_memory_space("ms_none"),
     ):
-        with pytest.raises(recollect.RecollectError):
+        with pytest.raises(longmind.LongmindError):
             refused()
     assert told == []
     assert [change.kind for change in engine.follow()] == ["space.created", "atoms.added", "atom.superseded"]

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect
-from recollect.memory import Memory
-from recollect.models.entity import EntityType, folded_name
+import longmind
+from longmind.memory import Memory
+from longmind.models.entity import EntityType, folded_name
 from tests.clock import SettableClock
 from tests.memory.facts import at_once, fact, kinds_since, looked_up
 
 
-def known(memory: Memory, entity: recollect.Entity) -> recollect.Entity:
+def known(memory: Memory, entity: longmind.Entity) -> longmind.Entity:
     """The entity as it is now."""
     now = memory.get_entity(entity.id)
     assert now is not None
@@ -23,7 +23,7 @@ def known(memory: Memory, entity: recollect.Entity) -> recollect.Entity:
 
 
 @pytest.mark.conforms("A4.2", "A4.3", "A4.4")
-def test_an_entity_is_made_and_looked_up(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_an_entity_is_made_and_looked_up(memory: Memory, space: longmind.MemorySpace) -> None:
     entity = memory.create_entity(
         space.id,
         "PERSON",
@@ -45,17 +45,17 @@ def test_an_entity_is_made_and_looked_up(memory: Memory, space: recollect.Memory
 
 
 @pytest.mark.conforms("A4.3")
-def test_json_has_the_names_that_callers_know(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_json_has_the_names_that_callers_know(memory: Memory, space: longmind.MemorySpace) -> None:
     entity = memory.create_entity(space.id, "PERSON", "Bob")
     assert entity.model_dump().keys() == {
         "id", "memorySpaceId", "tenantId", "appId", "userId", "type", "canonicalName", "description", "attributes",
         "aliases", "status", "mergedInto", "firstSeenAt", "lastSeenAt", "atomCount", "createdAt", "updatedAt",
     }  # fmt: skip
-    assert recollect.Entity.model_validate_json(entity.model_dump_json()) == entity
+    assert longmind.Entity.model_validate_json(entity.model_dump_json()) == entity
 
 
 @pytest.mark.conforms("A4.1")
-def test_the_types_are_these_and_each_has_its_own_names(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_the_types_are_these_and_each_has_its_own_names(memory: Memory, space: longmind.MemorySpace) -> None:
     types = ("PERSON", "ORGANIZATION", "PLACE", "OBJECT", "CONCEPT", "EVENT", "AGREEMENT")
     assert get_args(EntityType) == types
     made = {type: memory.create_entity(space.id, type, "Phoenix") for type in get_args(EntityType)}
@@ -69,7 +69,7 @@ def test_the_types_are_these_and_each_has_its_own_names(memory: Memory, space: r
     "spelling",
     ["Straße München", "STRASSE MÜNCHEN", "  straße \t münchen ", "Straße\u00a0München", "Straße Mu\u0308nchen"],
 )
-def test_a_name_is_found_however_it_is_spelled(spelling: str, memory: Memory, space: recollect.MemorySpace) -> None:
+def test_a_name_is_found_however_it_is_spelled(spelling: str, memory: Memory, space: longmind.MemorySpace) -> None:
     entity = memory.create_entity(space.id, "PLACE", "Straße München")
     assert memory.find_entity_by_name(space.id, "PLACE", spelling) == entity
     assert memory.create_entity(space.id, "PLACE", spelling) == entity
@@ -78,7 +78,7 @@ def test_a_name_is_found_however_it_is_spelled(spelling: str, memory: Memory, sp
 
 
 @pytest.mark.conforms("A4.5")
-def test_full_width_letters_and_ligatures_are_the_same_names(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_full_width_letters_and_ligatures_are_the_same_names(memory: Memory, space: longmind.MemorySpace) -> None:
     entity = memory.create_entity(space.id, "ORGANIZATION", "\uff21\uff22\uff23 \uff43\uff4f", aliases=["oﬃce №5"])
     assert memory.find_entity_by_name(space.id, "ORGANIZATION", "abc CO") == entity
     assert memory.find_entity_by_name(space.id, "ORGANIZATION", "OFFICE No5") == entity
@@ -87,7 +87,7 @@ def test_full_width_letters_and_ligatures_are_the_same_names(memory: Memory, spa
 
 @pytest.mark.conforms("A4.5")
 def test_a_name_is_the_same_in_capitals_also_where_letters_come_apart(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     for name in ("Ταΐγετος", "Weiß", "ŉ", "ﬁn"):
         entity = memory.create_entity(space.id, "PLACE", name)
@@ -101,7 +101,7 @@ def test_folding_a_folded_name_changes_nothing(name: str) -> None:
 
 
 @pytest.mark.conforms("A4.5")
-def test_an_alias_finds_its_entity(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_an_alias_finds_its_entity(memory: Memory, space: longmind.MemorySpace) -> None:
     entity = memory.create_entity(space.id, "PERSON", "Robert", aliases=["Bob", "BOB", "Bobby"])
     assert {folded_name(alias) for alias in entity.aliases} == {"bob", "bobby"}
     for name in ("bob", "Bobby", "ROBERT"):
@@ -111,12 +111,12 @@ def test_an_alias_finds_its_entity(memory: Memory, space: recollect.MemorySpace)
 
 @pytest.mark.conforms("A4.5")
 def test_an_alias_that_is_another_ones_is_a_conflict_that_names_the_owner(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     robert = memory.create_entity(space.id, "PERSON", "Robert", aliases=["Bob"])
     cursor, before = engine.last_cursor(), memory.get_memory_space(space.id)
     for alias in ("bob", " ROBERT "):
-        with pytest.raises(recollect.Conflict, match=robert.id) as refused:
+        with pytest.raises(longmind.Conflict, match=robert.id) as refused:
             memory.create_entity(space.id, "PERSON", "Bobby Brown", aliases=["BB", alias])
         assert "merge_entities" in refused.value.hint
     assert memory.search_entities(space.id, "") == [robert]
@@ -135,22 +135,22 @@ def test_an_alias_that_is_another_ones_is_a_conflict_that_names_the_owner(
 
 
 @pytest.mark.conforms("A4.5")
-def test_of_many_who_take_one_alias_at_once_exactly_one_gets_it(memory: Memory, space: recollect.MemorySpace) -> None:
-    def create(index: int) -> recollect.Entity | recollect.Conflict:
+def test_of_many_who_take_one_alias_at_once_exactly_one_gets_it(memory: Memory, space: longmind.MemorySpace) -> None:
+    def create(index: int) -> longmind.Entity | longmind.Conflict:
         try:
             return memory.create_entity(space.id, "PERSON", f"Robert {index}", aliases=["Bob"])
-        except recollect.Conflict as conflict:
+        except longmind.Conflict as conflict:
             return conflict
 
     answers = at_once(4, create)
-    (owner,) = [answer for answer in answers if isinstance(answer, recollect.Entity)]
-    assert all(owner.id in answer.message for answer in answers if isinstance(answer, recollect.Conflict))
+    (owner,) = [answer for answer in answers if isinstance(answer, longmind.Entity)]
+    assert all(owner.id in answer.message for answer in answers if isinstance(answer, longmind.Conflict))
     assert memory.search_entities(space.id, "") == [owner]
 
 
 @pytest.mark.conforms("A4.2")
 def test_creating_what_is_there_changes_nothing(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     bob = memory.create_entity(space.id, "PERSON", "Bob", aliases=["Bobby"])
     eve = memory.create_entity(space.id, "PERSON", "Eve")
@@ -166,25 +166,25 @@ def test_creating_what_is_there_changes_nothing(
     assert revision_of(memory, space) == 2
 
 
-def revision_of(memory: Memory, space: recollect.MemorySpace) -> int:
+def revision_of(memory: Memory, space: longmind.MemorySpace) -> int:
     state = memory._database.read(memory._scope, lambda run: run.one("space_state", space_id=space.id))
     assert state is not None
     return int(state[0])
 
 
 @pytest.mark.conforms("A4.5")
-def test_names_are_known_in_their_space_alone(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_names_are_known_in_their_space_alone(memory: Memory, space: longmind.MemorySpace) -> None:
     work = memory.create_memory_space("work")
     here, there = (memory.create_entity(each.id, "PERSON", "Bob") for each in (space, work))
     assert here.id != there.id
     assert memory.find_entity_by_name(work.id, "PERSON", "Bob") == there
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         memory.find_entity_by_name("ms_none", "PERSON", "Bob")
 
 
 @pytest.mark.conforms("A4.2")
 def test_eight_threads_that_create_one_entity_at_once_get_one(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     made = at_once(8, lambda _: memory.create_entity(space.id, "PERSON", "Bob"))
     assert len({entity.id for entity in made}) == 1
@@ -192,7 +192,7 @@ def test_eight_threads_that_create_one_entity_at_once_get_one(
 
 
 def test_what_cannot_be_an_entity_is_refused(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     cursor = engine.last_cursor()
     refused: list[dict[str, Any]] = [
@@ -214,18 +214,16 @@ def test_what_cannot_be_an_entity_is_refused(
     for fields in refused:
         # Shown when it is not refused.
         print(fields)
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded)):
             memory.create_entity(space.id, **{"type": "PERSON", "canonical_name": "Bob", **fields})
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         memory.create_entity("ms_none", "PERSON", "Bob")
     assert memory.search_entities(space.id, "") == []
     assert kinds_since(engine, cursor) == []
 
 
 @pytest.mark.conforms("A4.3")
-def test_an_entity_knows_how_many_atoms_speak_of_it_and_since_when(
-    memory: Memory, space: recollect.MemorySpace
-) -> None:
+def test_an_entity_knows_how_many_atoms_speak_of_it_and_since_when(memory: Memory, space: longmind.MemorySpace) -> None:
     bob = memory.create_entity(space.id, "PERSON", "Bob")
     atom = memory.add_atom(space.id, fact("Bob was born.", entity_ids=[bob.id, bob.id], valid_from="1990-01-01"))
     memory.add_atom(space.id, fact("Bob will retire.", entity_ids=[bob.id], valid_from="2055-01-01"))
@@ -237,7 +235,7 @@ def test_an_entity_knows_how_many_atoms_speak_of_it_and_since_when(
 
 @pytest.mark.conforms("A4.3")
 def test_an_entity_is_seen_no_longer_where_an_atom_was_deleted(
-    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+    memory: Memory, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     bob = memory.create_entity(space.id, "PERSON", "Bob")
     early, middle, late = memory.add_atoms(
@@ -260,7 +258,7 @@ def test_an_entity_is_seen_no_longer_where_an_atom_was_deleted(
 
 @pytest.mark.conforms("A4.3", "A4.6")
 def test_a_merged_entity_stays_seen_when_the_other_one_was_first(
-    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+    memory: Memory, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     made = []
     for name in "ABC":
@@ -277,7 +275,7 @@ def test_a_merged_entity_stays_seen_when_the_other_one_was_first(
 
 
 @pytest.mark.conforms("A4.6")
-def test_merging_takes_over_atoms_and_names(memory: Memory, space: recollect.MemorySpace, clock: SettableClock) -> None:
+def test_merging_takes_over_atoms_and_names(memory: Memory, space: longmind.MemorySpace, clock: SettableClock) -> None:
     bob = memory.create_entity(space.id, "PERSON", "Bob", aliases=["Bobby"])
     robert = memory.create_entity(space.id, "PERSON", "Robert", aliases=["Rob"])
     eve = memory.create_entity(space.id, "PERSON", "Eve")
@@ -311,7 +309,7 @@ def test_merging_takes_over_atoms_and_names(memory: Memory, space: recollect.Mem
 
 
 @pytest.mark.conforms("A4.6", "T22")
-def test_the_id_of_a_merged_entity_leads_to_the_other_one(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_the_id_of_a_merged_entity_leads_to_the_other_one(memory: Memory, space: longmind.MemorySpace) -> None:
     a, b, c, d = (memory.create_entity(space.id, "PERSON", name) for name in "ABCD")
     memory.merge_entities(b.id, a.id)
     memory.merge_entities(c.id, b.id)
@@ -328,15 +326,13 @@ def test_the_id_of_a_merged_entity_leads_to_the_other_one(memory: Memory, space:
 
 
 @pytest.mark.conforms("A4.6", "T22")
-def test_merging_never_makes_a_circle(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
-) -> None:
+def test_merging_never_makes_a_circle(engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace) -> None:
     a, b, c = (memory.create_entity(space.id, "PERSON", name) for name in "ABC")
     memory.merge_entities(b.id, a.id)
     memory.merge_entities(c.id, b.id)
     cursor = engine.last_cursor()
     for canonical, alias in ((a, b), (a, c), (b, a), (c, a), (b, c), (a, a), (c, c)):
-        with pytest.raises(recollect.InvalidInput, match="one entity already"):
+        with pytest.raises(longmind.InvalidInput, match="one entity already"):
             memory.merge_entities(canonical.id, alias.id)
     assert kinds_since(engine, cursor) == []
     assert known(memory, c).status == "ACTIVE"
@@ -344,7 +340,7 @@ def test_merging_never_makes_a_circle(
 
 @pytest.mark.conforms("T22")
 def test_two_who_merge_the_same_two_the_other_way_round_make_no_circle(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     for turn in range(10):
         pair = [memory.create_entity(space.id, "PERSON", f"{name}{turn}") for name in "AB"]
@@ -352,7 +348,7 @@ def test_two_who_merge_the_same_two_the_other_way_round_make_no_circle(
         def merge(index: int, ids: tuple[str, str] = (pair[0].id, pair[1].id)) -> bool:
             try:
                 memory.merge_entities(ids[index], ids[1 - index])
-            except recollect.InvalidInput:
+            except longmind.InvalidInput:
                 return False
             return True
 
@@ -361,21 +357,21 @@ def test_two_who_merge_the_same_two_the_other_way_round_make_no_circle(
 
 
 @pytest.mark.conforms("A4.6")
-def test_entities_of_two_spaces_are_not_merged(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_entities_of_two_spaces_are_not_merged(memory: Memory, space: longmind.MemorySpace) -> None:
     here = memory.create_entity(space.id, "PERSON", "Bob")
     there = memory.create_entity(memory.create_memory_space("work").id, "PERSON", "Bob")
     for canonical, alias in ((here, there), (there, here)):
-        with pytest.raises(recollect.InvalidInput, match="different spaces"):
+        with pytest.raises(longmind.InvalidInput, match="different spaces"):
             memory.merge_entities(canonical.id, alias.id)
     for canonical_id, alias_id in ((here.id, "ent_none"), ("ent_none", here.id)):
-        with pytest.raises(recollect.NotFound, match="ent_none"):
+        with pytest.raises(longmind.NotFound, match="ent_none"):
             memory.merge_entities(canonical_id, alias_id)
     assert known(memory, here) == here
 
 
 @pytest.mark.conforms("A4.6")
 def test_entities_of_two_types_can_be_merged_and_are_found_under_both(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     firm = memory.create_entity(space.id, "ORGANIZATION", "Acme")
     thing = memory.create_entity(space.id, "CONCEPT", "The firm")
@@ -387,7 +383,7 @@ def test_entities_of_two_types_can_be_merged_and_are_found_under_both(
 
 
 @pytest.mark.conforms("A4.7")
-def test_entities_are_searched_by_what_their_names_are_like(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_entities_are_searched_by_what_their_names_are_like(memory: Memory, space: longmind.MemorySpace) -> None:
     for type, name, aliases in (
         ("PERSON", "Anna Berg", ["Annie"]),
         ("PERSON", "Johanna", []),
@@ -414,7 +410,7 @@ def test_entities_are_searched_by_what_their_names_are_like(memory: Memory, spac
 
 @pytest.mark.conforms("A4.7", "T22")
 def test_a_search_finds_the_entity_that_others_were_merged_into_once(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     bob = memory.create_entity(space.id, "PERSON", "Bob")
     robert = memory.create_entity(space.id, "PERSON", "Robert")
@@ -425,7 +421,7 @@ def test_a_search_finds_the_entity_that_others_were_merged_into_once(
 
 @pytest.mark.conforms("A4.7")
 def test_a_search_for_a_type_finds_only_that_type_also_after_a_merge(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     person = memory.create_entity(space.id, "PERSON", "Jordan Smith")
     place = memory.create_entity(space.id, "PLACE", "Amman")
@@ -436,7 +432,7 @@ def test_a_search_for_a_type_finds_only_that_type_also_after_a_merge(
 
 @pytest.mark.parametrize(("name", "other"), [("O\u02bcNeil", "O'Neil"), ("Rock \u2018n\u2019 Roll", "Rock 'n' Roll")])
 def test_a_name_is_the_same_with_any_apostrophe(
-    memory: Memory, space: recollect.MemorySpace, name: str, other: str
+    memory: Memory, space: longmind.MemorySpace, name: str, other: str
 ) -> None:
     entity = memory.create_entity(space.id, "CONCEPT", name)
     assert memory.create_entity(space.id, "CONCEPT", other).id == entity.id

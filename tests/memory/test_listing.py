@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
+import longmind
+from longmind.memory import Memory
 from tests.memory.facts import fact, looked_up
 
 
 @pytest.mark.conforms("A3.13")
-def test_atoms_are_listed_newest_first(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_atoms_are_listed_newest_first(memory: Memory, space: longmind.MemorySpace) -> None:
     # Newest is what was added last, whenever it is valid.
     added = [
         memory.add_atom(space.id, fact(f"{year}", valid_from=f"{year}-01-01T00:00:00Z")) for year in (2022, 2020, 2021)
@@ -23,7 +23,7 @@ def test_atoms_are_listed_newest_first(memory: Memory, space: recollect.MemorySp
 
 
 @pytest.mark.conforms("A3.13")
-def test_a_category_is_matched_by_its_name(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_a_category_is_matched_by_its_name(memory: Memory, space: longmind.MemorySpace) -> None:
     home, work = memory.add_atoms(space.id, [fact("One.", name="home"), fact("Two.", name="work")])
     assert memory.list_atoms(space.id, category="home") == [home]
     assert memory.list_atoms(space.id, category="work") == [work]
@@ -34,7 +34,7 @@ def test_a_category_is_matched_by_its_name(memory: Memory, space: recollect.Memo
 
 @pytest.mark.conforms("A3.13", "A3.2")
 def test_the_active_ones_are_listed_unless_another_status_is_asked_for(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     active, archived, superseded = memory.add_atoms(space.id, [fact("One."), fact("Two."), fact("Three.")])
     memory.archive_atom(archived.id)
@@ -53,7 +53,7 @@ def test_the_active_ones_are_listed_unless_another_status_is_asked_for(
 
 
 @pytest.mark.conforms("A3.13", "A3.3")
-def test_what_was_valid_at_an_instant(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_what_was_valid_at_an_instant(memory: Memory, space: longmind.MemorySpace) -> None:
     memory.add_atom(space.id, fact("Open.", valid_from="2025-01-01T00:00:00Z"))
     memory.add_atom(space.id, fact("Ended.", valid_from="2025-01-01T00:00:00Z", valid_to="2025-02-01T00:00:00Z"))
     memory.add_atom(space.id, fact("Future.", valid_from="2030-01-01T00:00:00Z"))
@@ -69,7 +69,7 @@ def test_what_was_valid_at_an_instant(memory: Memory, space: recollect.MemorySpa
 
 
 @pytest.mark.conforms("A3.13")
-def test_pages_follow_one_another_though_atoms_come_and_go(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_pages_follow_one_another_though_atoms_come_and_go(memory: Memory, space: longmind.MemorySpace) -> None:
     added = memory.add_atoms(space.id, [fact(f"{number}") for number in range(10)])
     first = memory.list_atoms(space.id, limit=4)
     assert [atom.text for atom in first] == ["9", "8", "7", "6"]
@@ -83,7 +83,7 @@ def test_pages_follow_one_another_though_atoms_come_and_go(memory: Memory, space
 
 
 @pytest.mark.conforms("A3.13")
-def test_a_hundred_are_listed_unless_more_are_asked_for(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_a_hundred_are_listed_unless_more_are_asked_for(memory: Memory, space: longmind.MemorySpace) -> None:
     memory.add_atoms(space.id, [fact(f"{number}", name="odd" if number % 2 else "even") for number in range(250)])
     page = memory.list_atoms(space.id)
     assert len(page) == 100
@@ -95,7 +95,7 @@ def test_a_hundred_are_listed_unless_more_are_asked_for(memory: Memory, space: r
     assert (len(last), last.next_cursor) == (125, None)
 
 
-def test_what_cannot_be_asked_for_is_refused(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_what_cannot_be_asked_for_is_refused(memory: Memory, space: longmind.MemorySpace) -> None:
     refused: list[dict[str, Any]] = [
         {"status": "active"},
         {"status": 5},
@@ -115,11 +115,11 @@ def test_what_cannot_be_asked_for_is_refused(memory: Memory, space: recollect.Me
     for asked in refused:
         # Shown when it is not refused.
         print(asked)
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded)):
             memory.list_atoms(space.id, **asked)
 
 
-def test_what_is_listed_is_what_is_looked_up(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_what_is_listed_is_what_is_looked_up(memory: Memory, space: longmind.MemorySpace) -> None:
     memory.add_atoms(space.id, [fact("One.", tags=["a"]), fact("Two.", importance=5)])
     for atom in memory.list_atoms(space.id):
         assert looked_up(memory, atom) == atom

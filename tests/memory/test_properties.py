@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.clock import to_iso
-from recollect.memory import Memory
+import longmind
+from longmind.clock import to_iso
+from longmind.memory import Memory
 from tests.clock import SettableClock
 from tests.memory.facts import administrator, fact
 
@@ -208,7 +208,7 @@ class Real:
                     self.memory.delete_atom(self._id(step.target))
                 case Restore():
                     self.memory.restore_atom(self._id(step.target))
-        except recollect.RecollectError as error:
+        except longmind.LongmindError as error:
             return type(error).__name__
         return None
 
@@ -220,7 +220,7 @@ class Real:
         entities = [self.entity_id] if atom.linked else []
         return fact(f"Common {now:%H%M%S}", name=atom.category, valid_from=begins, valid_to=ends, entity_ids=entities)
 
-    def row(self, atom: recollect.Atom | None) -> Row | None:
+    def row(self, atom: longmind.Atom | None) -> Row | None:
         """The atom in the words of the reference; None when there is none."""
         if atom is None:
             return None
@@ -240,7 +240,7 @@ class Real:
 @moderately
 @given(taken=st.lists(steps, max_size=12))
 def test_any_sequence_of_writes_reads_back_like_a_list(
-    taken: list[Step], engine: recollect.Recollect, clock: SettableClock
+    taken: list[Step], engine: longmind.Engine, clock: SettableClock
 ) -> None:
     memory = administrator(engine)
     space = memory.create_memory_space()

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.recall.facts import Facts
-from recollect.recall.segments import VectorsSegment, WordsSegment
-from recollect.recall.words import terms_of
+import longmind
+from longmind.language.words import terms_of
+from longmind.memory import Memory
+from longmind.recall.index.atom_columns import Facts
+from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.memory.facts import at_once, fact, found, kinds_since, looked_up, rows_of
@@ -22,7 +22,7 @@ SECRET = "Ada hides a zanzibar in her xylophone."
 
 @pytest.mark.conforms("A3.12", "A3.2")
 def test_an_archived_atom_is_listed_and_not_recalled(
-    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+    memory: Memory, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     person = memory.create_entity(space.id, "PERSON", "Ada")
     atom = memory.add_atom(space.id, fact(entity_ids=[person.id]))
@@ -40,7 +40,7 @@ def test_an_archived_atom_is_listed_and_not_recalled(
 
 @pytest.mark.conforms("A3.12")
 def test_archiving_again_changes_nothing(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     atom = memory.add_atom(space.id, fact())
     memory.archive_atom(atom.id)
@@ -55,12 +55,12 @@ def test_archiving_again_changes_nothing(
 
 @pytest.mark.conforms("A3.12")
 def test_an_atom_that_many_archive_or_delete_at_once_goes_once(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     def delete(atom_id: str, _: int) -> bool:
         try:
             memory.delete_atom(atom_id)
-        except recollect.NotFound:
+        except longmind.NotFound:
             return False
         return True
 
@@ -75,14 +75,14 @@ def test_an_atom_that_many_archive_or_delete_at_once_goes_once(
 
 @pytest.mark.conforms("A3.12")
 def test_what_is_not_there_can_be_neither_archived_nor_deleted(memory: Memory) -> None:
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         memory.archive_atom("atom_none")
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         memory.delete_atom("atom_none")
 
 
 @pytest.mark.conforms("A3.2")
-def test_a_deleted_atom_is_gone_from_every_answer(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_a_deleted_atom_is_gone_from_every_answer(memory: Memory, space: longmind.MemorySpace) -> None:
     person = memory.create_entity(space.id, "PERSON", "Ada")
     gone, kept = memory.add_atoms(
         space.id, [fact(SECRET, entity_ids=[person.id], tags=["t"]), fact("Ada plays.", entity_ids=[person.id])]
@@ -100,13 +100,13 @@ def test_a_deleted_atom_is_gone_from_every_answer(memory: Memory, space: recolle
     counted = memory.get_entity(person.id)
     assert counted is not None
     assert counted.atom_count == 1
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         memory.delete_atom(gone.id)
 
 
 @pytest.mark.conforms("T11", "A3.5")
 def test_deleting_the_newest_version_leaves_the_older_ones_superseded(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     first = memory.add_atom(space.id, fact("Ada lives in Graz."))
     second = memory.supersede_atom(first.id, fact("Ada lives in Wien."))
@@ -116,7 +116,7 @@ def test_deleting_the_newest_version_leaves_the_older_ones_superseded(
     assert looked_up(memory, second) == before
     assert found(memory, space.id, "Where does Ada live?") == []
     for old in (first, second):
-        with pytest.raises(recollect.Conflict) as refused:
+        with pytest.raises(longmind.Conflict) as refused:
             memory.supersede_atom(old.id, fact())
         assert third.id not in (refused.value.hint or "")
     assert "deleted" in (refused.value.hint or "")
@@ -124,7 +124,7 @@ def test_deleting_the_newest_version_leaves_the_older_ones_superseded(
 
 
 @pytest.mark.conforms("T11", "T12")
-def test_deleting_a_version_in_the_middle_joins_those_beside_it(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_deleting_a_version_in_the_middle_joins_those_beside_it(memory: Memory, space: longmind.MemorySpace) -> None:
     first = memory.add_atom(space.id, fact("Ada lives in Graz.", valid_from="2025-01-01T00:00:00Z"))
     second = memory.supersede_atom(first.id, fact("Ada lives in Wien.", valid_from="2025-02-01T00:00:00Z"))
     third = memory.supersede_atom(second.id, fact("Ada lives in Linz.", valid_from="2025-03-01T00:00:00Z"))
@@ -134,14 +134,14 @@ def test_deleting_a_version_in_the_middle_joins_those_beside_it(memory: Memory, 
     # It was not true any more when the deleted version began, and that is not undone.
     assert oldest.valid_to == "2025-02-01T00:00:00.000000Z"
     assert found(memory, space.id, "Where does Ada live?") == ["Ada lives in Linz."]
-    with pytest.raises(recollect.Conflict) as refused:
+    with pytest.raises(longmind.Conflict) as refused:
         memory.supersede_atom(first.id, fact())
     assert third.id in (refused.value.hint or "")
 
 
 @pytest.mark.conforms("T11")
 def test_deleting_the_oldest_version_leaves_the_newer_ones_as_they_are(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     first = memory.add_atom(space.id, fact("Ada lives in Graz."))
     second = memory.supersede_atom(first.id, fact("Ada lives in Wien."))
@@ -151,7 +151,7 @@ def test_deleting_the_oldest_version_leaves_the_newer_ones_as_they_are(
 
 
 def test_nothing_of_an_atom_that_was_added_among_many_is_left_in_any_table(
-    memory: Memory, space: recollect.MemorySpace, database_url: str
+    memory: Memory, space: longmind.MemorySpace, database_url: str
 ) -> None:
     many = [fact(f"Number {number}.", tags=["even"], speaker="Bob") for number in range(300)]
     many[7] = fact(SECRET, name="quokka", tags=["wombat", "even"], speaker="dingo")
@@ -167,7 +167,7 @@ def test_nothing_of_an_atom_that_was_added_among_many_is_left_in_any_table(
 
 @pytest.mark.parametrize("others", [0, 1, 255, 300], ids=lambda count: f"beside {count} others")
 def test_nothing_of_a_deleted_atom_is_left_in_any_table(
-    others: int, memory: Memory, space: recollect.MemorySpace, database_url: str
+    others: int, memory: Memory, space: longmind.MemorySpace, database_url: str
 ) -> None:
     person = memory.create_entity(space.id, "PERSON", "Bob")
     # One by one, so that their small segments have been joined to larger ones.
@@ -197,7 +197,7 @@ def test_nothing_of_a_deleted_atom_is_left_in_any_table(
 
 def test_nothing_of_a_deleted_atom_is_left_in_the_file(sqlite_url: str) -> None:
     path = sqlite_url.removeprefix("sqlite:///")
-    with recollect.open(sqlite_url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(sqlite_url, embedder=WordsEmbedder()) as engine:
         memory = engine.context(tenant_id="acme", app_id="support", user_id="ada").memory
         space = memory.create_memory_space("personal")
         kept = memory.add_atom(space.id, fact("Ada plays."))
@@ -215,10 +215,10 @@ def test_nothing_of_a_deleted_atom_is_left_in_the_file(sqlite_url: str) -> None:
 
 @pytest.mark.conforms("T11")
 def test_what_another_process_has_in_memory_is_forgotten_too(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace, database_url: str
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace, database_url: str
 ) -> None:
     gone = memory.add_atom(space.id, fact(SECRET))
-    with recollect.open(database_url, embedder=WordsEmbedder()) as other:
+    with longmind.open(database_url, embedder=WordsEmbedder()) as other:
         elsewhere = other.context(tenant_id="acme", app_id="support", user_id="ada").memory
         assert found(elsewhere, space.id, "xylophone") == [SECRET]
         memory.delete_atom(gone.id)

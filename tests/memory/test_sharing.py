@@ -9,10 +9,10 @@ import apsw
 import psycopg
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.store import atoms, grants
-from recollect.store.database import Transaction
+import longmind
+from longmind.memory import Memory
+from longmind.store.database import Transaction
+from longmind.store.tables import atoms, grants
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.memory.facts import at_once, fact, found, kinds_since
@@ -20,17 +20,17 @@ from tests.memory.facts import at_once, fact, found, kinds_since
 EVERYBODY = "*"
 
 
-def memory_of(engine: recollect.Recollect, name: str, **scope: Any) -> Memory:
+def memory_of(engine: longmind.Engine, name: str, **scope: Any) -> Memory:
     return engine.context(**{"tenant_id": "acme", "app_id": "support", "user_id": name, **scope}).memory
 
 
 @pytest.fixture
-def librarian(engine: recollect.Recollect) -> Memory:
+def librarian(engine: longmind.Engine) -> Memory:
     return memory_of(engine, "librarian")
 
 
 @pytest.fixture
-def handbook(librarian: Memory) -> recollect.MemorySpace:
+def handbook(librarian: Memory) -> longmind.MemorySpace:
     """A shared space with a little of everything, which nobody was granted yet."""
     space = librarian.create_memory_space("handbook", kind="shared")
     graz = librarian.create_entity(space.id, "PLACE", "Graz")
@@ -50,11 +50,11 @@ def test_a_space_is_made_shared_by_whoever_makes_it_and_its_name_is_apart(memory
     assert memory.create_memory_space("notes", kind="shared") == shared
     assert {each.id for each in memory.list_memory_spaces()} == {own.id, shared.id}
     for kind in ("group", "agent", "everybody", None):
-        with pytest.raises(recollect.InvalidInput, match="kind is"):
+        with pytest.raises(longmind.InvalidInput, match="kind is"):
             memory.create_memory_space("notes", kind=kind)  # type: ignore[arg-type]
 
 
-def everything_read(memory: Memory, space: recollect.MemorySpace, owner: Memory) -> list[Any]:
+def everything_read(memory: Memory, space: longmind.MemorySpace, owner: Memory) -> list[Any]:
     """What each operation that may read a shared space answers."""
     (atom, *_), (entity,) = owner.list_atoms(space.id), owner.search_entities(space.id, "graz")
     return [
@@ -76,7 +76,7 @@ def everything_read(memory: Memory, space: recollect.MemorySpace, owner: Memory)
 @pytest.mark.conforms("T6", "A8.3")
 @pytest.mark.parametrize("granted_to", [EVERYBODY, "ada"])
 def test_who_was_granted_a_space_reads_it_as_its_owner_does(
-    memory: Memory, librarian: Memory, handbook: recollect.MemorySpace, granted_to: str
+    memory: Memory, librarian: Memory, handbook: longmind.MemorySpace, granted_to: str
 ) -> None:
     grant = librarian.grant_space(handbook.id, granted_to)
     assert (grant.memory_space_id, grant.owner_id, grant.user_id) == (handbook.id, "librarian", granted_to)
@@ -92,7 +92,7 @@ def test_who_was_granted_a_space_reads_it_as_its_owner_does(
     assert (librarian.list_shared_spaces(), memory.list_memory_spaces()) == ([], [])
 
 
-def refusals(memory: Memory, space: recollect.MemorySpace, owner: Memory) -> list[Any]:
+def refusals(memory: Memory, space: longmind.MemorySpace, owner: Memory) -> list[Any]:
     """What each reading operation answers to who may not read, without the ids that were asked for."""
     (atom, *_), (entity,) = owner.list_atoms(space.id), owner.search_entities(space.id, "graz")
     return answers_without(memory, space.id, atom.id, entity.id)
@@ -117,7 +117,7 @@ def answers_without(memory: Memory, space_id: str, atom_id: str, entity_id: str)
     for question in questions:
         try:
             given.append(question())
-        except recollect.NotFound as error:
+        except longmind.NotFound as error:
             text = str(error)
             for asked in (space_id, atom_id, entity_id):
                 text = text.replace(asked, "…")
@@ -136,7 +136,7 @@ def answers_without(memory: Memory, space_id: str, atom_id: str, entity_id: str)
     ],
 )
 def test_without_a_grant_a_shared_space_is_like_one_that_is_not_there(
-    engine: recollect.Recollect, librarian: Memory, handbook: recollect.MemorySpace, who: dict[str, str]
+    engine: longmind.Engine, librarian: Memory, handbook: longmind.MemorySpace, who: dict[str, str]
 ) -> None:
     nothing = answers_without(memory_of(engine, "nobody"), "ms_none", "atom_none", "ent_none")
     stranger = memory_of(engine, **who)
@@ -150,7 +150,7 @@ def test_without_a_grant_a_shared_space_is_like_one_that_is_not_there(
 
 @pytest.mark.conforms("T6")
 def test_a_grant_of_one_space_opens_no_other_of_the_same_owner(
-    memory: Memory, librarian: Memory, handbook: recollect.MemorySpace
+    memory: Memory, librarian: Memory, handbook: longmind.MemorySpace
 ) -> None:
     private = librarian.create_memory_space("private")
     place = librarian.create_entity(private.id, "PLACE", "Linz")
@@ -161,10 +161,10 @@ def test_a_grant_of_one_space_opens_no_other_of_the_same_owner(
     assert [memory.get_atom(secret.id), memory.get_atom(hidden.id), memory.get_entity(place.id)] == [None] * 3
     for space in (private, other):
         assert memory.get_memory_space(space.id) is None
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             memory.recall_by_topic(space.id, "code salaries")
     for atom in (secret, hidden):
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             memory.why_not(atom.id, "code")
     # Nor does an entity of the private space lead anywhere from the shared one.
     assert memory.recall_by_entity(handbook.id, place.id).hits == []
@@ -174,9 +174,9 @@ def test_a_grant_of_one_space_opens_no_other_of_the_same_owner(
 
 @pytest.mark.conforms("T6")
 def test_only_a_shared_space_can_be_granted_and_only_by_its_owner(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace, handbook: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace, handbook: longmind.MemorySpace
 ) -> None:
-    with pytest.raises(recollect.InvalidInput, match="not a shared one"):
+    with pytest.raises(longmind.InvalidInput, match="not a shared one"):
         memory.grant_space(space.id, EVERYBODY)
     assert memory.list_grants(space.id) == []
     administrator = engine.context(tenant_id="acme", app_id="support", user_id="root", capabilities={"admin"}).memory
@@ -186,59 +186,59 @@ def test_only_a_shared_space_can_be_granted_and_only_by_its_owner(
             lambda stranger=stranger: stranger.revoke_space(handbook.id, EVERYBODY),
             lambda stranger=stranger: stranger.list_grants(handbook.id),
         ):
-            with pytest.raises(recollect.NotFound):
+            with pytest.raises(longmind.NotFound):
                 refused()
     memory_of(engine, "librarian").grant_space(handbook.id, "ada")
     # Who may read it may not hand it on.
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         memory.grant_space(handbook.id, "bob")
 
 
 @pytest.mark.parametrize("reader", ["", "  ", None, 7, "a\x00", "librarian"])
-def test_what_cannot_be_a_reader_is_refused(librarian: Memory, handbook: recollect.MemorySpace, reader: Any) -> None:
-    with pytest.raises(recollect.InvalidInput):
+def test_what_cannot_be_a_reader_is_refused(librarian: Memory, handbook: longmind.MemorySpace, reader: Any) -> None:
+    with pytest.raises(longmind.InvalidInput):
         librarian.grant_space(handbook.id, reader)
     assert librarian.list_grants(handbook.id) == []
 
 
 @pytest.mark.conforms("T6")
 def test_a_grant_that_is_taken_back_ends_at_once_in_an_engine_that_has_the_space_in_memory(
-    database_url: str, librarian: Memory, handbook: recollect.MemorySpace
+    database_url: str, librarian: Memory, handbook: longmind.MemorySpace
 ) -> None:
     librarian.grant_space(handbook.id, "ada")
     librarian.grant_space(handbook.id, EVERYBODY)
-    with recollect.open(database_url, embedder=WordsEmbedder()) as elsewhere:
+    with longmind.open(database_url, embedder=WordsEmbedder()) as elsewhere:
         ada = memory_of(elsewhere, "ada")
         assert found(ada, handbook.id, "lunch")[0] == "Lunch is at noon."
         # Each grant stands by itself.
         librarian.revoke_space(handbook.id, EVERYBODY)
         assert found(ada, handbook.id, "lunch")[0] == "Lunch is at noon."
         librarian.revoke_space(handbook.id, "ada")
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             ada.recall_by_topic(handbook.id, "lunch")
         assert (ada.get_memory_space(handbook.id), ada.list_shared_spaces()) == (None, [])
         librarian.grant_space(handbook.id, "ada")
         assert found(ada, handbook.id, "lunch")[0] == "Lunch is at noon."
         librarian.delete_memory_space(handbook.id)
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             ada.recall_by_topic(handbook.id, "lunch")
         assert (ada.get_memory_space(handbook.id), ada.list_shared_spaces()) == (None, [])
 
 
 @pytest.mark.conforms("T6")
 def test_what_is_gone_of_the_owner_is_gone_for_readers_even_if_the_grant_were_left(
-    database_url: str, engine: recollect.Recollect, librarian: Memory, handbook: recollect.MemorySpace
+    database_url: str, engine: longmind.Engine, librarian: Memory, handbook: longmind.MemorySpace
 ) -> None:
     librarian.grant_space(handbook.id, "ada")
     ada = memory_of(engine, "ada")
     assert found(ada, handbook.id, "lunch")[0] == "Lunch is at noon."
     remove_rows(database_url, engine.context(tenant_id="acme", app_id="support", user_id="librarian").scope)
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         ada.recall_by_topic(handbook.id, "lunch")
     assert (ada.get_memory_space(handbook.id), ada.list_shared_spaces()) == (None, [])
 
 
-def remove_rows(url: str, scope: recollect.Scope) -> None:
+def remove_rows(url: str, scope: longmind.Scope) -> None:
     """Take the memory of somebody out of the database."""
     statements = [f"DELETE FROM {table} WHERE scope_id = '{scope.id}'" for table in ("atoms", "spaces")]
     if url.startswith("sqlite"):
@@ -247,14 +247,14 @@ def remove_rows(url: str, scope: recollect.Scope) -> None:
             connection.execute(statement)
         connection.close()
     else:
-        with psycopg.connect(url, options="-c search_path=recollect") as postgres:
+        with psycopg.connect(url, options="-c search_path=longmind") as postgres:
             for statement in statements:
                 postgres.execute(statement.encode())
 
 
 @pytest.mark.conforms("T6")
 def test_a_forged_grant_of_a_space_that_is_not_shared_opens_nothing(
-    engine: recollect.Recollect, memory: Memory, librarian: Memory
+    engine: longmind.Engine, memory: Memory, librarian: Memory
 ) -> None:
     private = librarian.create_memory_space("private")
     secret = librarian.add_atom(private.id, fact("The code is 1234."))
@@ -265,13 +265,13 @@ def test_a_forged_grant_of_a_space_that_is_not_shared_opens_nothing(
     )
     assert (memory.get_memory_space(private.id), memory.get_atom(secret.id)) == (None, None)
     assert memory.list_shared_spaces() == []
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         memory.recall_by_topic(private.id, "code")
 
 
 @pytest.mark.conforms("T6")
 def test_the_store_refuses_to_write_in_the_scope_of_who_shares(
-    engine: recollect.Recollect, librarian: Memory, handbook: recollect.MemorySpace
+    engine: longmind.Engine, librarian: Memory, handbook: longmind.MemorySpace
 ) -> None:
     librarian.grant_space(handbook.id, "ada")
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
@@ -279,13 +279,13 @@ def test_the_store_refuses_to_write_in_the_scope_of_who_shares(
     assert owner is not None
     (atom, *_) = librarian.list_atoms(handbook.id)
     assert engine._database.read(owner, atoms.get, atom.id) == atom
-    with pytest.raises(recollect.StoreReadOnly):
+    with pytest.raises(longmind.StoreReadOnly):
         engine._database.write(owner, atoms.archive, owner, atom.id, 1)
     assert librarian.get_atom(atom.id) == atom
 
 
 def test_granting_and_taking_back_are_told_once_each(
-    engine: recollect.Recollect, librarian: Memory, handbook: recollect.MemorySpace
+    engine: longmind.Engine, librarian: Memory, handbook: longmind.MemorySpace
 ) -> None:
     cursor = engine.last_cursor()
     for _ in range(2):
@@ -298,7 +298,7 @@ def test_granting_and_taking_back_are_told_once_each(
 
 
 def test_shared_spaces_are_listed_oldest_first_a_page_at_a_time(
-    engine: recollect.Recollect, memory: Memory, clock: SettableClock
+    engine: longmind.Engine, memory: Memory, clock: SettableClock
 ) -> None:
     made = []
     for number in range(5):
@@ -320,7 +320,7 @@ def test_shared_spaces_are_listed_oldest_first_a_page_at_a_time(
 
 @pytest.mark.conforms("T6")
 def test_grants_given_and_taken_back_at_once_leave_what_some_order_of_them_leaves(
-    engine: recollect.Recollect, memory: Memory, librarian: Memory, handbook: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, librarian: Memory, handbook: longmind.MemorySpace
 ) -> None:
     def work(number: int) -> None:
         if number % 2:
@@ -340,7 +340,7 @@ def test_grants_given_and_taken_back_at_once_leave_what_some_order_of_them_leave
 
 @pytest.mark.conforms("T6")
 def test_a_space_that_is_deleted_while_it_is_granted_leaves_no_grant(
-    engine: recollect.Recollect, librarian: Memory
+    engine: longmind.Engine, librarian: Memory
 ) -> None:
     for _ in range(5):
         space = librarian.create_memory_space("fleeting", kind="shared")
@@ -351,7 +351,7 @@ def test_a_space_that_is_deleted_while_it_is_granted_leaves_no_grant(
                     librarian.grant_space(space_id, f"reader-{number}")
                 else:
                     librarian.delete_memory_space(space_id)
-            except recollect.NotFound:
+            except longmind.NotFound:
                 pass
 
         at_once(4, work)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
+import longmind
+from longmind.memory import Memory
 from tests.clock import SettableClock
 from tests.memory.facts import at_once, fact, found, kinds_since, rows_of
 
@@ -36,7 +36,7 @@ def test_the_spaces_of_a_user_are_listed_oldest_first(memory: Memory, clock: Set
 
 
 @pytest.mark.conforms("A2.6")
-def test_creating_a_space_that_is_there_finds_it_as_it_is(engine: recollect.Recollect, memory: Memory) -> None:
+def test_creating_a_space_that_is_there_finds_it_as_it_is(engine: longmind.Engine, memory: Memory) -> None:
     first = memory.create_memory_space("personal", metadata={"colour": "red"})
     cursor = engine.last_cursor()
     assert memory.create_memory_space("personal", metadata={"colour": "blue"}) == first
@@ -46,7 +46,7 @@ def test_creating_a_space_that_is_there_finds_it_as_it_is(engine: recollect.Reco
 
 
 @pytest.mark.conforms("A2.6")
-def test_eight_threads_that_create_one_name_at_once_get_one_space(engine: recollect.Recollect, memory: Memory) -> None:
+def test_eight_threads_that_create_one_name_at_once_get_one_space(engine: longmind.Engine, memory: Memory) -> None:
     for name in ("one", "two", "three", "four"):
         made = at_once(8, partial(lambda name, _: memory.create_memory_space(name), name))
         assert len({space.id for space in made}) == 1
@@ -61,7 +61,7 @@ def test_creating_never_fails_while_others_delete(memory: Memory) -> None:
             space = memory.create_memory_space("contested")
             if index % 2:
                 # Another thread may be faster; that is no failure of creating.
-                with contextlib.suppress(recollect.NotFound):
+                with contextlib.suppress(longmind.NotFound):
                     memory.delete_memory_space(space.id)
 
     at_once(8, work)
@@ -69,7 +69,7 @@ def test_creating_never_fails_while_others_delete(memory: Memory) -> None:
 
 
 @pytest.mark.conforms("A2.1", "A2.6")
-def test_users_have_spaces_of_the_same_name_side_by_side(engine: recollect.Recollect, memory: Memory) -> None:
+def test_users_have_spaces_of_the_same_name_side_by_side(engine: longmind.Engine, memory: Memory) -> None:
     bob = engine.context(tenant_id="acme", app_id="support", user_id="bob").memory
     mine, theirs = memory.create_memory_space("personal"), bob.create_memory_space("personal")
     assert mine.id != theirs.id
@@ -92,7 +92,7 @@ def test_recall_stays_in_its_space(memory: Memory) -> None:
 
 
 @pytest.mark.conforms("A2.4")
-def test_nothing_of_a_deleted_space_is_found(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_nothing_of_a_deleted_space_is_found(memory: Memory, space: longmind.MemorySpace) -> None:
     person = memory.create_entity(space.id, "PERSON", "Bob")
     other = memory.create_entity(space.id, "PERSON", "Rob")
     atom = memory.add_atom(space.id, fact("Bob likes tea.", entity_ids=[person.id]))
@@ -118,13 +118,13 @@ def test_nothing_of_a_deleted_space_is_found(memory: Memory, space: recollect.Me
         lambda: memory.merge_entities(person.id, other.id),
         lambda: memory.delete_memory_space(space.id),
     ):
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             refused()
 
 
 @pytest.mark.conforms("A2.4")
 def test_a_deleted_space_is_put_away_and_not_destroyed(
-    memory: Memory, space: recollect.MemorySpace, database_url: str
+    memory: Memory, space: longmind.MemorySpace, database_url: str
 ) -> None:
     about = fact(entity_ids=[memory.create_entity(space.id, "PLACE", "Graz").id])
     memory.add_atoms(space.id, [about, *(fact(f"Number {number}.") for number in range(256))])
@@ -139,7 +139,7 @@ def test_a_deleted_space_is_put_away_and_not_destroyed(
 
 
 @pytest.mark.conforms("A2.4", "A2.6")
-def test_a_name_is_free_again_when_its_space_was_deleted(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_a_name_is_free_again_when_its_space_was_deleted(memory: Memory, space: longmind.MemorySpace) -> None:
     memory.add_atom(space.id, fact())
     memory.delete_memory_space(space.id)
     again = memory.create_memory_space("personal")
@@ -149,7 +149,7 @@ def test_a_name_is_free_again_when_its_space_was_deleted(memory: Memory, space: 
 
 
 @pytest.mark.conforms("A2.1")
-def test_a_space_counts_its_atoms(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_a_space_counts_its_atoms(memory: Memory, space: longmind.MemorySpace) -> None:
     kept, gone = memory.add_atoms(space.id, [fact("One."), fact("Two.")])
     memory.delete_atom(gone.id)
     memory.archive_atom(kept.id)
@@ -162,9 +162,9 @@ def test_what_cannot_be_a_space_is_refused(memory: Memory) -> None:
     names: list[Any] = ["", " ", "\n", "a\x00b", "\ud800", "n" * 256, 5, b"home"]
     metadata: list[Any] = [[], "text", {"a": object()}, {1: 2}, {"a": float("nan")}, {"a": "x" * 70_000}]
     for name in names:
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded)):
             memory.create_memory_space(name)
     for each in metadata:
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded)):
             memory.create_memory_space("personal", metadata=each)
     assert memory.list_memory_spaces() == []

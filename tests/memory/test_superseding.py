@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-import recollect
-from recollect.clock import to_iso
-from recollect.memory import Memory
+import longmind
+from longmind.clock import to_iso
+from longmind.memory import Memory
 from tests.clock import SettableClock
 from tests.memory.facts import at_once, fact, found, kinds_since, looked_up
 
 
 @pytest.mark.conforms("A3.5", "A3.11")
 def test_the_old_version_ends_where_the_new_one_begins(
-    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+    memory: Memory, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     old = memory.add_atom(space.id, fact("Ada lives in Graz."))
     clock.advance(3600)
@@ -31,7 +31,7 @@ def test_the_old_version_ends_where_the_new_one_begins(
 
 @pytest.mark.conforms("A3.5", "A3.3")
 def test_only_the_new_version_is_recalled_and_the_timeline_has_both(
-    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+    memory: Memory, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     old = memory.add_atom(space.id, fact("Ada lives in Graz."))
     assert found(memory, space.id, "Where does Ada live?") == ["Ada lives in Graz."]
@@ -47,7 +47,7 @@ def test_only_the_new_version_is_recalled_and_the_timeline_has_both(
 
 @pytest.mark.conforms("A3.11")
 def test_a_change_can_be_told_later_than_it_happened(
-    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+    memory: Memory, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     old = memory.add_atom(space.id, fact("Ada lives in Graz.", valid_from="2025-01-01T00:00:00Z"))
     clock.advance(3600)
@@ -67,7 +67,7 @@ def test_a_change_can_be_told_later_than_it_happened(
 
 @pytest.mark.conforms("A3.11")
 def test_a_version_that_begins_before_the_old_one_leaves_that_no_time(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     old = memory.add_atom(space.id, fact("Ada lives in Graz.", valid_from="2025-06-01T00:00:00Z"))
     memory.supersede_atom(old.id, fact("Ada lives in Wien.", valid_from="2025-01-01T00:00:00Z"))
@@ -80,14 +80,14 @@ def test_a_version_that_begins_before_the_old_one_leaves_that_no_time(
 
 @pytest.mark.conforms("A3.11", "T12")
 def test_a_fact_that_has_ended_is_closed_and_a_conflict(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     rented = fact("Ada rents in Graz.", valid_from="2025-01-01T00:00:00Z", valid_to=to_iso(clock.now + 1_000_000))
     old = memory.add_atom(space.id, rented)
     clock.advance(1)
     cursor, before = engine.last_cursor(), memory.get_memory_space(space.id)
     for begins in ("2024-01-01T00:00:00Z", "2025-02-01T00:00:00Z", "2027-01-01T00:00:00Z"):
-        with pytest.raises(recollect.Conflict, match="ended already, at 2026-03-01T09:30:01") as refused:
+        with pytest.raises(longmind.Conflict, match="ended already, at 2026-03-01T09:30:01") as refused:
             memory.supersede_atom(old.id, fact("Ada rents in Wien.", valid_from=begins))
         assert old.id in refused.value.hint
         assert refused.value.status == 409
@@ -105,7 +105,7 @@ def test_a_fact_that_has_ended_is_closed_and_a_conflict(
     ],
 )
 def test_a_fact_that_is_still_to_end_is_superseded_and_never_lasts_longer(
-    memory: Memory, space: recollect.MemorySpace, begins: str, ends: str
+    memory: Memory, space: longmind.MemorySpace, begins: str, ends: str
 ) -> None:
     old = memory.add_atom(space.id, fact("Ada rents in Graz.", valid_to="2027-01-01T00:00:00Z"))
     new = memory.supersede_atom(old.id, fact("Ada rents in Wien.", valid_from=begins))
@@ -115,7 +115,7 @@ def test_a_fact_that_is_still_to_end_is_superseded_and_never_lasts_longer(
 
 @pytest.mark.conforms("A3.11", "T12")
 def test_what_was_superseded_already_is_a_conflict_that_names_the_newest(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     first = memory.add_atom(space.id, fact("Ada lives in Graz."))
     second = memory.supersede_atom(first.id, fact("Ada lives in Wien."))
@@ -123,7 +123,7 @@ def test_what_was_superseded_already_is_a_conflict_that_names_the_newest(
     before = memory.list_atoms(space.id, status=None)
     cursor = engine.last_cursor()
     for old in (first, second):
-        with pytest.raises(recollect.Conflict, match=old.id) as refused:
+        with pytest.raises(longmind.Conflict, match=old.id) as refused:
             memory.supersede_atom(old.id, fact("Ada lives in Rom."))
         assert third.id in (refused.value.hint or "")
     assert memory.list_atoms(space.id, status=None) == before
@@ -133,20 +133,20 @@ def test_what_was_superseded_already_is_a_conflict_that_names_the_newest(
 
 
 @pytest.mark.conforms("A3.11", "T12")
-def test_of_many_who_supersede_one_atom_at_once_exactly_one_wins(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_of_many_who_supersede_one_atom_at_once_exactly_one_wins(memory: Memory, space: longmind.MemorySpace) -> None:
     for _ in range(5):
         old = memory.add_atom(space.id, fact("Ada lives in Graz."))
         before = len(memory.list_atoms(space.id, limit=1000))
 
-        def supersede(index: int, old_id: str = old.id) -> recollect.Atom | recollect.Conflict:
+        def supersede(index: int, old_id: str = old.id) -> longmind.Atom | longmind.Conflict:
             try:
                 return memory.supersede_atom(old_id, fact(f"Ada lives in house {index}."))
-            except recollect.Conflict as conflict:
+            except longmind.Conflict as conflict:
                 return conflict
 
         answers = at_once(4, supersede)
-        (won,) = [answer for answer in answers if isinstance(answer, recollect.Atom)]
-        lost = [answer for answer in answers if isinstance(answer, recollect.Conflict)]
+        (won,) = [answer for answer in answers if isinstance(answer, longmind.Atom)]
+        lost = [answer for answer in answers if isinstance(answer, longmind.Conflict)]
         assert len(lost) == 3
         assert all(won.id in (each.hint or "") for each in lost)
         assert looked_up(memory, old).superseded_by == won.id
@@ -154,19 +154,19 @@ def test_of_many_who_supersede_one_atom_at_once_exactly_one_wins(memory: Memory,
 
 
 @pytest.mark.conforms("A3.11")
-def test_what_is_not_there_cannot_be_superseded(memory: Memory, space: recollect.MemorySpace) -> None:
-    with pytest.raises(recollect.NotFound):
+def test_what_is_not_there_cannot_be_superseded(memory: Memory, space: longmind.MemorySpace) -> None:
+    with pytest.raises(longmind.NotFound):
         memory.supersede_atom("atom_none", fact())
     atom = memory.add_atom(space.id, fact())
     memory.delete_atom(atom.id)
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         memory.supersede_atom(atom.id, fact())
     assert memory.list_atoms(space.id, status=None) == []
 
 
 @pytest.mark.conforms("A3.11")
 def test_the_new_version_has_its_own_sources_and_entities(
-    ctx: recollect.Context, memory: Memory, space: recollect.MemorySpace
+    ctx: longmind.Context, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     conversation = ctx.conversations.create_conversation("daily-checkin")
     said = [ctx.conversations.append_user_message(conversation.id, text) for text in ("Graz.", "Wien.")]
@@ -179,14 +179,14 @@ def test_the_new_version_has_its_own_sources_and_entities(
     closed = looked_up(memory, old)
     assert (closed.source_message_ids, closed.entity_ids) == ([said[0].id], [places[0].id])
     foreign = memory.create_entity(memory.create_memory_space("work").id, "PLACE", "Rom")
-    with pytest.raises(recollect.InvalidInput):
+    with pytest.raises(longmind.InvalidInput):
         memory.supersede_atom(new.id, fact(entity_ids=[foreign.id]))
     assert looked_up(memory, new) == new
 
 
 @pytest.mark.conforms("A6.7")
 def test_a_version_that_was_still_to_begin_is_recalled_no_more_when_an_earlier_one_replaces_it(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     planned = memory.add_atom(space.id, fact("Ada moves to Graz", valid_from="2090-01-01T00:00:00Z"))
     sooner = memory.supersede_atom(planned.id, fact("Ada moves to Wien", valid_from="2080-01-01T00:00:00Z"))
@@ -198,10 +198,10 @@ def test_a_version_that_was_still_to_begin_is_recalled_no_more_when_an_earlier_o
 
 @pytest.mark.conforms("A3.11")
 def test_a_version_is_not_known_before_the_one_it_replaces_also_where_a_machines_clock_is_behind(
-    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+    memory: Memory, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     texts = ("Oslo", "Rome", "Paris")
-    atoms: list[recollect.Atom] = []
+    atoms: list[longmind.Atom] = []
     for number, seconds in enumerate((0, 2, -1.5)):
         clock.advance(seconds)
         new = fact(texts[number], valid_from=f"2025-0{number + 1}-01T00:00:00Z")
@@ -213,11 +213,11 @@ def test_a_version_is_not_known_before_the_one_it_replaces_also_where_a_machines
 
 @pytest.mark.conforms("A3.11", "T12")
 def test_a_version_cannot_be_recorded_before_the_one_it_replaces(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:
     old = memory.add_atom(space.id, fact("Ada is a baker", created_at="2021-01-01T00:00:00Z"))
     cursor, before = engine.last_cursor(), memory.get_memory_space(space.id)
-    with pytest.raises(recollect.InvalidInput, match=r"2020-12-31T23:59:59\.999999Z is before 2021-01-01") as refused:
+    with pytest.raises(longmind.InvalidInput, match=r"2020-12-31T23:59:59\.999999Z is before 2021-01-01") as refused:
         memory.supersede_atom(old.id, fact("Ada is a pilot", created_at="2020-12-31T23:59:59.999999Z"))
     assert "valid_from" in (refused.value.hint or "")
     assert memory.list_atoms(space.id, status=None) == [old]
@@ -228,7 +228,7 @@ def test_a_version_cannot_be_recorded_before_the_one_it_replaces(
 
 
 def test_a_clock_that_is_behind_another_machines_does_not_keep_a_fact_from_changing(
-    memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+    memory: Memory, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     old = memory.add_atom(space.id, fact("Ada is a baker"))
     clock.advance(-5)
@@ -238,7 +238,7 @@ def test_a_clock_that_is_behind_another_machines_does_not_keep_a_fact_from_chang
 
 
 def test_versions_that_are_brought_in_are_superseded_when_they_were_recorded(
-    memory: Memory, space: recollect.MemorySpace
+    memory: Memory, space: longmind.MemorySpace
 ) -> None:
     old = memory.add_atom(space.id, fact("Ada is a baker", created_at="2020-01-01T00:00:00Z"))
     new = memory.supersede_atom(old.id, fact("Ada is a pilot", created_at="2021-01-01T00:00:00Z"))
@@ -251,12 +251,12 @@ def test_versions_that_are_brought_in_are_superseded_when_they_were_recorded(
 
 
 @pytest.mark.conforms("T12")
-def test_a_refusal_advises_only_what_can_be_done(memory: Memory, space: recollect.MemorySpace) -> None:
+def test_a_refusal_advises_only_what_can_be_done(memory: Memory, space: longmind.MemorySpace) -> None:
     first = memory.add_atom(space.id, fact("Ada lives in Graz."))
     second = memory.supersede_atom(first.id, fact("Ada lives in Wien."))
     third = memory.supersede_atom(second.id, fact("Ada lives in Linz."))
     memory.delete_atom(third.id)
-    with pytest.raises(recollect.Conflict) as refused:
+    with pytest.raises(longmind.Conflict) as refused:
         memory.supersede_atom(first.id, fact("Ada lives in Bern."))
     assert second.id in refused.value.hint
     assert "add what is true now as a new atom" in refused.value.hint
@@ -264,6 +264,6 @@ def test_a_refusal_advises_only_what_can_be_done(memory: Memory, space: recollec
     rent = memory.add_atom(space.id, fact("Ada rents.", valid_from="2020-01-01T00:00:00Z"))
     short = fact("Ada rents in Graz.", valid_from="2020-06-01T00:00:00Z", valid_to="2021-01-01T00:00:00Z")
     ended = memory.supersede_atom(rent.id, short)
-    with pytest.raises(recollect.Conflict) as refused:
+    with pytest.raises(longmind.Conflict) as refused:
         memory.supersede_atom(rent.id, fact("Ada rents in Bern."))
     assert f"{ended.id!r}, which has ended: add" in refused.value.hint

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.clock import Micros, to_iso, to_micros
-from recollect.memory import Memory
-from recollect.memory.checks import checked_atom
-from recollect.store import spaces
-from recollect.store.database import Transaction
-from recollect.store.learning import Addition, learn
+import longmind
+from longmind.clock import Micros, to_iso, to_micros
+from longmind.memory import Memory
+from longmind.memory.validation import checked_atom
+from longmind.store.database import Transaction
+from longmind.store.tables import spaces
+from longmind.store.tables.atom_changes import Addition, learn
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.memory.facts import administrator, fact, looked_up
@@ -206,7 +206,7 @@ def test_at_most_one_version_is_true_at_an_instant_as_of_any_knowledge(
     first: list[Told],
     then: list[Step],
     recording: Recording,
-    engine: recollect.Recollect,
+    engine: longmind.Engine,
     clock: SettableClock,
     database_url: str,
 ) -> None:
@@ -214,19 +214,19 @@ def test_at_most_one_version_is_true_at_an_instant_as_of_any_knowledge(
     memory = administrator(engine)
     space_id = memory.create_memory_space().id
     teller = Teller(memory, clock, space_id, recording, TODAY if recording == "now" else TODAY - 30 * DAY)
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as other:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as other:
         for step in (*first, *then):
             teller.do(step)
             check(administrator(other), space_id, teller.chain, each_instant=False)
         check(memory, space_id, teller.chain)
     clock.advance(20 * 86_400)
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as reopened:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as reopened:
         check(administrator(reopened), space_id, teller.chain)
 
 
 @pytest.mark.conforms("A6.8", "T11")
 def test_in_whichever_order_versions_begin_and_are_deleted_one_is_true_at_most(
-    engine: recollect.Recollect, clock: SettableClock
+    engine: longmind.Engine, clock: SettableClock
 ) -> None:
     memory = administrator(engine)
     deleted = [gone for count in (1, 2) for gone in permutations(range(4), count)]
@@ -250,7 +250,7 @@ def home(city: str, begins: str, **more: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def moves(memory: Memory, space: recollect.MemorySpace, clock: SettableClock) -> list[recollect.Atom]:
+def moves(memory: Memory, space: longmind.MemorySpace, clock: SettableClock) -> list[longmind.Atom]:
     """A move to Rome, and then the news that it went to Paris, and earlier: an hour between what is heard."""
     oslo = memory.add_atom(space.id, home("Oslo", "2025-01-01"))
     clock.advance(3600)
@@ -266,7 +266,7 @@ def where(memory: Memory, space_id: str, valid_at: str, known_at: str | None = N
 
 @pytest.mark.conforms("A3.11", "A6.8")
 def test_a_correction_that_reaches_further_back_ends_all_older_versions(
-    memory: Memory, space: recollect.MemorySpace, moves: list[recollect.Atom]
+    memory: Memory, space: longmind.MemorySpace, moves: list[longmind.Atom]
 ) -> None:
     oslo, rome, paris = moves
     assert where(memory, space.id, "2025-05-31") == ["Oslo"]
@@ -280,7 +280,7 @@ def test_a_correction_that_reaches_further_back_ends_all_older_versions(
 
 @pytest.mark.conforms("A6.8")
 def test_before_the_correction_was_recorded_the_world_is_as_it_was_believed(
-    memory: Memory, space: recollect.MemorySpace, moves: list[recollect.Atom]
+    memory: Memory, space: longmind.MemorySpace, moves: list[longmind.Atom]
 ) -> None:
     oslo, rome, paris = (atom.created_at for atom in moves)
     for known_at, homes in {oslo: ["Oslo", "Oslo"], rome: ["Oslo", "Rome"], paris: ["Paris", "Paris"]}.items():
@@ -295,7 +295,7 @@ def test_before_the_correction_was_recorded_the_world_is_as_it_was_believed(
 
 @pytest.mark.conforms("T11")
 def test_what_a_deleted_correction_has_ended_stays_ended_until_the_version_before_it_is_restored(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace, moves: list[recollect.Atom]
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace, moves: list[longmind.Atom]
 ) -> None:
     oslo, rome, paris = moves
     memory.delete_atom(paris.id)
@@ -313,7 +313,7 @@ def test_what_a_deleted_correction_has_ended_stays_ended_until_the_version_befor
 
 @pytest.mark.conforms("T11", "A6.8")
 def test_what_a_version_had_ended_that_was_deleted_from_the_middle_is_not_undone(
-    engine: recollect.Recollect, memory: Memory, space: recollect.MemorySpace, clock: SettableClock
+    engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     oslo = memory.add_atom(space.id, home("Oslo", "2025-01-01"))
     clock.advance(3600)
@@ -333,7 +333,7 @@ def test_what_a_version_had_ended_that_was_deleted_from_the_middle_is_not_undone
 
 @pytest.mark.conforms("A3.11")
 def test_what_is_extracted_ends_all_that_it_comes_after_and_history_ends_before_all_that_is_known(
-    engine: recollect.Recollect, ctx: recollect.Context, space: recollect.MemorySpace
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     def learned(city: str, begins: str, *, supersedes: Sequence[str] = (), superseded_by: str | None = None) -> str:
         """As extraction keeps it; what is history has an end of its own."""

@@ -14,7 +14,7 @@ from harness.postgres import PostgresServer
 _numbers = count(1)
 
 # What processes that extract would each load for longer than all else they do.
-load_beforehand("recollect.extraction.pipeline", "recollect.blocks.lines")
+load_beforehand("longmind.extraction.pipeline", "longmind.blocks.line_search")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -16,4 +16,4 @@ def end_leases(url: str) -> None:
         connection.close()
     else:
         with psycopg.connect(url, autocommit=True) as session:
-            session.execute(_END.format(schema="recollect.").encode())
+            session.execute(_END.format(schema="longmind.").encode())

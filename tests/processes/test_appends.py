@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, ada, run_together, wait_until
 from harness.reading import all_messages
 
@@ -29,7 +29,7 @@ def append_turns(line: Line, url: str, conversation_id: str, name: str, count: i
 
 @pytest.mark.conforms("A1.11", "T3")
 def test_turns_of_eight_processes_stand_side_by_side_without_gap_or_repeat(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     conversation = ctx.conversations.create_conversation("race")
 
@@ -51,7 +51,7 @@ def test_turns_of_eight_processes_stand_side_by_side_without_gap_or_repeat(
         assert told == [(user.sequence, user.sequence + 1) for user in mine]
 
 
-def append_with_key(line: Line, url: str, conversation_id: str, answer: str) -> recollect.Turn:
+def append_with_key(line: Line, url: str, conversation_id: str, answer: str) -> longmind.Turn:
     with ada(url) as (_, ctx):
         line.wait_for_others()
         return ctx.conversations.append_turn(
@@ -61,11 +61,11 @@ def append_with_key(line: Line, url: str, conversation_id: str, answer: str) -> 
 
 @pytest.mark.conforms("A1.11", "T1", "T2", "R-I")
 def test_a_turn_that_sixteen_processes_send_with_one_key_is_asked_once_and_answered_sixteen_times(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     conversation = ctx.conversations.create_conversation("race")
 
-    turns: list[recollect.Turn] = run_together(
+    turns: list[longmind.Turn] = run_together(
         append_with_key, [(database_url, conversation.id, f"answer {number}") for number in range(RETRIES)]
     )
 
@@ -83,7 +83,7 @@ def test_a_turn_that_sixteen_processes_send_with_one_key_is_asked_once_and_answe
 
     assert ctx.conversations.get_raw_turns(conversation.id, latest_attempts=True) == [asked, answers[-1]]
 
-    with pytest.raises(recollect.IdempotencyMismatch):
+    with pytest.raises(longmind.IdempotencyMismatch):
         ctx.conversations.append_turn(
             conversation.id, user_content="Goodbye?", assistant={"content": "So long."}, idempotency_key="k"
         )
@@ -95,13 +95,13 @@ def append_own_body(line: Line, url: str, conversation_id: str, body: str) -> st
         line.wait_for_others()
         try:
             return ctx.conversations.append_user_message(conversation_id, body, idempotency_key="k").id
-        except recollect.IdempotencyMismatch:
+        except longmind.IdempotencyMismatch:
             return None
 
 
 @pytest.mark.conforms("T1", "R-I")
 def test_of_different_bodies_under_one_key_the_first_is_kept_and_the_others_are_refused(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     conversation = ctx.conversations.create_conversation("race")
 
@@ -131,12 +131,12 @@ def append_until_closed(line: Line, url: str, conversation_ids: list[str], name:
                         mine += [turn.user_message.id, turn.assistant_message.id]
                     else:
                         mine.append(ctx.conversations.append_user_message(conversation_id, f"{name} says").id)
-            except recollect.ConversationClosed:
+            except longmind.ConversationClosed:
                 pass
     return appended
 
 
-def close_when_busy(line: Line, url: str, conversation_ids: list[str], name: str) -> list[recollect.Conversation]:
+def close_when_busy(line: Line, url: str, conversation_ids: list[str], name: str) -> list[longmind.Conversation]:
     closed = []
     with ada(url) as (_, ctx):
         for conversation_id in conversation_ids:
@@ -158,7 +158,7 @@ def append_or_close(line: Line, role: str, url: str, conversation_ids: list[str]
 
 @pytest.mark.conforms("A1.2", "A1.5", "T3", "T4")
 def test_an_append_that_races_a_close_is_before_it_or_is_refused(
-    database_url: str, engine: recollect.Recollect, ctx: recollect.Context
+    database_url: str, engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     ids = [ctx.conversations.create_conversation(f"round {number}").id for number in range(6)]
     roles = ["append"] * 4 + ["close"] * 4

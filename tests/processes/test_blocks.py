@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, ada, run_together, started, wait_until
 from tests.blocks.saying import archival, core, talk
 
@@ -32,7 +32,7 @@ def edit(line: Line, url: str, name: str) -> tuple[list[str], int]:
                 try:
                     ctx.blocks.update("archival", content, block.updated_at if block else None)
                     break
-                except recollect.BlockConflict as conflict:
+                except longmind.BlockConflict as conflict:
                     block = conflict.current
                     conflicts += 1
             done.append(mine)
@@ -41,7 +41,7 @@ def edit(line: Line, url: str, name: str) -> tuple[list[str], int]:
 
 
 @pytest.mark.conforms("C13", "C14", "C18", "T16")
-def test_of_sixteen_processes_that_edit_one_block_no_edit_is_lost(database_url: str, ctx: recollect.Context) -> None:
+def test_of_sixteen_processes_that_edit_one_block_no_edit_is_lost(database_url: str, ctx: longmind.Context) -> None:
     answers = run_together(edit, [(database_url, f"p{number}") for number in range(PROCESSES)])
 
     done = [each for edits, _ in answers for each in edits]

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import PATIENCE, Line, results_of, started, started_together
-from recollect.events import read_jsonl
+from longmind.events import read_jsonl
 from tests.processes.quiet import wait_until_quiet
 
 PROCESSES = 4
@@ -30,25 +30,25 @@ Acknowledged = dict[str, str | None]
 
 
 @contextmanager
-def session(url: str, files: Path) -> Iterator[tuple[recollect.Recollect, recollect.Context]]:
-    with recollect.open(url, embedder="none", events_jsonl_dir=str(files)) as engine:
+def session(url: str, files: Path) -> Iterator[tuple[longmind.Engine, longmind.Context]]:
+    with longmind.open(url, embedder="none", events_jsonl_dir=str(files)) as engine:
         yield engine, engine.context(tenant_id="acme", app_id="support", user_id="ada", session_id="s1")
 
 
-def all_events(ctx: recollect.Context) -> list[recollect.Event]:
+def all_events(ctx: longmind.Context) -> list[longmind.Event]:
     """The whole timeline, newest last."""
-    pages: list[list[recollect.Event]] = []
+    pages: list[list[longmind.Event]] = []
     while not pages or pages[-1]:
         pages.append(ctx.events.recent_persisted(limit=5_000, offset=sum(map(len, pages))))
     return [event for page in reversed(pages) for event in page]
 
 
-def lines_of(ctx: recollect.Context) -> list[dict[str, Any]]:
+def lines_of(ctx: longmind.Context) -> list[dict[str, Any]]:
     """All lines of the timeline's files as they stand there, doubles and torn ones included."""
     return [json.loads(line) for file in ctx.events.jsonl_files() for line in file.read_bytes().splitlines()]
 
 
-def assert_agree(ctx: recollect.Context) -> None:
+def assert_agree(ctx: longmind.Context) -> None:
     """The files hold each event of the ledger exactly once, and tell the same of it in the same order."""
     ledger = [event.as_row() for event in all_events(ctx)]
     lines = lines_of(ctx)
@@ -221,7 +221,7 @@ def append_late(line: Line, url: str, files: Path) -> None:
         other = engine.context(tenant_id="acme", app_id="support", user_id="bob")
         told, go_on = threading.Event(), threading.Event()
 
-        def dawdle(_change: recollect.Change) -> None:
+        def dawdle(_change: longmind.Change) -> None:
             told.set()
             go_on.wait(PATIENCE)
 

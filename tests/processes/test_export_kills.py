@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import recollect
+import longmind
 from harness.crew import Line, ada, started
 
 
@@ -30,7 +30,7 @@ def export_and_die(line: Line, url: str, target: Path) -> None:
 
 
 def test_an_archive_whose_writer_was_killed_is_not_there_and_can_be_written_again(
-    database_url: str, ctx: recollect.Context, tmp_path: Path
+    database_url: str, ctx: longmind.Context, tmp_path: Path
 ) -> None:
     ctx.conversations.append_user_message(ctx.conversations.create_conversation("chat").id, "Hello.")
     target = tmp_path / "archives" / "ada.zip"

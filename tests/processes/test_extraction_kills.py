@@ -6,7 +6,7 @@ import random
 import time
 from collections import Counter
 
-import recollect
+import longmind
 from harness.crew import Line, ada, run_together, started, wait_until
 from tests.extraction.script import Sentences
 
@@ -80,7 +80,7 @@ def test_of_fifty_conversations_each_is_extracted_once_though_the_worker_is_kill
         assert [job.result["reinforced"] for job in jobs] == [[]] * len(jobs)
 
 
-def work_off(line: Line, url: str) -> recollect.WorkReport:
+def work_off(line: Line, url: str) -> longmind.WorkReport:
     with ada(url, extractor=Sentences(), job_lease_seconds=30.0) as (engine, _):
         line.wait_for_others()
         return engine.work()
@@ -101,7 +101,7 @@ def test_four_processes_that_extract_the_same_words_into_one_space_learn_them_on
                     created_at="2026-03-01T09:30:00Z",
                 )
             ctx.conversations.close_conversation(conversation.id)
-        reports: list[recollect.WorkReport] = run_together(work_off, [(database_url,)] * 4)
+        reports: list[longmind.WorkReport] = run_together(work_off, [(database_url,)] * 4)
         assert sum(report.succeeded for report in reports) == 16
         assert sum(report.failed + report.dead + report.lost for report in reports) == 0
         atoms = ctx.memory.list_atoms(space.id, status=None)

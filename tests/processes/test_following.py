@@ -8,12 +8,12 @@ from itertools import groupby, pairwise
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from harness.crew import PATIENCE, Failed, Line, ada, results_of, started, started_together
 from harness.postgres import PostgresServer
-from recollect.clock import system_clock
-from recollect.store import conversations, jobs
-from recollect.store.database import Transaction
+from longmind.clock import system_clock
+from longmind.store.database import Transaction
+from longmind.store.tables import conversations, jobs
 from tests.processes.effects import leave_remark, leave_remark_and_undo, leave_remark_slowly
 
 WRITERS = 4
@@ -26,8 +26,8 @@ def write_and_undo(line: Line, url: str, shared: str, closed: str, index: int) -
     written = []
     name = f"writer.{index}"
     with ada(url, rolling_summary_turns=0) as (engine, ctx):
-        engine.register_job(f"{name}.undo", lambda run: recollect.Effect(leave_remark_and_undo, (run,)))
-        engine.register_job(f"{name}.slow", lambda run: recollect.Effect(leave_remark_slowly, (run, 0.3)))
+        engine.register_job(f"{name}.undo", lambda run: longmind.Effect(leave_remark_and_undo, (run,)))
+        engine.register_job(f"{name}.slow", lambda run: longmind.Effect(leave_remark_slowly, (run, 0.3)))
         own = ctx.conversations.create_conversation(name).id
         line.wait_for_others()
         written.append(ctx.conversations.append_user_message(own, "first", idempotency_key="k").id)
@@ -35,22 +35,22 @@ def write_and_undo(line: Line, url: str, shared: str, closed: str, index: int) -
             turn = ctx.conversations.append_turn(shared, user_content="Hello", assistant={"content": "Hi"})
             message = ctx.conversations.append_user_message(own, f"{number}")
             written += [turn.user_message.id, turn.assistant_message.id, message.id]
-            with pytest.raises(recollect.ConversationClosed):
+            with pytest.raises(longmind.ConversationClosed):
                 ctx.conversations.append_user_message(closed, "too late")
-            with pytest.raises(recollect.IdempotencyMismatch):
+            with pytest.raises(longmind.IdempotencyMismatch):
                 ctx.conversations.append_user_message(own, "something else", idempotency_key="k")
             if number % 4 == 0:
                 ctx.jobs.enqueue(f"{name}.undo", {"conversation": own}, max_attempts=1)
-                assert engine.work() == recollect.WorkReport(dead=1)
+                assert engine.work() == longmind.WorkReport(dead=1)
             # One after the other, so that the rest goes on while one of them lets its place in the ledger wait.
             if number == 4 + 8 * index:
                 job = ctx.jobs.enqueue(f"{name}.slow", {"conversation": own})
-                assert engine.work() == recollect.WorkReport(succeeded=1)
+                assert engine.work() == longmind.WorkReport(succeeded=1)
                 written += [done.result for done in [ctx.jobs.get_job(job.id)] if done]
     return written
 
 
-def follow_to_the_end(line: Line, url: str, after: int | None) -> list[recollect.Change]:
+def follow_to_the_end(line: Line, url: str, after: int | None) -> list[longmind.Change]:
     seen = []
     with ada(url) as (engine, _):
         line.say("following")
@@ -63,7 +63,7 @@ def follow_to_the_end(line: Line, url: str, after: int | None) -> list[recollect
 
 @pytest.mark.conforms("A0.6")
 def test_a_follower_sees_the_changes_of_all_processes_once_and_in_order(
-    database_url: str, engine: recollect.Recollect, ctx: recollect.Context
+    database_url: str, engine: longmind.Engine, ctx: longmind.Context
 ) -> None:
     shared = ctx.conversations.create_conversation("shared").id
     closed = ctx.conversations.create_conversation("closed").id
@@ -80,8 +80,8 @@ def test_a_follower_sees_the_changes_of_all_processes_once_and_in_order(
         assert [late.hear(), early.hear()] == ["following", "following"]
         written = [message for ids in results_of(writers) for message in ids]
         ctx.conversations.create_conversation(END)
-        seen: list[recollect.Change] = late.result()
-        seen_from_the_beginning: list[recollect.Change] = early.result()
+        seen: list[longmind.Change] = late.result()
+        seen_from_the_beginning: list[longmind.Change] = early.result()
 
     assert all(earlier.cursor < later.cursor for earlier, later in pairwise(seen_from_the_beginning))
     assert seen_from_the_beginning == list(engine.follow())
@@ -99,14 +99,14 @@ def test_a_follower_sees_the_changes_of_all_processes_once_and_in_order(
 def test_a_change_is_not_seen_before_one_that_stands_before_it_and_is_still_being_written(postgres_url: str) -> None:
     begun, placed, may_end = threading.Event(), threading.Event(), threading.Event()
 
-    def begin_first_and_take_the_second_place(run: Transaction, attempt: recollect.JobRun) -> str:
+    def begin_first_and_take_the_second_place(run: Transaction, attempt: longmind.JobRun) -> str:
         now = system_clock()
         jobs.enqueue(run, attempt.scope, jobs.NewJob("later", "{}", due_at=now, max_attempts=1), now)
         begun.set()
         assert placed.wait(PATIENCE)
         return leave_remark(run, attempt, "second")
 
-    def begin_second_and_take_the_first_place(run: Transaction, attempt: recollect.JobRun) -> str:
+    def begin_second_and_take_the_first_place(run: Transaction, attempt: longmind.JobRun) -> str:
         message_id = leave_remark(run, attempt, "first")
         # An answer from the server shows that all that was sent before has been done.
         conversations.get(run, attempt.job.payload["conversation"])
@@ -115,8 +115,8 @@ def test_a_change_is_not_seen_before_one_that_stands_before_it_and_is_still_bein
         return message_id
 
     with ada(postgres_url) as (engine, ctx), ada(postgres_url) as (other, _):
-        engine.register_job("early", lambda run: recollect.Effect(begin_first_and_take_the_second_place, (run,)))
-        other.register_job("late", lambda run: recollect.Effect(begin_second_and_take_the_first_place, (run,)))
+        engine.register_job("early", lambda run: longmind.Effect(begin_first_and_take_the_second_place, (run,)))
+        other.register_job("late", lambda run: longmind.Effect(begin_second_and_take_the_first_place, (run,)))
         for kind in ("early", "late"):
             ctx.jobs.enqueue(kind, {"conversation": ctx.conversations.create_conversation(kind).id})
         following = engine.following(engine.last_cursor())
@@ -138,13 +138,13 @@ def test_a_follower_waits_for_nobody_who_does_not_write_to_the_ledger(
 ) -> None:
     with ada(postgres_url) as (engine, ctx):
         conversation = ctx.conversations.create_conversation("gap")
-        engine.register_job("undo", lambda run: recollect.Effect(leave_remark_and_undo, (run,)))
+        engine.register_job("undo", lambda run: longmind.Effect(leave_remark_and_undo, (run,)))
         ctx.jobs.enqueue("undo", {"conversation": conversation.id}, max_attempts=1)
         with psycopg.connect(postgres_url) as here, psycopg.connect(postgres_server.url()) as elsewhere:
             for connection in (here, elsewhere):
                 # It makes the transaction one that writes, as far as the server can know.
                 connection.execute("SELECT pg_current_xact_id()")
-            assert engine.work() == recollect.WorkReport(dead=1)
+            assert engine.work() == longmind.WorkReport(dead=1)
             message = ctx.conversations.append_user_message(conversation.id, "after the gap")
 
             created, appended = engine.following().read()

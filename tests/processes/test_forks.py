@@ -11,7 +11,7 @@ from functools import partial
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, ada, started, wait_until
 from harness.reading import all_messages
 
@@ -39,7 +39,7 @@ def exit_code(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def append_many(ctx: recollect.Context, conversation_id: str, name: str) -> None:
+def append_many(ctx: longmind.Context, conversation_id: str, name: str) -> None:
     for number in range(WRITES):
         ctx.conversations.append_turn(
             conversation_id, user_content=f"{name}.{number}", assistant={"content": f"to {name}.{number}"}
@@ -59,7 +59,7 @@ def write_on_both_sides_of_a_fork(line: Line, url: str, conversation_id: str) ->
 
 
 def test_parent_and_child_of_a_fork_both_go_on_writing_through_the_engine(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     conversation = ctx.conversations.create_conversation("fork")
 
@@ -104,7 +104,7 @@ def test_parent_and_child_of_a_fork_have_a_session_each(postgres_url: str) -> No
         assert process.hear() == "both have written"
         count = (
             "SELECT count(*) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND application_name = 'recollect' AND backend_type = 'client backend'"
+            "WHERE datname = current_database() AND application_name = 'longmind' AND backend_type = 'client backend'"
         )
         # A session that has ended is there for a moment longer.
         wait_until(lambda: connection.execute(count).fetchone() == (2,))
@@ -173,7 +173,7 @@ def fork_while_threads_work(line: Line, url: str, conversation_id: str) -> list[
 
 
 def test_a_child_that_is_forked_while_other_threads_are_at_work_can_write(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     conversation = ctx.conversations.create_conversation("fork")
 
@@ -192,10 +192,10 @@ def fork_with_a_database_in_memory(line: Line) -> tuple[int, int]:
         conversation = ctx.conversations.create_conversation("fork")
 
         def write() -> None:
-            with pytest.raises(recollect.EngineClosed) as refused:
+            with pytest.raises(longmind.EngineClosed) as refused:
                 ctx.conversations.append_user_message(conversation.id, "child")
             assert refused.value.hint == "Use a file, or open an engine in the child."
-            with pytest.raises(recollect.EngineClosed):
+            with pytest.raises(longmind.EngineClosed):
                 ctx.conversations.get_messages(conversation.id)
             with ada("sqlite:///:memory:") as (_, own):
                 own.conversations.create_conversation("fork")

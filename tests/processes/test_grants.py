@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, ada, run_together, started
-from recollect.memory import Memory
+from longmind.memory import Memory
 
 TOOL = {"type": "RECALL_BY_TOPIC", "name": "recallHandbook", "memorySpaceId": "$space"}
 
 
-def librarian(engine: recollect.Recollect) -> Memory:
+def librarian(engine: longmind.Engine) -> Memory:
     return engine.context(tenant_id="acme", app_id="support", user_id="librarian").memory
 
 
-def share(engine: recollect.Recollect) -> tuple[Memory, recollect.MemorySpace]:
+def share(engine: longmind.Engine) -> tuple[Memory, longmind.MemorySpace]:
     owner = librarian(engine)
     space = owner.create_memory_space("handbook", kind="shared")
     owner.add_atom(space.id, {"text": "Lunch is at noon", "category": {"name": "food", "kind": "FACT"}})
@@ -28,13 +28,13 @@ def read_when_asked(line: Line, url: str, space_id: str) -> None:
         while line.hear() != "end":
             try:
                 line.say(tool.run({"query": "lunch"}))
-            except recollect.NotFound:
+            except longmind.NotFound:
                 line.say(None)
 
 
 @pytest.mark.conforms("T6", "T7")
 def test_a_process_that_has_a_space_in_memory_sees_at_once_that_its_grant_was_taken_back(database_url: str) -> None:
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         owner, space = share(engine)
         with started(read_when_asked, database_url, space.id) as reader:
 
@@ -56,7 +56,7 @@ def test_a_process_that_has_a_space_in_memory_sees_at_once_that_its_grant_was_ta
 
 
 def grant_and_revoke(line: Line, url: str, space_id: str, times: int) -> None:
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         owner = librarian(engine)
         line.wait_for_others()
         for _ in range(times):
@@ -66,7 +66,7 @@ def grant_and_revoke(line: Line, url: str, space_id: str, times: int) -> None:
 
 @pytest.mark.conforms("T6")
 def test_processes_that_grant_and_take_back_at_once_leave_nothing_half_done(database_url: str) -> None:
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         owner, space = share(engine)
         cursor = engine.last_cursor()
         run_together(grant_and_revoke, [(database_url, space.id, 10)] * 3)

@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-import recollect
+import longmind
 from harness.alarms import is_interrupted
 from harness.crew import wait_until
 from harness.reading import all_messages
@@ -20,7 +20,7 @@ def _finalisers_may_be_struck(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
 
 
-def keep_appending(ctx: recollect.Context, conversation_id: str, interrupts: int, every: float) -> list[str]:
+def keep_appending(ctx: longmind.Context, conversation_id: str, interrupts: int, every: float) -> list[str]:
     """Append until it was interrupted so often; gives what was acknowledged."""
     acknowledged: list[str] = []
     numbers = count(1)
@@ -43,12 +43,12 @@ def interrupts(database_url: str) -> tuple[int, float]:
 
 
 def test_interrupts_wedge_nothing_and_lose_nothing_that_was_acknowledged(
-    engine: recollect.Recollect, ctx: recollect.Context, database_url: str
+    engine: longmind.Engine, ctx: longmind.Context, database_url: str
 ) -> None:
     conversation = ctx.conversations.create_conversation("n")
     acknowledged = keep_appending(ctx, conversation.id, *interrupts(database_url))
     ctx.conversations.append_user_message(conversation.id, "It goes on.")
-    with recollect.open(database_url) as other:
+    with longmind.open(database_url) as other:
         theirs = other.context(tenant_id="acme", app_id="support", user_id="ada").conversations
         theirs.append_user_message(conversation.id, "Others too.")
         kept = all_messages(theirs, conversation.id)
@@ -59,7 +59,7 @@ def test_interrupts_wedge_nothing_and_lose_nothing_that_was_acknowledged(
 
 
 def test_an_interrupted_caller_takes_no_other_callers_write_down(
-    engine: recollect.Recollect, ctx: recollect.Context, database_url: str
+    engine: longmind.Engine, ctx: longmind.Context, database_url: str
 ) -> None:
     conversation = ctx.conversations.create_conversation("n")
     acknowledged: list[str] = []
@@ -91,7 +91,7 @@ def test_an_interrupted_caller_takes_no_other_callers_write_down(
     assert set(acknowledged) <= texts
 
 
-def test_what_one_callers_work_raises_is_its_own(engine: recollect.Recollect, ctx: recollect.Context) -> None:
+def test_what_one_callers_work_raises_is_its_own(engine: longmind.Engine, ctx: longmind.Context) -> None:
     """Many callers share a transaction on SQLite; one that leaves by SystemExit must not take the others along."""
     conversation = ctx.conversations.create_conversation("n")
     outcomes: list[object] = []
@@ -120,7 +120,7 @@ def test_what_one_callers_work_raises_is_its_own(engine: recollect.Recollect, ct
 
 @pytest.mark.parametrize("url", ["sqlite:///:memory:"])
 def test_an_effect_may_read_what_its_transaction_has_written(url: str) -> None:
-    with recollect.open(url) as engine:
+    with longmind.open(url) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         conversation = ctx.conversations.create_conversation("n")
 
@@ -128,7 +128,7 @@ def test_an_effect_may_read_what_its_transaction_has_written(url: str) -> None:
             found = ctx.conversations.get_conversation(conversation.id)
             return found.id if found else None
 
-        engine.register_job("look", lambda run: recollect.Effect(look))
+        engine.register_job("look", lambda run: longmind.Effect(look))
         job = ctx.jobs.enqueue("look")
         assert engine.work().succeeded == 1
         done = ctx.jobs.get_job(job.id)

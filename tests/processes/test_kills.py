@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, ada, started
 from harness.integrity import damage
 from tests.processes.quiet import wait_until_quiet
@@ -95,7 +95,7 @@ def _kill_a_writer(url: str, name: str, chance: random.Random) -> list[Acknowled
         return [*told, *writer.hear_to_the_end()]
 
 
-def _check_what_is_there(engine: recollect.Recollect, ctx: recollect.Context, told: list[Acknowledgement]) -> None:
+def _check_what_is_there(engine: longmind.Engine, ctx: longmind.Context, told: list[Acknowledgement]) -> None:
     acknowledged: dict[str, dict[str, str]] = {"create": {}, "close": {}, "append": {}, "enqueue": {}}
     for kind, written in told:
         acknowledged[kind] |= written

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, started, wait_until
-from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
+from longmind.extraction.candidate import Candidate, Extracted, SourceMessage
 from tests.processes.leases import end_leases
 
 LEASE = 60.0
@@ -41,43 +41,43 @@ class Thinker:
 
 
 @contextmanager
-def worker(url: str, who: str, think: Callable[[], object]) -> Iterator[recollect.Recollect]:
+def worker(url: str, who: str, think: Callable[[], object]) -> Iterator[longmind.Engine]:
     thinker = Thinker(who, think)
     limits: dict[str, Any] = {"job_lease_seconds": LEASE, "worker_poll_seconds": 0.02, "job_retry_seconds": 0.01}
-    with recollect.open(url, embedder=None, extractor=thinker, summariser=thinker, **limits) as engine:
+    with longmind.open(url, embedder=None, extractor=thinker, summariser=thinker, **limits) as engine:
         yield engine
 
 
-def work_and_stand_still(line: Line, url: str) -> recollect.WorkReport:
+def work_and_stand_still(line: Line, url: str) -> longmind.WorkReport:
     def think() -> None:
         line.say("begun")
         line.stand_still()
 
-    report = recollect.WorkReport()
+    report = longmind.WorkReport()
     with worker(url, "the late", think) as engine:
-        while report == recollect.WorkReport():
+        while report == longmind.WorkReport():
             report = engine.work(limit=1)
             time.sleep(0.01)
     return report
 
 
-def queue_distillation(ctx: recollect.Context) -> None:
+def queue_distillation(ctx: longmind.Context) -> None:
     ctx.events.record("note", "The disk was full.")
     ctx.jobs.enqueue("events.distill_long_term", {"use_llm": True})
 
 
-def queue_sleep(ctx: recollect.Context) -> None:
+def queue_sleep(ctx: longmind.Context) -> None:
     ctx.blocks.set_sleep_time(True)
     conversation = ctx.conversations.create_conversation("night")
     ctx.conversations.append_user_message(conversation.id, "Good night.")
     ctx.conversations.close_conversation(conversation.id)
 
 
-def summaries(ctx: recollect.Context) -> list[str]:
+def summaries(ctx: longmind.Context) -> list[str]:
     return [str(event.text) for event in ctx.events.search(kinds=["long_term_summary"])]
 
 
-def block_lines(ctx: recollect.Context) -> list[str]:
+def block_lines(ctx: longmind.Context) -> list[str]:
     return [f"{block.version}: {line}" for block in ctx.blocks.list() for line in block.entries]
 
 
@@ -88,7 +88,7 @@ JOBS = {
 
 
 @pytest.mark.parametrize("kind", JOBS)
-def test_what_the_heir_has_written_is_all_there_is(kind: str, database_url: str, ctx: recollect.Context) -> None:
+def test_what_the_heir_has_written_is_all_there_is(kind: str, database_url: str, ctx: longmind.Context) -> None:
     queue, effects, expected = JOBS[kind]
     queue(ctx)
     with started(work_and_stand_still, database_url) as sleeper:
@@ -100,6 +100,6 @@ def test_what_the_heir_has_written_is_all_there_is(kind: str, database_url: str,
             wait_until(lambda: not ctx.jobs.list_jobs(status="running"))
         assert effects(ctx) == expected
         sleeper.go_on()
-        assert sleeper.result() == recollect.WorkReport(lost=1)
+        assert sleeper.result() == longmind.WorkReport(lost=1)
     assert effects(ctx) == expected
     assert [job.status for job in ctx.jobs.list_jobs()] == ["succeeded"]

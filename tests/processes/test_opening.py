@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from harness.crew import Line, ada, run_together, started
-from recollect.store.migrate import load_migrations
+from longmind.store.migrations import load_migrations
 
 DATABASES = 3
 
@@ -67,9 +67,9 @@ def test_a_second_engine_in_a_process_takes_no_lock_from_the_first(sqlite_url: s
 
 def _applied(url: str) -> list[tuple[int, str]]:
     """The migrations that the database says it has been through."""
-    query = "SELECT version, name FROM recollect_schema ORDER BY version"
+    query = "SELECT version, name FROM longmind_schema ORDER BY version"
     if url.startswith("sqlite:///"):
         connection = apsw.Connection(url.removeprefix("sqlite:///"))
         return list(connection.execute(query))
-    with psycopg.connect(url, options="-c search_path=recollect") as postgres:
+    with psycopg.connect(url, options="-c search_path=longmind") as postgres:
         return postgres.execute(query).fetchall()

@@ -11,24 +11,24 @@ from typing import Any
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from harness.crew import PATIENCE, ada, wait_until
-from recollect.clock import system_clock
-from recollect.memory.atoms import remove
-from recollect.store import blocks
-from recollect.store.blocks import Place
-from recollect.store.database import Transaction
+from longmind.clock import system_clock
+from longmind.memory.atoms import remove
+from longmind.store.database import Transaction
+from longmind.store.tables import blocks
+from longmind.store.tables.blocks import Place
 
 _BLOCKED = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 PLACE = Place("archival")
 
 
 @contextmanager
-def overtaken(url: str, act: Callable[[recollect.Context], Any], effect: Callable[..., Any]) -> Iterator[Future[Any]]:
+def overtaken(url: str, act: Callable[[longmind.Context], Any], effect: Callable[..., Any]) -> Iterator[Future[Any]]:
     """Begin something, while another transaction has done its effect and not committed; gives what comes of it."""
     done, may_commit = threading.Event(), threading.Event()
 
-    def work(run: Transaction, attempt: recollect.JobRun) -> None:
+    def work(run: Transaction, attempt: longmind.JobRun) -> None:
         effect(run, attempt)
         # An answer from the server shows that all that was sent before has been done.
         blocks.find(run, PLACE)
@@ -36,7 +36,7 @@ def overtaken(url: str, act: Callable[[recollect.Context], Any], effect: Callabl
         assert may_commit.wait(PATIENCE)
 
     with ada(url) as (_, ctx), ada(url) as (other, _), ThreadPoolExecutor() as threads:
-        other.register_job("overtake", lambda run: recollect.Effect(work, (run,)))
+        other.register_job("overtake", lambda run: longmind.Effect(work, (run,)))
         ctx.jobs.enqueue("overtake")
         overtaking = threads.submit(other.work)
         assert done.wait(PATIENCE)
@@ -44,12 +44,12 @@ def overtaken(url: str, act: Callable[[recollect.Context], Any], effect: Callabl
         with psycopg.connect(url, autocommit=True) as connection:
             wait_until(lambda: connection.execute(_BLOCKED).fetchone() == (1,))
         may_commit.set()
-        assert overtaking.result() == recollect.WorkReport(succeeded=1)
+        assert overtaking.result() == longmind.WorkReport(succeeded=1)
         yield acting
 
 
 def test_a_block_is_deleted_whoever_writes_it_at_the_same_time(postgres_url: str) -> None:
-    def replace(run: Transaction, attempt: recollect.JobRun) -> None:
+    def replace(run: Transaction, attempt: longmind.JobRun) -> None:
         kept = blocks.find(run, PLACE)
         assert kept is not None
         blocks.update(run, attempt.scope, PLACE, "two", kept.updated_at, "app", system_clock())
@@ -62,18 +62,18 @@ def test_a_block_is_deleted_whoever_writes_it_at_the_same_time(postgres_url: str
 
 
 def test_a_block_that_somebody_else_has_deleted_is_missing_and_no_conflict(postgres_url: str) -> None:
-    def delete(run: Transaction, attempt: recollect.JobRun) -> None:
+    def delete(run: Transaction, attempt: longmind.JobRun) -> None:
         blocks.delete(run, attempt.scope, PLACE, None, system_clock())
 
     with ada(postgres_url) as (_, ctx):
         ctx.blocks.update("archival", "one", None)
         deleting = overtaken(postgres_url, lambda ctx: ctx.blocks.delete("archival"), delete)
-        with deleting as deleted, pytest.raises(recollect.NotFound):
+        with deleting as deleted, pytest.raises(longmind.NotFound):
             deleted.result()
 
 
 def test_a_block_that_was_made_and_deleted_meanwhile_is_made(postgres_url: str) -> None:
-    def make_and_delete(run: Transaction, attempt: recollect.JobRun) -> None:
+    def make_and_delete(run: Transaction, attempt: longmind.JobRun) -> None:
         blocks.update(run, attempt.scope, PLACE, "theirs", None, "app", system_clock())
         blocks.delete(run, attempt.scope, PLACE, None, system_clock())
 
@@ -87,11 +87,11 @@ def test_an_atom_that_was_deleted_meanwhile_is_missing_and_was_not_superseded(po
         space = ctx.memory.create_memory_space("home")
         atom = ctx.memory.add_atom(space.id, {**new, "text": "Ada lives in Oslo."})
 
-        def delete(run: Transaction, attempt: recollect.JobRun) -> None:
+        def delete(run: Transaction, attempt: longmind.JobRun) -> None:
             remove(run, attempt.scope, atom.id, system_clock())
 
         superseding = overtaken(postgres_url, lambda ctx: ctx.memory.supersede_atom(atom.id, new), delete)
-        with superseding as superseded, pytest.raises(recollect.NotFound):
+        with superseding as superseded, pytest.raises(longmind.NotFound):
             superseded.result()
 
 

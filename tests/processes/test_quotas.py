@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, run_together
-from recollect.tools.verifying import verify
+from longmind.audit.verification import verify
 
 PROCESSES = 8
 OWNER: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
@@ -21,12 +21,12 @@ def race(line: Line, url: str, name: str, to_supersede: list[str], to_delete: li
     def attempt(what: str, tool: str, arguments: dict[str, object]) -> None:
         try:
             tools.invoke(tool, arguments)
-        except recollect.ToolError as error:
+        except longmind.ToolError as error:
             done[f"{what} {error.code}"] += 1
         else:
             done[what] += 1
 
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         tools = engine.context(**OWNER, session_id="shared").tools
         line.wait_for_others()
         for id in to_supersede:
@@ -40,7 +40,7 @@ def race(line: Line, url: str, name: str, to_supersede: list[str], to_delete: li
 
 @pytest.mark.conforms("T14", "B1.8", "B1.9", "B4.2")
 def test_eight_processes_get_no_more_through_than_one(database_url: str) -> None:
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         entries = [
             engine.context(**OWNER, session_id=f"before-{number % 2}").tools.memory_store("fact", f"Entry {number}").id
             for number in range(4 * PROCESSES)

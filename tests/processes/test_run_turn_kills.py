@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, ada, started
-from recollect import Tool, ToolUseBlock
-from recollect.conversations.prompt import NO_RESULT
-from recollect.providers.language import ModelRequest
-from recollect.providers.testing import ScriptedModel
+from longmind import Tool, ToolUseBlock
+from longmind.conversations.history import NO_RESULT
+from longmind.providers.language_model import ModelRequest
+from longmind.providers.testing import ScriptedModel
 
 ASKED: dict[str, Any] = {"user_text": "Pay 7 euros.", "idempotency_key": "request-1"}
 
@@ -68,7 +68,7 @@ def test_after_a_kill_no_call_is_without_its_result_for_the_next_model(
             block.content
             for message in model.requests[0].messages
             for block in message.blocks
-            if isinstance(block, recollect.ToolResultBlock)
+            if isinstance(block, longmind.ToolResultBlock)
         ]
         assert told == results
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, ada, run_together, started
-from recollect.extraction.candidate import SourceMessage
+from longmind.extraction.candidate import SourceMessage
 
 PROCESSES = 3
 TURNS = 8
@@ -80,7 +80,7 @@ def test_a_worker_that_dies_over_a_summary_leaves_it_to_the_next_one(new_url: Ca
         conversation = ctx.conversations.get_conversation(conversation_id)
         assert conversation is not None
         assert conversation.rolling_summary is None
-        done = recollect.WorkReport()
+        done = longmind.WorkReport()
         while not done.succeeded:
             # The job is free again when the lease of the dead worker has ended.
             done = engine.work()

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import PATIENCE, Line, ada, run_together, started, wait_until
 from harness.reading import all_messages
 
@@ -49,7 +49,7 @@ def write_from_threads(line: Line, url: str, conversation_id: str, name: str, th
 
 
 def test_sixteen_threads_and_two_other_processes_write_at_once_and_none_is_kept_waiting_too_long(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     conversation = ctx.conversations.create_conversation("crowd")
     crews = {"threads": (THREADS, 50), "alone": (1, 150), "alone too": (1, 150)}
@@ -68,7 +68,7 @@ def test_sixteen_threads_and_two_other_processes_write_at_once_and_none_is_kept_
             assert mine == [f"{name}.{index}.{number}" for number in range(writes)]
 
 
-def test_writes_that_fail_take_none_of_those_beside_them_along(ctx: recollect.Context) -> None:
+def test_writes_that_fail_take_none_of_those_beside_them_along(ctx: longmind.Context) -> None:
     conversation = ctx.conversations.create_conversation("crowd")
     closed = ctx.conversations.create_conversation("crowd")
     ctx.conversations.close_conversation(closed.id)
@@ -90,7 +90,7 @@ def test_writes_that_fail_take_none_of_those_beside_them_along(ctx: recollect.Co
                             conversation.id, user_content=f"{index}.{number}", assistant={"content": "yes"}
                         )
                 outcomes["written"] += 1
-            except recollect.RecollectError as error:
+            except longmind.LongmindError as error:
                 outcomes[type(error).__name__] += 1
         return outcomes
 
@@ -108,12 +108,12 @@ def share_with_writing_subscribers(line: Line, url: str) -> tuple[list[str], lis
         audit = ctx.conversations.create_conversation("audit").id
         echo = ctx.conversations.create_conversation("echo").id
 
-        def note(change: recollect.Change) -> None:
+        def note(change: longmind.Change) -> None:
             if change.conversation_id == crowd:
                 ctx.conversations.append_system_message(audit, change.event_id, visibility="user")
                 ctx.jobs.enqueue("look", {"message": change.event_id})
 
-        def note_from_elsewhere(change: recollect.Change) -> None:
+        def note_from_elsewhere(change: longmind.Change) -> None:
             if change.conversation_id == crowd:
                 write = ctx.conversations.append_system_message
                 elsewhere.submit(write, echo, change.event_id, visibility="user").result()
@@ -144,7 +144,7 @@ def share_with_writing_subscribers(line: Line, url: str) -> tuple[list[str], lis
 
 
 def test_subscribers_that_write_hold_up_neither_the_writers_nor_themselves(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     with started(share_with_writing_subscribers, database_url) as process:
         assert process.hear() == "all have written"
@@ -175,7 +175,7 @@ def close_under_load(line: Line, url: str) -> list[str]:
 
         def write_or_close(index: int) -> None:
             if index:
-                with pytest.raises(recollect.EngineClosed):
+                with pytest.raises(longmind.EngineClosed):
                     write_for_ever()
             else:
                 assert enough.wait(PATIENCE)
@@ -186,7 +186,7 @@ def close_under_load(line: Line, url: str) -> list[str]:
 
 
 def test_an_engine_that_is_closed_under_load_refuses_and_loses_nothing(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     with started(close_under_load, database_url) as process:
         told = process.result()

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 
 import psycopg
 
-import recollect
+import longmind
 from harness.crew import Line, ada, run_together, started, wait_until
-from recollect.clock import system_clock, to_iso
-from recollect.store.database import Transaction
+from longmind.clock import system_clock, to_iso
+from longmind.store.database import Transaction
 from tests.processes.effects import leave_remark
 from tests.processes.leases import end_leases
 
@@ -24,16 +24,16 @@ LEASE = 1.0
 LONG_LEASE = 30.0
 """For those who are to keep it, however long a busy machine lets them wait."""
 
-Start = Callable[[recollect.JobRun], None]
+Start = Callable[[longmind.JobRun], None]
 
 
 @contextmanager
-def worker(url: str, think: Start, name: str, lease: float = LONG_LEASE) -> Iterator[recollect.Recollect]:
+def worker(url: str, think: Start, name: str, lease: float = LONG_LEASE) -> Iterator[longmind.Engine]:
     """An engine that does jobs of the kind `remark`: it thinks, and then leaves its remark."""
 
-    def handle(attempt: recollect.JobRun) -> recollect.Effect:
+    def handle(attempt: longmind.JobRun) -> longmind.Effect:
         think(attempt)
-        return recollect.Effect(leave_remark, (attempt, f"a remark by {name}"))
+        return longmind.Effect(leave_remark, (attempt, f"a remark by {name}"))
 
     with ada(url, job_lease_seconds=lease, worker_poll_seconds=0.02, job_retry_seconds=0.01) as (engine, _):
         engine.register_job("remark", handle)
@@ -42,35 +42,35 @@ def worker(url: str, think: Start, name: str, lease: float = LONG_LEASE) -> Iter
 
 def work_when_told(
     line: Line, url: str, name: str, lease: float = LEASE, stand_still: bool = False
-) -> recollect.WorkReport:
+) -> longmind.WorkReport:
     """Wait for a job, take it, say so, and finish it only when the test says so."""
 
-    def think(attempt: recollect.JobRun) -> None:
+    def think(attempt: longmind.JobRun) -> None:
         line.say(attempt.job.id)
         if stand_still:
             line.stand_still()
         line.hear()
 
-    report = recollect.WorkReport()
+    report = longmind.WorkReport()
     with worker(url, think, name, lease) as engine:
-        while report == recollect.WorkReport():
+        while report == longmind.WorkReport():
             report = engine.work(limit=1)
             time.sleep(0.01)
     return report
 
 
-def remarks(ctx: recollect.Context, conversation_id: str) -> list[str]:
+def remarks(ctx: longmind.Context, conversation_id: str) -> list[str]:
     return [message.text for message in ctx.conversations.get_messages(conversation_id)]
 
 
-def job_of(ctx: recollect.Context, job: recollect.Job) -> recollect.Job:
+def job_of(ctx: longmind.Context, job: longmind.Job) -> longmind.Job:
     found = ctx.jobs.get_job(job.id)
     assert found is not None
     return found
 
 
 def test_a_job_of_a_killed_worker_is_done_once_by_another_after_the_lease_and_not_before(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     conversation = ctx.conversations.create_conversation("work")
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
@@ -93,17 +93,17 @@ def test_a_job_of_a_killed_worker_is_done_once_by_another_after_the_lease_and_no
 
 
 def die_in_the_transaction(line: Line, url: str) -> None:
-    def write_and_die(run: Transaction, attempt: recollect.JobRun) -> None:
+    def write_and_die(run: Transaction, attempt: longmind.JobRun) -> None:
         leave_remark(run, attempt, "a remark by the dead")
         os.kill(os.getpid(), signal.SIGKILL)
 
     with ada(url, job_lease_seconds=0.3) as (engine, _):
-        engine.register_job("remark", lambda attempt: recollect.Effect(write_and_die, (attempt,)))
+        engine.register_job("remark", lambda attempt: longmind.Effect(write_and_die, (attempt,)))
         engine.work()
 
 
 def test_an_effect_whose_worker_dies_before_the_commit_is_undone_and_then_done_once(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     conversation = ctx.conversations.create_conversation("work")
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
@@ -119,7 +119,7 @@ def test_an_effect_whose_worker_dies_before_the_commit_is_undone_and_then_done_o
 
 
 def test_the_late_result_of_a_worker_that_was_stopped_past_its_lease_is_refused(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     conversation = ctx.conversations.create_conversation("work")
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
@@ -136,14 +136,14 @@ def test_the_late_result_of_a_worker_that_was_stopped_past_its_lease_is_refused(
 
         sleeper.go_on()
         sleeper.say("go on")
-        assert sleeper.result() == recollect.WorkReport(lost=1)
+        assert sleeper.result() == longmind.WorkReport(lost=1)
 
     assert job_of(ctx, job) == done
     assert remarks(ctx, conversation.id) == ["a remark by the heir"]
 
 
 def test_the_late_result_is_refused_also_while_the_other_worker_is_still_at_it(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     conversation = ctx.conversations.create_conversation("work")
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
@@ -156,18 +156,18 @@ def test_the_late_result_is_refused_also_while_the_other_worker_is_still_at_it(
             assert heir.hear() == job.id
             sleeper.go_on()
             sleeper.say("go on")
-            assert sleeper.result() == recollect.WorkReport(lost=1)
+            assert sleeper.result() == longmind.WorkReport(lost=1)
             assert job_of(ctx, job).status == "running"
             assert remarks(ctx, conversation.id) == []
 
             heir.say("go on")
-            assert heir.result() == recollect.WorkReport(succeeded=1)
+            assert heir.result() == longmind.WorkReport(succeeded=1)
 
     assert job_of(ctx, job).attempts == 2
     assert remarks(ctx, conversation.id) == ["a remark by the heir"]
 
 
-def test_a_long_job_that_gives_signs_of_life_is_not_taken_over(database_url: str, ctx: recollect.Context) -> None:
+def test_a_long_job_that_gives_signs_of_life_is_not_taken_over(database_url: str, ctx: longmind.Context) -> None:
     conversation = ctx.conversations.create_conversation("work")
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
 
@@ -182,16 +182,16 @@ def test_a_long_job_that_gives_signs_of_life_is_not_taken_over(database_url: str
         assert lease_end is not None
 
         def is_extended() -> bool:
-            assert engine.work() == recollect.WorkReport()
+            assert engine.work() == longmind.WorkReport()
             return str(job_of(ctx, job).due_at) > lease_end
 
         wait_until(is_extended)
         end_leases(database_url)
         # The hasty one does not ask before the next sign of life, which is as good then as one that comes in time.
         wait_until(lambda: str(job_of(ctx, job).due_at) > lease_end)
-        assert engine.work() == recollect.WorkReport()
+        assert engine.work() == longmind.WorkReport()
         slow.say("go on")
-        assert slow.result() == recollect.WorkReport(succeeded=1)
+        assert slow.result() == longmind.WorkReport(succeeded=1)
 
     assert job_of(ctx, job).attempts == 1
     assert remarks(ctx, conversation.id) == ["a remark by the slow"]
@@ -204,7 +204,7 @@ def die_at_work(line: Line, url: str) -> None:
 
 
 def test_a_job_whose_worker_dies_at_every_attempt_ends_as_dead_and_says_so(
-    database_url: str, ctx: recollect.Context
+    database_url: str, ctx: longmind.Context
 ) -> None:
     conversation = ctx.conversations.create_conversation("work")
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id}, max_attempts=3)
@@ -225,17 +225,17 @@ def test_a_job_whose_worker_dies_at_every_attempt_ends_as_dead_and_says_so(
     assert remarks(ctx, conversation.id) == []
 
 
-def work_off(line: Line, url: str, name: str) -> recollect.WorkReport:
+def work_off(line: Line, url: str, name: str) -> longmind.WorkReport:
     with worker(url, lambda _: None, name) as engine:
         line.wait_for_others()
         return engine.work()
 
 
-def test_eight_processes_that_work_at_once_do_each_job_once(database_url: str, ctx: recollect.Context) -> None:
+def test_eight_processes_that_work_at_once_do_each_job_once(database_url: str, ctx: longmind.Context) -> None:
     conversation = ctx.conversations.create_conversation("work")
     jobs = [ctx.jobs.enqueue("remark", {"conversation": conversation.id}) for _ in range(200)]
 
-    reports: list[recollect.WorkReport] = run_together(
+    reports: list[longmind.WorkReport] = run_together(
         work_off, [(database_url, f"worker {number}") for number in range(8)]
     )
 
@@ -253,10 +253,10 @@ def test_a_worker_takes_one_job_at_a_time_also_when_the_planner_thinks_there_is_
         ctx.jobs.enqueue("count")
         # With this knowledge PostgreSQL prefers a plan that looks for due jobs again for each row of the table.
         with psycopg.connect(postgres_url) as connection:
-            connection.execute("ANALYZE recollect.jobs")
+            connection.execute("ANALYZE longmind.jobs")
         ctx.jobs.enqueue("count")
         ctx.jobs.enqueue("count")
 
-        assert engine.work(limit=1) == recollect.WorkReport(succeeded=1)
+        assert engine.work(limit=1) == longmind.WorkReport(succeeded=1)
         assert Counter(job.status for job in ctx.jobs.list_jobs()) == {"succeeded": 1, "queued": 2}
-        assert engine.work() == recollect.WorkReport(succeeded=2)
+        assert engine.work() == longmind.WorkReport(succeeded=2)

@@ -49,7 +49,7 @@ def told(url: str, folder: Path) -> Story:
         for user, operations in ((ADA, LIFE), (BEN, ERASED)):
             _live(in_process(engine, user), folder, user, operations)
         with vendor.answering() as url, patch.dict(os.environ, vendor.environment(url)), serving(engine) as server:
-            headers = {"authorization": f"Bearer {attack.token}", "x-recollect-user": CLEO}
+            headers = {"authorization": f"Bearer {attack.token}", "x-longmind-user": CLEO}
             requests = Requests(urlsplit(server.address).port or 0, headers)
             _live(over_http(requests), folder, CLEO, SERVED, remote=True)
             requests.close()

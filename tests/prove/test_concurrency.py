@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from longmind.errors import StoreUnavailable
 from prove.concurrency import Tally, checks_of
 from prove.concurrency.followers import Change, Seen, compared
 from prove.concurrency.history import Client, read_history
 from prove.concurrency.objects import KINDS
 from prove.concurrency.rounds import Attack, Outcome, Played, judge, play_round
-from recollect.errors import StoreUnavailable
 from tests.prove.histories import done
 
 CHANGES: list[Change] = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
+import longmind
 from prove.disk import engines, files, larger, limits, rooms, surfaces, temporary
 from prove.disk.filling import Filling
 from prove.section import Check
@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def filling(file: Path) -> Iterator[Filling]:
-    with recollect.open(f"sqlite:///{file}", embedder=None) as engine:
+    with longmind.open(f"sqlite:///{file}", embedder=None) as engine:
         filling = Filling(engine, random.Random(2))
         filling.go_on(25)
         assert filling.outcome.done == 25
@@ -67,7 +67,7 @@ def test_what_was_lost_or_half_written_is_caught(filling: Filling, file: Path, p
 
 def test_an_error_that_does_not_say_what_is_wrong_is_caught(filling: Filling) -> None:
     filling.engine.close()
-    assert filling.until_it_fails((recollect.StoreFull,))
+    assert filling.until_it_fails((longmind.StoreFull,))
     assert "EngineClosed" in filling.outcome.unclear[0]
 
 
@@ -107,7 +107,7 @@ class Endless(rooms.Room):
 
 
 def test_what_never_had_to_wait_for_room_proves_nothing(tmp_path: Path) -> None:
-    with recollect.open(f"sqlite:///{tmp_path}/memory.db", embedder=None) as engine:
+    with longmind.open(f"sqlite:///{tmp_path}/memory.db", embedder=None) as engine:
         place = larger.Place("SQLite", Endless(tmp_path), engine, lambda: None)
         imported = larger.importing(place)
     assert not imported.passed

@@ -12,8 +12,11 @@ from random import Random
 
 import pytest
 
-import recollect
+import longmind
 from harness.log_watch import DATABASE_PASSWORD, LogWatch, secrets_in
+from longmind.admin.service import Admin
+from longmind.errors import InvalidInput
+from longmind.operations import OPERATIONS
 from prove.hostile_input import refused_archives, watched_folder
 from prove.hostile_input.calls import broken_calls
 from prove.hostile_input.commands import Ended, Typed, broken_commands, wrong_with
@@ -24,9 +27,6 @@ from prove.hostile_input.messages import over_http, to_the_program
 from prove.hostile_input.parsers import PARSERS, Parser
 from prove.hostile_input.prompts import Seen, complaints, shown
 from prove.hostile_input.reading import NOT_FROM_OUTSIDE, forgotten, modules_that_read
-from recollect.admin.admin import Admin
-from recollect.errors import InvalidInput
-from recollect.operations import OPERATIONS
 
 FOUND = (
     # What was found by the attacks: the parser, what comes first, what is repeated, and the end.
@@ -137,7 +137,7 @@ def test_arguments_of_any_shape_break_no_operation(database_url: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_an_engine_that_takes_every_archive_or_none_is_caught(
-    engine: recollect.Recollect, ctx: recollect.Context, monkeypatch: pytest.MonkeyPatch
+    engine: longmind.Engine, ctx: longmind.Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted in the reader of archives: it says that all is well, or nothing is, whatever is in it."""
     talk = ctx.conversations.create_conversation("chat")
@@ -179,10 +179,10 @@ def test_commands_of_any_shape_end_as_documented(sqlite_url: str, tmp_path: Path
 
 
 def test_an_end_that_is_not_documented_is_caught() -> None:
-    typed = Typed("recollect", ["memory", "list", "--json"], {})
+    typed = Typed("longmind", ["memory", "list", "--json"], {})
     assert wrong_with(typed, Ended(0, "[]", "")) is None
     assert wrong_with(typed, Ended(1, "", '{"detail": "x"}')) is None
-    assert wrong_with(Typed("recollect", ["memory"], {}), Ended(1, "", "Error: x")) is None
+    assert wrong_with(Typed("longmind", ["memory"], {}), Ended(1, "", "Error: x")) is None
     for wrong in (
         Ended(None, "", ""),
         Ended(1, "", "Traceback (most recent call last):\nValueError"),

@@ -11,10 +11,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
+import longmind
+from longmind.keys.token import read_token
 from prove.kills import compared
 from prove.kills.reaching import APP, TENANT
-from recollect.keys.token import read_token
 from tests.prove.story import ADA, BEN, CLEO, Story, told
 
 
@@ -142,7 +142,7 @@ def without_files_of(copy: Copy, user: str) -> int:
 
 
 def without_user(copy: Copy, user: str) -> int:
-    with recollect.open(copy.story.attack.url, embedder=None) as engine:
+    with longmind.open(copy.story.attack.url, embedder=None) as engine:
         host = engine.context(tenant_id=TENANT, app_id=APP, user_id="host", capabilities={"admin"})
         erased = host.admin.delete_user_data(user, confirm=True)
     return sum(erased["deleted"].values())

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import wait_until
+from longmind.extraction.candidate import SourceMessage
 from prove.machines import worker_cuts
 from prove.machines.accounts import Accounts, faults
 from prove.machines.asking import Answer
@@ -22,7 +23,6 @@ from prove.machines.network import Network, cannot, network, remove_leftovers
 from prove.machines.worker import EachMessage, SlowWords, Verbatim
 from prove.machines.worker_cuts import Cuts
 from prove.machines.world import QUICK, connect, world
-from recollect.extraction.candidate import SourceMessage
 
 needs_machines = pytest.mark.skipif(cannot() is not None, reason=f"no network namespaces here: {cannot()}")
 
@@ -92,15 +92,15 @@ def done_at_once(url: str) -> Backlog:
     """A job of every kind of the engine's that a worker is cut off in, done once by a worker that does not think."""
     quick = (0.0, 0.0)
     with (
-        recollect.open(
+        longmind.open(
             url, extractor=EachMessage(*quick), summariser=Verbatim(*quick), embedder=SlowWords(*quick)
         ) as engine,
-        recollect.open(url, embedder=None) as plain,
+        longmind.open(url, embedder=None) as plain,
     ):
         backlog = Backlog(plain)
         for kind in MARKS:
             backlog.queue_long(kind)
-        assert engine.work() == recollect.WorkReport(succeeded=len(MARKS))
+        assert engine.work() == longmind.WorkReport(succeeded=len(MARKS))
         kinds = [job.kind for job in backlog.ctx.jobs.list_jobs()]
         assert all(any(each.startswith(KINDS[kind]) for each in kinds) for kind in MARKS)
     return backlog
@@ -115,19 +115,19 @@ def test_the_checker_finds_each_effect_of_the_engines_own_jobs_once(postgres_url
 
 
 TWICE = """
-INSERT INTO recollect.events (scope_id, event_id, tenant_id, app_id, user_id, ts, kind, stage, text, data, timeline_id)
+INSERT INTO longmind.events (scope_id, event_id, tenant_id, app_id, user_id, ts, kind, stage, text, data, timeline_id)
 SELECT scope_id, event_id || '-2', tenant_id, app_id, user_id, ts, kind, stage, text, data, timeline_id
-FROM recollect.events
+FROM longmind.events
 """
 PLANTED = {
     f"{TWICE} WHERE stage LIKE 'summary%'": ["2 times: distillate"],
     f"{TWICE} WHERE kind = 'block.created'": ["2 times: block agent-1"],
-    "DELETE FROM recollect.events WHERE stage LIKE 'summary%'": ["lost: distillate"],
-    "UPDATE recollect.events SET text = text || text WHERE stage LIKE 'summary%'": ["misreported: distillate"],
-    "UPDATE recollect.blocks SET content = content || content": ["misreported: block agent-1"],
-    "UPDATE recollect.vector_segments SET atoms = 2 WHERE atoms = 3": ["misreported: vectors"],
-    "DELETE FROM recollect.vector_segments": ["lost: vectors"],
-    "DELETE FROM recollect.event_vectors": ["lost: event vectors"],
+    "DELETE FROM longmind.events WHERE stage LIKE 'summary%'": ["lost: distillate"],
+    "UPDATE longmind.events SET text = text || text WHERE stage LIKE 'summary%'": ["misreported: distillate"],
+    "UPDATE longmind.blocks SET content = content || content": ["misreported: block agent-1"],
+    "UPDATE longmind.vector_segments SET atoms = 2 WHERE atoms = 3": ["misreported: vectors"],
+    "DELETE FROM longmind.vector_segments": ["lost: vectors"],
+    "DELETE FROM longmind.event_vectors": ["lost: event vectors"],
 }
 
 
@@ -160,7 +160,7 @@ def test_after_enough_cuts_every_kind_of_job_was_cut_in_every_manner() -> None:
 
 def test_what_is_left_of_a_user_is_found_in_whatever_table_it_is(postgres_url: str) -> None:
     done_at_once(postgres_url)
-    with connect(postgres_url) as database, recollect.open(postgres_url, embedder=None) as engine:
+    with connect(postgres_url) as database, longmind.open(postgres_url, embedder=None) as engine:
         ada = engine.context(tenant_id="acme", app_id="prove", user_id="ada")
         left = tables_with(database, ada.scope.id)
         assert {"events", "atoms", "blocks", "jobs", "event_vectors", "vector_segments", "conversations"} <= set(left)
@@ -225,6 +225,6 @@ def test_what_a_vanished_worker_has_locked_is_free_again_after_the_silence_and_n
         [held] = worker_cuts.a_vanished_transaction(machines)
         assert held.passed, held.detail
         # As it was before both ends of a line were told to look after it.
-        monkeypatch.setitem(QUICK, "RECOLLECT_SILENCE_SECONDS", str(recollect.Settings().busy_timeout_seconds * 1000))
+        monkeypatch.setitem(QUICK, "LONGMIND_SILENCE_SECONDS", str(longmind.Settings().busy_timeout_seconds * 1000))
         [broken] = worker_cuts.a_vanished_transaction(machines)
         assert not broken.passed

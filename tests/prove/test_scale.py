@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import longmind
 from benchmarks.measure import Timing
 from prove.scale import latency, leaving, run, starting, stored, stores
 from prove.scale.arithmetic import Assumed, Measured, page, results
@@ -59,7 +59,7 @@ def test_a_slow_try_that_does_not_come_again_does_not_count(ratios: tuple[float,
     assert compared("it takes no longer", steady(tries_of(*ratios).__next__)).passed
 
 
-def test_an_erasure_that_leaves_something_behind_is_noticed(engine: recollect.Recollect) -> None:
+def test_an_erasure_that_leaves_something_behind_is_noticed(engine: longmind.Engine) -> None:
     # Nobody was erased, whatever the receipt says.
     context_of(engine, 1).memory.create_memory_space("memory")
     nothing = {"deleted": {"events": EVENTS, "messages": 0, "atoms": ATOMS}}
@@ -131,7 +131,7 @@ def test_parts_for_which_there_is_no_time_are_skipped(tmp_path: Path, monkeypatc
     assert {(check.skipped, check.passed, check.detail) for check in checks} == {(True, False, "the time was over")}
 
 
-def test_a_store_is_filled_through_the_public_operations(engine: recollect.Recollect, database_url: str) -> None:
+def test_a_store_is_filled_through_the_public_operations(engine: longmind.Engine, database_url: str) -> None:
     filled = fill(database_url, range(2))
     assert filled.rows == {"users": 2, "atoms": 2 * ATOMS, "events": 2 * EVENTS}
     assert len(context_of(engine, 1).conversations.list_conversations()) == 2

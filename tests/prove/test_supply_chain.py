@@ -17,7 +17,7 @@ from prove.supply_chain.installing import LOADS, USED, first_example
 from prove.supply_chain.lock import LOCK, PROJECT, ROOT, pins, problems
 
 HASH = "--hash=sha256:" + "a" * 64
-ONE = f"apsw==3.54 \\\n    {HASH} \\\n    {HASH}\n    # via recollect\n"
+ONE = f"apsw==3.54 \\\n    {HASH} \\\n    {HASH}\n    # via longmind\n"
 ASKS = '[project]\ndependencies = ["apsw>=3.54"]\n[project.optional-dependencies]\naudit = ["bandit"]\n'
 
 
@@ -92,10 +92,10 @@ def test_what_is_built_holds_the_package_and_nothing_else(built: tuple[Path, Pat
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("recollect/cache.pyc", "", "recollect/cache.pyc does not belong there"),
+        ("longmind/cache.pyc", "", "longmind/cache.pyc does not belong there"),
         ("tests/test_planted.py", "", "tests/test_planted.py does not belong there"),
-        ("recollect/planted.txt", "made in /home/ada/recollect/", "tells of a machine: b'/home/ada/'"),
-        ("recollect-0.dist-info/planted", "", "beside the package it has"),
+        ("longmind/planted.txt", "made in /home/ada/longmind/", "tells of a machine: b'/home/ada/'"),
+        ("longmind-0.dist-info/planted", "", "beside the package it has"),
     ],
 )
 def test_what_does_not_belong_in_a_wheel_is_noticed(
@@ -109,8 +109,8 @@ def test_what_does_not_belong_in_a_wheel_is_noticed(
 
 
 def test_a_file_that_a_wheel_lacks_is_noticed(built: tuple[Path, Path], files: list[str]) -> None:
-    more = [*files, "src/recollect/store/sql/migrations/sqlite/9999_new.sql"]
-    assert package.wheel_problems(built[0], more) == ["recollect/store/sql/migrations/sqlite/9999_new.sql is missing"]
+    more = [*files, "src/longmind/store/sql/migrations/sqlite/9999_new.sql"]
+    assert package.wheel_problems(built[0], more) == ["longmind/store/sql/migrations/sqlite/9999_new.sql is missing"]
 
 
 def test_what_does_not_belong_in_a_source_archive_is_noticed(
@@ -120,7 +120,7 @@ def test_what_does_not_belong_in_a_source_archive_is_noticed(
     with tarfile.open(built[1]) as old, tarfile.open(planted, "w:gz") as new:
         for member in old.getmembers():
             new.addfile(member, old.extractfile(member))
-        new.addfile(tarfile.TarInfo("recollect-0/prove/results/proof.json"), io.BytesIO(b""))
+        new.addfile(tarfile.TarInfo("longmind-0/prove/results/proof.json"), io.BytesIO(b""))
     assert package.sdist_problems(planted, files) == ["prove/results/proof.json does not belong there"]
 
 
@@ -165,4 +165,4 @@ def test_every_extra_for_users_is_tried_by_itself() -> None:
 
 
 def test_the_quick_start_is_the_first_program_of_the_readme() -> None:
-    assert "recollect.open(" in first_example((ROOT / "README.md").read_text("utf-8"))
+    assert "longmind.open(" in first_example((ROOT / "README.md").read_text("utf-8"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
+import longmind
 from prove.upgrades import checking, tried
 from prove.upgrades.checking import differences
 from prove.upgrades.recorded import Recording
@@ -79,7 +79,7 @@ def test_an_erasure_that_takes_too_much_is_noticed(sqlite_url: str) -> None:
 def test_a_schema_that_differs_is_noticed(statement: str, sqlite_url: str, tmp_path: Path) -> None:
     fresh = f"sqlite:///{tmp_path}/fresh.db"
     for url in (fresh, sqlite_url):
-        recollect.open(url).close()
+        longmind.open(url).close()
     assert unlike(sqlite_url, fresh) == []
     connection = apsw.Connection(sqlite_url.removeprefix("sqlite:///"))
     connection.execute(statement)
@@ -91,8 +91,8 @@ def test_a_first_column_that_is_missing_makes_every_claim_about_writing_fail(sql
     recording = Recording("schema-02-first", "sqlite")
     recording.put_into(sqlite_url)
     fresh = f"sqlite:///{tmp_path}/fresh.db"
-    recollect.open(fresh).close()
-    recollect.open(sqlite_url).close()
+    longmind.open(fresh).close()
+    longmind.open(sqlite_url).close()
     connection = apsw.Connection(sqlite_url.removeprefix("sqlite:///"))
     connection.execute("ALTER TABLE conversations DROP COLUMN asked_again")
     connection.close()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from recollect.providers.loop import BackgroundLoop
+from longmind.providers.background_loop import BackgroundLoop
 
 
 @pytest.fixture

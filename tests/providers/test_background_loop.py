@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import EngineClosed
-from recollect.providers.loop import BackgroundLoop
+from longmind.errors import EngineClosed
+from longmind.providers.background_loop import BackgroundLoop
 
 
 async def wait_for_ever() -> None:

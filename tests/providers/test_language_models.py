@@ -13,14 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import recollect
-from recollect.models.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from recollect.providers.choosing import choose_model
-from recollect.providers.language import UNREADABLE, Cancel, ModelMessage, ModelRequest, Tool
-from recollect.providers.loop import BackgroundLoop
-from recollect.providers.testing import ScriptedModel
-from recollect.providers.vendors import VendorModel
-from recollect.settings import Settings
+import longmind
+from longmind.models.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from longmind.providers.background_loop import BackgroundLoop
+from longmind.providers.language_model import UNREADABLE, Cancel, ModelMessage, ModelRequest, Tool
+from longmind.providers.pydantic_ai.models import VendorModel
+from longmind.providers.registry import choose_model
+from longmind.providers.testing import ScriptedModel
+from longmind.settings import Settings
 from tests.vendor.answer import Answer
 from tests.vendor.server import Vendor
 
@@ -45,7 +45,7 @@ def choose(name: str, loop: BackgroundLoop, *, timeout_seconds: float = 60.0, at
 
 
 def waiting_threads() -> set[threading.Thread]:
-    return {thread for thread in threading.enumerate() if thread.name == "recollect-providers"}
+    return {thread for thread in threading.enumerate() if thread.name == "longmind-providers"}
 
 
 @EVERY_PROTOCOL
@@ -191,14 +191,14 @@ def test_a_vendor_is_waited_for_as_long_as_it_asks(vendor: Vendor, loop: Backgro
 
 def test_a_vendor_that_asks_for_an_hour_is_not_waited_for(vendor: Vendor, loop: BackgroundLoop) -> None:
     vendor.answers = [Answer(status=429, headers={"Retry-After": "3600"})]
-    with pytest.raises(recollect.ModelFailed, match="429"):
+    with pytest.raises(longmind.ModelFailed, match="429"):
         choose(CHAT, loop).ask(HELLO)
     assert len(vendor.asked) == 1
 
 
 def test_a_vendor_that_stays_in_trouble_is_given_up(vendor: Vendor, loop: BackgroundLoop) -> None:
     vendor.answers = [Answer(status=500)]
-    with pytest.raises(recollect.ModelFailed, match="after 2 attempts") as failed:
+    with pytest.raises(longmind.ModelFailed, match="after 2 attempts") as failed:
         choose(CHAT, loop, attempts=2).ask(HELLO)
     assert failed.value.status == 502
     assert len(vendor.asked) == 2
@@ -210,7 +210,7 @@ def test_what_would_fail_again_is_not_asked_again(
     vendor: Vendor, loop: BackgroundLoop, name: str, status: int, hint: str
 ) -> None:
     vendor.answers = [Answer(status=status)]
-    with pytest.raises(recollect.ModelFailed, match=str(status)) as failed:
+    with pytest.raises(longmind.ModelFailed, match=str(status)) as failed:
         choose(name, loop).ask(HELLO)
     assert hint in failed.value.hint
     assert len(vendor.asked) == 1
@@ -222,7 +222,7 @@ def test_an_answer_that_is_not_one_is_an_error_of_ours(
     vendor: Vendor, loop: BackgroundLoop, name: str, body: str
 ) -> None:
     vendor.answers = [Answer(body=body)]
-    with pytest.raises(recollect.ModelFailed, match=name):
+    with pytest.raises(longmind.ModelFailed, match=name):
         choose(name, loop, attempts=1).ask(HELLO)
 
 
@@ -241,7 +241,7 @@ def test_a_stream_that_breaks_after_something_was_heard_is_not_begun_again(
 ) -> None:
     vendor.answers = [Answer("Good day to you.", breaks_after=3), Answer("Again.")]
     heard: list[str] = []
-    with pytest.raises(recollect.ModelFailed):
+    with pytest.raises(longmind.ModelFailed):
         choose(CHAT, loop).ask(HELLO, on_text=heard.append)
     assert heard == ["Good ", "day "]
     assert len(vendor.asked) == 1
@@ -254,7 +254,7 @@ def test_a_vendor_that_does_not_answer_is_given_up_and_hung_up_on(
     vendor.answers = [Answer(hangs=True)]
     # On a busy machine the time may be over before the vendor was asked, and then there is more of it.
     for tries, seconds in enumerate((2, 30), 1):
-        with pytest.raises(recollect.ModelTimedOut, match=f"within {seconds} seconds") as late:
+        with pytest.raises(longmind.ModelTimedOut, match=f"within {seconds} seconds") as late:
             choose(CHAT, loop, timeout_seconds=seconds).ask(HELLO, on_text=(lambda text: None) if streamed else None)
         assert late.value.status == 504
         assert len(vendor.asked) <= tries
@@ -275,11 +275,11 @@ def test_a_call_is_cancelled_from_another_thread(vendor: Vendor, loop: Backgroun
 
     other = threading.Thread(target=cancel_when_asked)
     other.start()
-    with pytest.raises(recollect.ModelCancelled):
+    with pytest.raises(longmind.ModelCancelled):
         model.ask(HELLO, on_text=(lambda text: None) if streamed else None, cancel=cancel)
     other.join()
     assert vendor.dropped.wait(60)
-    with pytest.raises(recollect.ModelCancelled):
+    with pytest.raises(longmind.ModelCancelled):
         model.ask(HELLO, cancel=cancel)
 
 
@@ -328,9 +328,9 @@ def test_closing_ends_what_is_under_way_and_refuses_more(vendor: Vendor) -> None
         call = threads.submit(model.ask, HELLO)
         assert vendor.arrived.wait(60)
         loop.close()
-        with pytest.raises(recollect.EngineClosed):
+        with pytest.raises(longmind.EngineClosed):
             call.result(60)
-    with pytest.raises(recollect.EngineClosed):
+    with pytest.raises(longmind.EngineClosed):
         model.ask(HELLO)
     loop.close()
 
@@ -357,7 +357,7 @@ def test_it_works_where_an_event_loop_is_running(vendor: Vendor, loop: Backgroun
     assert asyncio.run(ask()) == ["Good day to you."] * 4
 
 
-def test_workers_may_ask_it(vendor: Vendor, loop: BackgroundLoop, engine: recollect.Recollect) -> None:
+def test_workers_may_ask_it(vendor: Vendor, loop: BackgroundLoop, engine: longmind.Engine) -> None:
     model = choose(CHAT, loop)
     engine.register_job("ask", lambda run: model.ask(HELLO).text)
     ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
@@ -398,13 +398,13 @@ def test_a_model_of_pydantic_ai_may_be_given(vendor: Vendor, loop: BackgroundLoo
 def test_a_model_of_ones_own_may_be_given(loop: BackgroundLoop) -> None:
     own = ScriptedModel(["Mine."])
     assert choose_model(own, loop, Settings()) is own
-    with pytest.raises(recollect.InvalidInput, match="int is not a language model"):
+    with pytest.raises(longmind.InvalidInput, match="int is not a language model"):
         choose_model(7, loop, Settings())
 
 
 @pytest.mark.parametrize("name", ["gpt-4o", "nosuchvendor:model", "", ":", "openai"])
 def test_an_unknown_name_is_an_error_that_says_how_to_write_one(name: str, loop: BackgroundLoop) -> None:
-    with pytest.raises(recollect.InvalidInput) as unknown:
+    with pytest.raises(longmind.InvalidInput) as unknown:
         choose_model(name, loop, Settings())
     assert "vendor:model" in unknown.value.hint
 
@@ -412,7 +412,7 @@ def test_an_unknown_name_is_an_error_that_says_how_to_write_one(name: str, loop:
 def test_without_a_key_the_error_says_which(monkeypatch: pytest.MonkeyPatch, loop: BackgroundLoop) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(recollect.InvalidInput, match="OPENAI_API_KEY"):
+    with pytest.raises(longmind.InvalidInput, match="OPENAI_API_KEY"):
         choose_model(RESPONSES, loop, Settings())
 
 
@@ -423,6 +423,6 @@ def test_without_a_package_the_error_says_what_to_install(
     for module in [each for each in sys.modules if each.partition(".")[0] == absent]:
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, absent, None)
-    with pytest.raises(recollect.ExtensionMissing) as missing:
+    with pytest.raises(longmind.ExtensionMissing) as missing:
         choose_model(name, loop, Settings())
     assert f"pydantic-ai-slim[{name.partition(':')[0]}]" in missing.value.hint

@@ -1,4 +1,4 @@
-"""The model that ships for tests of programs that use Recollect."""
+"""The model that ships for tests of programs that use Longmind."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import recollect
-from recollect.models.content import TextBlock, ToolUseBlock
-from recollect.providers.language import Cancel, LanguageModel, ModelMessage, ModelReply, ModelRequest
-from recollect.providers.testing import Line, ScriptedModel
+import longmind
+from longmind.models.content import TextBlock, ToolUseBlock
+from longmind.providers.language_model import Cancel, LanguageModel, ModelMessage, ModelReply, ModelRequest
+from longmind.providers.testing import Line, ScriptedModel
 
 HELLO = ModelRequest([ModelMessage("user", "Hello.")], system="Be kind.")
 CALL = ToolUseBlock(id="call_1", name="look", arguments={"where": "there"})
@@ -21,7 +21,7 @@ def test_it_is_a_language_model() -> None:
 
 
 def test_it_says_its_lines_in_their_order_and_keeps_what_it_was_asked() -> None:
-    whole = ModelReply([TextBlock(text="Whole.")], "refusal", recollect.Usage(), "m", "p")
+    whole = ModelReply([TextBlock(text="Whole.")], "refusal", longmind.Usage(), "m", "p")
     script: list[Line] = [
         "Good day.",
         {"colour": "red"},
@@ -57,8 +57,8 @@ def test_it_streams_word_by_word() -> None:
 
 
 def test_an_error_in_the_script_is_raised() -> None:
-    model = ScriptedModel([recollect.ModelTimedOut("Late."), "Here."])
-    with pytest.raises(recollect.ModelTimedOut, match="Late"):
+    model = ScriptedModel([longmind.ModelTimedOut("Late."), "Here."])
+    with pytest.raises(longmind.ModelTimedOut, match="Late"):
         model.ask(HELLO)
     assert model.ask(HELLO).text == "Here."
 
@@ -66,7 +66,7 @@ def test_an_error_in_the_script_is_raised() -> None:
 def test_a_script_that_has_ended_says_so() -> None:
     model = ScriptedModel(["One."])
     model.ask(HELLO)
-    with pytest.raises(recollect.ModelFailed, match="before request 2"):
+    with pytest.raises(longmind.ModelFailed, match="before request 2"):
         model.ask(HELLO)
 
 
@@ -74,7 +74,7 @@ def test_what_was_cancelled_is_not_answered() -> None:
     cancel = Cancel()
     model = ScriptedModel(["One."])
     cancel.cancel()
-    with pytest.raises(recollect.ModelCancelled):
+    with pytest.raises(longmind.ModelCancelled):
         model.ask(HELLO, cancel=cancel)
     assert model.requests == []
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.extraction.model import ModelExtractor
-from recollect.providers.loop import BackgroundLoop
-from recollect.providers.vendors import VendorModel
+import longmind
+from longmind.extraction.model.extractor import ModelExtractor
+from longmind.providers.background_loop import BackgroundLoop
+from longmind.providers.pydantic_ai.models import VendorModel
 from tests.extraction.talk import detailed, fact, facts, said
 from tests.vendor.answer import Answer
 from tests.vendor.server import Vendor
@@ -68,5 +68,5 @@ def test_a_broken_answer_is_mended_over_the_wire(vendor: Vendor, loop: Backgroun
 
 def test_a_vendor_in_trouble_fails_the_extraction_and_not_silently(vendor: Vendor, loop: BackgroundLoop) -> None:
     vendor.answers = [Answer(status=500)]
-    with pytest.raises(recollect.ModelFailed, match="after 2 attempts"):
+    with pytest.raises(longmind.ModelFailed, match="after 2 attempts"):
         ModelExtractor(VendorModel("openai-chat:gpt-4o", attempts=2, loop=loop)).extract(TALK, V1)

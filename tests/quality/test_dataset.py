@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.quality.dataset import read_datasets, read_updates
+import longmind
+from longmind.quality.dataset import read_datasets, read_updates
 from tests.quality.odd import a_query, a_set, an_update, write
 
 Set = dict[str, Any]
@@ -107,7 +107,7 @@ def test_a_set_that_cannot_be_measured_is_refused_by_its_file_and_what_is_wrong(
 ) -> None:
     data = a_set()
     spoil(data)
-    with pytest.raises(recollect.InvalidInput) as refused:
+    with pytest.raises(longmind.InvalidInput) as refused:
         read_datasets(write(tmp_path, "small.json", data))
     assert refused.value.message.startswith(f"{tmp_path / 'small.json'}: {told}")
 
@@ -128,7 +128,7 @@ def test_a_set_that_cannot_be_measured_is_refused_by_its_file_and_what_is_wrong(
 def test_an_update_that_cannot_be_measured_is_refused_by_its_file_and_what_is_wrong(
     tmp_path: Path, wrong: object, told: str
 ) -> None:
-    with pytest.raises(recollect.InvalidInput) as refused:
+    with pytest.raises(longmind.InvalidInput) as refused:
         read_updates(write(tmp_path, "updates-small.json", wrong))
     assert refused.value.message == f"{tmp_path / 'updates-small.json'}: {told}"
 
@@ -136,7 +136,7 @@ def test_an_update_that_cannot_be_measured_is_refused_by_its_file_and_what_is_wr
 def test_two_sets_of_one_name_are_refused(tmp_path: Path) -> None:
     write(tmp_path, "one.json", a_set("Small talk"))
     write(tmp_path, "other.json", a_set("Small talk"))
-    with pytest.raises(recollect.InvalidInput, match=r"one\.json and .*other\.json are both named 'Small talk'"):
+    with pytest.raises(longmind.InvalidInput, match=r"one\.json and .*other\.json are both named 'Small talk'"):
         read_datasets(tmp_path)
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.extraction.candidate import Candidate, Extracted, SourceMessage
-from recollect.quality import extraction
-from recollect.quality.benchmark import Means
-from recollect.quality.changing import measure_changes
-from recollect.quality.dataset import read_updates
-from recollect.quality.moments import Moments
-from recollect.quality.tokens import WORDS
+import longmind
+from longmind.extraction.candidate import Candidate, Extracted, SourceMessage
+from longmind.quality import extraction
+from longmind.quality.benchmark import Means
+from longmind.quality.changing import measure_changes
+from longmind.quality.dataset import read_updates
+from longmind.quality.moments import Moments
+from longmind.quality.tokens import WORDS
 from tests.quality.odd import a_set, write
 
 TINY = Path(__file__).parent / "tiny"
@@ -68,8 +68,8 @@ def test_an_extractor_that_keeps_little_is_seen_to(folder: Path, monkeypatch: py
                 ]
             )
 
-    def opened(address: str, **settings: object) -> recollect.Recollect:
-        return recollect.open(address, extractor=FirstWord(), **settings)  # type: ignore[arg-type]
+    def opened(address: str, **settings: object) -> longmind.Engine:
+        return longmind.open(address, extractor=FirstWord(), **settings)  # type: ignore[arg-type]
 
     monkeypatch.setattr(extraction, "open", opened)
     garden = extraction.measure_extraction(folder, MEANS)["datasets"]["Garden talk"]
@@ -85,13 +85,13 @@ def test_a_set_of_which_no_question_is_asked_has_no_recall_to_judge(tmp_path: Pa
 
 
 def test_a_folder_without_conversations_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(recollect.InvalidInput, match="no conversations"):
+    with pytest.raises(longmind.InvalidInput, match="no conversations"):
         extraction.measure_extraction(tmp_path, MEANS)
 
 
 def test_facts_that_changed_are_followed_from_the_old_value_to_the_new() -> None:
     clock = Moments()
-    with recollect.open("sqlite:///:memory:", embedder=None, clock=clock) as engine:
+    with longmind.open("sqlite:///:memory:", embedder=None, clock=clock) as engine:
         measured = measure_changes(engine, clock, read_updates(TINY))
     assert measured["facts"] == 2
     assert measured["old superseded, and recall answers the new"] == 1.0

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-import recollect
-from recollect.providers.embedder import Embedding
-from recollect.quality.baselines import Baselines
-from recollect.quality.benchmark import Means, measure_recall
-from recollect.quality.dataset import Session, Turn, read_datasets
-from recollect.quality.feeding import feed, turns_of
-from recollect.quality.remembering import RememberingEmbedder
-from recollect.quality.tokens import WORDS
-from recollect.recall.words import words_of
-from recollect.settings import load_settings
+import longmind
+from longmind.language.words import words_of
+from longmind.providers.embedder import Embedding
+from longmind.quality.baselines import Baselines
+from longmind.quality.benchmark import Means, measure_recall
+from longmind.quality.dataset import Session, Turn, read_datasets
+from longmind.quality.feeding import feed, turns_of
+from longmind.quality.remembering import RememberingEmbedder
+from longmind.quality.tokens import WORDS
+from longmind.settings import load_settings
 from tests.quality.odd import a_query, a_set, write
 
 TINY = Path(__file__).parent / "tiny"
@@ -53,12 +53,12 @@ def test_recall_and_its_baselines_are_measured_on_all_questions() -> None:
     garden = results["datasets"]["Garden talk"]
     assert (garden["corpora"], garden["questions"]) == (2, 4)
     names = [name for name, groups in garden.items() if isinstance(groups, dict)]
-    assert names == ["recollect", "BM25", "BM25 with neighbours", "dense", "rank fusion"]
+    assert names == ["longmind", "BM25", "BM25 with neighbours", "dense", "rank fusion"]
     for name in names:
         # Each corpus has at most five turns, so whatever ranks them at all has every one among the first ten.
         assert garden[name]["ALL"]["R@10"]["mean"] == 1.0
         assert garden[name]["ALL"]["questions"] == 3
-    assert garden["recollect"]["single-hop"]["NDCG@10"]["mean"] == 1.0
+    assert garden["longmind"]["single-hop"]["NDCG@10"]["mean"] == 1.0
     assert results["tokenizer"] == "words x 1.3"
 
 
@@ -113,7 +113,7 @@ def test_without_an_embedder_only_words_are_measured() -> None:
 def test_without_a_local_model_auto_is_measured_as_an_engine_is_opened_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_MODELS_FOLDER", str(tmp_path / "models"))
+    monkeypatch.setenv("LONGMIND_MODELS_FOLDER", str(tmp_path / "models"))
     data = a_set()
     # Of the words of the question most are in every turn, and the one that tells is in the longest.
     often = "We went out to the market in town"
@@ -127,7 +127,7 @@ def test_without_a_local_model_auto_is_measured_as_an_engine_is_opened_with_it(
 
     def measured(chosen: str) -> tuple[dict[str, Any], float]:
         results = measure_recall(tmp_path, Means.of_settings(load_settings({"embedder": chosen}), quiet))
-        return results, results["datasets"]["Small talk"]["recollect"]["ALL"]["NDCG@10"]["mean"]
+        return results, results["datasets"]["Small talk"]["longmind"]["ALL"]["NDCG@10"]["mean"]
 
     weighed, by_weight = measured("auto")
     counted, by_overlap = measured("none")
@@ -139,7 +139,7 @@ def test_without_a_local_model_auto_is_measured_as_an_engine_is_opened_with_it(
 def test_results_say_where_they_were_made_and_never_the_name_of_the_machine() -> None:
     made = measure_recall(TINY, Means.of(None, WORDS, quiet))["environment"]
     assert set(made["machine"]) == {"system", "architecture", "processor", "cores"}
-    assert made["versions"]["recollect"] == version("recollect")
+    assert made["versions"]["longmind"] == version("longmind")
     assert made["versions"]["numpy"] == np.__version__
     assert socket.gethostname() not in str(made)
 
@@ -150,7 +150,7 @@ def test_sets_of_which_no_question_is_asked_have_no_figures_and_no_goals(tmp_pat
     other["corpora"] = {"first": ["s1"], **other["corpora"]}
     write(tmp_path, "second.json", other)
     results = measure_recall(tmp_path, Means.of(None, WORDS, quiet), corpora=1)
-    assert {name: (each["questions"], each["recollect"]) for name, each in results["datasets"].items()} == {
+    assert {name: (each["questions"], each["longmind"]) for name, each in results["datasets"].items()} == {
         "LongMemEval of nothing": (0, {}),
         "LoCoMo of the second history": (0, {}),
     }
@@ -165,7 +165,7 @@ def test_a_text_is_embedded_once_however_many_histories_hold_it() -> None:
 
 def test_turns_become_messages_and_atoms_that_cite_them(sqlite_url: str) -> None:
     (garden,) = read_datasets(TINY)
-    with recollect.open(sqlite_url, embedder=None) as engine:
+    with longmind.open(sqlite_url, embedder=None) as engine:
         ctx = engine.context(tenant_id="t", app_id="a", user_id="u")
         fed = feed(ctx, garden.corpora["g"])
         atoms = ctx.memory.list_atoms(fed.space_id)
@@ -189,11 +189,11 @@ def test_what_is_around_a_turn_keeps_its_place_when_there_is_nothing() -> None:
 
 
 def test_a_folder_without_questions_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(recollect.InvalidInput, match="no conversations with questions"):
+    with pytest.raises(longmind.InvalidInput, match="no conversations with questions"):
         measure_recall(tmp_path, Means.of(None, WORDS, quiet))
 
 
 def test_a_file_that_is_not_json_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{")
-    with pytest.raises(recollect.InvalidInput, match=r"broken\.json"):
+    with pytest.raises(longmind.InvalidInput, match=r"broken\.json"):
         measure_recall(tmp_path, Means.of(None, WORDS, quiet))

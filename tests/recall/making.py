@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import recollect
-from recollect.memory import Memory
-from recollect.models.recall import Recall
+import longmind
+from longmind.memory import Memory
+from longmind.models.recall import Recall
 
 
 def fact(text: str, *, kind: str = "FACT", name: str = "general", **more: Any) -> dict[str, Any]:
@@ -17,5 +17,5 @@ def texts_of(found: Recall) -> list[str]:
     return [hit.atom.text for hit in found.hits]
 
 
-def memory_of(engine: recollect.Recollect, user_id: str = "ada") -> Memory:
+def memory_of(engine: longmind.Engine, user_id: str = "ada") -> Memory:
     return engine.context(tenant_id="acme", app_id="support", user_id=user_id).memory

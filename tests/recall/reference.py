@@ -1,6 +1,6 @@
 """Recall once more, as plainly as it can be written: every atom is looked at, one after the other.
 
-It shares constants and the ways from a text to words, codes and small integers with Recollect, and nothing else.
+It shares constants and the ways from a text to words, codes and small integers with Longmind, and nothing else.
 """
 
 from __future__ import annotations
@@ -13,19 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from recollect.models.entity import folded_name
-from recollect.providers.embedder import Embedder, Embedding, checked_vectors
-from recollect.recall.asking import Question, understand
-from recollect.recall.ranking import (
-    DATE_WEIGHT,
-    MIDDLE,
-    SPEAKER_WEIGHT,
-    SPREAD,
-    STATEMENT_WEIGHT,
-    USUAL_ATOMS,
-    WORDS_WEIGHT,
-)
-from recollect.recall.segments import (
+from longmind.language.words import statement_words, terms_of
+from longmind.models.entity import folded_name
+from longmind.providers.embedder import Embedder, Embedding, checked_vectors
+from longmind.recall.index.segments import (
     AMOUNTS,
     LENGTH_SHARE,
     LONG_TEXT,
@@ -34,8 +25,17 @@ from recollect.recall.segments import (
     VectorsSegment,
     _code,
 )
-from recollect.recall.text_index import SATURATION
-from recollect.recall.words import statement_words, terms_of
+from longmind.recall.index.text_index import SATURATION
+from longmind.recall.question import Question, understand
+from longmind.recall.ranking.atoms import (
+    DATE_WEIGHT,
+    MIDDLE,
+    SPEAKER_WEIGHT,
+    SPREAD,
+    STATEMENT_WEIGHT,
+    USUAL_ATOMS,
+    WORDS_WEIGHT,
+)
 
 DAY = 24 * 3600 * 1_000_000
 HALF_LIFE_DAYS = {"FACT": 365, "RULE": 365, "INTENTION": 60, "EPISODE": 14, "PREFERENCE": 365, "PATTERN": 365}

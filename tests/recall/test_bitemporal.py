@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-import recollect
-from recollect.clock import to_iso, to_micros
-from recollect.memory import Memory
-from recollect.models.atom import Atom
+import longmind
+from longmind.clock import to_iso, to_micros
+from longmind.memory import Memory
+from longmind.models.atom import Atom
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.recall.making import fact, memory_of, texts_of
@@ -162,7 +162,7 @@ def test_what_a_machine_with_a_faster_clock_has_written_is_found_at_once(
     database_url: str, memory: Memory, space_id: str, clock: SettableClock
 ) -> None:
     ahead = SettableClock(to_iso(clock.now + 5_000_000))
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=ahead) as other:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=ahead) as other:
         atom = memory_of(other).add_atom(space_id, fact("written ahead of time"))
         assert texts_of(memory.recall_by_topic(space_id, "written")) == ["written ahead of time"]
         memory_of(other).archive_atom(atom.id)

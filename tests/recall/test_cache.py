@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import recollect
+import longmind
 from harness.alarms import is_interrupted
-from recollect.memory import Memory
-from recollect.recall.cache import IndexCache
+from longmind.memory import Memory
+from longmind.recall.index.cache import IndexCache
 from tests.embedder import WordsEmbedder
 from tests.recall.making import fact, memory_of, texts_of
 
@@ -24,12 +24,12 @@ SMALL = 0.5
 
 
 @pytest.fixture
-def small(database_url: str) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder=WordsEmbedder(dimension=256), cache_megabytes=SMALL) as engine:
+def small(database_url: str) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder=WordsEmbedder(dimension=256), cache_megabytes=SMALL) as engine:
         yield engine
 
 
-def cache_of(engine: recollect.Recollect) -> IndexCache:
+def cache_of(engine: longmind.Engine) -> IndexCache:
     return engine._recaller.indexes
 
 
@@ -47,7 +47,7 @@ def check(memory: Memory, spaces: list[str], number: int) -> None:
     assert found.total_candidates == ATOMS
 
 
-def test_threads_that_are_the_first_to_use_memory_share_one_cache(small: recollect.Recollect) -> None:
+def test_threads_that_are_the_first_to_use_memory_share_one_cache(small: longmind.Engine) -> None:
     together = threading.Barrier(8, timeout=60)
 
     def first_use() -> IndexCache:
@@ -59,7 +59,7 @@ def test_threads_that_are_the_first_to_use_memory_share_one_cache(small: recolle
     assert len({id(cache) for cache in caches}) == 1
 
 
-def test_the_cache_stays_within_its_limit_and_recall_stays_right(small: recollect.Recollect) -> None:
+def test_the_cache_stays_within_its_limit_and_recall_stays_right(small: longmind.Engine) -> None:
     memory = memory_of(small)
     spaces = fill(memory)
     check(memory, spaces, 0)
@@ -77,7 +77,7 @@ def test_the_cache_stays_within_its_limit_and_recall_stays_right(small: recollec
 
 
 def test_spaces_that_hold_little_take_room_too(database_url: str) -> None:
-    with recollect.open(database_url, embedder=None, cache_megabytes=0.1) as engine:
+    with longmind.open(database_url, embedder=None, cache_megabytes=0.1) as engine:
         memory = memory_of(engine)
         for number in range(40):
             memory.recall_by_topic(memory.create_memory_space(f"space {number}").id, "tea")
@@ -94,7 +94,7 @@ def test_spaces_that_hold_little_take_room_too(database_url: str) -> None:
         assert sizes[1] - sizes[0] > 100 * 50 * 300
 
 
-def test_threads_that_push_out_each_others_spaces_get_right_answers(small: recollect.Recollect) -> None:
+def test_threads_that_push_out_each_others_spaces_get_right_answers(small: longmind.Engine) -> None:
     memory = memory_of(small)
     spaces = fill(memory)
     with ThreadPoolExecutor(6) as threads:
@@ -102,7 +102,7 @@ def test_threads_that_push_out_each_others_spaces_get_right_answers(small: recol
 
 
 def test_a_space_larger_than_the_whole_cache_is_searched_all_the_same(database_url: str) -> None:
-    with recollect.open(database_url, embedder=WordsEmbedder(), cache_megabytes=0.001) as engine:
+    with longmind.open(database_url, embedder=WordsEmbedder(), cache_megabytes=0.001) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atoms(space_id, [fact(f"word{place}") for place in range(500)])
@@ -111,12 +111,12 @@ def test_a_space_larger_than_the_whole_cache_is_searched_all_the_same(database_u
 
 
 def test_a_space_that_was_pushed_out_comes_back_with_what_was_written_meanwhile(
-    small: recollect.Recollect, database_url: str
+    small: longmind.Engine, database_url: str
 ) -> None:
     memory = memory_of(small)
     spaces = fill(memory)
     check(memory, spaces, 0)
-    with recollect.open(database_url, embedder=WordsEmbedder(dimension=256)) as other:
+    with longmind.open(database_url, embedder=WordsEmbedder(dimension=256)) as other:
         memory_of(other).add_atom(spaces[0], fact("zebra"))
     for number in range(1, SPACES):
         check(memory, spaces, number)
@@ -124,20 +124,20 @@ def test_a_space_that_was_pushed_out_comes_back_with_what_was_written_meanwhile(
 
 
 def test_a_deleted_space_is_searched_no_more_by_any_engine(
-    engine: recollect.Recollect, memory: Memory, space_id: str, database_url: str
+    engine: longmind.Engine, memory: Memory, space_id: str, database_url: str
 ) -> None:
     atom = memory.add_atom(space_id, fact("tea"))
-    with recollect.open(database_url, embedder=WordsEmbedder()) as other:
+    with longmind.open(database_url, embedder=WordsEmbedder()) as other:
         for each in (memory, memory_of(other)):
             assert texts_of(each.recall_by_topic(space_id, "tea")) == ["tea"]
         memory_of(other).delete_memory_space(space_id)
         for each in (memory, memory_of(other)):
             for recall in (each.recall_by_topic, each.recall_by_entity):
-                with pytest.raises(recollect.NotFound):
+                with pytest.raises(longmind.NotFound):
                     recall(space_id, "tea")
-            with pytest.raises(recollect.NotFound):
+            with pytest.raises(longmind.NotFound):
                 each.recall_timeline(space_id)
-            with pytest.raises(recollect.NotFound):
+            with pytest.raises(longmind.NotFound):
                 each.why_not(atom.id, "tea")
         assert cache_of(engine).nbytes == 0
         # A new space of the same name is a new space.
@@ -146,9 +146,9 @@ def test_a_deleted_space_is_searched_no_more_by_any_engine(
         assert memory.recall_by_topic(again, "tea").hits == []
 
 
-def test_asking_for_spaces_that_do_not_exist_leaves_nothing_behind(engine: recollect.Recollect, memory: Memory) -> None:
+def test_asking_for_spaces_that_do_not_exist_leaves_nothing_behind(engine: longmind.Engine, memory: Memory) -> None:
     for number in range(50):
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             memory.recall_by_topic(f"ms_{number}", "tea")
     assert len(cache_of(engine)._entries) == 0
 
@@ -170,7 +170,7 @@ class OneByOne:
 
 
 def test_who_waits_for_an_index_does_not_get_what_a_refresh_that_failed_has_left_of_it() -> None:
-    scope, cache = recollect.Scope("acme", "support", "ada"), IndexCache(1)
+    scope, cache = longmind.Scope("acme", "support", "ada"), IndexCache(1)
 
     def look(index: OneByOne) -> bool:
         return index.fill(["one", "two"])
@@ -194,7 +194,7 @@ def test_who_waits_for_an_index_does_not_get_what_a_refresh_that_failed_has_left
 
 @pytest.mark.timeout(method="thread")  # the alarm is taken
 def test_an_interrupt_keeps_no_index_from_others() -> None:
-    scope, cache = recollect.Scope("acme", "support", "ada"), IndexCache(1)
+    scope, cache = longmind.Scope("acme", "support", "ada"), IndexCache(1)
 
     def take_it() -> None:
         with cache.current(scope, "space", OneByOne, lambda index: index.fill(["one"]), fresh=False):
@@ -214,7 +214,7 @@ def test_an_interrupt_keeps_no_index_from_others() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_forked_child_recalls_what_is_there_and_what_comes(
-    engine: recollect.Recollect, memory: Memory, space_id: str
+    engine: longmind.Engine, memory: Memory, space_id: str
 ) -> None:
     memory.add_atom(space_id, fact("tea"))
     assert texts_of(memory.recall_by_topic(space_id, "tea")) == ["tea"]
@@ -239,15 +239,15 @@ def test_a_forked_child_recalls_what_is_there_and_what_comes(
 
 
 def test_a_damaged_index_is_an_error_that_says_what_to_do(
-    engine: recollect.Recollect, ctx: recollect.Context, space_id: str, database_url: str
+    engine: longmind.Engine, ctx: longmind.Context, space_id: str, database_url: str
 ) -> None:
     ctx.memory.add_atom(space_id, fact("tea"))
     engine._database.write(
         ctx.scope,
         lambda run: run.send("put_term_segment", space_id=space_id, first=0, atoms=1, body=b"WRDS" + b"\x01" * 40),
     )
-    with recollect.open(database_url, embedder=WordsEmbedder()) as other:
+    with longmind.open(database_url, embedder=WordsEmbedder()) as other:
         theirs = memory_of(other)
-        with pytest.raises(recollect.StoreError, match="damaged") as damaged:
+        with pytest.raises(longmind.StoreError, match="damaged") as damaged:
             theirs.recall_by_topic(space_id, "tea")
     assert "backup" in damaged.value.hint

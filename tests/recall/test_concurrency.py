@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import recollect
+import longmind
 from harness.crew import Line, Returned, started, started_together
 from tests.embedder import WordsEmbedder
 from tests.recall.making import fact, memory_of, texts_of
@@ -43,7 +43,7 @@ def write_and_tell(line: Line, url: str, space_id: str, number: int) -> int:
     """Add, supersede, archive and delete, and tell each as it is acknowledged."""
     chance = random.Random(number)
     alive: list[str] = []
-    with recollect.open(url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(url, embedder=WordsEmbedder()) as engine:
         memory = memory_of(engine)
         memory.recall_by_topic(space_id, "tea")
         line.wait_for_others()
@@ -69,7 +69,7 @@ def write_and_tell(line: Line, url: str, space_id: str, number: int) -> int:
 
 
 def test_recall_finds_all_that_is_valid_and_nothing_else_while_two_processes_write(database_url: str) -> None:
-    with recollect.open(database_url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(database_url, embedder=WordsEmbedder()) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         written = threading.Event()
@@ -111,14 +111,14 @@ def test_recall_finds_all_that_is_valid_and_nothing_else_while_two_processes_wri
 
 
 def answer_what_is_found(line: Line, url: str, space_id: str) -> None:
-    with recollect.open(url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(url, embedder=WordsEmbedder()) as engine:
         memory = memory_of(engine)
         while (query := line.hear()) is not None:
             line.say(texts_of(memory.recall_by_topic(space_id, query, limit=1)))
 
 
 def test_each_write_is_there_for_the_next_call_of_another_process(database_url: str) -> None:
-    with recollect.open(database_url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(database_url, embedder=WordsEmbedder()) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         with started(answer_what_is_found, database_url, space_id) as child:

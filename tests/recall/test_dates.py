@@ -6,10 +6,10 @@ from datetime import date
 
 import pytest
 
-from recollect.clock import to_micros
-from recollect.recall.asking import understand
-from recollect.recall.dates import intervals_in
-from recollect.recall.words import terms_of
+from longmind.clock import to_micros
+from longmind.language.words import terms_of
+from longmind.recall.question import understand
+from longmind.recall.question_dates import intervals_in
 
 NOW = to_micros("2026-03-15T12:00:00Z")
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import recollect
-from recollect.memory import Memory
+import longmind
+from longmind.memory import Memory
 from tests.embedder import WordsEmbedder
 from tests.recall.making import fact, memory_of, texts_of
 
@@ -70,19 +70,19 @@ def wrong() -> WrongEmbedder:
 
 @pytest.mark.parametrize("way", [*WAYS, "raises half-way"])
 def test_an_embedder_that_fails_writes_nothing(database_url: str, wrong: WrongEmbedder, way: str) -> None:
-    with recollect.open(database_url, embedder=wrong) as engine:
+    with longmind.open(database_url, embedder=wrong) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         kept = memory.add_atom(space_id, fact("tea"))
         cursor = engine.last_cursor()
         wrong.wrong = way
-        with pytest.raises(recollect.EmbedderFailed) as failed:
+        with pytest.raises(longmind.EmbedderFailed) as failed:
             memory.add_atoms(space_id, [fact("one"), fact("two"), fact("three")])
         assert failed.value.status == 502
         assert "embedder=None" in failed.value.hint
         assert "test:words" in failed.value.message
         if way != "raises half-way":
-            with pytest.raises(recollect.EmbedderFailed):
+            with pytest.raises(longmind.EmbedderFailed):
                 memory.supersede_atom(kept.id, fact("green tea"))
         wrong.wrong = ""
         space = memory.get_memory_space(space_id)
@@ -99,13 +99,13 @@ def test_an_embedder_that_fails_writes_nothing(database_url: str, wrong: WrongEm
 def test_a_query_that_cannot_be_embedded_is_an_error_and_not_a_worse_answer(
     database_url: str, wrong: WrongEmbedder, way: str
 ) -> None:
-    with recollect.open(database_url, embedder=wrong) as engine:
+    with longmind.open(database_url, embedder=wrong) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atom(space_id, fact("tea"))
         wrong.wrong = way
         for ask in (memory.recall_by_topic, lambda space, query: memory.recall_timeline(space, query=query)):
-            with pytest.raises(recollect.EmbedderFailed) as failed:
+            with pytest.raises(longmind.EmbedderFailed) as failed:
                 ask(space_id, "tea")
             assert failed.value.status == 502
         # What needs no vector goes on.
@@ -123,7 +123,7 @@ class SilentEmbedder(WordsEmbedder):
 
 
 def test_a_vector_of_zeros_counts_as_none(database_url: str) -> None:
-    with recollect.open(database_url, embedder=SilentEmbedder()) as engine:
+    with longmind.open(database_url, embedder=SilentEmbedder()) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atoms(space_id, [fact("a silent text"), fact("loud music")])
@@ -158,7 +158,7 @@ def test_vectors_need_not_stand_in_one_piece(database_url: str) -> None:
     atoms = [fact("green tea"), fact("black coffee"), fact("a cup of tea")]
     dense = []
     for embedder in (WordsEmbedder(), ScatteredEmbedder()):
-        with recollect.open(database_url, embedder=embedder) as engine:
+        with longmind.open(database_url, embedder=embedder) as engine:
             memory = memory_of(engine)
             space_id = memory.create_memory_space(f"of {type(embedder).__name__}").id
             memory.add_atoms(space_id, atoms)
@@ -169,7 +169,7 @@ def test_vectors_need_not_stand_in_one_piece(database_url: str) -> None:
 
 @pytest.mark.parametrize("length", [1e37, 1e20, 1e-20, 1e-40])
 def test_very_long_and_very_short_vectors_count_by_their_direction(database_url: str, length: float) -> None:
-    with recollect.open(database_url, embedder=ScaledEmbedder(length)) as engine:
+    with longmind.open(database_url, embedder=ScaledEmbedder(length)) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atoms(space_id, [fact("green tea"), fact("black coffee")])
@@ -184,35 +184,35 @@ def test_very_long_and_very_short_vectors_count_by_their_direction(database_url:
 
 @pytest.mark.parametrize("wrong_name", ["arctic", "local:", ":x", "local:nothing", ""])
 def test_a_name_that_is_none_is_refused(sqlite_url: str, wrong_name: str) -> None:
-    with pytest.raises(recollect.InvalidInput) as refused:
-        recollect.open(sqlite_url, embedder=wrong_name or ":")
+    with pytest.raises(longmind.InvalidInput) as refused:
+        longmind.open(sqlite_url, embedder=wrong_name or ":")
     assert refused.value.hint
 
 
 def test_what_is_not_an_embedder_is_refused(sqlite_url: str) -> None:
-    with pytest.raises(recollect.InvalidInput, match="not an embedder"):
-        recollect.open(sqlite_url, embedder=object())  # type: ignore[arg-type]
+    with pytest.raises(longmind.InvalidInput, match="not an embedder"):
+        longmind.open(sqlite_url, embedder=object())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("model", [None, 5, "", "a\x00b"])
 def test_an_embedder_whose_model_has_no_name_is_refused(sqlite_url: str, model: Any) -> None:
-    with pytest.raises(recollect.InvalidInput, match="model"):
-        recollect.open(sqlite_url, embedder=WordsEmbedder(model))
+    with pytest.raises(longmind.InvalidInput, match="model"):
+        longmind.open(sqlite_url, embedder=WordsEmbedder(model))
 
 
 def test_a_refused_embedder_leaves_no_database_behind(sqlite_url: str) -> None:
-    with pytest.raises(recollect.InvalidInput):
-        recollect.open(sqlite_url, embedder="local:nothing")
-    with recollect.open(sqlite_url, embedder=None) as engine:
+    with pytest.raises(longmind.InvalidInput):
+        longmind.open(sqlite_url, embedder="local:nothing")
+    with longmind.open(sqlite_url, embedder=None) as engine:
         assert memory_of(engine).list_memory_spaces() == []
 
 
 def test_the_embedder_can_be_chosen_in_the_environment(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "local:nothing")
-    with pytest.raises(recollect.InvalidInput, match="nothing"):
-        recollect.open(sqlite_url)
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
-    with recollect.open(sqlite_url) as engine:
+    monkeypatch.setenv("LONGMIND_EMBEDDER", "local:nothing")
+    with pytest.raises(longmind.InvalidInput, match="nothing"):
+        longmind.open(sqlite_url)
+    monkeypatch.setenv("LONGMIND_EMBEDDER", "none")
+    with longmind.open(sqlite_url) as engine:
         memory: Memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atom(space_id, fact("red tea"))
@@ -228,7 +228,7 @@ def test_batches_reach_the_embedder_whole(database_url: str) -> None:
             asked.append(len(texts))
             return super().embed_texts(texts)
 
-    with recollect.open(database_url, embedder=Counting()) as engine:
+    with longmind.open(database_url, embedder=Counting()) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atoms(space_id, [fact(f"tea {number}") for number in range(500)])
@@ -257,19 +257,19 @@ class DistantEmbedder(WordsEmbedder):
 
 
 def test_an_embedder_that_cannot_be_asked_is_told_so_when_it_is_needed(sqlite_url: str) -> None:
-    with recollect.open(sqlite_url, embedder=DistantEmbedder("dimension")) as engine:
+    with longmind.open(sqlite_url, embedder=DistantEmbedder("dimension")) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
-        with pytest.raises(recollect.EmbedderFailed, match="the vendor is down"):
+        with pytest.raises(longmind.EmbedderFailed, match="the vendor is down"):
             memory.add_atom(space_id, fact("tea"))
         assert memory.list_atoms(space_id) == []
-    with pytest.raises(recollect.EmbedderFailed, match=r"DistantEmbedder.*the vendor is down"):
-        recollect.open(sqlite_url, embedder=DistantEmbedder("model"))
+    with pytest.raises(longmind.EmbedderFailed, match=r"DistantEmbedder.*the vendor is down"):
+        longmind.open(sqlite_url, embedder=DistantEmbedder("model"))
 
 
 @pytest.mark.parametrize("usual", [(1,), "ab", (0.1, "x"), (0.1, -1.0), (float("nan"), 1.0), 7])
 def test_a_usual_similarity_that_is_none_is_refused(sqlite_url: str, usual: Any) -> None:
     embedder = WordsEmbedder()
     embedder.usual_similarity = usual  # type: ignore[attr-defined]  # a host may say it
-    with pytest.raises(recollect.InvalidInput, match="usual_similarity"):
-        recollect.open(sqlite_url, embedder=embedder)
+    with pytest.raises(longmind.InvalidInput, match="usual_similarity"):
+        longmind.open(sqlite_url, embedder=embedder)

@@ -9,16 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
+import longmind
 from harness.crew import Line, started
-from recollect.clock import to_iso, to_micros
-from recollect.memory import Memory
-from recollect.memory.checks import checked_atom
-from recollect.providers.embedder import Embedder, Embedding
-from recollect.recall import kernel, plain_loops, writing
-from recollect.store import atoms as atoms_store
-from recollect.store import spaces
-from recollect.store.database import Transaction
+from longmind.clock import to_iso, to_micros
+from longmind.memory import Memory
+from longmind.memory.validation import checked_atom
+from longmind.providers.embedder import Embedder, Embedding
+from longmind.recall import kernels as kernel
+from longmind.recall.index import storage as writing
+from longmind.recall.kernels import numpy_kernels as plain_loops
+from longmind.store.database import Transaction
+from longmind.store.tables import atoms as atoms_store
+from longmind.store.tables import spaces
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.recall.reference import DAY, Asked
@@ -64,13 +66,13 @@ def clock() -> SettableClock:
 def memories(database_url: str, embedder: Embedder | None, clock: SettableClock) -> Iterator[list[Memory]]:
     """The same user's memory through two engines on one database."""
     with (
-        recollect.open(database_url, embedder=embedder, clock=clock) as one,
-        recollect.open(database_url, embedder=embedder, clock=clock) as other,
+        longmind.open(database_url, embedder=embedder, clock=clock) as one,
+        longmind.open(database_url, embedder=embedder, clock=clock) as other,
     ):
         yield [memory_of(one), memory_of(other)]
 
 
-def memory_of(engine: recollect.Recollect) -> Memory:
+def memory_of(engine: longmind.Engine) -> Memory:
     return engine.context(tenant_id="acme", app_id="support", user_id="ada").memory
 
 
@@ -199,7 +201,7 @@ def change_and_ask(
         for _ in range(data.draw(st.integers(1, 4), "changes")):
             change_something(data, world, data.draw(st.sampled_from(memories), "engine"), entities)
         ask_in_every_way(data, world, memories, entities)
-    with recollect.open(url, embedder=embedder, clock=clock) as reopened:
+    with longmind.open(url, embedder=embedder, clock=clock) as reopened:
         ask_in_every_way(data, world, [*memories, memory_of(reopened)], entities)
 
 
@@ -224,7 +226,7 @@ def test_recall_equals_looking_at_every_atom_where_nothing_was_compiled(
 ) -> None:
     with (
         pytest.MonkeyPatch.context() as patch,
-        recollect.open(sqlite_url, embedder=embedder, clock=clock) as engine,
+        longmind.open(sqlite_url, embedder=embedder, clock=clock) as engine,
     ):
         patch.setattr(kernel, "loops", plain_loops)
         patch.setattr(kernel, "likeness", plain_loops.likeness)
@@ -281,11 +283,11 @@ def test_recall_stays_the_same_when_single_adds_are_joined_into_larger_segments(
     world.delete(memories[1], world.atoms[17])
     for memory in memories:
         ask_about(world, memory)
-    with recollect.open(database_url, embedder=embedder, clock=clock) as reopened:
+    with longmind.open(database_url, embedder=embedder, clock=clock) as reopened:
         ask_about(world, memory_of(reopened))
 
 
-def add_one_by_one(run: Transaction, engine: recollect.Recollect, space_id: str, inputs: list[Any]) -> list[str]:
+def add_one_by_one(run: Transaction, engine: longmind.Engine, space_id: str, inputs: list[Any]) -> list[str]:
     """As many single adds, in one transaction to save time."""
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     ids = []
@@ -301,7 +303,7 @@ def add_one_by_one(run: Transaction, engine: recollect.Recollect, space_id: str,
 
 def test_recall_stays_the_same_beyond_the_largest_segment(database_url: str, clock: SettableClock) -> None:
     embedder = WordsEmbedder(dimension=8)
-    with recollect.open(database_url, embedder=embedder, clock=clock) as engine:
+    with longmind.open(database_url, embedder=embedder, clock=clock) as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         world = World(context.memory, clock, embedder)
         inputs = varied(4_100)
@@ -313,13 +315,13 @@ def test_recall_stays_the_same_beyond_the_largest_segment(database_url: str, clo
         assert segments_of(context.memory, world) == [4_096, *[1] * 4]
         world.delete(context.memory, world.atoms[4_050])
         world.check_topic(context.memory, "word4050 apple", Asked(tags=["even"]), 50)
-    with recollect.open(database_url, embedder=embedder, clock=clock) as reopened:
+    with longmind.open(database_url, embedder=embedder, clock=clock) as reopened:
         world.check_topic(memory_of(reopened), "word4050 apple", Asked(tags=["even"]), 50)
 
 
 def write_from_elsewhere(line: Line, url: str, space_id: str, now: str, ids: list[str]) -> list[str]:
     """Add two atoms, supersede one, archive one, delete one; the clock stands where the test's stands."""
-    with recollect.open(url, embedder=WordsEmbedder(dimension=16), clock=SettableClock(now)) as engine:
+    with longmind.open(url, embedder=WordsEmbedder(dimension=16), clock=SettableClock(now)) as engine:
         memory = memory_of(engine)
         added = memory.add_atoms(space_id, [plain("apple cake"), plain("東京 pear", speaker="Carla")])
         newer = memory.supersede_atom(ids[0], plain("a newer apple"))
@@ -330,7 +332,7 @@ def write_from_elsewhere(line: Line, url: str, space_id: str, now: str, ids: lis
 
 def test_what_another_process_has_written_is_recalled_like_ones_own(database_url: str, clock: SettableClock) -> None:
     embedder = WordsEmbedder(dimension=16)
-    with recollect.open(database_url, embedder=embedder, clock=clock) as engine:
+    with longmind.open(database_url, embedder=embedder, clock=clock) as engine:
         memory = memory_of(engine)
         world = World(memory, clock, embedder)
         world.add(memory, varied(12))
@@ -349,7 +351,7 @@ def test_what_another_process_has_written_is_recalled_like_ones_own(database_url
 
 def test_a_bulk_of_more_atoms_than_two_bytes_can_count_is_found_whole(sqlite_url: str) -> None:
     """Words are written down with the place of their atom, and a bulk may have a hundred thousand."""
-    with recollect.open(sqlite_url, embedder=None) as engine:
+    with longmind.open(sqlite_url, embedder=None) as engine:
         memory = memory_of(engine)
         space = memory.create_memory_space()
         memory.add_atoms(space.id, [plain(f"number{place}") for place in range(65_540)])

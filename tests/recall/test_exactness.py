@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import recollect
-from recollect.memory import Memory
-from recollect.recall import kernel, plain_loops
+import longmind
+from longmind.memory import Memory
+from longmind.recall import kernels as kernel
+from longmind.recall.kernels import numpy_kernels as plain_loops
 from tests.recall.making import fact, memory_of
 
 ATOMS, QUERIES, TOP = 1_500, 25, 10
@@ -82,7 +83,7 @@ def test_the_nearest_are_those_that_plain_arithmetic_finds(
     database_url: str, dimension: int, outweighing: float
 ) -> None:
     embedder = DrawnEmbedder(dimension, outweighing)
-    with recollect.open(database_url, embedder=embedder) as engine:
+    with longmind.open(database_url, embedder=embedder) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space("main").id
         instant = "2026-01-01T00:00:00Z"
@@ -95,7 +96,7 @@ def test_the_nearest_are_those_that_plain_arithmetic_finds(
         for query in range(ATOMS, ATOMS + QUERIES):
             assert_nearest(memory, space_id, embedder, query, tag=None)
         assert_nearest(memory, space_id, embedder, ATOMS, tag="third")
-    with recollect.open(database_url, embedder=embedder) as reopened:
+    with longmind.open(database_url, embedder=embedder) as reopened:
         assert_nearest(memory_of(reopened), space_id, embedder, ATOMS + 1, tag=None)
 
 
@@ -114,7 +115,7 @@ class OneForAll:
 @pytest.mark.usefixtures("loops")
 @pytest.mark.parametrize("atoms", [1, 5])
 def test_where_vectors_tell_nothing_apart_words_do(database_url: str, atoms: int) -> None:
-    with recollect.open(database_url, embedder=OneForAll()) as engine:
+    with longmind.open(database_url, embedder=OneForAll()) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space("main").id
         memory.add_atoms(space_id, [fact(f"Ada likes tea number {number}") for number in range(atoms)])

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from harness.clean_databases import CleanDatabases
-from recollect.clock import to_iso
-from recollect.memory import Memory
-from recollect.models.recall import Recall
+from longmind.clock import to_iso
+from longmind.memory import Memory
+from longmind.models.recall import Recall
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.recall.making import fact, memory_of, texts_of
@@ -48,20 +48,20 @@ def embedder() -> InterruptedEmbedder:
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock, embedder: InterruptedEmbedder) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder=embedder, clock=clock) as engine:
+def engine(database_url: str, clock: SettableClock, embedder: InterruptedEmbedder) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder=embedder, clock=clock) as engine:
         yield engine
 
 
 @pytest.fixture
 def other(database_url: str, clock: SettableClock) -> Iterator[Memory]:
     """The same memory through another engine, which always looks first."""
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
         engine._database.far = False
         yield memory_of(engine)
 
 
-def make_quiet(engine: recollect.Recollect, ctx: recollect.Context, space_id: str) -> None:
+def make_quiet(engine: longmind.Engine, ctx: longmind.Context, space_id: str) -> None:
     """Ask until the last look has found nothing new."""
     for _ in range(3):
         ctx.memory.recall_by_topic(space_id, QUESTION)
@@ -102,8 +102,8 @@ class Changes:
 
 @pytest.mark.parametrize("when", ["before", "while it is embedded", "before, and somebody else has seen it"])
 def test_it_is_the_answer_of_who_looks_first_whatever_another_engine_does(
-    engine: recollect.Recollect,
-    ctx: recollect.Context,
+    engine: longmind.Engine,
+    ctx: longmind.Context,
     other: Memory,
     embedder: InterruptedEmbedder,
     clock: SettableClock,
@@ -136,8 +136,8 @@ def test_it_is_the_answer_of_who_looks_first_whatever_another_engine_does(
 
 
 def test_a_question_is_embedded_once_also_where_something_has_changed(
-    engine: recollect.Recollect,
-    ctx: recollect.Context,
+    engine: longmind.Engine,
+    ctx: longmind.Context,
     other: Memory,
     embedder: InterruptedEmbedder,
     space_id: str,
@@ -151,7 +151,7 @@ def test_a_question_is_embedded_once_also_where_something_has_changed(
 
 
 def test_nothing_is_found_in_a_space_that_was_deleted_and_all_in_the_one_beside_it(
-    engine: recollect.Recollect, ctx: recollect.Context, other: Memory, space_id: str
+    engine: longmind.Engine, ctx: longmind.Context, other: Memory, space_id: str
 ) -> None:
     beside = other.create_memory_space("beside").id
     for each in (space_id, beside):
@@ -159,6 +159,6 @@ def test_nothing_is_found_in_a_space_that_was_deleted_and_all_in_the_one_beside_
         make_quiet(engine, ctx, each)
     other.delete_memory_space(space_id)
     for _ in range(2):
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             ctx.memory.recall_by_topic(space_id, QUESTION)
         assert texts_of(ctx.memory.recall_by_topic(beside, QUESTION)) == ["Ben likes tea."]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import recollect
-from recollect.memory import Memory
-from recollect.models.atom import Atom
-from recollect.recall.kept import KeptAtoms
-from recollect.store import atoms
-from recollect.store.queries import load_queries
+import longmind
+from longmind.memory import Memory
+from longmind.models.atom import Atom
+from longmind.recall.index.atom_cache import KeptAtoms
+from longmind.store.queries import load_queries
+from longmind.store.tables import atoms
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.recall.making import fact, memory_of, texts_of
@@ -58,7 +58,7 @@ def test_what_has_changed_is_recalled_as_it_is_now(
     ids = [atom.id for atom in memory.add_atoms(space_id, [fact(text, entity_ids=[benjamin]) for text in texts])]
     assert len(recalled(memory, space_id, status=None)) == 5
     clock.advance(60)
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as other:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as other:
         elsewhere = memory_of(other)
         elsewhere.archive_atom(ids[0])
         newer = elsewhere.supersede_atom(ids[1], fact("tea is newer"))
@@ -100,7 +100,7 @@ def test_atoms_are_kept_in_the_room_there_is(memory: Memory, space_id: str) -> N
 
 
 def test_atoms_that_were_read_before_a_change_are_not_kept_after_it(
-    engine: recollect.Recollect, memory: Memory, space_id: str
+    engine: longmind.Engine, memory: Memory, space_id: str
 ) -> None:
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     atom = memory.add_atom(space_id, fact("tea"))
@@ -119,7 +119,7 @@ def test_atoms_that_were_read_before_a_change_are_not_kept_after_it(
 
 
 def test_kept_atoms_count_as_memory_that_the_cache_takes(
-    engine: recollect.Recollect, memory: Memory, space_id: str
+    engine: longmind.Engine, memory: Memory, space_id: str
 ) -> None:
     memory.add_atoms(space_id, [fact(f"tea number {number}") for number in range(100)])
     memory.recall_by_topic(space_id, "tea", limit=1)

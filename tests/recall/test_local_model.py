@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import recollect
-from recollect.providers.choosing import DEFAULT_MODEL
-from recollect.providers.local import LocalEmbedder
-from recollect.providers.weights import MODELS, ModelFile, pull
-from recollect.settings import load_settings
+import longmind
+from longmind.providers.local.embedder import LocalEmbedder
+from longmind.providers.registry import DEFAULT_MODEL
+from longmind.providers.weights import MODELS, ModelFile, pull
+from longmind.settings import load_settings
 from tests.recall.making import fact, memory_of, texts_of
 
 MODEL = MODELS[DEFAULT_MODEL]
@@ -25,18 +25,18 @@ def models_folder() -> Path:
     folder = Path(load_settings({}).models_folder)
     try:
         pull(MODEL, folder)
-    except recollect.ModelMissing as error:
+    except longmind.ModelMissing as error:
         pytest.skip(f"the model is not here and cannot be fetched: {error}")
     return folder
 
 
 @pytest.fixture
-def engine(database_url: str, models_folder: Path) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder="local:arctic-s", models_folder=str(models_folder)) as engine:
+def engine(database_url: str, models_folder: Path) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder="local:arctic-s", models_folder=str(models_folder)) as engine:
         yield engine
 
 
-def test_it_finds_what_is_meant_where_no_word_is_the_same(engine: recollect.Recollect) -> None:
+def test_it_finds_what_is_meant_where_no_word_is_the_same(engine: longmind.Engine) -> None:
     memory = memory_of(engine)
     space_id = memory.create_memory_space().id
     memory.add_atoms(
@@ -57,7 +57,7 @@ def test_it_finds_what_is_meant_where_no_word_is_the_same(engine: recollect.Reco
 
 
 @pytest.mark.conforms("T18")
-def test_lines_of_a_block_that_are_meant_score_well_above_those_that_are_not(engine: recollect.Recollect) -> None:
+def test_lines_of_a_block_that_are_meant_score_well_above_those_that_are_not(engine: longmind.Engine) -> None:
     blocks = engine.context(tenant_id="acme", app_id="support", user_id="ada").blocks
     lines = ["Sister Anna lives in Oslo", "Dentist is Dr. Gruber", "Allergic to penicillin", "Passport expires in 2029"]
     blocks.update("archival", "\n".join(lines), None)
@@ -90,19 +90,19 @@ def test_any_text_has_a_vector(models_folder: Path, text: str) -> None:
 
 
 def test_the_weights_are_loaded_when_they_are_first_needed(sqlite_url: str, tmp_path: Path) -> None:
-    with recollect.open(sqlite_url, embedder="local:arctic-s", models_folder=str(tmp_path / "empty")) as engine:
+    with longmind.open(sqlite_url, embedder="local:arctic-s", models_folder=str(tmp_path / "empty")) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         assert memory.recall_by_topic(space_id, "nothing is here yet").hits == []
-        with pytest.raises(recollect.ModelMissing) as missing:
+        with pytest.raises(longmind.ModelMissing) as missing:
             memory.add_atom(space_id, fact("tea"))
         assert missing.value.status == 503
-        assert "recollect models pull" in missing.value.hint
+        assert "longmind models pull" in missing.value.hint
         assert list(memory.list_atoms(space_id)) == []
 
 
 def test_by_default_recall_goes_by_words_where_there_is_no_model(sqlite_url: str, tmp_path: Path) -> None:
-    with recollect.open(sqlite_url, embedder="auto", models_folder=str(tmp_path / "empty")) as engine:
+    with longmind.open(sqlite_url, embedder="auto", models_folder=str(tmp_path / "empty")) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atoms(space_id, [fact("Ada drinks tea"), fact("The weather is fine")])
@@ -115,11 +115,11 @@ def test_a_damaged_file_is_not_used(sqlite_url: str, models_folder: Path, tmp_pa
     shutil.copytree(models_folder / MODEL.name, damaged / MODEL.name)
     with (damaged / MODEL.name / file.name).open("ab") as copy:
         copy.write(b"?")
-    with recollect.open(sqlite_url, embedder="local:arctic-s", models_folder=str(damaged)) as engine:
+    with longmind.open(sqlite_url, embedder="local:arctic-s", models_folder=str(damaged)) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
-        with pytest.raises(recollect.ModelMissing, match="checksum"):
+        with pytest.raises(longmind.ModelMissing, match="checksum"):
             memory.add_atom(space_id, fact("tea"))
         assert list(memory.list_atoms(space_id)) == []
-    with pytest.raises(recollect.ModelMissing, match="checksum"):
+    with pytest.raises(longmind.ModelMissing, match="checksum"):
         pull(MODEL, damaged)

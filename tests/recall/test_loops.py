@@ -20,18 +20,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import recollect
-from recollect.models.recall import Explanation
-from recollect.models.value import beside_fields
-from recollect.recall import kernel, plain_loops
-from recollect.recall.asking import understand
-from recollect.recall.decay import FLOOR, RATES
-from recollect.recall.facts import FOREVER
-from recollect.recall.plain_loops import Columns, Weights
-from recollect.recall.postings import Run, RunArrays
-from recollect.recall.ranking import Query, Scores, ranked
-from recollect.recall.segments import VectorsSegment, WordsSegment
-from recollect.recall.space_index import SpaceIndex
+import longmind
+from longmind.models.recall import Explanation
+from longmind.models.value import beside_fields
+from longmind.recall import kernels as kernel
+from longmind.recall.index.atom_columns import FOREVER
+from longmind.recall.index.postings import Run, RunArrays
+from longmind.recall.index.segments import VectorsSegment, WordsSegment
+from longmind.recall.index.space_index import SpaceIndex
+from longmind.recall.kernels import numpy_kernels as plain_loops
+from longmind.recall.kernels.numpy_kernels import Columns, Weights
+from longmind.recall.question import understand
+from longmind.recall.ranking.atoms import Query, Scores, ranked
+from longmind.recall.ranking.decay import FLOOR, RATES
 
 compiled_only = pytest.mark.skipif(kernel.compiled is None, reason="the inner loops were not compiled here")
 WORTH = np.tile(np.linspace(0.1, 0.9, 128), 2)
@@ -811,10 +812,10 @@ def test_they_are_compiled_where_there_is_a_compiler() -> None:
 
 WITHOUT_THEM = """
 import sys
-sys.modules["recollect.recall.inner_loops"] = None  # as if it had never been compiled
-import recollect
-from recollect.recall import kernel
-with recollect.open("sqlite:///:memory:", embedder=None) as engine:
+sys.modules["longmind.recall.kernels.inner_loops"] = None  # as if it had never been compiled
+import longmind
+from longmind.recall import kernel
+with longmind.open("sqlite:///:memory:", embedder=None) as engine:
     memory = engine.context(tenant_id="acme", app_id="support", user_id="ada").memory
     space = memory.create_memory_space()
     for text in ("Ada lives in Graz.", "Ada likes tea."):
@@ -830,14 +831,14 @@ def test_recall_works_where_nothing_was_compiled() -> None:
 
 @compiled_only
 def test_what_was_compiled_from_another_version_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from recollect.recall import inner_loops
+    from longmind.recall.kernels import inner_loops
 
     monkeypatch.setattr(inner_loops, "VERSION", kernel.COMPILED_VERSION + 1)
     assert kernel._compiled() is None
 
 
 def test_a_damaged_index_ends_in_an_error_and_in_nothing_else(database_url: str) -> None:
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         space = context.memory.create_memory_space()
         context.memory.add_atom(space.id, {"text": "Ada likes tea.", "category": {"name": "home", "kind": "FACT"}})
@@ -847,7 +848,7 @@ def test_a_damaged_index_ends_in_an_error_and_in_nothing_else(database_url: str)
             [(_, _, places, _, _)] = index._postings.arrays()
         places[:] = 1_000_000
         for _ in range(2):
-            with pytest.raises(recollect.StoreError, match="damaged"):
+            with pytest.raises(longmind.StoreError, match="damaged"):
                 context.memory.recall_by_topic(space.id, "tea")
         places[:] = 0
         assert context.memory.recall_by_topic(space.id, "tea").hits

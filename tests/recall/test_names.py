@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from recollect.memory import Memory
-from recollect.recall.names import Names
+from longmind.memory import Memory
+from longmind.recall.entity_names import Names
 from tests.recall.making import fact
 
 

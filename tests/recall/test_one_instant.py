@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from harness.crew import ada
-from recollect import store
-from recollect.clock import system_clock
-from recollect.memory import Memory
-from recollect.recall import settling
+from longmind.clock import system_clock
+from longmind.memory import Memory
+from longmind.recall import snapshot as settling
+from longmind.store.tables import atoms as atom_table
+from longmind.store.tables import entities as entity_table
 from tests.embedder import WordsEmbedder
 
 CHANGES = 60
@@ -48,7 +49,7 @@ class _Interrupted(WordsEmbedder):
         return [9.0 if "Rome" in text else -9.0 for text in texts]
 
 
-def _texts(ctx: recollect.Context, space_id: str) -> list[str]:
+def _texts(ctx: longmind.Context, space_id: str) -> list[str]:
     return [hit.atom.text for hit in ctx.memory.recall_by_topic(space_id, "Where does Ada live?", limit=100).hits]
 
 
@@ -91,7 +92,7 @@ def test_what_ends_while_a_question_takes_long_is_not_found_any_more(database_ur
         assert slow.meanwhile is None
 
         slow.meanwhile = lambda: other.memory.delete_memory_space(space.id)
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             _texts(ctx, space.id)
 
 
@@ -107,7 +108,7 @@ def test_what_ends_while_a_question_takes_long_is_not_found_any_more(database_ur
 )
 def test_what_ends_between_the_choice_and_the_fetching_of_hits_is_not_shown(
     database_url: str,
-    recall: Callable[[Memory, str], recollect.Recall],
+    recall: Callable[[Memory, str], longmind.Recall],
     times: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -116,14 +117,14 @@ def test_what_ends_between_the_choice_and_the_fetching_of_hits_is_not_shown(
         space = other.memory.create_memory_space("home")
         other.memory.add_atoms(space.id, [_home(f"city {number}") for number in range(5)])
         newest = [other.memory.add_atom(space.id, _home("town 0"))]
-        fetch = store.atoms._rows_at
+        fetch = atom_table._rows_at
 
         def fetch_late(*args: Any, **kwargs: Any) -> Any:
             if len(newest) <= times:
                 newest.append(other.memory.supersede_atom(newest[-1].id, _home(f"town {len(newest)}")))
             return fetch(*args, **kwargs)
 
-        monkeypatch.setattr(store.atoms, "_rows_at", fetch_late)
+        monkeypatch.setattr(atom_table, "_rows_at", fetch_late)
         found = [hit.atom for hit in recall(ctx.memory, space.id).hits]
 
     assert len(newest) > 1
@@ -155,14 +156,14 @@ def test_an_entity_is_found_in_the_new_version_of_what_is_replaced_while_a_quest
     ids=["by entity", "timeline"],
 )
 def test_an_entity_is_found_in_what_is_replaced_after_it_was_looked_up(
-    database_url: str, recall: Callable[[Memory, str], recollect.Recall], monkeypatch: pytest.MonkeyPatch
+    database_url: str, recall: Callable[[Memory, str], longmind.Recall], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ada(database_url) as (_, ctx), ada(database_url) as (_, other):
         space = ctx.memory.create_memory_space("home")
         ben = ctx.memory.create_entity(space.id, "PERSON", "Ben")
         oslo = ctx.memory.add_atom(space.id, {**_home("Oslo"), "entity_ids": [ben.id]})
-        replaced: list[recollect.Atom] = []
-        look_up = store.entities.positions_of_named
+        replaced: list[longmind.Atom] = []
+        look_up = entity_table.positions_of_named
 
         def look_up_early(*args: Any) -> tuple[int, ...]:
             found = look_up(*args)
@@ -170,7 +171,7 @@ def test_an_entity_is_found_in_what_is_replaced_after_it_was_looked_up(
                 replaced.append(other.memory.supersede_atom(oslo.id, {**_home("Rome"), "entity_ids": [ben.id]}))
             return found
 
-        monkeypatch.setattr(store.entities, "positions_of_named", look_up_early)
+        monkeypatch.setattr(entity_table, "positions_of_named", look_up_early)
         assert [hit.atom.text for hit in recall(ctx.memory, space.id).hits] == ["Ada lives in Rome."]
 
 
@@ -233,7 +234,7 @@ def test_why_not_does_not_take_one_atom_for_another_that_was_brought_in_in_its_p
             ctx.memory.add_atom(space.id, _home("Kiel"))
 
         slow.meanwhile = bring_in
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             ctx.memory.why_not(atom.id, "Where does Ada live?")
         assert slow.meanwhile is None
 

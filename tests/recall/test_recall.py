@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.clock import to_iso
-from recollect.memory import Memory
-from recollect.models.recall import Recall
+import longmind
+from longmind.clock import to_iso
+from longmind.memory import Memory
+from longmind.models.recall import Recall
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.recall.making import fact, memory_of, texts_of
@@ -106,7 +106,7 @@ def test_of_equals_the_one_that_is_valid_from_later_on_comes_first_and_then_the_
 
 @pytest.mark.conforms("A6.2", "R-D")
 def test_without_an_embedder_words_in_common_are_counted(database_url: str, clock: SettableClock) -> None:
-    with recollect.open(database_url, embedder=None, clock=clock) as engine:
+    with longmind.open(database_url, embedder=None, clock=clock) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atoms(
@@ -177,9 +177,9 @@ def test_an_unknown_entity_is_no_error_and_a_merged_one_leads_on(memory: Memory,
 def test_what_cannot_be_an_entity_is_refused_by_the_name_of_its_parameter(
     memory: Memory, space_id: str, nobody: Any
 ) -> None:
-    with pytest.raises(recollect.InvalidInput, match=r"^entity (must be|is)"):
+    with pytest.raises(longmind.InvalidInput, match=r"^entity (must be|is)"):
         memory.recall_by_topic(space_id, "x", entity=nobody)
-    with pytest.raises(recollect.InvalidInput, match=r"^entity_id_or_name (must be|is)"):
+    with pytest.raises(longmind.InvalidInput, match=r"^entity_id_or_name (must be|is)"):
         memory.recall_by_entity(space_id, nobody)
 
 
@@ -194,7 +194,7 @@ def test_a_timeline_is_oldest_first_and_shows_superseded_versions(
     assert texts_of(memory.recall_timeline(space_id)) == ["likes tea", "lives in Rome", "lives in Oslo"]
     assert texts_of(memory.recall_timeline(space_id, include_superseded=False)) == ["likes tea", "lives in Oslo"]
     assert texts_of(memory.recall_timeline(space_id, query="lives in", limit=2)) == ["lives in Rome", "lives in Oslo"]
-    with pytest.raises(recollect.InvalidInput, match="not of both"):
+    with pytest.raises(longmind.InvalidInput, match="not of both"):
         memory.recall_timeline(space_id, query="x", entity_id_or_name="y")
 
 
@@ -212,7 +212,7 @@ def test_a_window_takes_what_is_valid_at_any_moment_of_it(memory: Memory, space_
     assert between(None, "2025-03-01T00:00:00Z") == ["spring"]
     assert between(None, "2025-02-28T00:00:00Z") == []
     assert between("2030-01-01T00:00:00Z", None) == ["since autumn"]
-    with pytest.raises(recollect.InvalidInput, match="from_ is after to"):
+    with pytest.raises(longmind.InvalidInput, match="from_ is after to"):
         between("2025-08-01T00:00:00Z", "2025-07-01T00:00:00Z")
 
 
@@ -240,11 +240,11 @@ def test_limits_have_defaults_and_a_most(memory: Memory, space_id: str) -> None:
     assert len(memory.recall_timeline(space_id).hits) == 50
     for limit in (0, -1, 201, 2.0, True, None, 2**63, 10**5000, -(10**5000)):
         given: dict[str, Any] = {"limit": limit}
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match="limit"):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded), match="limit"):
             memory.recall_by_topic(space_id, "tea", **given)
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match="limit"):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded), match="limit"):
             memory.recall_by_entity(space_id, "Ben", **given)
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match="limit"):
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded), match="limit"):
             memory.recall_timeline(space_id, **given)
     found = memory.recall_by_topic(space_id, "tea", limit=200)
     assert (len(found.hits), found.total_candidates) == (200, 210)
@@ -296,9 +296,9 @@ def test_words_with_signs_find_what_has_them(memory: Memory, space_id: str) -> N
 @pytest.mark.conforms("T13")
 @pytest.mark.parametrize("query", ["a\x00b", "\ud800", "x" * 10_001, None, 7, b"tea"])
 def test_what_is_no_query_is_refused(memory: Memory, space_id: str, query: object) -> None:
-    with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)):
+    with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded)):
         memory.recall_by_topic(space_id, query)  # type: ignore[arg-type]
-    with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)):
+    with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded)):
         memory.recall_timeline(space_id, query=query if query is not None else 7)  # type: ignore[arg-type]
 
 
@@ -326,13 +326,13 @@ def test_a_filter_that_cannot_be_one_is_refused(memory: Memory, space_id: str, w
         lambda: memory.recall_by_topic(space_id, "tea", **wrong),  # type: ignore[arg-type]
         lambda: memory.why_not(atom.id, "tea", **wrong),  # type: ignore[arg-type]
     ):
-        with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded)) as refused:
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded)) as refused:
             ask()
         assert refused.value.status in (400, 422)
 
 
 @pytest.mark.conforms("A2.5", "A6.7")
-def test_other_spaces_and_other_users_are_never_found(engine: recollect.Recollect, memory: Memory) -> None:
+def test_other_spaces_and_other_users_are_never_found(engine: longmind.Engine, memory: Memory) -> None:
     mine, second = memory.create_memory_space("one").id, memory.create_memory_space("two").id
     stranger = memory_of(engine, "eve")
     theirs = stranger.create_memory_space("one").id
@@ -341,10 +341,10 @@ def test_other_spaces_and_other_users_are_never_found(engine: recollect.Recollec
     assert texts_of(memory.recall_by_topic(mine, "tea")) == ["tea one"]
     for foreign in (theirs, "ms_missing"):
         for recall in (memory.recall_by_topic, memory.recall_by_entity):
-            with pytest.raises(recollect.NotFound) as refused:
+            with pytest.raises(longmind.NotFound) as refused:
                 recall(foreign, "tea")
             assert foreign in str(refused.value)
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             memory.recall_timeline(foreign)
 
 
@@ -441,7 +441,7 @@ def test_why_not_tells_that_an_atom_was_deleted_meanwhile(database_url: str) -> 
                 memory.delete_atom(query)
             return super().embed_query(query)
 
-    with recollect.open(database_url, embedder=Deleting()) as engine:
+    with longmind.open(database_url, embedder=Deleting()) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         atom = memory.add_atom(space_id, fact("tea"))
@@ -460,7 +460,7 @@ def test_why_not_tells_the_place_beyond_the_limit(memory: Memory, space_id: str)
 
 
 def test_why_not_tells_when_there_is_nothing_in_common(database_url: str) -> None:
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         memory = memory_of(engine)
         atom = memory.add_atom(memory.create_memory_space().id, fact("tea"))
         answer = memory.why_not(atom.id, "football")
@@ -469,14 +469,14 @@ def test_why_not_tells_when_there_is_nothing_in_common(database_url: str) -> Non
 
 
 def test_why_not_of_a_missing_and_of_a_foreign_atom_are_the_same(
-    engine: recollect.Recollect, memory: Memory, space_id: str
+    engine: longmind.Engine, memory: Memory, space_id: str
 ) -> None:
     stranger = memory_of(engine, "eve")
     theirs = stranger.add_atom(stranger.create_memory_space().id, fact("secret")).id
     deleted = memory.add_atom(space_id, fact("tea")).id
     memory.delete_atom(deleted)
     for missing in ("atom_missing", theirs, deleted):
-        with pytest.raises(recollect.NotFound) as refused:
+        with pytest.raises(longmind.NotFound) as refused:
             memory.why_not(missing, "secret")
         assert str(refused.value).replace(missing, "…") == (
             "There is no atom '…' in this scope. "
@@ -486,7 +486,7 @@ def test_why_not_of_a_missing_and_of_a_foreign_atom_are_the_same(
 
 def test_an_atom_without_a_single_word_can_be_found_and_does_no_harm(database_url: str) -> None:
     for embedder in (None, "none"):
-        with recollect.open(database_url, embedder=embedder) as engine:
+        with longmind.open(database_url, embedder=embedder) as engine:
             memory = memory_of(engine)
             space_id = memory.create_memory_space().id
             memory.add_atom(space_id, fact("😀🎉"))
@@ -589,8 +589,8 @@ def test_an_entity_whose_name_has_signs_is_known_in_a_query(
 def test_by_words_alone_every_word_of_a_question_counts(
     database_url: str, embedder: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_MODELS_FOLDER", str(tmp_path))
-    with recollect.open(database_url, embedder=embedder) as engine:
+    monkeypatch.setenv("LONGMIND_MODELS_FOLDER", str(tmp_path))
+    with longmind.open(database_url, embedder=embedder) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atoms(space_id, [fact("Rex is 5 years old"), fact("Ada gets 30 days a year")])
@@ -615,7 +615,7 @@ def test_how_much_is_asked_of_what_stands_beside_it_unless_nothing_does(memory: 
 def test_what_began_before_1970_is_as_old_as_it_is(database_url: str, clock: SettableClock) -> None:
     for _ in range(2):
         # The second time it is read from what was written down.
-        with recollect.open(database_url, embedder=None, clock=clock) as engine:
+        with longmind.open(database_url, embedder=None, clock=clock) as engine:
             memory = memory_of(engine)
             space_id = memory.create_memory_space("main").id
             if not memory.list_atoms(space_id):
@@ -640,7 +640,7 @@ def test_a_timeline_without_superseded_versions_has_what_has_just_ended(memory: 
 
 @pytest.mark.conforms("A6.2")
 def test_what_stands_around_a_fact_helps_to_find_it_also_by_words_alone(database_url: str) -> None:
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         near = memory.add_atom(space_id, fact("Yes, gladly.", search_context=["Shall we meet in Ljubljana?"]))
@@ -651,7 +651,7 @@ def test_what_stands_around_a_fact_helps_to_find_it_also_by_words_alone(database
 
 @pytest.mark.conforms("R-B")
 def test_what_was_confirmed_later_on_is_not_newer_before(database_url: str, clock: SettableClock) -> None:
-    with recollect.open(database_url, embedder=None, clock=clock) as engine:
+    with longmind.open(database_url, embedder=None, clock=clock) as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         space_id = context.memory.create_memory_space("main").id
         context.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space_id])

@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 import apsw
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, started
-from recollect.memory import Memory
-from recollect.providers.embedder import Embedding, checked_vectors
-from recollect.recall import reindexing
-from recollect.recall.segments import VectorsSegment
-from recollect.store import spaces
-from recollect.store.database import Transaction
+from longmind.memory import Memory
+from longmind.providers.embedder import Embedding, checked_vectors
+from longmind.recall import embedding_jobs as reindexing
+from longmind.recall.index.segments import VectorsSegment
+from longmind.store.database import Transaction
+from longmind.store.tables import spaces
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.recall.making import fact, memory_of, texts_of
@@ -42,7 +42,7 @@ class WatchedEmbedder(WordsEmbedder):
 @pytest.fixture
 def space_id(database_url: str) -> str:
     """A space whose vectors are the old embedder's."""
-    with recollect.open(database_url, embedder=OLD) as engine:
+    with longmind.open(database_url, embedder=OLD) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space("main").id
         memory.add_atoms(space_id, [fact(f"word{number} of many") for number in range(ATOMS)])
@@ -50,8 +50,8 @@ def space_id(database_url: str) -> str:
 
 
 @pytest.fixture
-def renewed(database_url: str) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder=NEW) as engine:
+def renewed(database_url: str) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder=NEW) as engine:
         yield engine
 
 
@@ -64,12 +64,12 @@ def read_vectors(run: Transaction, space_id: str, model: str) -> dict[int, int]:
     return found
 
 
-def vectors_of(engine: recollect.Recollect, space_id: str, embedder: WordsEmbedder) -> dict[int, int]:
+def vectors_of(engine: longmind.Engine, space_id: str, embedder: WordsEmbedder) -> dict[int, int]:
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     return engine._database.read(scope, read_vectors, space_id, Embedding(embedder).stamp)
 
 
-def assert_all_new(engine: recollect.Recollect, space_id: str, positions: Sequence[int]) -> None:
+def assert_all_new(engine: longmind.Engine, space_id: str, positions: Sequence[int]) -> None:
     assert vectors_of(engine, space_id, OLD) == {}
     assert vectors_of(engine, space_id, NEW) == dict.fromkeys(positions, NEW.dimension)
 
@@ -79,7 +79,7 @@ def uses_vectors(memory: Memory, space_id: str, query: str) -> bool:
     return bool(explanations) and all(each is not None and each.dense is not None for each in explanations)
 
 
-def test_reindexing_makes_all_vectors_anew_and_drops_the_old_ones(renewed: recollect.Recollect, space_id: str) -> None:
+def test_reindexing_makes_all_vectors_anew_and_drops_the_old_ones(renewed: longmind.Engine, space_id: str) -> None:
     memory = memory_of(renewed)
     # Until then words alone are asked, and vectors of different models are never compared.
     assert texts_of(memory.recall_by_topic(space_id, "word77", limit=1)) == ["word77 of many"]
@@ -91,7 +91,7 @@ def test_reindexing_makes_all_vectors_anew_and_drops_the_old_ones(renewed: recol
     assert renewed.reindex() == 0
 
 
-def test_the_first_recall_with_another_embedder_queues_the_change(renewed: recollect.Recollect, space_id: str) -> None:
+def test_the_first_recall_with_another_embedder_queues_the_change(renewed: longmind.Engine, space_id: str) -> None:
     memory = memory_of(renewed)
     for _ in range(3):
         memory.recall_by_topic(space_id, "word5")
@@ -102,17 +102,17 @@ def test_the_first_recall_with_another_embedder_queues_the_change(renewed: recol
 
 
 def test_the_change_is_left_to_an_engine_that_has_the_embedder(
-    database_url: str, renewed: recollect.Recollect, space_id: str
+    database_url: str, renewed: longmind.Engine, space_id: str
 ) -> None:
     memory_of(renewed).recall_by_topic(space_id, "word5")
     for other in (OLD, None):
-        with recollect.open(database_url, embedder=other) as engine:
+        with longmind.open(database_url, embedder=other) as engine:
             assert engine.work().succeeded == 0
     assert renewed.work().succeeded == 1
     assert_all_new(renewed, space_id, range(ATOMS))
 
 
-def test_reindexing_tells_how_far_it_is(renewed: recollect.Recollect, space_id: str) -> None:
+def test_reindexing_tells_how_far_it_is(renewed: longmind.Engine, space_id: str) -> None:
     told: list[tuple[int, int, int]] = []
 
     made = renewed.reindex(lambda *progress: told.append(progress))
@@ -124,8 +124,8 @@ def test_reindexing_tells_how_far_it_is(renewed: recollect.Recollect, space_id: 
 
 def test_reindexing_without_an_embedder_is_refused(database_url: str) -> None:
     with (
-        recollect.open(database_url, embedder=None) as engine,
-        pytest.raises(recollect.InvalidInput, match="no embedder"),
+        longmind.open(database_url, embedder=None) as engine,
+        pytest.raises(longmind.InvalidInput, match="no embedder"),
     ):
         engine.reindex()
 
@@ -162,8 +162,8 @@ def test_recall_goes_on_while_the_embedder_is_changed(database_url: str, space_i
 
     slow = WatchedEmbedder(NEW.model, NEW.dimension, after_some_recalls)
     with (
-        recollect.open(database_url, embedder=OLD) as old,
-        recollect.open(database_url, embedder=slow) as new,
+        longmind.open(database_url, embedder=OLD) as old,
+        longmind.open(database_url, embedder=slow) as new,
         ThreadPoolExecutor(5) as threads,
     ):
         work = [
@@ -187,7 +187,7 @@ def reindex_and_tell(line: Line, url: str) -> None:
         line.say(batch)
         line.hear()
 
-    with recollect.open(url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, tell)) as engine:
+    with longmind.open(url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, tell)) as engine:
         engine.reindex()
 
 
@@ -199,9 +199,9 @@ def test_a_change_that_was_killed_in_the_middle_is_taken_up_again(database_url: 
         # The third batch is begun, so the two before it are kept.
         child.hear()
         child.kill()
-    with recollect.open(database_url, embedder=OLD) as old:
+    with longmind.open(database_url, embedder=OLD) as old:
         assert uses_vectors(memory_of(old), space_id, "word3")
-    with recollect.open(database_url, embedder=NEW) as engine:
+    with longmind.open(database_url, embedder=NEW) as engine:
         assert texts_of(memory_of(engine).recall_by_topic(space_id, "word600", limit=1)) == ["word600 of many"]
         # Only what was missing is made.
         assert engine.reindex() == ATOMS - 2 * 256
@@ -216,12 +216,12 @@ def test_an_embedder_that_fails_in_the_middle_leaves_the_old_vectors_in_use(data
         if len(batches) == 2:
             raise ConnectionError("gone")
 
-    with recollect.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, fail_on_the_second)) as engine:
-        with pytest.raises(recollect.EmbedderFailed, match="ConnectionError: gone") as failed:
+    with longmind.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, fail_on_the_second)) as engine:
+        with pytest.raises(longmind.EmbedderFailed, match="ConnectionError: gone") as failed:
             engine.reindex()
         assert "made before are kept" in failed.value.hint
         assert "Nothing was written" not in failed.value.hint
-        with recollect.open(database_url, embedder=OLD) as old:
+        with longmind.open(database_url, embedder=OLD) as old:
             assert uses_vectors(memory_of(old), space_id, "word3")
         # What was made before is kept.
         assert engine.reindex() == ATOMS - 256
@@ -230,7 +230,7 @@ def test_an_embedder_that_fails_in_the_middle_leaves_the_old_vectors_in_use(data
 
 @pytest.mark.parametrize("gone", [[0], [256], [0, 1, 255, 256, 257, 699], list(range(300))])
 def test_places_of_deleted_atoms_do_not_end_the_change(
-    database_url: str, renewed: recollect.Recollect, space_id: str, gone: list[int]
+    database_url: str, renewed: longmind.Engine, space_id: str, gone: list[int]
 ) -> None:
     memory = memory_of(renewed)
     ids = {atom.text: atom.id for atom in memory.list_atoms(space_id, limit=ATOMS)}
@@ -241,7 +241,7 @@ def test_places_of_deleted_atoms_do_not_end_the_change(
 
 
 def test_an_atom_that_is_deleted_while_its_vector_is_made_leaves_no_vector(database_url: str, space_id: str) -> None:
-    with recollect.open(database_url, embedder=OLD) as old:
+    with longmind.open(database_url, embedder=OLD) as old:
         memory = memory_of(old)
         newest = list(memory.list_atoms(space_id, limit=ATOMS))
         first, other = newest[-1], newest[-100]
@@ -251,13 +251,13 @@ def test_an_atom_that_is_deleted_while_its_vector_is_made_leaves_no_vector(datab
                 memory.delete_atom(first.id)
                 memory.delete_atom(other.id)
 
-        with recollect.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, delete_two)) as engine:
+        with longmind.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, delete_two)) as engine:
             engine.reindex()
             assert_all_new(engine, space_id, [place for place in range(ATOMS) if place not in (0, 99)])
 
 
 def test_a_space_that_is_deleted_meanwhile_does_not_stop_the_others(database_url: str, space_id: str) -> None:
-    with recollect.open(database_url, embedder=OLD) as old:
+    with longmind.open(database_url, embedder=OLD) as old:
         memory = memory_of(old)
         later = memory.create_memory_space("later").id
         memory.add_atom(later, fact("tea"))
@@ -266,7 +266,7 @@ def test_a_space_that_is_deleted_meanwhile_does_not_stop_the_others(database_url
             if memory.get_memory_space(space_id) is not None:
                 memory.delete_memory_space(space_id)
 
-        with recollect.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, delete_the_first)) as new:
+        with longmind.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, delete_the_first)) as new:
             memory_of(new).recall_by_topic(space_id, "word3")
             new.reindex()
             assert uses_vectors(memory_of(new), later, "tea")
@@ -275,7 +275,7 @@ def test_a_space_that_is_deleted_meanwhile_does_not_stop_the_others(database_url
 
 
 def test_a_space_that_changes_its_model_while_a_question_is_embedded_is_asked_by_words(
-    database_url: str, space_id: str, renewed: recollect.Recollect
+    database_url: str, space_id: str, renewed: longmind.Engine
 ) -> None:
     class Overtaken(WordsEmbedder):
         def embed_query(self, query: str) -> list[float]:
@@ -284,7 +284,7 @@ def test_a_space_that_changes_its_model_while_a_question_is_embedded_is_asked_by
             memory_of(engine).recall_timeline(space_id, limit=1)
             return super().embed_query(query)
 
-    with recollect.open(database_url, embedder=Overtaken(OLD.model, OLD.dimension)) as engine:
+    with longmind.open(database_url, embedder=Overtaken(OLD.model, OLD.dimension)) as engine:
         found = memory_of(engine).recall_by_topic(space_id, "word9", limit=1, explain=True)
     assert texts_of(found) == ["word9 of many"]
     assert found.hits[0].explanation is not None
@@ -292,11 +292,11 @@ def test_a_space_that_changes_its_model_while_a_question_is_embedded_is_asked_by
 
 
 def test_memory_from_before_there_was_an_embedder_gets_its_vectors_too(database_url: str) -> None:
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atoms(space_id, [fact("old one"), fact("old two")])
-    with recollect.open(database_url, embedder=NEW) as engine:
+    with longmind.open(database_url, embedder=NEW) as engine:
         memory = memory_of(engine)
         # Something new is written before anything is asked.
         memory.add_atom(space_id, fact("new three"))
@@ -312,8 +312,8 @@ def test_what_is_written_with_another_embedder_later_on_is_noticed_by_recall(
 ) -> None:
     clock = SettableClock()
     with (
-        recollect.open(database_url, embedder=NEW, clock=clock) as engine,
-        recollect.open(database_url, embedder=late, clock=clock) as other,
+        longmind.open(database_url, embedder=NEW, clock=clock) as engine,
+        longmind.open(database_url, embedder=late, clock=clock) as other,
     ):
         memory, elsewhere = memory_of(engine), memory_of(other)
         space_id = memory.create_memory_space().id
@@ -327,18 +327,16 @@ def test_what_is_written_with_another_embedder_later_on_is_noticed_by_recall(
             assert_all_new(engine, space_id, range(4 * times))
             assert uses_vectors(memory, space_id, "word")
             assert engine.work().succeeded == 0
-    with recollect.open(database_url, embedder=NEW) as fresh:
+    with longmind.open(database_url, embedder=NEW) as fresh:
         assert uses_vectors(memory_of(fresh), space_id, "word")
 
 
-def test_reindexing_fills_what_is_missing_and_leaves_what_is_whole(
-    database_url: str, renewed: recollect.Recollect
-) -> None:
+def test_reindexing_fills_what_is_missing_and_leaves_what_is_whole(database_url: str, renewed: longmind.Engine) -> None:
     memory = memory_of(renewed)
     whole, holed = (memory.create_memory_space(name).id for name in ("whole", "holed"))
     for space_id in (whole, holed):
         memory.add_atoms(space_id, [fact("word one"), fact("word two")])
-    with recollect.open(database_url, embedder=OLD) as other:
+    with longmind.open(database_url, embedder=OLD) as other:
         memory_of(other).add_atom(holed, fact("word three"))
         gone = memory_of(other).add_atom(whole, fact("word four"))
         memory.delete_atom(gone.id)
@@ -350,7 +348,7 @@ def test_reindexing_fills_what_is_missing_and_leaves_what_is_whole(
     assert renewed.reindex() == 0
 
 
-def test_an_atom_without_a_vector_keeps_the_old_model_in_use(renewed: recollect.Recollect, space_id: str) -> None:
+def test_an_atom_without_a_vector_keeps_the_old_model_in_use(renewed: longmind.Engine, space_id: str) -> None:
     scope = renewed.context(tenant_id="acme", app_id="support", user_id="ada").scope
 
     def fill_all_but_the_last(run: Transaction) -> bool:
@@ -367,7 +365,7 @@ def test_an_atom_without_a_vector_keeps_the_old_model_in_use(renewed: recollect.
 
 
 def test_two_who_make_the_same_vectors_at_once_leave_no_place_twice(
-    database_url: str, renewed: recollect.Recollect, space_id: str
+    database_url: str, renewed: longmind.Engine, space_id: str
 ) -> None:
     made: list[int] = []
 
@@ -375,7 +373,7 @@ def test_two_who_make_the_same_vectors_at_once_leave_no_place_twice(
         if not made:
             made.append(renewed.reindex())
 
-    with recollect.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, overtake)) as engine:
+    with longmind.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, overtake)) as engine:
         assert engine.reindex() == 0
     assert made == [ATOMS]
     scope = renewed.context(tenant_id="acme", app_id="support", user_id="ada").scope
@@ -387,10 +385,10 @@ def test_two_who_make_the_same_vectors_at_once_leave_no_place_twice(
 
 
 def test_recall_does_not_fail_where_the_wish_cannot_be_written_down(sqlite_url: str) -> None:
-    with recollect.open(sqlite_url, embedder=OLD) as old:
+    with longmind.open(sqlite_url, embedder=OLD) as old:
         space_id = memory_of(old).create_memory_space().id
         memory_of(old).add_atom(space_id, fact("tea"))
-    with recollect.open(sqlite_url, embedder=NEW, busy_timeout_seconds=0.1) as engine:
+    with longmind.open(sqlite_url, embedder=NEW, busy_timeout_seconds=0.1) as engine:
         other = apsw.Connection(sqlite_url.removeprefix("sqlite:///"))
         other.execute("BEGIN IMMEDIATE")
         assert texts_of(memory_of(engine).recall_by_topic(space_id, "tea")) == ["tea"]
@@ -402,13 +400,13 @@ def test_recall_does_not_fail_where_the_wish_cannot_be_written_down(sqlite_url: 
 
 
 def test_all_users_spaces_are_changed_and_deleted_ones_are_left(database_url: str, space_id: str) -> None:
-    with recollect.open(database_url, embedder=OLD) as engine:
+    with longmind.open(database_url, embedder=OLD) as engine:
         eve = memory_of(engine, "eve")
         theirs, empty, gone = (eve.create_memory_space(name).id for name in ("theirs", "empty", "gone"))
         eve.add_atoms(theirs, [fact("tea"), fact("milk")])
         eve.add_atom(gone, fact("sugar"))
         eve.delete_memory_space(gone)
-    with recollect.open(database_url, embedder=NEW) as engine:
+    with longmind.open(database_url, embedder=NEW) as engine:
         assert engine.reindex() == ATOMS + 2
         eve = memory_of(engine, "eve")
         assert uses_vectors(eve, theirs, "tea")
@@ -418,10 +416,10 @@ def test_all_users_spaces_are_changed_and_deleted_ones_are_left(database_url: st
 
 
 def test_a_question_without_a_word_in_common_is_answered_also_while_vectors_are_made(
-    database_url: str, renewed: recollect.Recollect, space_id: str
+    database_url: str, renewed: longmind.Engine, space_id: str
 ) -> None:
     """An answer by words alone would be empty before the change, and for who has the old embedder after it."""
-    with recollect.open(database_url, embedder=OLD) as before:
+    with longmind.open(database_url, embedder=OLD) as before:
         for _ in range(2):
             for memory in (memory_of(before), memory_of(renewed)):
                 found = memory.recall_by_topic(space_id, "quite another matter")
@@ -434,7 +432,7 @@ def test_an_embedder_of_the_same_name_with_vectors_of_another_size_is_another_on
     database_url: str, space_id: str
 ) -> None:
     resized = WordsEmbedder(OLD.model, OLD.dimension // 2)
-    with recollect.open(database_url, embedder=resized) as engine, recollect.open(database_url, embedder=OLD) as before:
+    with longmind.open(database_url, embedder=resized) as engine, longmind.open(database_url, embedder=OLD) as before:
         memory = memory_of(engine)
         memory.add_atom(space_id, fact("word0 once more"))
         for each in (memory, memory_of(before)):
@@ -448,8 +446,8 @@ def test_an_embedder_of_the_same_name_with_vectors_of_another_size_is_another_on
 def test_an_embedder_that_was_taken_back_gets_its_vectors_again(database_url: str, space_id: str) -> None:
     clock = SettableClock()
     with (
-        recollect.open(database_url, embedder=OLD, clock=clock) as before,
-        recollect.open(database_url, embedder=NEW, clock=clock) as after,
+        longmind.open(database_url, embedder=OLD, clock=clock) as before,
+        longmind.open(database_url, embedder=NEW, clock=clock) as after,
     ):
         for engine in (after, before, after, before):
             memory_of(engine).recall_by_topic(space_id, "word1")
@@ -461,8 +459,8 @@ def test_an_embedder_that_was_taken_back_gets_its_vectors_again(database_url: st
 def test_two_embedders_do_not_take_a_space_away_from_each_other_all_the_time(database_url: str, space_id: str) -> None:
     clock = SettableClock()
     with (
-        recollect.open(database_url, embedder=OLD, clock=clock) as one,
-        recollect.open(database_url, embedder=NEW, clock=clock) as other,
+        longmind.open(database_url, embedder=OLD, clock=clock) as one,
+        longmind.open(database_url, embedder=NEW, clock=clock) as other,
     ):
         changes = 0
         for _ in range(5):
@@ -483,8 +481,8 @@ def test_recall_writes_nothing_while_vectors_are_being_made(
         assert may_go_on.wait(60)
 
     with (
-        recollect.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, wait)) as working,
-        recollect.open(database_url, embedder=NEW) as engine,
+        longmind.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, wait)) as working,
+        longmind.open(database_url, embedder=NEW) as engine,
         ThreadPoolExecutor(1) as pool,
     ):
         memory = memory_of(engine)
@@ -506,8 +504,8 @@ def test_a_change_of_size_is_left_to_an_engine_with_vectors_of_that_size(databas
     clock = SettableClock()
     resized = WordsEmbedder(OLD.model, OLD.dimension // 2)
     with (
-        recollect.open(database_url, embedder=OLD, clock=clock) as before,
-        recollect.open(database_url, embedder=resized, clock=clock) as after,
+        longmind.open(database_url, embedder=OLD, clock=clock) as before,
+        longmind.open(database_url, embedder=resized, clock=clock) as after,
     ):
         memory_of(after).recall_by_topic(space_id, "word1")
         assert before.work().succeeded == 0
@@ -518,9 +516,9 @@ def test_a_change_of_size_is_left_to_an_engine_with_vectors_of_that_size(databas
 
 def test_a_change_of_size_that_nobody_is_left_for_is_given_up(database_url: str, space_id: str) -> None:
     clock = SettableClock()
-    with recollect.open(database_url, embedder=WordsEmbedder(OLD.model, OLD.dimension // 2), clock=clock) as gone:
+    with longmind.open(database_url, embedder=WordsEmbedder(OLD.model, OLD.dimension // 2), clock=clock) as gone:
         memory_of(gone).recall_by_topic(space_id, "word1")
-    with recollect.open(database_url, embedder=OLD, clock=clock) as engine:
+    with longmind.open(database_url, embedder=OLD, clock=clock) as engine:
         assert engine.work().succeeded == 0
         clock.advance(3_601)
         assert engine.work().succeeded == 1
@@ -534,7 +532,7 @@ def test_a_wish_that_is_dead_is_left_alone_for_an_hour(database_url: str, space_
         if broken:
             raise ConnectionError
 
-    with recollect.open(database_url, embedder=WatchedEmbedder("test:failing", 24, fail), clock=clock) as engine:
+    with longmind.open(database_url, embedder=WatchedEmbedder("test:failing", 24, fail), clock=clock) as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         context.memory.recall_by_topic(space_id, "word1")
         while engine.work().dead == 0:

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.providers.remote import RemoteEmbedder
+import longmind
+from longmind.memory import Memory
+from longmind.providers.pydantic_ai.embedder import RemoteEmbedder
 from tests.recall.making import fact, memory_of, texts_of
 from tests.vendor.server import Vendor
 
@@ -21,8 +21,8 @@ NAME = "openai:text-embedding-3-small"
 
 
 @pytest.fixture
-def engine(database_url: str, vendor: Vendor) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder=NAME) as engine:
+def engine(database_url: str, vendor: Vendor) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder=NAME) as engine:
         yield engine
 
 
@@ -41,17 +41,17 @@ def test_atoms_are_embedded_in_batches_and_found(memory: Memory, space_id: str, 
 
 @pytest.mark.parametrize("trouble", ["500", "429", "too short", "too few", "not a vector", "no json"])
 def test_trouble_with_the_vendor_is_an_error_of_ours_and_nothing_is_written(
-    engine: recollect.Recollect, memory: Memory, space_id: str, vendor: Vendor, trouble: str
+    engine: longmind.Engine, memory: Memory, space_id: str, vendor: Vendor, trouble: str
 ) -> None:
     memory.add_atom(space_id, fact("tea"))
     cursor = engine.last_cursor()
     vendor.trouble = {-1: trouble}
-    with pytest.raises(recollect.EmbedderFailed) as failed:
+    with pytest.raises(longmind.EmbedderFailed) as failed:
         memory.add_atoms(space_id, [fact("one"), fact("two")])
     assert failed.value.status == 502
     assert failed.value.hint
     if trouble != "too few":
-        with pytest.raises(recollect.EmbedderFailed):
+        with pytest.raises(longmind.EmbedderFailed):
             memory.recall_by_topic(space_id, "tea")
     vendor.trouble = {}
     assert engine.last_cursor() == cursor
@@ -62,7 +62,7 @@ def test_trouble_in_a_later_batch_leaves_nothing_of_the_first(memory: Memory, sp
     memory.add_atom(space_id, fact("tea"))
     vendor.batches.clear()
     vendor.trouble = dict.fromkeys(range(2, 10), "500")
-    with pytest.raises(recollect.EmbedderFailed):
+    with pytest.raises(longmind.EmbedderFailed):
         memory.add_atoms(space_id, [fact(f"number{number}") for number in range(600)])
     assert len(vendor.batches[0]) == 256
     assert len(list(memory.list_atoms(space_id))) == 1
@@ -71,7 +71,7 @@ def test_trouble_in_a_later_batch_leaves_nothing_of_the_first(memory: Memory, sp
 def test_trouble_with_the_very_first_request_is_the_same_error(memory: Memory, space_id: str, vendor: Vendor) -> None:
     """The dimension is asked for once, after the first texts: that can fail as well."""
     vendor.trouble = dict.fromkeys(range(2, 10), "500")
-    with pytest.raises(recollect.EmbedderFailed):
+    with pytest.raises(longmind.EmbedderFailed):
         memory.add_atom(space_id, fact("tea"))
     vendor.trouble = {}
     memory.add_atom(space_id, fact("tea"))
@@ -100,7 +100,7 @@ def test_it_works_where_an_event_loop_is_running(memory: Memory, space_id: str) 
 
 def test_the_asynchronous_engine_uses_it_too(database_url: str, vendor: Vendor) -> None:
     async def use() -> list[str]:
-        async with await recollect.open_async(database_url, embedder=NAME) as engine:
+        async with await longmind.open_async(database_url, embedder=NAME) as engine:
             memory = engine.context(tenant_id="acme", app_id="support", user_id="ada").memory
             space = await memory.create_memory_space("main")
             await asyncio.gather(*(memory.add_atom(space.id, fact(f"tea {number}")) for number in range(5)))
@@ -111,39 +111,39 @@ def test_the_asynchronous_engine_uses_it_too(database_url: str, vendor: Vendor) 
 
 def test_closing_the_engine_ends_the_thread_that_waits_for_the_vendor(sqlite_url: str, vendor: Vendor) -> None:
     before = set(threading.enumerate())
-    with recollect.open(sqlite_url, embedder=NAME) as engine:
+    with longmind.open(sqlite_url, embedder=NAME) as engine:
         memory = memory_of(engine)
         memory.add_atom(memory.create_memory_space().id, fact("tea"))
-        assert [each for each in set(threading.enumerate()) - before if each.name == "recollect-providers"]
-    assert [each for each in set(threading.enumerate()) - before if each.name == "recollect-providers"] == []
+        assert [each for each in set(threading.enumerate()) - before if each.name == "longmind-providers"]
+    assert [each for each in set(threading.enumerate()) - before if each.name == "longmind-providers"] == []
 
 
 def test_without_a_key_the_error_says_so(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    with recollect.open(sqlite_url, embedder=NAME) as engine:
+    with longmind.open(sqlite_url, embedder=NAME) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
-        with pytest.raises(recollect.EmbedderFailed, match="OPENAI_API_KEY"):
+        with pytest.raises(longmind.EmbedderFailed, match="OPENAI_API_KEY"):
             memory.add_atom(space_id, fact("tea"))
 
 
 def test_an_unknown_vendor_is_an_error_that_names_it(sqlite_url: str) -> None:
-    with recollect.open(sqlite_url, embedder="nosuchvendor:model") as engine:
+    with longmind.open(sqlite_url, embedder="nosuchvendor:model") as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
-        with pytest.raises(recollect.EmbedderFailed, match="nosuchvendor"):
+        with pytest.raises(longmind.EmbedderFailed, match="nosuchvendor"):
             memory.add_atom(space_id, fact("tea"))
 
 
 def test_a_vendor_that_does_not_answer_is_given_up(sqlite_url: str, vendor: Vendor) -> None:
     # Asked without haste, since its client loads much for the first call.
     dimension = RemoteEmbedder(NAME).dimension
-    with recollect.open(sqlite_url, embedder=RemoteEmbedder(NAME, dimension, timeout_seconds=0.3)) as engine:
+    with longmind.open(sqlite_url, embedder=RemoteEmbedder(NAME, dimension, timeout_seconds=0.3)) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         vendor.trouble = {-1: "hangs"}
-        with pytest.raises(recollect.EmbedderFailed, match="TimeoutError"):
+        with pytest.raises(longmind.EmbedderFailed, match="TimeoutError"):
             memory.add_atom(space_id, fact("tea"))
         assert list(memory.list_atoms(space_id)) == []
 
@@ -165,6 +165,6 @@ def test_a_forked_child_uses_it_too(sqlite_url: str, vendor: Vendor) -> None:
 
 def test_without_the_package_the_error_says_what_to_install(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pydantic_ai", None)
-    with pytest.raises(recollect.ExtensionMissing, match="pydantic-ai") as missing:
-        recollect.open(sqlite_url, embedder=NAME)
+    with pytest.raises(longmind.ExtensionMissing, match="pydantic-ai") as missing:
+        longmind.open(sqlite_url, embedder=NAME)
     assert "pip install" in missing.value.hint

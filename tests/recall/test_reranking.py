@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.providers.weights import RERANKERS, pull
-from recollect.recall.recaller import RERANKED
-from recollect.settings import load_settings
+import longmind
+from longmind.providers.weights import RERANKERS, pull
+from longmind.recall.retriever import RERANKED
+from longmind.settings import load_settings
 from tests.embedder import WordsEmbedder
 from tests.recall.making import fact, memory_of, texts_of
 
@@ -30,9 +30,9 @@ class ScriptedReranker:
         return self._answer(texts)
 
 
-def opened(url: str, answer: Callable[[Sequence[str]], Any]) -> tuple[recollect.Recollect, ScriptedReranker]:
+def opened(url: str, answer: Callable[[Sequence[str]], Any]) -> tuple[longmind.Engine, ScriptedReranker]:
     reranker = ScriptedReranker(answer)
-    return recollect.open(url, embedder=EMBEDDER, reranker=reranker), reranker
+    return longmind.open(url, embedder=EMBEDDER, reranker=reranker), reranker
 
 
 def test_what_it_thinks_of_a_hit_moves_it_up_and_is_part_of_its_score(database_url: str) -> None:
@@ -74,13 +74,13 @@ def test_why_not_tells_the_place_that_it_has_led_to(database_url: str) -> None:
 def test_it_reads_also_where_there_is_no_embedder(database_url: str) -> None:
     reranker = ScriptedReranker(lambda texts: [9.0 if "Graz" in text else -9.0 for text in texts])
     atoms = [fact("tea"), fact("tea in Graz with Ben"), fact("tea again"), fact("coffee in Graz")]
-    with recollect.open(database_url, embedder=None, reranker=reranker) as engine:
+    with longmind.open(database_url, embedder=None, reranker=reranker) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atoms(space_id, atoms)
         found = memory.recall_by_topic(space_id, "tea", explain=True)
         ranks = [memory.why_not(hit.atom.id, "tea").rank for hit in found.hits]
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         plain = memory_of(engine).recall_by_topic(space_id, "tea", explain=True)
     assert texts_of(plain) == ["tea", "tea again", "tea in Graz with Ben"]
     assert texts_of(found) == ["tea in Graz with Ben", "tea", "tea again"]
@@ -94,11 +94,11 @@ def test_it_reads_also_where_there_is_no_embedder(database_url: str) -> None:
 @pytest.mark.parametrize("thought", [0.0, -7.0, 1e300])
 def test_one_that_thinks_the_same_of_all_changes_no_score(database_url: str, thought: float) -> None:
     reranker = ScriptedReranker(lambda texts: [thought] * len(texts))
-    with recollect.open(database_url, embedder=None, reranker=reranker) as engine:
+    with longmind.open(database_url, embedder=None, reranker=reranker) as engine:
         space_id = memory_of(engine).create_memory_space().id
         memory_of(engine).add_atoms(space_id, [fact("tea with Ben"), fact("tea again and again in Graz")])
         found = memory_of(engine).recall_by_topic(space_id, "tea")
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         plain = memory_of(engine).recall_by_topic(space_id, "tea")
     assert texts_of(found) == texts_of(plain)
     assert [hit.score for hit in found.hits] == pytest.approx([hit.score for hit in plain.hits], abs=1e-5)
@@ -136,29 +136,29 @@ def test_one_that_answers_nonsense_is_an_error_that_says_so(database_url: str, a
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atoms(space_id, [fact("tea"), fact("tea again")])
-        with pytest.raises(recollect.RerankerFailed, match="test:scripted"):
+        with pytest.raises(longmind.RerankerFailed, match="test:scripted"):
             memory.recall_by_topic(space_id, "tea")
 
 
 @pytest.mark.parametrize("name", ["local:nonsense", "openai:gpt", "nonsense"])
 def test_an_unknown_one_is_refused_with_those_that_are_known(sqlite_url: str, name: str) -> None:
-    with pytest.raises(recollect.InvalidInput) as refused:
-        recollect.open(sqlite_url, reranker=name)
+    with pytest.raises(longmind.InvalidInput) as refused:
+        longmind.open(sqlite_url, reranker=name)
     assert "local:minilm-l12" in (refused.value.hint or "")
 
 
 def test_an_object_that_is_none_is_refused(sqlite_url: str) -> None:
-    with pytest.raises(recollect.InvalidInput, match="not a reranker"):
-        recollect.open(sqlite_url, reranker=object())  # type: ignore[arg-type]  # that is the mistake
+    with pytest.raises(longmind.InvalidInput, match="not a reranker"):
+        longmind.open(sqlite_url, reranker=object())  # type: ignore[arg-type]  # that is the mistake
 
 
 def test_the_local_one_knows_an_answer_from_a_text_that_shares_its_words(database_url: str) -> None:
     folder = Path(load_settings({}).models_folder)
     try:
         pull(RERANKERS["minilm-l12"], folder)
-    except recollect.ModelMissing as error:
+    except longmind.ModelMissing as error:
         pytest.skip(f"the model is not here and cannot be fetched: {error}")
-    with recollect.open(database_url, embedder=None, reranker="local:minilm-l12") as engine:
+    with longmind.open(database_url, embedder=None, reranker="local:minilm-l12") as engine:
         reranking = engine._reranking
         assert reranking is not None
         question = "How many people live in Berlin?"
@@ -176,7 +176,7 @@ def test_the_surest_opinions_lose_no_hit(database_url: str) -> None:
         def score(self, query: str, texts: Sequence[str]) -> list[float]:
             return [1e308 * (-1) ** place for place in range(len(texts))]
 
-    with recollect.open(database_url, embedder=WordsEmbedder(), reranker=Surest()) as engine:
+    with longmind.open(database_url, embedder=WordsEmbedder(), reranker=Surest()) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atoms(space_id, [fact(f"tea number {number}") for number in range(30)])

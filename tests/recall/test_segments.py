@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.models.recall import Hit
-from recollect.providers.embedder import Embedding
-from recollect.recall.event_vectors import EventVectors
-from recollect.recall.segments import VectorsSegment, sealed
-from recollect.recall.text_index import TextIndex
-from recollect.store.database import Transaction
+import longmind
+from longmind.memory import Memory
+from longmind.models.recall import Hit
+from longmind.providers.embedder import Embedding
+from longmind.recall.event_vectors import EventVectors
+from longmind.recall.index.segments import VectorsSegment, sealed
+from longmind.recall.index.text_index import TextIndex
+from longmind.store.database import Transaction
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 
 LARGEST = 4_096
 
 
-def memory_of(engine: recollect.Recollect) -> Memory:
+def memory_of(engine: longmind.Engine) -> Memory:
     return engine.context(tenant_id="acme", app_id="support", user_id="ada").memory
 
 
@@ -50,7 +50,7 @@ def varied(count: int) -> list[dict[str, Any]]:
 def answers(memory: Memory, space_id: str) -> list[list[tuple[Any, ...]]]:
     """What recall says in many ways, without the ids, which are never the same."""
     ask = memory.recall_by_topic
-    asked: list[Callable[[], recollect.Recall]] = [
+    asked: list[Callable[[], longmind.Recall]] = [
         lambda: ask(space_id, "apple pie word17", limit=200, explain=True),
         lambda: ask(space_id, "東京 running man", limit=200),
         lambda: ask(space_id, "pear", limit=200, tags=["tag 1"]),
@@ -72,7 +72,7 @@ def test_atoms_that_were_added_at_once_are_found_like_those_added_one_by_one(
     database_url: str, clock: SettableClock
 ) -> None:
     given = varied(300)
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
         memory = memory_of(engine)
         bulk, single = (memory.create_memory_space(name).id for name in ("bulk", "single"))
         memory.add_atoms(bulk, given)
@@ -81,7 +81,7 @@ def test_atoms_that_were_added_at_once_are_found_like_those_added_one_by_one(
         expected = answers(memory, bulk)
         assert all(expected)
         assert answers(memory, single) == expected
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as reopened:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as reopened:
         assert answers(memory_of(reopened), bulk) == expected
         assert answers(memory_of(reopened), single) == expected
 
@@ -89,7 +89,7 @@ def test_atoms_that_were_added_at_once_are_found_like_those_added_one_by_one(
 def test_what_has_changed_since_its_segment_was_written_is_loaded_as_it_is_now(
     database_url: str, clock: SettableClock
 ) -> None:
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space("main").id
         atoms = memory.add_atoms(space_id, varied(300))
@@ -105,7 +105,7 @@ def test_what_has_changed_since_its_segment_was_written_is_loaded_as_it_is_now(
         memory.add_atoms(space_id, varied(220))
         memory.archive_atom(atoms[40].id)
         known = answers(memory, space_id)
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as reopened:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as reopened:
         assert answers(memory_of(reopened), space_id) == known
 
 
@@ -117,7 +117,7 @@ def spans(run: Transaction, space_id: str) -> list[list[tuple[int, int]]]:
     return [[(row[0], row[1]) for row in rows] for rows in (words, vectors, facts)]
 
 
-def test_no_segment_crosses_a_multiple_of_the_largest(engine: recollect.Recollect, memory: Memory) -> None:
+def test_no_segment_crosses_a_multiple_of_the_largest(engine: longmind.Engine, memory: Memory) -> None:
     space_id = memory.create_memory_space("main").id
     memory.add_atoms(space_id, varied(300))
     assert engine._database.read(memory._scope, spans, space_id) == [[(0, 300)]] * 3
@@ -134,7 +134,7 @@ def test_no_segment_crosses_a_multiple_of_the_largest(engine: recollect.Recollec
 
 
 def test_a_few_atoms_that_go_beyond_a_multiple_of_the_largest_fill_it_up(
-    engine: recollect.Recollect, memory: Memory
+    engine: longmind.Engine, memory: Memory
 ) -> None:
     space_id = memory.create_memory_space("main").id
     memory.add_atoms(space_id, varied(LARGEST - 96))
@@ -147,7 +147,7 @@ def test_a_few_atoms_that_go_beyond_a_multiple_of_the_largest_fill_it_up(
 def test_an_older_store_without_facts_in_segments_is_loaded_from_its_atoms(
     database_url: str, clock: SettableClock
 ) -> None:
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space("main").id
         memory.add_atoms(space_id, varied(300))
@@ -156,7 +156,7 @@ def test_an_older_store_without_facts_in_segments_is_loaded_from_its_atoms(
             memory._scope,
             lambda run: run.send("drop_fact_segments", space_id=space_id, from_position=0, to_position=300),
         )
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as reopened:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as reopened:
         assert answers(memory_of(reopened), space_id) == known
 
 

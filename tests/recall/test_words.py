@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall import reading
-from recollect.recall.reading import terms_of_each
-from recollect.recall.words import MOST_STATED, STOP_WORDS, statement_words, terms_of, words_of
+from longmind.language import word_batches as reading
+from longmind.language.word_batches import terms_of_each
+from longmind.language.words import MOST_STATED, STOP_WORDS, statement_words, terms_of, words_of
 
 
 @pytest.mark.parametrize(

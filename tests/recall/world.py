@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from recollect.clock import to_iso, to_micros
-from recollect.memory import Memory
-from recollect.models.atom import Atom
-from recollect.models.entity import folded_name
-from recollect.models.recall import Recall
-from recollect.providers.embedder import Embedder
+from longmind.clock import to_iso, to_micros
+from longmind.memory import Memory
+from longmind.models.atom import Atom
+from longmind.models.entity import folded_name
+from longmind.models.recall import Recall
+from longmind.providers.embedder import Embedder
 from tests.clock import SettableClock
 from tests.recall.reference import Asked, Expected, Known, Reference
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import recollect
-from recollect.operations import OPERATIONS
+import longmind
+from longmind.operations import OPERATIONS
 from tests.scope import test_isolation as isolation
 from tests.scope.test_isolation import ARGUMENTS, MIXED, OWNER, anonymous, ask, furnish, missing, state_of, told
 
@@ -27,7 +27,7 @@ READS_SPACES = {
 }
 
 
-def of_ada(engine: recollect.Recollect) -> tuple[recollect.Context, isolation.Things]:
+def of_ada(engine: longmind.Engine) -> tuple[longmind.Context, isolation.Things]:
     """Ada, who keeps what she has in shared spaces and has granted them to Eve."""
     ada = engine.context(**OWNER)
     hers = furnish(engine, ada, isolation.SECRET, kind="shared")
@@ -37,7 +37,7 @@ def of_ada(engine: recollect.Recollect) -> tuple[recollect.Context, isolation.Th
 
 
 @pytest.mark.conforms("T6", "T7", "A0.4")
-def test_a_grant_lets_nobody_write_and_leaves_no_trace_in_what_is_not_read(engine: recollect.Recollect) -> None:
+def test_a_grant_lets_nobody_write_and_leaves_no_trace_in_what_is_not_read(engine: longmind.Engine) -> None:
     ada, hers = of_ada(engine)
     eve, mallory = (engine.context(**{**OWNER, "user_id": name}) for name in ("eve", "mallory"))
     for stranger in (eve, mallory):
@@ -61,7 +61,7 @@ def test_a_grant_lets_nobody_write_and_leaves_no_trace_in_what_is_not_read(engin
 
 
 @pytest.mark.conforms("T6", "A2.5")
-def test_what_may_be_read_cannot_be_put_into_ones_own_memory_by_its_id(engine: recollect.Recollect) -> None:
+def test_what_may_be_read_cannot_be_put_into_ones_own_memory_by_its_id(engine: longmind.Engine) -> None:
     ada, hers = of_ada(engine)
     eve = engine.context(**{**OWNER, "user_id": "eve"})
     mine = furnish(engine, eve, "My own")

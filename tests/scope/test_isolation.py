@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.models.space import SpaceKind
-from recollect.models.value import Value
-from recollect.operations import OPERATIONS, Operation
-from recollect.providers.language import BoundTool
-from recollect.providers.testing import ScriptedModel
-from recollect.store import conversations as store
+import longmind
+from longmind.models.space import SpaceKind
+from longmind.models.value import Value
+from longmind.operations import OPERATIONS, Operation
+from longmind.providers.language_model import BoundTool
+from longmind.providers.testing import ScriptedModel
+from longmind.store.tables import conversations as store
 from tests.embedder import WordsEmbedder
 from tests.scope.identities import LEGAL
 
@@ -439,8 +439,8 @@ STRANGERS: dict[str, Callable[[str], dict[str, Any]]] = {
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder=WordsEmbedder()) as engine:
+def engine(database_url: str) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder=WordsEmbedder()) as engine:
         yield engine
 
 
@@ -449,7 +449,7 @@ def test_every_operation_of_the_table_is_tried() -> None:
 
 
 def test_the_table_has_every_public_method_of_every_service_and_no_other() -> None:
-    with recollect.open("sqlite:///:memory:") as engine:
+    with longmind.open("sqlite:///:memory:") as engine:
         services = {name: service for name, service in vars(engine.context(**OWNER)).items() if name != "scope"}
     methods = {
         f"{name}.{method}": function
@@ -470,7 +470,7 @@ def questions() -> Iterator[tuple[Operation, Callable[[Things], dict[str, Any]]]
 
 @pytest.mark.conforms("A0.3", "A0.4", "A2.2", "A3.10", "A4.4")
 @pytest.mark.parametrize("who", STRANGERS)
-def test_a_strangers_thing_is_like_one_that_is_not_there(who: str, engine: recollect.Recollect) -> None:
+def test_a_strangers_thing_is_like_one_that_is_not_there(who: str, engine: longmind.Engine) -> None:
     ada = engine.context(**OWNER)
     eve, mallory = (engine.context(**STRANGERS[who](name)) for name in ("eve", "mallory"))
     hers = furnish(engine, ada, SECRET)
@@ -494,9 +494,9 @@ def test_a_strangers_thing_is_like_one_that_is_not_there(who: str, engine: recol
 
 @pytest.mark.conforms("A0.4")
 @pytest.mark.parametrize("who", STRANGERS)
-def test_an_answer_is_the_same_whether_or_not_there_are_others(who: str, engine: recollect.Recollect) -> None:
+def test_an_answer_is_the_same_whether_or_not_there_are_others(who: str, engine: longmind.Engine) -> None:
     furnish(engine, engine.context(**OWNER), SECRET)
-    with recollect.open("sqlite:///:memory:", embedder=WordsEmbedder()) as lonely:
+    with longmind.open("sqlite:///:memory:", embedder=WordsEmbedder()) as lonely:
         among_others, alone = (each.context(**STRANGERS[who]("eve")) for each in (engine, lonely))
         things = furnish(engine, among_others, "My own")
         same_things = furnish(lonely, alone, "My own")
@@ -556,7 +556,7 @@ MIXED: list[tuple[str, Callable[[Things, Things], dict[str, Any]]]] = [
 
 @pytest.mark.conforms("A0.4", "A2.5", "A3.6")
 @pytest.mark.parametrize("who", STRANGERS)
-def test_a_strangers_thing_beside_ones_own_is_like_one_that_is_not_there(who: str, engine: recollect.Recollect) -> None:
+def test_a_strangers_thing_beside_ones_own_is_like_one_that_is_not_there(who: str, engine: longmind.Engine) -> None:
     ada, eve = engine.context(**OWNER), engine.context(**STRANGERS[who]("eve"))
     hers, mine = furnish(engine, ada, SECRET), furnish(engine, eve, "My own")
     before, own_before = state_of(engine, ada), state_of(engine, eve)
@@ -571,11 +571,11 @@ def test_a_strangers_thing_beside_ones_own_is_like_one_that_is_not_there(who: st
         assert state_of(engine, eve) == own_before, name
 
 
-def fail(run: recollect.JobRun) -> None:
+def fail(run: longmind.JobRun) -> None:
     raise RuntimeError(f"{run.job.payload['words']} went wrong.")
 
 
-def furnish(engine: recollect.Recollect, context: recollect.Context, words: str, kind: SpaceKind = "user") -> Things:
+def furnish(engine: longmind.Engine, context: longmind.Context, words: str, kind: SpaceKind = "user") -> Things:
     """Give somebody a bit of everything, the same for all but for their words."""
     engine.register_job("fail", fail)
     chat = context.conversations
@@ -602,7 +602,7 @@ def furnish(engine: recollect.Recollect, context: recollect.Context, words: str,
     return Things(first.id, second.id, cursor, *of_jobs, greeting.id, *remember(context, words, greeting, kind))
 
 
-def remember(context: recollect.Context, words: str, source: recollect.Message, kind: SpaceKind) -> tuple[str, ...]:
+def remember(context: longmind.Context, words: str, source: longmind.Message, kind: SpaceKind) -> tuple[str, ...]:
     """Give somebody memory of every kind: live, superseded, archived and deleted, with entities, one of them merged."""
     memory = context.memory
     space = memory.create_memory_space("personal", kind=kind, metadata={"about": words})
@@ -638,7 +638,7 @@ def remember(context: recollect.Context, words: str, source: recollect.Message, 
     return (*ids, shared.id, entry.id, old_entry.id, happen(context, words))
 
 
-def happen(context: recollect.Context, words: str) -> str:
+def happen(context: longmind.Context, words: str) -> str:
     """Give somebody events of every kind."""
     context.events.record_chat_user(words, tags=["private"])
     context.events.record_tool_result(tool="search", outputs=[{"found": words}], message=words)
@@ -646,7 +646,7 @@ def happen(context: recollect.Context, words: str) -> str:
     return context.events.record("note", {"about": words}, tags=["private"]).event_id
 
 
-def note(context: recollect.Context, words: str) -> None:
+def note(context: longmind.Context, words: str) -> None:
     """Give somebody blocks of both scopes, one with a revision, and sleep-time memory."""
     blocks = context.blocks
     first = blocks.update("core", f"{words} before", None)
@@ -661,17 +661,17 @@ def missing(things: Things) -> Things:
     return Things(*(value[:-1] + ("0" if value[-1] != "0" else "1") for value in vars(things).values()))
 
 
-def ask(context: recollect.Context, operation: Operation, arguments: dict[str, Any]) -> object:
+def ask(context: longmind.Context, operation: Operation, arguments: dict[str, Any]) -> object:
     """What the operation answers, or the error it raises, in a form that can be compared."""
     try:
         return plain(getattr(getattr(context, operation.service), operation.name)(**arguments))
-    except recollect.RecollectError as error:
+    except longmind.LongmindError as error:
         return (type(error).__name__, error.status, error.message, error.hint)
 
 
 def plain(answer: object) -> object:
     match answer:
-        case recollect.Page():
+        case longmind.Page():
             return [plain(item) for item in answer], answer.next_cursor
         case list():
             return [plain(item) for item in answer]
@@ -683,7 +683,7 @@ def plain(answer: object) -> object:
             return answer
 
 
-def state_of(engine: recollect.Recollect, context: recollect.Context) -> object:
+def state_of(engine: longmind.Engine, context: longmind.Context) -> object:
     """All that somebody has: conversations, messages with the hidden ones, jobs, memory, and what has happened."""
     found = context.conversations.list_conversations()
     messages = [context.conversations.get_raw_turns(each.id, limit=1000, include_hidden=True) for each in found]
@@ -693,7 +693,7 @@ def state_of(engine: recollect.Recollect, context: recollect.Context) -> object:
     return [plain(each) for each in (found, messages, jobs, *memory_of(context, changes), changes)]
 
 
-def memory_of(context: recollect.Context, changes: list[recollect.Change]) -> tuple[object, ...]:
+def memory_of(context: longmind.Context, changes: list[longmind.Change]) -> tuple[object, ...]:
     """Spaces, their atoms of any status and version, and entities, also those that were merged into others."""
     spaces = context.memory.list_memory_spaces()
     atoms = [context.memory.list_atoms(space.id, status=None, limit=1000) for space in spaces]
@@ -730,7 +730,7 @@ def anonymous(text: str) -> str:
 
 
 @pytest.mark.conforms("A0.4")
-def test_a_cursor_of_somebody_else_leads_to_nothing_of_theirs(engine: recollect.Recollect) -> None:
+def test_a_cursor_of_somebody_else_leads_to_nothing_of_theirs(engine: longmind.Engine) -> None:
     ada, bob = engine.context(**OWNER), engine.context(**{**OWNER, "user_id": "bob"})
     hers = furnish(engine, ada, SECRET)
     assert ada.conversations.list_conversations(cursor=hers.cursor) != []
@@ -739,7 +739,7 @@ def test_a_cursor_of_somebody_else_leads_to_nothing_of_theirs(engine: recollect.
     assert bob.jobs.list_jobs(cursor=hers.job_cursor) == []
 
 
-def test_a_query_cannot_be_given_another_scope(engine: recollect.Recollect) -> None:
+def test_a_query_cannot_be_given_another_scope(engine: longmind.Engine) -> None:
     ada, bob = engine.context(**OWNER), engine.context(**{**OWNER, "user_id": "bob"})
     conversation = ada.conversations.create_conversation("daily-checkin")
     database = engine._database
@@ -752,7 +752,7 @@ def test_a_query_cannot_be_given_another_scope(engine: recollect.Recollect) -> N
 
 @pytest.mark.conforms("A0.3", "T25")
 @pytest.mark.parametrize("field", ["tenant_id", "app_id", "user_id"])
-def test_identities_that_look_alike_are_not_taken_for_one_another(field: str, engine: recollect.Recollect) -> None:
+def test_identities_that_look_alike_are_not_taken_for_one_another(field: str, engine: longmind.Engine) -> None:
     contexts = [engine.context(**{**OWNER, field: name}) for name in LEGAL]
     made = [
         context.conversations.create_conversation("daily-checkin", title=f"{at}") for at, context in enumerate(contexts)
@@ -773,11 +773,11 @@ def test_identities_that_look_alike_are_not_taken_for_one_another(field: str, en
         assert context.conversations.get_conversation(made[at - 1].id) is None
 
 
-def test_a_job_is_done_in_the_name_of_the_one_who_queued_it(engine: recollect.Recollect) -> None:
+def test_a_job_is_done_in_the_name_of_the_one_who_queued_it(engine: longmind.Engine) -> None:
     contexts = [engine.context(**{**OWNER, "user_id": name}) for name in LEGAL]
     seen: dict[str, str] = {}
 
-    def note(run: recollect.JobRun) -> None:
+    def note(run: longmind.JobRun) -> None:
         seen[run.scope.user_id] = run.job.payload["user"]
         run.context.conversations.create_conversation("from-a-job", title=run.job.payload["user"])
 
@@ -791,7 +791,7 @@ def test_a_job_is_done_in_the_name_of_the_one_who_queued_it(engine: recollect.Re
         assert found.title == context.scope.user_id
 
 
-def test_what_else_is_known_of_a_call_opens_no_other_scope(engine: recollect.Recollect) -> None:
+def test_what_else_is_known_of_a_call_opens_no_other_scope(engine: longmind.Engine) -> None:
     ada = engine.context(**OWNER, agent_id="agent-1", session_id="session-1", run_id="run-1", client_id="client-1")
     conversation = ada.conversations.create_conversation("daily-checkin")
     twin = engine.context(**OWNER, agent_id="agent-2", session_id="session-2", capabilities={"admin"})
@@ -803,7 +803,7 @@ def test_what_else_is_known_of_a_call_opens_no_other_scope(engine: recollect.Rec
     assert admin.conversations.get_conversation(conversation.id) is None
 
 
-def test_a_scope_that_was_copied_with_another_user_is_another_scope(engine: recollect.Recollect) -> None:
+def test_a_scope_that_was_copied_with_another_user_is_another_scope(engine: longmind.Engine) -> None:
     ada = engine.context(**OWNER)
     # The id is worked out once and kept; a copy must not keep the one it was copied from.
     bob = replace(ada.scope, user_id="bob")

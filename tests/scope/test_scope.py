@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import recollect
-from recollect.scope import Capability, Level, Scope, timeline_id
+import longmind
+from longmind.scope import Capability, Level, Scope, timeline_id
 from tests.scope.identities import LEGAL
 
 FIELDS = ("tenant_id", "app_id", "user_id")
@@ -56,8 +56,8 @@ def scope(tenant: str = "acme", app: str = "support", user: str = "ada", **rest:
 def test_what_cannot_be_an_identity_is_refused_by_its_name(field: str, value: Any) -> None:
     given = {"tenant_id": "acme", "app_id": "support", "user_id": "ada", field: value}
     with (
-        recollect.open("sqlite:///:memory:") as engine,
-        pytest.raises(recollect.InvalidIdentity, match=rf"^{field} ") as caught,
+        longmind.open("sqlite:///:memory:") as engine,
+        pytest.raises(longmind.InvalidIdentity, match=rf"^{field} ") as caught,
     ):
         engine.context(**given)
     assert caught.value.status == 400
@@ -67,7 +67,7 @@ def test_what_cannot_be_an_identity_is_refused_by_its_name(field: str, value: An
 @pytest.mark.parametrize("field", OPTIONAL_FIELDS)
 @pytest.mark.parametrize("value", NOT_IDENTITIES, ids=repr)
 def test_what_else_is_known_of_a_call_is_checked_in_the_same_way(field: str, value: Any) -> None:
-    with pytest.raises(recollect.InvalidIdentity, match=rf"^{field} "):
+    with pytest.raises(longmind.InvalidIdentity, match=rf"^{field} "):
         scope(**{field: value})
 
 
@@ -78,14 +78,14 @@ def test_what_else_is_known_of_a_call_may_be_left_out(field: str) -> None:
 
 
 def test_the_three_that_make_a_scope_must_be_given() -> None:
-    with recollect.open("sqlite:///:memory:") as engine, pytest.raises(TypeError):
+    with longmind.open("sqlite:///:memory:") as engine, pytest.raises(TypeError):
         engine.context(tenant_id="acme", app_id="support")  # type: ignore[call-arg]
 
 
 @pytest.mark.conforms("T25")
 @pytest.mark.parametrize("value", LEGAL, ids=repr)
 def test_what_can_be_an_identity_is_taken_as_it_is(value: str) -> None:
-    with recollect.open("sqlite:///:memory:") as engine:
+    with longmind.open("sqlite:///:memory:") as engine:
         context = engine.context(tenant_id=value, app_id=value, user_id=value, session_id=value, agent_id=value)
         conversation = context.conversations.create_conversation("daily-checkin")
         read = context.conversations.get_conversation(conversation.id)
@@ -234,7 +234,7 @@ def test_a_level_without_its_id_falls_back_to_the_user_and_never_to_all() -> Non
 def test_a_scope_can_do_nothing_special_unless_it_was_said() -> None:
     assert scope().capabilities == frozenset()
     for capability in get_args(Capability):
-        with pytest.raises(recollect.Forbidden, match=capability) as caught:
+        with pytest.raises(longmind.Forbidden, match=capability) as caught:
             scope().require(capability)
         assert caught.value.status == 403
         assert capability in caught.value.hint
@@ -244,8 +244,8 @@ def test_a_scope_can_do_nothing_special_unless_it_was_said() -> None:
 @pytest.mark.parametrize("capabilities", [["root"], ["admin", "root"], ["Admin"], [""], "admin", "root"], ids=repr)
 def test_an_unknown_capability_is_refused(capabilities: Any) -> None:
     with (
-        recollect.open("sqlite:///:memory:") as engine,
-        pytest.raises(recollect.InvalidInput, match="capabilities") as caught,
+        longmind.open("sqlite:///:memory:") as engine,
+        pytest.raises(longmind.InvalidInput, match="capabilities") as caught,
     ):
         engine.context(tenant_id="acme", app_id="support", user_id="ada", capabilities=capabilities)
     assert caught.value.status == 400
@@ -253,7 +253,7 @@ def test_an_unknown_capability_is_refused(capabilities: Any) -> None:
 
 @pytest.mark.parametrize("capabilities", [5, None, [5], [None], [["admin"]], [5, "root"]], ids=repr)
 def test_what_is_no_list_of_capabilities_is_refused(capabilities: Any) -> None:
-    with pytest.raises(recollect.InvalidInput, match="capabilities"):
+    with pytest.raises(longmind.InvalidInput, match="capabilities"):
         scope(capabilities=capabilities)
 
 

@@ -15,7 +15,7 @@ SECRET = TOKEN_SECRET
 
 
 def bearer(token: str, **headers: str) -> list[tuple[bytes, bytes]]:
-    """The headers of a request with a credential; `x_recollect_user=` stands for X-Recollect-User."""
+    """The headers of a request with a credential; `x_longmind_user=` stands for X-Longmind-User."""
     return [(b"authorization", f"Bearer {token}".encode()), *lines(**headers)]
 
 

@@ -18,13 +18,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-import recollect
-from recollect.server.identity import Authenticator
-from recollect.server.logs import set_up_logs
-from recollect.server.observing import IDENTITY, OPERATION
-from recollect.server.operating import equip
-from recollect.server.tracing import FRAMEWORK_SILENT
-from recollect.settings import load_settings
+import longmind
+from longmind.server.auth.identity import Authenticator
+from longmind.server.observability.logs import set_up_logs
+from longmind.server.observability.middleware import IDENTITY, OPERATION
+from longmind.server.observability.probes import equip
+from longmind.server.observability.tracing import FRAMEWORK_SILENT
+from longmind.settings import load_settings
 from tests.server.running import Client, serving
 
 SAID = "My secret is that I like marzipan."
@@ -33,7 +33,7 @@ SAID = "My secret is that I like marzipan."
 class Tried:
     """The application, and what is needed to ask it."""
 
-    def __init__(self, engine: recollect.Recollect) -> None:
+    def __init__(self, engine: longmind.Engine) -> None:
         self.engine = engine
         self.authenticator = Authenticator(engine)
         self.app: Any = FastAPI(openapi_url=None, telemetry=FRAMEWORK_SILENT)
@@ -54,12 +54,12 @@ class Tried:
 
 
 @pytest.fixture
-def tried(engine: recollect.Recollect) -> Tried:
+def tried(engine: longmind.Engine) -> Tried:
     return Tried(engine)
 
 
 @pytest.fixture
-def client(engine: recollect.Recollect) -> Iterator[Client]:
+def client(engine: longmind.Engine) -> Iterator[Client]:
     """The one user of a server in single-user mode."""
     with serving(engine) as client:
         yield client
@@ -68,7 +68,7 @@ def client(engine: recollect.Recollect) -> Iterator[Client]:
 @pytest.fixture
 def log() -> Iterator[io.StringIO]:
     """All that is logged, as JSON, in the place of what pytest has set up."""
-    root, ours = logging.getLogger(), logging.getLogger("recollect")
+    root, ours = logging.getLogger(), logging.getLogger("longmind")
     before = root.handlers, root.level, ours.level
     written = io.StringIO()
     set_up_logs(load_settings({"log_format": "json"}, {}), written)

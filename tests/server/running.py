@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-import recollect
-from recollect.server.app import make_app
-from recollect.server.serving import Serving, address_of, listening_socket
+import longmind
+from longmind.server.app import make_app
+from longmind.server.process import Serving, address_of, listening_socket
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,7 @@ class Client:
 
 
 @contextmanager
-def serving(
-    engine: recollect.Recollect, *, workers: int = 0, listener: socket.socket | None = None
-) -> Iterator[Client]:
+def serving(engine: longmind.Engine, *, workers: int = 0, listener: socket.socket | None = None) -> Iterator[Client]:
     """Serve an engine while this lasts."""
     listener = listener or listening_socket("127.0.0.1", 0)
     server = Serving(make_app(engine), engine, listener, workers)
@@ -79,7 +77,7 @@ def serving(
 
 
 @contextmanager
-def heard_late(engine: recollect.Recollect, sent: bytes) -> Iterator[socket.socket]:
+def heard_late(engine: longmind.Engine, sent: bytes) -> Iterator[socket.socket]:
     """A connection on which something was sent before the server was there: none of its time was used up by that."""
     listener = listening_socket("127.0.0.1", 0)
     with socket.create_connection(listener.getsockname(), timeout=60) as connection:

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from tests.server.running import Client, serving
 
 ADA: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
 
 
 @pytest.mark.conforms("A0.5")
-def test_a_user_takes_everything_away_and_has_it_erased(engine: recollect.Recollect) -> None:
+def test_a_user_takes_everything_away_and_has_it_erased(engine: longmind.Engine) -> None:
     ada, bob = engine.context(**ADA), engine.context(**{**ADA, "user_id": "bob"})
     for ctx in (ada, bob):
         conversation = ctx.conversations.create_conversation("daily-checkin")
@@ -44,7 +44,7 @@ def test_a_user_takes_everything_away_and_has_it_erased(engine: recollect.Recoll
     assert len(bob.conversations.list_conversations()) == 1
 
 
-def test_an_administrator_moves_a_user(engine: recollect.Recollect, client: Client) -> None:
+def test_an_administrator_moves_a_user(engine: longmind.Engine, client: Client) -> None:
     # In single-user mode whoever sits at the machine is the administrator too.
     client.post("/ai-conversations", {"namespace": "daily-checkin", "title": "Monday"})
     document = client.post("/ai-admin/export").json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import recollect
+import longmind
 from tests.server.asking import ask, lines
 from tests.server.conftest import Tried
 
@@ -19,13 +19,13 @@ SECURE = {
 PREFLIGHT = lines(
     origin="https://app.example",
     access_control_request_method="POST",
-    access_control_request_headers="authorization, x-recollect-user",
+    access_control_request_headers="authorization, x-longmind-user",
 )
 
 
 @pytest.mark.parametrize("path", ["/greet", "/healthz", "/nowhere"])
 def test_every_answer_has_the_headers_that_keep_it_safe(path: str) -> None:
-    with recollect.open("sqlite:///:memory:", embedder=None) as engine:
+    with longmind.open("sqlite:///:memory:", embedder=None) as engine:
         answer = ask(Tried(engine).app, path)
         assert {name: answer.headers.get(name) for name in SECURE} == SECURE
         assert "strict-transport-security" not in answer.headers
@@ -35,7 +35,7 @@ def test_every_answer_has_the_headers_that_keep_it_safe(path: str) -> None:
 
 
 def test_no_page_of_another_site_may_call_unless_it_is_named() -> None:
-    with recollect.open("sqlite:///:memory:", embedder=None) as engine:
+    with longmind.open("sqlite:///:memory:", embedder=None) as engine:
         app = Tried(engine).app
         assert (
             ask(app, "/healthz", *lines(origin="https://app.example"))
@@ -46,7 +46,7 @@ def test_no_page_of_another_site_may_call_unless_it_is_named() -> None:
 
 
 def test_a_page_that_is_named_may_call_and_no_other() -> None:
-    with recollect.open("sqlite:///:memory:", embedder=None, cors_origins="https://app.example/") as engine:
+    with longmind.open("sqlite:///:memory:", embedder=None, cors_origins="https://app.example/") as engine:
         app = Tried(engine).app
         allowed = ask(app, "/greet", *PREFLIGHT, method="OPTIONS")
         assert (allowed.status, allowed.headers["access-control-allow-origin"]) == (200, "https://app.example")

@@ -11,8 +11,8 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it comes with schemathesis, and without its types
 import pytest
 
-import recollect
-from recollect.server.routes import make_routes
+import longmind
+from longmind.server.routes import make_routes
 from tests.server.running import Client, serving
 from tools import openapi
 
@@ -27,7 +27,7 @@ OPERATIONS = [
 
 def test_the_description_that_is_kept_is_the_one_that_is_served() -> None:
     assert openapi.PATH.read_text("utf-8") == openapi.written(), "run python -m tools.openapi"
-    with recollect.open("sqlite:///:memory:", embedder=None) as engine, serving(engine) as client:
+    with longmind.open("sqlite:///:memory:", embedder=None) as engine, serving(engine) as client:
         assert client.get("/openapi.json").json == DESCRIPTION
 
 
@@ -59,7 +59,7 @@ def fuzzed(client: Client, key: str, folder: Path, *options: str) -> int:
     program = str(Path(sys.executable).with_name("schemathesis"))
     command = [program, "--config-file", str(FOLDER / "schemathesis.toml"), "run"]
     asked = [f"{client.address}/openapi.json", "--checks", "all", *options]
-    asked += ["--header", f"Authorization: Bearer {key}", "--header", "X-Recollect-User: ada"]
+    asked += ["--header", f"Authorization: Bearer {key}", "--header", "X-Longmind-User: ada"]
     told = ["--report", "json", "--report-json-path", str(report), "--no-shrink", "--continue-on-failure"]
     # The first turn loads the library of a vendor, which takes its time on a busy machine.
     told += ["--request-timeout", "90", "--max-response-time", "90"]
@@ -77,7 +77,7 @@ def fuzzed(client: Client, key: str, folder: Path, *options: str) -> int:
     ],
 )
 def test_made_up_requests_find_no_fault_and_nothing_that_is_not_described(
-    engine: recollect.Recollect, tmp_path: Path, options: tuple[str, ...], least: int
+    engine: longmind.Engine, tmp_path: Path, options: tuple[str, ...], least: int
 ) -> None:
     # Not a key of the user's own, which would be gone with the first request to erase everything.
     key = engine.keys.create(tenant_id="acme", app_id="support", any_user=True)

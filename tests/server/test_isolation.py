@@ -12,9 +12,9 @@ from urllib.parse import quote, urlencode
 import jwt
 import pytest
 
-import recollect
-from recollect.providers.testing import ScriptedModel
-from recollect.server.routes import NOT_OVER_HTTP, Route, make_routes
+import longmind
+from longmind.providers.testing import ScriptedModel
+from longmind.server.routes import NOT_OVER_HTTP, Route, make_routes
 from tests.embedder import WordsEmbedder
 from tests.scope.test_isolation import (
     ARGUMENTS,
@@ -40,19 +40,19 @@ Request = tuple[str, str, Any]
 
 
 @pytest.fixture
-def engine(database_url: str, vendor: Vendor) -> Iterator[recollect.Recollect]:
+def engine(database_url: str, vendor: Vendor) -> Iterator[longmind.Engine]:
     settings: dict[str, Any] = {"jwt_algorithm": "HS256", "jwt_secret": SIGNING_SECRET}
-    with recollect.open(database_url, embedder=WordsEmbedder(), **settings) as engine:
+    with longmind.open(database_url, embedder=WordsEmbedder(), **settings) as engine:
         yield engine
 
 
 @pytest.fixture
-def client(engine: recollect.Recollect) -> Iterator[Client]:
+def client(engine: longmind.Engine) -> Iterator[Client]:
     with serving(engine) as client:
         yield client
 
 
-def key_of(engine: recollect.Recollect, scope: dict[str, Any], **more: Any) -> str:
+def key_of(engine: longmind.Engine, scope: dict[str, Any], **more: Any) -> str:
     return engine.keys.create(**scope, **more).token
 
 
@@ -103,7 +103,7 @@ def ask(client: Client, request: Request) -> object:
 @pytest.mark.parametrize(
     "who", ["another user", "the same user of another tenant", pytest.param(APP, marks=pytest.mark.slow)]
 )
-def test_a_strangers_thing_is_like_one_that_is_not_there(who: str, engine: recollect.Recollect, client: Client) -> None:
+def test_a_strangers_thing_is_like_one_that_is_not_there(who: str, engine: longmind.Engine, client: Client) -> None:
     ada = engine.context(**OWNER)
     contexts = [engine.context(**STRANGERS[who](name)) for name in ("eve", "mallory")]
     hers = furnish(engine, ada, SECRET)
@@ -127,7 +127,7 @@ def test_a_strangers_thing_is_like_one_that_is_not_there(who: str, engine: recol
     assert anonymous(told(state_of(engine, contexts[0]))) == anonymous(told(state_of(engine, contexts[1])))
 
 
-def credentials(engine: recollect.Recollect) -> dict[str, list[tuple[str, str]]]:
+def credentials(engine: longmind.Engine) -> dict[str, list[tuple[str, str]]]:
     """Headers that open nothing of Ada's, and what is wrong with them."""
     eve = {**OWNER, "user_id": "eve"}
     revoked = engine.keys.create(**OWNER)
@@ -147,16 +147,16 @@ def credentials(engine: recollect.Recollect) -> dict[str, list[tuple[str, str]]]
         "expired token": [bearer(signed(exp=1, iat=0))],
         "unsigned token": [bearer(jwt.encode(claims(), "", algorithm="none"))],
         "token of another issuer": [bearer(signed(key="another secret, long enough for everybody to use"))],
-        "another user's key that names her": [bearer(eves), ("x-recollect-user", "ada")],
-        "another tenant's key that names hers": [bearer(any_user), ("x-recollect-tenant", "acme")],
-        "her name twice": [bearer(any_user), ("x-recollect-user", "eve"), ("x-recollect-user", "ada")],
+        "another user's key that names her": [bearer(eves), ("x-longmind-user", "ada")],
+        "another tenant's key that names hers": [bearer(any_user), ("x-longmind-tenant", "acme")],
+        "her name twice": [bearer(any_user), ("x-longmind-user", "eve"), ("x-longmind-user", "ada")],
         "two credentials": [bearer(eves), ("x-api-key", good)],
         "two lines of one": [bearer(eves), bearer(good)],
     }
 
 
 @pytest.mark.conforms("A0.4")
-def test_no_route_is_opened_by_a_credential_that_is_wrong(engine: recollect.Recollect, client: Client) -> None:
+def test_no_route_is_opened_by_a_credential_that_is_wrong(engine: longmind.Engine, client: Client) -> None:
     ada = engine.context(**OWNER)
     hers = furnish(engine, ada, SECRET)
     before = state_of(engine, ada)
@@ -180,11 +180,11 @@ def test_no_route_is_opened_by_a_credential_that_is_wrong(engine: recollect.Reco
     assert state_of(engine, ada) == before
 
 
-def test_a_line_break_in_a_header_adds_no_header(engine: recollect.Recollect, client: Client) -> None:
+def test_a_line_break_in_a_header_adds_no_header(engine: longmind.Engine, client: Client) -> None:
     furnish(engine, engine.context(**OWNER), SECRET)
     key = key_of(engine, {"tenant_id": "acme", "app_id": "support"}, any_user=True)
-    for name in ("eve\u0085x-recollect-user: ada", "eve\x0b", "*", " ", "a" * 300):
-        answer = client.with_key(key, x_recollect_user=name).get("/ai-conversations")
+    for name in ("eve\u0085x-longmind-user: ada", "eve\x0b", "*", " ", "a" * 300):
+        answer = client.with_key(key, x_longmind_user=name).get("/ai-conversations")
         assert answer.status == 400, name
-    assert client.with_key(key, x_recollect_user="eve").get("/ai-conversations").json["items"] == []
-    assert len(client.with_key(key, x_recollect_user="ada").get("/ai-conversations").json["items"]) == 3
+    assert client.with_key(key, x_longmind_user="eve").get("/ai-conversations").json["items"] == []
+    assert len(client.with_key(key, x_longmind_user="ada").get("/ai-conversations").json["items"]) == 3

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import longmind
 from tests.server.running import serving
 from tests.vendor.answer import Answer
 from tests.vendor.server import Vendor
@@ -20,7 +20,7 @@ NODE = shutil.which("node")
 @pytest.mark.skipif(NODE is None, reason="Node is not installed, so that a client of its own cannot be tried")
 def test_node_does_the_quick_start_with_plain_fetch(sqlite_url: str, vendor: Vendor) -> None:
     vendor.answers = [Answer("On Tuesday morning.")]
-    with recollect.open(sqlite_url, embedder=None) as engine, serving(engine, workers=1) as client:
+    with longmind.open(sqlite_url, embedder=None) as engine, serving(engine, workers=1) as client:
         key = engine.keys.create(tenant_id="acme", app_id="support", user_id="ada")
         command = [str(NODE), str(Path(__file__).with_name("client.mjs")), client.address, key.token, "ada"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)

@@ -13,12 +13,12 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-import recollect
-from recollect.server.logs import set_up_logs
-from recollect.server.marks import marks_of
-from recollect.server.request_headers import RequestHeaders
-from recollect.server.tracing import open_tracing
-from recollect.settings import load_settings
+import longmind
+from longmind.server.http.header_reader import RequestHeaders
+from longmind.server.observability.logs import set_up_logs
+from longmind.server.observability.request_ids import marks_of
+from longmind.server.observability.tracing import open_tracing
+from longmind.settings import load_settings
 from tests.server.asking import ask, bearer, lines
 from tests.server.conftest import SAID, Tried
 from tests.server.running import serving
@@ -42,7 +42,7 @@ def test_a_request_is_one_line_with_its_ids_and_whose_it_was(tried: Tried, log: 
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT.*Z", line.pop("time"))
     assert line == {
         "level": "info",
-        "logger": "recollect.requests",
+        "logger": "longmind.requests",
         "message": "request",
         "requestId": "call-7",
         "traceId": TRACE,
@@ -51,7 +51,7 @@ def test_a_request_is_one_line_with_its_ids_and_whose_it_was(tried: Tried, log: 
         "status": 200,
         "via": "key",
         "keyId": key.id,
-        "scopeId": recollect.Scope("acme", "support", "ada").id,
+        "scopeId": longmind.Scope("acme", "support", "ada").id,
     }
     assert key.token not in log.getvalue()
 
@@ -63,7 +63,7 @@ def test_what_fails_is_told_without_the_words_of_the_error(tried: Tried, log: io
         raise ValueError(SAID)
     except ValueError as error:
         logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
-        logging.getLogger("recollect.jobs").warning("worker %s: %s", "w1", error)
+        logging.getLogger("longmind.jobs").warning("worker %s: %s", "w1", error)
 
     failed, by_library, by_worker = read(log)
     assert (failed["level"], failed["status"], failed["operation"]) == ("error", 500, "greetings.fail")
@@ -73,7 +73,7 @@ def test_what_fails_is_told_without_the_words_of_the_error(tried: Tried, log: io
     assert "marzipan" not in log.getvalue()
 
 
-def test_who_hangs_up_is_no_failure_of_the_server(engine: recollect.Recollect, log: io.StringIO) -> None:
+def test_who_hangs_up_is_no_failure_of_the_server(engine: longmind.Engine, log: io.StringIO) -> None:
     with serving(engine) as client:
         host, port = client.address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as connection:
@@ -92,11 +92,11 @@ def test_a_line_of_text_stays_one_line() -> None:
     root, before = logging.getLogger(), logging.getLogger().handlers
     try:
         set_up_logs(load_settings({}, {}), written)
-        logging.getLogger("recollect").warning("two\nlines %s", "and\r\nmore")
+        logging.getLogger("longmind").warning("two\nlines %s", "and\r\nmore")
     finally:
         root.handlers = before
     (line,) = written.getvalue().splitlines()
-    assert line.endswith("warning recollect two\\nlines and\\r\\nmore")
+    assert line.endswith("warning longmind two\\nlines and\\r\\nmore")
 
 
 @pytest.mark.parametrize(
@@ -150,22 +150,22 @@ def test_metrics_count_requests_and_errors_and_tell_how_the_engine_is(tried: Tri
     before = ask(tried.app, "/metrics")
     assert (before.status, before.headers["content-type"].split(";")[0]) == (200, "text/plain")
     text = before.body.decode()
-    assert 'recollect_requests_total{operation="greetings.greet",status="200"} 1.0' in text
-    assert 'recollect_request_seconds_count{operation="greetings.greet"} 1.0' in text
-    assert 'recollect_errors_total{operation="other",status="404"} 1.0' in text
-    assert 'recollect_jobs{kind="memory.extract",state="due"} 1.0' in text
-    assert number(text, 'recollect_jobs_oldest_due_seconds{kind="memory.extract"}') > 0
-    assert "recollect_database_up 1.0" in text
-    assert "recollect_extractions_recent 0.0" in text
+    assert 'longmind_requests_total{operation="greetings.greet",status="200"} 1.0' in text
+    assert 'longmind_request_seconds_count{operation="greetings.greet"} 1.0' in text
+    assert 'longmind_errors_total{operation="other",status="404"} 1.0' in text
+    assert 'longmind_jobs{kind="memory.extract",state="due"} 1.0' in text
+    assert number(text, 'longmind_jobs_oldest_due_seconds{kind="memory.extract"}') > 0
+    assert "longmind_database_up 1.0" in text
+    assert "longmind_extractions_recent 0.0" in text
 
     assert tried.engine.work().succeeded > 0
     assert ctx.memory.recall_by_topic(space.id, "Where do I live?").hits
     text = ask(tried.app, "/metrics").body.decode()
-    assert 'recollect_jobs{kind="memory.extract"' not in text
-    assert "recollect_extractions_recent 1.0" in text
-    assert number(text, 'recollect_extraction_lag_seconds{quantile="0.95"}') > 0
-    assert "recollect_cache_spaces 1.0" in text
-    assert number(text, "recollect_cache_bytes") > 0
+    assert 'longmind_jobs{kind="memory.extract"' not in text
+    assert "longmind_extractions_recent 1.0" in text
+    assert number(text, 'longmind_extraction_lag_seconds{quantile="0.95"}') > 0
+    assert "longmind_cache_spaces 1.0" in text
+    assert number(text, "longmind_cache_bytes") > 0
     assert "process_resident_memory_bytes" in text
     assert "Graz" not in text
     assert "ada" not in text
@@ -176,7 +176,7 @@ def number(text: str, name: str) -> float:
     return float(line.rpartition(" ")[2])
 
 
-def test_jobs_that_were_given_up_are_counted(engine: recollect.Recollect) -> None:
+def test_jobs_that_were_given_up_are_counted(engine: longmind.Engine) -> None:
     ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
     engine.register_job("mail", lambda run: 1 / 0)
     ctx.jobs.enqueue("mail", max_attempts=1)
@@ -195,9 +195,9 @@ def test_metrics_are_for_who_administrates(tried: Tried) -> None:
     admin = keys.create(tenant_id="acme", app_id="support", admin=True)
 
     assert ask(tried.app, "/metrics").status == 401
-    assert json.loads(ask(tried.app, "/metrics").body)["type"] == "urn:recollect:problem:unauthenticated"
-    assert ask(tried.app, "/metrics").headers["www-authenticate"] == 'Bearer realm="recollect"'
-    assert ask(tried.app, "/metrics", *bearer(plain.token, x_recollect_user="ada")).status == 403
+    assert json.loads(ask(tried.app, "/metrics").body)["type"] == "urn:longmind:problem:unauthenticated"
+    assert ask(tried.app, "/metrics").headers["www-authenticate"] == 'Bearer realm="longmind"'
+    assert ask(tried.app, "/metrics", *bearer(plain.token, x_longmind_user="ada")).status == 403
     # A scraper has no user to name.
     assert ask(tried.app, "/metrics", *bearer(admin.token)).status == 200
 
@@ -223,7 +223,7 @@ def test_a_server_that_is_about_to_end_is_not_ready(tried: Tried) -> None:
 
 
 def test_a_span_has_the_operation_and_nothing_that_was_said(spans: InMemorySpanExporter) -> None:
-    with recollect.open("sqlite:///:memory:", embedder=None, tracing="host") as engine:
+    with longmind.open("sqlite:///:memory:", embedder=None, tracing="host") as engine:
         tried = Tried(engine)
         ask(tried.app, "/greet", *lines(traceparent=PARENT, x_request_id="call-7"))
         with pytest.raises(ValueError, match="marzipan"):
@@ -235,8 +235,8 @@ def test_a_span_has_the_operation_and_nothing_that_was_said(spans: InMemorySpanE
     assert f"{greeted.parent.span_id:016x}" == "b7ad6b7169203331"
     assert dict(greeted.attributes or {}) == {
         "http.request.method": "GET",
-        "recollect.request_id": "call-7",
-        "recollect.operation": "greetings.greet",
+        "longmind.request_id": "call-7",
+        "longmind.operation": "greetings.greet",
         "http.response.status_code": 200,
     }
     assert failed.parent is None
@@ -245,7 +245,7 @@ def test_a_span_has_the_operation_and_nothing_that_was_said(spans: InMemorySpanE
 
 
 def test_the_log_and_the_span_of_a_request_have_one_trace(log: io.StringIO, spans: InMemorySpanExporter) -> None:
-    with recollect.open("sqlite:///:memory:", embedder=None, tracing="host") as engine:
+    with longmind.open("sqlite:///:memory:", embedder=None, tracing="host") as engine:
         ask(Tried(engine).app, "/greet")
 
     (span,) = spans.get_finished_spans()
@@ -254,7 +254,7 @@ def test_the_log_and_the_span_of_a_request_have_one_trace(log: io.StringIO, span
 
 
 def test_an_exporter_that_is_not_installed_is_named() -> None:
-    with pytest.raises(recollect.InvalidInput, match="otlp") as refused:
+    with pytest.raises(longmind.InvalidInput, match="otlp") as refused:
         open_tracing(load_settings({"tracing": "otlp"}, {}))
 
     assert refused.value.hint == "Run: pip install 'opentelemetry-exporter-otlp-proto-http'"

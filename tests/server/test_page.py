@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-import recollect
+import longmind
 from tests.server.running import serving
 from tests.test_documentation import ROOT, blocks_of
 
@@ -18,7 +18,7 @@ CURL = shutil.which("curl")
 @pytest.mark.parametrize("user", ["ada", None])
 def test_the_examples_with_curl_run_with_a_key_and_without(user: str | None, sqlite_url: str) -> None:
     shown = [block.text for block in blocks_of(ROOT / "docs" / "rest.md") if block.info == "sh"]
-    with recollect.open(sqlite_url, embedder=None) as engine:
+    with longmind.open(sqlite_url, embedder=None) as engine:
         environment = {"PATH": "/usr/bin:/bin"}
         if user is not None:
             key = engine.keys.create(tenant_id="local", app_id="ipc", user_id=user)

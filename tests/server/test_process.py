@@ -1,4 +1,4 @@
-"""`recollect serve` and `recollect worker` as processes of their own."""
+"""`longmind serve` and `longmind worker` as processes of their own."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.cli import main
+import longmind
+from longmind.cli import main
 from tests.server.running import Client
 
-COMMAND = [sys.executable, "-m", "recollect.cli"]
+COMMAND = [sys.executable, "-m", "longmind.cli"]
 
 
 @contextmanager
 def started(*arguments: str, says: str, home: Path) -> Iterator[tuple[subprocess.Popen[str], re.Match[str]]]:
     """A command that runs until it is told to stop, from the line on by which it says that it is ready."""
-    environment = {**os.environ, "HOME": str(home), "RECOLLECT_EMBEDDER": "none"}
+    environment = {**os.environ, "HOME": str(home), "LONGMIND_EMBEDDER": "none"}
     process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE, text=True, env=environment)
     try:
         assert process.stderr is not None
@@ -65,7 +65,7 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_has_accepted(database_ur
         assert process.wait(60) == 0
         for thread in threads:
             thread.join()
-    with recollect.open(database_url, embedder=None) as engine:
+    with longmind.open(database_url, embedder=None) as engine:
         me = engine.context(tenant_id="local", app_id="ipc", user_id="default")
         kept = [message.id for message in me.conversations.get_messages(conversation, limit=10_000)]
         # Each request was answered and kept, or was never taken: none was cut off between.
@@ -73,7 +73,7 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_has_accepted(database_ur
 
 
 def test_a_worker_alone_does_what_a_server_has_queued(sqlite_url: str, tmp_path: Path) -> None:
-    with recollect.open(sqlite_url, embedder=None) as engine:
+    with longmind.open(sqlite_url, embedder=None) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         space = ctx.memory.create_memory_space("personal")
         ctx.memory.create_binding({"namespace": "daily-checkin", "userId": "ada"}, [space.id])
@@ -103,7 +103,7 @@ def test_what_cannot_be_served_is_said_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.setenv("LONGMIND_EMBEDDER", "none")
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--url", sqlite_url, "--port", "0", *arguments])
     assert ended.value.code == 1

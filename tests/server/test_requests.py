@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.operations import OPERATIONS
-from recollect.server.routes import PLACES, make_routes
+import longmind
+from longmind.operations import OPERATIONS
+from longmind.server.routes import PLACES, make_routes
 from tests.server.running import Client, heard_late, serving
 
 FACT = {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT"}}
@@ -25,7 +25,7 @@ def test_every_operation_has_a_place_of_its_own() -> None:
 
 
 @pytest.mark.conforms("A0.5")
-def test_a_conversation_becomes_memory_over_http(client: Client, engine: recollect.Recollect) -> None:
+def test_a_conversation_becomes_memory_over_http(client: Client, engine: longmind.Engine) -> None:
     space = client.post("/ai-memory/spaces", {"name": "personal"}).json
     me = client.get(f"/ai-memory/spaces/{space['id']}").json["userId"]
     bound = {"conversationScope": {"namespace": "daily-checkin", "userId": me}, "memorySpaceIds": [space["id"]]}
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_told_as_a_problem_with_a_hint(
     answer = refusing.ask(method, path, body)
     assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
     problem = answer.json
-    assert problem["type"].startswith("urn:recollect:problem:")
+    assert problem["type"].startswith("urn:longmind:problem:")
     assert problem["status"] == status
     assert problem["title"]
     assert problem["hint"]
@@ -108,7 +108,7 @@ def test_what_is_wrong_is_told_as_a_problem_with_a_hint(
 
 @pytest.fixture(scope="module")
 def refusing() -> Iterator[Client]:
-    with recollect.open("sqlite:///:memory:", embedder=None) as engine, serving(engine) as client:
+    with longmind.open("sqlite:///:memory:", embedder=None) as engine, serving(engine) as client:
         yield client
 
 
@@ -119,7 +119,7 @@ def test_a_path_that_does_not_know_the_method_names_those_it_knows(refusing: Cli
 
 def test_a_body_that_is_not_declared_as_json_is_refused(refusing: Client) -> None:
     answer = refusing.post("/ai-conversations", b"namespace=a", content_type="application/x-www-form-urlencoded")
-    assert (answer.status, answer.json["type"]) == (415, "urn:recollect:problem:not-json")
+    assert (answer.status, answer.json["type"]) == (415, "urn:longmind:problem:not-json")
 
 
 def test_nothing_but_the_number_of_items_tells_a_missing_filter_from_null(client: Client) -> None:
@@ -135,7 +135,7 @@ def test_a_slash_in_a_name_is_part_of_it(client: Client) -> None:
     assert client.post("/events/states", {"key": "mood/today", "value": {"joy": 3}}).status == 201
     assert client.get("/events/states/mood%2Ftoday").json == {"joy": 3}
     assert len(client.get("/events/states/mood%2ftoday/history").json) == 1
-    assert client.get("/events/states/mood/today").json["type"] == "urn:recollect:problem:unknown-path"
+    assert client.get("/events/states/mood/today").json["type"] == "urn:longmind:problem:unknown-path"
     assert "There is nothing at /some/where." in client.get("/some%2Fwhere").json["detail"]
     space = client.post("/ai-memory/spaces", {"name": "team", "kind": "shared"}).json["id"]
     assert client.ask("PUT", f"/ai-memory/spaces/{space}/grants/team%2Fbob").status == 200
@@ -167,7 +167,7 @@ def test_an_idempotency_key_that_cannot_be_kept_is_refused_and_not_passed_over(c
 
 def test_a_request_that_is_too_large_is_refused_before_it_is_read(sqlite_url: str) -> None:
     with (
-        recollect.open(sqlite_url, embedder=None, request_megabytes=0.001) as engine,
+        longmind.open(sqlite_url, embedder=None, request_megabytes=0.001) as engine,
         serving(engine) as client,
     ):
         host, port = client.address.removeprefix("http://").split(":")
@@ -183,7 +183,7 @@ def test_a_request_that_is_too_large_is_refused_before_it_is_read(sqlite_url: st
 @pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nHost: loc"])
 def test_a_connection_on_which_no_request_comes_is_closed(sent: bytes, sqlite_url: str) -> None:
     with (
-        recollect.open(sqlite_url, embedder=None, request_seconds=0.2) as engine,
+        longmind.open(sqlite_url, embedder=None, request_seconds=0.2) as engine,
         heard_late(engine, sent) as connection,
     ):
         assert connection.recv(1000) == b""
@@ -225,7 +225,7 @@ def test_who_still_sends_what_was_refused_gets_to_read_why(first: bytes, status:
 
 def test_who_sends_a_body_that_is_far_too_large_gets_to_read_why(sqlite_url: str) -> None:
     with (
-        recollect.open(sqlite_url, embedder=None, request_megabytes=0.5) as engine,
+        longmind.open(sqlite_url, embedder=None, request_megabytes=0.5) as engine,
         serving(engine) as client,
     ):
         assert client.post("/ai-conversations", b" " * 1_500_000).status == 413
@@ -237,7 +237,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(sqlite_url: str) -> None:
         b"Content-Length: 20\r\n\r\n{"
     )
     with (
-        recollect.open(sqlite_url, embedder=None, request_seconds=0.2) as engine,
+        longmind.open(sqlite_url, embedder=None, request_seconds=0.2) as engine,
         heard_late(engine, sent) as connection,
     ):
         assert connection.recv(1000).startswith(b"HTTP/1.1 408")

@@ -8,7 +8,7 @@ from typing import Any
 
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-import recollect
+import longmind
 from tests.embedder import WordsEmbedder
 from tests.server.running import Client, serving
 
@@ -18,12 +18,12 @@ SAID = "marzipan"
 def test_a_server_that_is_used_tells_nobody_what_was_said(
     database_url: str, spans: InMemorySpanExporter, log: io.StringIO
 ) -> None:
-    for name in (None, "recollect"):
+    for name in (None, "longmind"):
         logging.getLogger(name).setLevel(logging.DEBUG)
-    with recollect.open(database_url, embedder=None, tracing="host") as engine:
+    with longmind.open(database_url, embedder=None, tracing="host") as engine:
         admin = engine.keys.create(tenant_id="acme", app_id="support", admin=True)
         with serving(engine) as somebody:
-            client = somebody.with_key(admin.token, x_recollect_user=f"ada-{SAID}")
+            client = somebody.with_key(admin.token, x_longmind_user=f"ada-{SAID}")
             statuses = use(client)
             refused = somebody.with_key(f"{admin.id}_{SAID}").get("/ai-conversations").status
             metrics = client.get("/metrics").body.decode()
@@ -66,14 +66,14 @@ class Quoting(WordsEmbedder):
 
 
 def test_an_error_that_quotes_what_was_said_is_logged_without_its_words(sqlite_url: str, log: io.StringIO) -> None:
-    with recollect.open(sqlite_url, embedder=Quoting()) as engine, serving(engine) as client:
+    with longmind.open(sqlite_url, embedder=Quoting()) as engine, serving(engine) as client:
         assert client.post("/events", {"kind": "note", "data": {}, "text": f"I like {SAID}."}).status == 201
         assert client.post("/events/search", {"query": SAID}).status == 200
     assert "events are searched by their words alone: EmbedderFailed" in log.getvalue()
     assert SAID not in log.getvalue()
 
 
-def test_a_page_of_another_site_cannot_drive_the_server_of_this_machine(engine: recollect.Recollect) -> None:
+def test_a_page_of_another_site_cannot_drive_the_server_of_this_machine(engine: longmind.Engine) -> None:
     with serving(engine) as client:
         assert client.get("/ai-conversations").status == 200
         assert client.post("/ai-conversations", {"namespace": "chat"}, origin="https://evil.example").status == 403

@@ -4,68 +4,68 @@ from __future__ import annotations
 
 import pytest
 
-import recollect
-from recollect.server.identity import Authenticator
-from recollect.server.local import is_loopback
+import longmind
+from longmind.server.auth.identity import Authenticator
+from longmind.server.auth.single_user import is_loopback
 from tests.server.asking import bearer, lines
 
 HOME = lines(host="localhost:8765")
 
 
-def test_without_a_key_the_user_of_the_machine_is_served(engine: recollect.Recollect) -> None:
+def test_without_a_key_the_user_of_the_machine_is_served(engine: longmind.Engine) -> None:
     authenticator = Authenticator(engine, host="127.0.0.1")
 
     assert authenticator.single_user
     identity = authenticator.identify(HOME, client="127.0.0.1")
     assert (identity.scope.tenant_id, identity.scope.user_id, identity.via) == ("local", "default", "single-user")
     assert identity.scope.capabilities == {"admin"}
-    with pytest.raises(recollect.Forbidden):
-        authenticator.identify([*HOME, *lines(x_recollect_user="ada")])
+    with pytest.raises(longmind.Forbidden):
+        authenticator.identify([*HOME, *lines(x_longmind_user="ada")])
 
 
 def test_the_first_key_ends_it_for_servers_that_run(database_url: str) -> None:
-    with recollect.open(database_url) as engine, recollect.open(database_url) as other:
+    with longmind.open(database_url) as engine, longmind.open(database_url) as other:
         authenticator = Authenticator(engine)
         assert authenticator.identify(HOME).scope.user_id == "default"
 
         key = other.keys.create(tenant_id="acme", app_id="support", user_id="ada")
 
         assert not authenticator.single_user
-        with pytest.raises(recollect.Unauthenticated):
+        with pytest.raises(longmind.Unauthenticated):
             authenticator.identify(HOME)
         assert authenticator.identify(bearer(key.token)).scope.user_id == "ada"
         # A key that was taken back does not open the door for everybody.
         other.keys.revoke(key.id)
         for server in (authenticator, Authenticator(other)):
-            with pytest.raises(recollect.Unauthenticated):
+            with pytest.raises(longmind.Unauthenticated):
                 server.identify(HOME)
 
 
-def test_a_wrong_key_does_not_pass_for_none(engine: recollect.Recollect) -> None:
+def test_a_wrong_key_does_not_pass_for_none(engine: longmind.Engine) -> None:
     authenticator = Authenticator(engine)
 
     for headers in ([*HOME, *bearer("rk_wrong")], [*HOME, *lines(authorization="")], [*HOME, *lines(x_api_key="")]):
-        with pytest.raises(recollect.Unauthenticated):
+        with pytest.raises(longmind.Unauthenticated):
             authenticator.identify(headers)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "recollect.example", "localhost.evil.example", ""])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "longmind.example", "localhost.evil.example", ""])
 def test_without_a_key_no_other_address_is_listened_on(host: str) -> None:
-    with recollect.open("sqlite:///:memory:", embedder=None) as engine:
-        with pytest.raises(recollect.InvalidInput) as refused:
+    with longmind.open("sqlite:///:memory:", embedder=None) as engine:
+        with pytest.raises(longmind.InvalidInput) as refused:
             Authenticator(engine, host=host)
-        assert "recollect keys create" in refused.value.hint
+        assert "longmind keys create" in refused.value.hint
 
         key = engine.keys.create(tenant_id="acme", app_id="support", user_id="ada")
         authenticator = Authenticator(engine, host=host)
         assert not authenticator.single_user
         assert authenticator.identify(bearer(key.token)).scope.user_id == "ada"
-        with pytest.raises(recollect.Unauthenticated):
+        with pytest.raises(longmind.Unauthenticated):
             authenticator.identify(HOME, client="127.0.0.1")
 
         # One that nothing can be opened with does not count.
         engine.keys.revoke(key.id)
-        with pytest.raises(recollect.InvalidInput):
+        with pytest.raises(longmind.InvalidInput):
             Authenticator(engine, host=host)
 
 
@@ -108,14 +108,14 @@ LOCAL = "localhost:8765"
     ids=str,
 )
 def test_a_page_of_another_site_and_a_proxy_are_not_the_user(status: int, headers: list[tuple[bytes, bytes]]) -> None:
-    with recollect.open("sqlite:///:memory:", embedder=None, cors_origins="https://app.example, *") as engine:
-        with pytest.raises(recollect.RecollectError) as refused:
+    with longmind.open("sqlite:///:memory:", embedder=None, cors_origins="https://app.example, *") as engine:
+        with pytest.raises(longmind.LongmindError) as refused:
             Authenticator(engine).identify(headers, client="127.0.0.1")
         assert refused.value.status == status
 
 
 def test_the_server_s_own_page_and_one_that_is_allowed_are_served() -> None:
-    with recollect.open("sqlite:///:memory:", embedder=None, cors_origins="https://app.example") as engine:
+    with longmind.open("sqlite:///:memory:", embedder=None, cors_origins="https://app.example") as engine:
         authenticator = Authenticator(engine)
         for headers in (
             lines(host=LOCAL, origin=f"http://{LOCAL}", sec_fetch_site="same-origin"),
@@ -124,5 +124,5 @@ def test_the_server_s_own_page_and_one_that_is_allowed_are_served() -> None:
             lines(host=LOCAL, origin="https://app.example", sec_fetch_site="cross-site"),
         ):
             assert authenticator.identify(headers, client="::1").scope.user_id == "default"
-        with pytest.raises(recollect.Unauthenticated):
+        with pytest.raises(longmind.Unauthenticated):
             authenticator.identify(HOME, client="192.168.1.7")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from tests.server.running import Client, serving
 from tests.vendor.answer import Answer
 from tests.vendor.server import Vendor
@@ -18,9 +18,9 @@ ASKED = {"provider": "anthropic", "model": "claude-haiku-4-5", "userText": "Good
 
 
 @pytest.fixture
-def engine(sqlite_url: str, vendor: Vendor) -> Iterator[recollect.Recollect]:
+def engine(sqlite_url: str, vendor: Vendor) -> Iterator[longmind.Engine]:
     """Models know nothing of databases, so that one is enough."""
-    with recollect.open(sqlite_url, embedder=None, model_timeout_seconds=60, model_attempts=1) as engine:
+    with longmind.open(sqlite_url, embedder=None, model_timeout_seconds=60, model_attempts=1) as engine:
         yield engine
 
 
@@ -67,7 +67,7 @@ def test_what_is_refused_at_once_is_answered_with_its_status(client: Client, pat
 def test_a_model_that_fails_ends_the_stream_with_what_became_of_the_turn(sqlite_url: str, vendor: Vendor) -> None:
     vendor.answers = [Answer("Good day to you.", breaks_after=3)]
     with (
-        recollect.open(sqlite_url, embedder=None, model_timeout_seconds=1, model_attempts=1) as engine,
+        longmind.open(sqlite_url, embedder=None, model_timeout_seconds=1, model_attempts=1) as engine,
         serving(engine) as client,
     ):
         conversation = client.post("/ai-conversations", {"namespace": "daily-checkin"}).json["id"]
@@ -90,7 +90,7 @@ def test_who_hangs_up_ends_the_turn(client: Client, path: str, vendor: Vendor, a
 
 def test_a_turn_that_takes_too_long_ends_with_what_it_has(sqlite_url: str, vendor: Vendor) -> None:
     vendor.answers = [Answer(hangs=True)]
-    with recollect.open(sqlite_url, embedder=None, turn_seconds=0.5) as engine, serving(engine) as client:
+    with longmind.open(sqlite_url, embedder=None, turn_seconds=0.5) as engine, serving(engine) as client:
         conversation = client.post("/ai-conversations", {"namespace": "daily-checkin"}).json["id"]
         answer = client.post(f"/ai-conversations/{conversation}/run", ASKED)
         assert (answer.status, answer.json["status"]) == (200, "error")
@@ -105,7 +105,7 @@ def test_a_model_that_never_stops_talking_is_stopped_when_its_time_is_up(
     vendor.answers = [Answer("and so on " * 400, pause=0.02)]
     # On a busy machine the time may be up before the first word, and then there is more of it.
     for seconds in (3, 15):
-        with recollect.open(sqlite_url, embedder=None, turn_seconds=seconds) as hasty, serving(hasty) as other:
+        with longmind.open(sqlite_url, embedder=None, turn_seconds=seconds) as hasty, serving(hasty) as other:
             answer = other.post(path, ASKED, accept="text/event-stream")
         *pieces, (last, result) = events_of(answer.body)
         assert (last, result["status"]) == ("result", "error")
@@ -114,7 +114,7 @@ def test_a_model_that_never_stops_talking_is_stopped_when_its_time_is_up(
     assert 0 < len(pieces) < 1000
 
 
-def test_a_stream_tells_of_the_rate_as_every_answer_does(engine: recollect.Recollect, vendor: Vendor) -> None:
+def test_a_stream_tells_of_the_rate_as_every_answer_does(engine: longmind.Engine, vendor: Vendor) -> None:
     vendor.answers = [Answer("Good day to you.")]
     key = engine.keys.create(tenant_id="acme", app_id="support", user_id="ada", rate="600/day")
     with serving(engine) as anybody:

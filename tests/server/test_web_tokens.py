@@ -19,12 +19,12 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-import recollect
-from recollect.server.identity import Authenticator
+import longmind
+from longmind.server.auth.identity import Authenticator
 from tests.server.asking import SECRET, bearer, claims, signed
 
 OTHER_SECRET = "another secret that is long enough as well"
-ADA = recollect.Scope("acme", "support", "ada")
+ADA = longmind.Scope("acme", "support", "ada")
 
 
 @cache
@@ -49,7 +49,7 @@ def part(value: Any) -> str:
 
 @contextmanager
 def checking(**settings: Any) -> Iterator[Authenticator]:
-    with recollect.open("sqlite:///:memory:", embedder=None, **settings) as engine:
+    with longmind.open("sqlite:///:memory:", embedder=None, **settings) as engine:
         yield Authenticator(engine)
 
 
@@ -68,7 +68,7 @@ def public_key(tmp_path: Path) -> Iterator[Authenticator]:
 
 
 def refused(authenticator: Authenticator, token: str) -> str:
-    with pytest.raises(recollect.Unauthenticated) as caught:
+    with pytest.raises(longmind.Unauthenticated) as caught:
         authenticator.identify(bearer(token))
     assert token not in str(caught.value)
     return caught.value.message
@@ -76,14 +76,14 @@ def refused(authenticator: Authenticator, token: str) -> str:
 
 @pytest.mark.conforms("A0.2")
 def test_a_token_is_its_user(database_url: str) -> None:
-    with recollect.open(database_url, embedder=None, jwt_algorithm="HS256", jwt_secret=SECRET) as engine:
+    with longmind.open(database_url, embedder=None, jwt_algorithm="HS256", jwt_secret=SECRET) as engine:
         authenticator = Authenticator(engine, host="0.0.0.0")
-        identity = authenticator.identify(bearer(signed(), x_recollect_session="s1"))
+        identity = authenticator.identify(bearer(signed(), x_longmind_session="s1"))
 
         assert (identity.scope.user_id, identity.scope.session_id, identity.via) == ("ada", "s1", "token")
         assert identity.scope.capabilities == frozenset()
-        with pytest.raises(recollect.Forbidden):
-            authenticator.identify(bearer(signed(), x_recollect_user="bob"))
+        with pytest.raises(longmind.Forbidden):
+            authenticator.identify(bearer(signed(), x_longmind_user="bob"))
         # Keys go on beside them.
         key = engine.keys.create(tenant_id="acme", app_id="support", user_id="bob")
         assert authenticator.identify(bearer(key.token)).scope.user_id == "bob"
@@ -166,9 +166,9 @@ def test_the_clock_of_the_issuer_may_be_off_by_the_leeway() -> None:
 
 def test_issuer_and_audience_are_checked_where_they_are_set() -> None:
     with checking(
-        jwt_algorithm="HS256", jwt_secret=SECRET, jwt_issuer="https://id.example", jwt_audience="recollect"
+        jwt_algorithm="HS256", jwt_secret=SECRET, jwt_issuer="https://id.example", jwt_audience="longmind"
     ) as checker:
-        good: dict[str, Any] = {"iss": "https://id.example", "aud": ["web", "recollect"]}
+        good: dict[str, Any] = {"iss": "https://id.example", "aud": ["web", "longmind"]}
         assert checker.identify(bearer(signed(**good))).scope == ADA
         wrong: list[dict[str, Any]] = [{"iss": "https://evil.example"}, {"iss": None}, {"aud": "web"}, {"aud": None}]
         for changed in wrong:
@@ -185,7 +185,7 @@ def test_claims_have_the_names_that_are_set() -> None:
     ) as checker:
         said: dict[str, Any] = {"https://id.example/org": "globex", "email": "bob@example.com", "app": None}
         token = signed(**said)
-        assert checker.identify(bearer(token)).scope == recollect.Scope("globex", "support", "bob@example.com")
+        assert checker.identify(bearer(token)).scope == longmind.Scope("globex", "support", "bob@example.com")
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_settings_that_would_check_nothing_are_refused_at_the_start(tmp_path: Pa
     paths = {name: str(tmp_path / name) for name in contents} | {"pem": pem(rsa_key("issuer")).decode()}
 
     with (
-        pytest.raises(recollect.InvalidInput),
+        pytest.raises(longmind.InvalidInput),
         checking(**{name: value.format(**paths) for name, value in settings.items()}),
     ):
         pass

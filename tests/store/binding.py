@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import sqlglot
 from sqlglot import exp
 
-from recollect.store.queries import EngineName
+from longmind.store.queries import EngineName
 
 _STATEMENTS = (exp.Query, exp.Insert, exp.Update, exp.Delete)
 _OWNERS = (exp.Select, exp.Insert, exp.Update, exp.Delete)

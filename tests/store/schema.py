@@ -9,9 +9,9 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from harness.postgres_schema import postgres_schema
-from recollect.store.migrate import load_migrations
+from longmind.store.migrations import load_migrations
 
-OWN_TABLES = {"recollect_schema"}
+OWN_TABLES = {"longmind_schema"}
 """Tables that hold nothing of any user."""
 HOST_TABLES = {"access_keys"}
 """Tables of the host's own, which name users but belong to none: no scope sees them."""
@@ -88,7 +88,7 @@ def sqlite_description(path: str) -> list[tuple[object, ...]]:
 
 
 def postgres_tables(connection: psycopg.Connection[TupleRow]) -> set[str]:
-    rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
+    rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'longmind'")
     return {name for (name,) in rows} - OWN_TABLES
 
 
@@ -102,7 +102,7 @@ def postgres_app_tables(connection: psycopg.Connection[TupleRow]) -> set[str]:
 
 def _tables_with(connection: psycopg.Connection[TupleRow], column: str) -> set[str]:
     rows = connection.execute(
-        "SELECT table_name FROM information_schema.columns WHERE table_schema = 'recollect' AND column_name = %s",
+        "SELECT table_name FROM information_schema.columns WHERE table_schema = 'longmind' AND column_name = %s",
         (column,),
     )
     return {name for (name,) in rows}
@@ -112,7 +112,7 @@ def postgres_columns(connection: psycopg.Connection[TupleRow], table: str) -> li
     """The columns that a row can be written with."""
     rows = connection.execute(
         "SELECT column_name FROM information_schema.columns "
-        "WHERE table_schema = 'recollect' AND table_name = %s AND is_generated = 'NEVER' ORDER BY ordinal_position",
+        "WHERE table_schema = 'longmind' AND table_name = %s AND is_generated = 'NEVER' ORDER BY ordinal_position",
         (table,),
     )
     return [name for (name,) in rows]
@@ -132,13 +132,13 @@ def postgres_keys(connection: psycopg.Connection[TupleRow], table: str) -> set[K
         ) AS keys
         WHERE relation = to_regclass(%s)
         """,
-        (f"recollect.{table}",),
+        (f"longmind.{table}",),
     )
     return {Key(table, tuple(columns)) for (columns,) in rows}
 
 
 _PLACES = """
-SELECT table_name, ordinal_position, column_name FROM information_schema.columns WHERE table_schema = 'recollect'
+SELECT table_name, ordinal_position, column_name FROM information_schema.columns WHERE table_schema = 'longmind'
 """
 
 

@@ -9,6 +9,6 @@ def sessions_of(url: str) -> set[int]:
     """The server's processes for the engines that have this database open."""
     with psycopg.connect(url, autocommit=True) as administrator:
         rows = administrator.execute(
-            "SELECT pid FROM pg_stat_activity WHERE application_name = 'recollect' AND datname = current_database()"
+            "SELECT pid FROM pg_stat_activity WHERE application_name = 'longmind' AND datname = current_database()"
         ).fetchall()
     return {row[0] for row in rows}

@@ -8,10 +8,10 @@ import apsw
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from tests.embedder import WordsEmbedder
 
-Read = Callable[[recollect.Recollect, recollect.Context, dict[str, str]], object]
+Read = Callable[[longmind.Engine, longmind.Context, dict[str, str]], object]
 
 READS: dict[tuple[str, str], Read] = {
     ("conversations", "metadata"): lambda _, ctx, ids: ctx.conversations.get_conversation(ids["conversation"]),
@@ -43,12 +43,12 @@ def damage(url: str, table: str, column: str, written: str) -> None:
         connection.close()
         return
     with psycopg.connect(url) as postgres:
-        postgres.execute(f"UPDATE recollect.{table} SET {column} = %s WHERE {column} IS NOT NULL".encode(), (written,))
+        postgres.execute(f"UPDATE longmind.{table} SET {column} = %s WHERE {column} IS NOT NULL".encode(), (written,))
 
 
 @pytest.mark.parametrize(("table", "column"), READS)
 def test_damaged_json_is_an_error_of_the_store(database_url: str, table: str, column: str) -> None:
-    with recollect.open(database_url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(database_url, embedder=WordsEmbedder()) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         ids = {"space": ctx.memory.create_memory_space("main", metadata={"a": 1}).id}
         ids["entity"] = ctx.memory.create_entity(ids["space"], "OBJECT", "Tea", attributes={"a": 1}).id
@@ -63,8 +63,8 @@ def test_damaged_json_is_an_error_of_the_store(database_url: str, table: str, co
         assert READS[table, column](engine, ctx, ids)
     for written in (TORN, *OF_ANOTHER_KIND.get(column, ["7"])):
         damage(database_url, table, column, written)
-        with recollect.open(database_url, embedder=WordsEmbedder()) as engine:
+        with longmind.open(database_url, embedder=WordsEmbedder()) as engine:
             ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
-            with pytest.raises(recollect.StoreError, match="cannot be read") as failed:
+            with pytest.raises(longmind.StoreError, match="cannot be read") as failed:
                 READS[table, column](engine, ctx, ids)
             assert "backup" in failed.value.hint

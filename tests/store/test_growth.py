@@ -7,9 +7,9 @@ import re
 import psycopg
 import pytest
 
-import recollect
+import longmind
+from longmind.store.queries import made
 from prove.scale.plans import OVER_ALL, index_conditions, statements, steps_of, unexpected, whole_reads
-from recollect.store.queries import made
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -19,24 +19,24 @@ def database_url(request: pytest.FixtureRequest) -> str:
     return url
 
 
-def test_no_statement_reads_a_whole_table_but_those_that_are_about_all_of_it(engine: recollect.Recollect) -> None:
+def test_no_statement_reads_a_whole_table_but_those_that_are_about_all_of_it(engine: longmind.Engine) -> None:
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     assert unexpected(whole_reads(engine, scope, seldom=True)) == []
 
 
-def test_what_may_read_a_whole_table_is_the_hosts_work_over_all_users(engine: recollect.Recollect) -> None:
+def test_what_may_read_a_whole_table_is_the_hosts_work_over_all_users(engine: longmind.Engine) -> None:
     known = statements(engine)
     assert [name for name in OVER_ALL if name not in known or not known[name].system] == []
 
 
-def test_a_statement_without_an_index_is_noticed(engine: recollect.Recollect) -> None:
+def test_a_statement_without_an_index_is_noticed(engine: longmind.Engine) -> None:
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     planted = "SELECT id FROM conversations WHERE title = :title AND :scope_id IS NOT NULL"
     engine._database.know({"by_title": made("by_title", planted, engine._database.engine)})
     assert unexpected(whole_reads(engine, scope, seldom=True)) == ["by_title reads all of conversations"]
 
 
-def test_an_erasure_still_finds_the_shared_spaces_of_others(engine: recollect.Recollect) -> None:
+def test_an_erasure_still_finds_the_shared_spaces_of_others(engine: longmind.Engine) -> None:
     owner = engine.context(tenant_id="acme", app_id="support", user_id="owner")
     reader = engine.context(tenant_id="acme", app_id="support", user_id="reader")
     space = owner.memory.create_memory_space("plans", kind="shared")
@@ -54,7 +54,7 @@ def test_an_erasure_still_finds_the_shared_spaces_of_others(engine: recollect.Re
     ],
 )
 def test_a_deep_page_is_looked_up_where_the_page_before_has_ended(
-    engine: recollect.Recollect, statement: str, cursor: str
+    engine: longmind.Engine, statement: str, cursor: str
 ) -> None:
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     conditions = index_conditions(engine, scope, statement)
@@ -62,7 +62,7 @@ def test_a_deep_page_is_looked_up_where_the_page_before_has_ended(
 
 
 _MANY_JOBS = """
-INSERT INTO recollect.jobs (
+INSERT INTO longmind.jobs (
     scope_id, id, tenant_id, app_id, user_id, kind, status, payload, attempts, max_attempts, fencing_token, epoch,
     due_at, created_at, updated_at
 )
@@ -74,14 +74,14 @@ FROM generate_series(1, 30000) AS number
 
 @pytest.mark.parametrize("statement", ["claim_jobs", "jobs_of_all_scopes"])
 def test_a_long_queue_is_not_sorted_to_take_one_job_or_to_show_the_newest(postgres_url: str, statement: str) -> None:
-    with recollect.open(postgres_url, embedder=None) as engine:
+    with longmind.open(postgres_url, embedder=None) as engine:
         with psycopg.connect(postgres_url, autocommit=True) as connection:
             connection.execute(_MANY_JOBS)
-            connection.execute("ANALYZE recollect.jobs")
+            connection.execute("ANALYZE longmind.jobs")
         assert "Sort" not in steps_of(engine, statement)
 
 
-def test_a_job_of_an_erased_user_is_not_taken_and_one_queued_since_is(engine: recollect.Recollect) -> None:
+def test_a_job_of_an_erased_user_is_not_taken_and_one_queued_since_is(engine: longmind.Engine) -> None:
     ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
     engine.register_job("greet", lambda run: {})
     ada.jobs.enqueue("greet")

@@ -14,10 +14,10 @@ from typing import Any
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, started, wait_until
 from harness.postgres import PostgresServer
-from recollect.store.postgres_migrating import MIGRATION_LOCK
+from longmind.store.postgres.migrations import MIGRATION_LOCK
 
 # A process that brings the database up to date and stumbles for longer than this is taken for stopped.
 LIMITS: dict[str, Any] = {"embedder": None, "busy_timeout_seconds": 2.0, "answer_timeout_seconds": 0.5}
@@ -40,10 +40,10 @@ def held(url: str) -> psycopg.Connection[Any]:
 def test_who_waits_for_a_session_that_stands_still_is_told_whose_it_is(empty: str) -> None:
     with held(empty) as somebody:
         pid = somebody.info.backend_pid
-        with pytest.raises(recollect.StoreBusy, match=rf"Session {pid} \(somebody, .* has stood still") as caught:
-            recollect.open(empty, **LIMITS)
+        with pytest.raises(longmind.StoreBusy, match=rf"Session {pid} \(somebody, .* has stood still") as caught:
+            longmind.open(empty, **LIMITS)
         assert f"pg_terminate_backend({pid})" in caught.value.hint
-    recollect.open(empty, embedder=None).close()
+    longmind.open(empty, embedder=None).close()
 
 
 def test_who_waits_for_a_session_that_works_waits_until_it_is_done(empty: str) -> None:
@@ -52,7 +52,7 @@ def test_who_waits_for_a_session_that_works_waits_until_it_is_done(empty: str) -
         # The server itself ends the transaction, however long this process is held up at that moment.
         threads.submit(somebody.execute, "SELECT pg_sleep(4); ROLLBACK")
         wait_until(lambda: is_at_work(empty, somebody.info.backend_pid))
-        recollect.open(empty, **LIMITS).close()
+        longmind.open(empty, **LIMITS).close()
         # Longer than one that stands still would have been waited for.
         assert time.monotonic() - began > 3.9
 
@@ -65,16 +65,16 @@ def is_at_work(url: str, pid: int) -> bool:
 
 
 def test_a_database_that_is_up_to_date_is_opened_while_somebody_stands_still(postgres_url: str) -> None:
-    recollect.open(postgres_url, embedder=None).close()
+    longmind.open(postgres_url, embedder=None).close()
     with held(postgres_url):
-        recollect.open(postgres_url, **LIMITS).close()
+        longmind.open(postgres_url, **LIMITS).close()
 
 
 def test_a_process_that_is_stopped_while_it_brings_a_database_up_to_date_holds_nobody_up(empty: str) -> None:
     with started(stop_in_the_middle, empty) as child:
         pid = child.hear()
         began = time.monotonic()
-        with recollect.open(empty, embedder=None, answer_timeout_seconds=120.0) as engine:
+        with longmind.open(empty, embedder=None, answer_timeout_seconds=120.0) as engine:
             # By its own patience it would have waited for far longer.
             assert time.monotonic() - began < 60
             ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
@@ -92,7 +92,7 @@ def stop_in_the_middle(line: Line, url: str) -> str:
 
     sys.setprofile(stop)
     try:
-        recollect.open(url, **LIMITS).close()
-    except recollect.StoreError as error:
+        longmind.open(url, **LIMITS).close()
+    except longmind.StoreError as error:
         return type(error).__name__
     return "opened"

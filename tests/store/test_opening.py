@@ -20,9 +20,9 @@ import apsw
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from harness.postgres import PostgresServer, as_role, free_port
-from recollect.store.migrate import load_migrations
+from longmind.store.migrations import load_migrations
 from tests.store.schema import sqlite_description
 
 NEWEST = load_migrations("sqlite")[-1].version
@@ -33,7 +33,7 @@ NOBODY = 65534
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder, and a home folder beside it, with nothing set in the environment."""
-    for variable in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+    for variable in [name for name in os.environ if name.startswith("LONGMIND_")]:
         monkeypatch.delenv(variable)
     (tmp_path / "home").mkdir()
     (tmp_path / "here").mkdir()
@@ -42,22 +42,22 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "here"
 
 
-def remember(engine: recollect.Recollect, title: str = "Kept") -> None:
+def remember(engine: longmind.Engine, title: str = "Kept") -> None:
     engine.context(tenant_id="acme", app_id="support", user_id="ada").conversations.create_conversation(
         "daily-checkin", title=title
     )
 
 
-def titles(engine: recollect.Recollect) -> list[str | None]:
+def titles(engine: longmind.Engine) -> list[str | None]:
     ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
     return [conversation.title for conversation in ada.conversations.list_conversations()]
 
 
-def refused(url: Any, kind: type[recollect.RecollectError], **settings: Any) -> recollect.RecollectError:
+def refused(url: Any, kind: type[longmind.LongmindError], **settings: Any) -> longmind.LongmindError:
     """Open an address that cannot be opened, and check what every refusal has in common."""
     threads = set(threading.enumerate())
-    with pytest.raises(recollect.RecollectError) as caught:
-        recollect.open(url, **settings)
+    with pytest.raises(longmind.LongmindError) as caught:
+        longmind.open(url, **settings)
     error = caught.value
     assert type(error) is kind, f"{type(error).__name__}: {error}"
     assert error.message
@@ -81,15 +81,15 @@ def everything_said(error: BaseException | None) -> Iterator[str]:
 
 
 def test_three_slashes_lead_to_a_file_in_the_working_folder(here: Path) -> None:
-    with recollect.open("sqlite:///memory.db") as engine:
+    with longmind.open("sqlite:///memory.db") as engine:
         remember(engine)
     assert [path.name for path in here.iterdir()] == ["memory.db"]
-    with recollect.open("sqlite:///./memory.db") as engine:
+    with longmind.open("sqlite:///./memory.db") as engine:
         assert titles(engine) == ["Kept"]
 
 
 def test_four_slashes_lead_to_a_file_anywhere(here: Path, tmp_path: Path) -> None:
-    recollect.open(f"sqlite:///{tmp_path}/elsewhere.db").close()
+    longmind.open(f"sqlite:///{tmp_path}/elsewhere.db").close()
     assert (tmp_path / "elsewhere.db").is_file()
     assert list(here.iterdir()) == []
 
@@ -97,7 +97,7 @@ def test_four_slashes_lead_to_a_file_anywhere(here: Path, tmp_path: Path) -> Non
 def test_a_change_of_the_working_folder_does_not_lead_to_another_file(
     here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with recollect.open("sqlite:///memory.db") as engine:
+    with longmind.open("sqlite:///memory.db") as engine:
         monkeypatch.chdir(tmp_path / "home")
         remember(engine)
         assert titles(engine) == ["Kept"]
@@ -105,18 +105,18 @@ def test_a_change_of_the_working_folder_does_not_lead_to_another_file(
 
 
 def test_a_tilde_is_the_home_folder(here: Path, tmp_path: Path) -> None:
-    recollect.open("sqlite:///~/memory.db").close()
+    longmind.open("sqlite:///~/memory.db").close()
     assert (tmp_path / "home" / "memory.db").is_file()
 
 
 @pytest.mark.parametrize("name", ["büro 🗂.db", "a b.db", "%41.db", "with'quote.db", "a:b@c.db", ".hidden"])
 def test_the_name_of_a_file_is_taken_as_it_is(name: str, here: Path) -> None:
-    recollect.open(f"sqlite:///{name}").close()
+    longmind.open(f"sqlite:///{name}").close()
     assert [path.name for path in here.iterdir()] == [name]
 
 
 def test_a_database_in_memory_leaves_no_file_and_is_nobody_elses(here: Path) -> None:
-    with recollect.open("sqlite:///:memory:") as engine, recollect.open("sqlite:///:memory:") as other:
+    with longmind.open("sqlite:///:memory:") as engine, longmind.open("sqlite:///:memory:") as other:
         remember(engine)
         assert titles(engine) == ["Kept"]
         assert titles(other) == []
@@ -124,14 +124,14 @@ def test_a_database_in_memory_leaves_no_file_and_is_nobody_elses(here: Path) -> 
 
 
 def test_missing_folders_are_made_for_the_owner_alone(here: Path) -> None:
-    recollect.open("sqlite:///deep/down/memory.db").close()
+    longmind.open("sqlite:///deep/down/memory.db").close()
     assert stat.S_IMODE((here / "deep" / "down").stat().st_mode) == 0o700
 
 
 def test_a_new_file_is_for_the_owner_alone_and_so_is_what_lies_beside_it(here: Path) -> None:
     before = os.umask(0)
     try:
-        with recollect.open("sqlite:///memory.db") as engine:
+        with longmind.open("sqlite:///memory.db") as engine:
             remember(engine)
             modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in here.iterdir()}
     finally:
@@ -140,26 +140,26 @@ def test_a_new_file_is_for_the_owner_alone_and_so_is_what_lies_beside_it(here: P
 
 
 def test_by_default_memory_is_kept_in_the_home_folder_for_the_owner_alone(here: Path, tmp_path: Path) -> None:
-    with recollect.open() as engine:
+    with longmind.open() as engine:
         remember(engine)
-    folder = tmp_path / "home" / ".recollect"
+    folder = tmp_path / "home" / ".longmind"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert [path.name for path in folder.iterdir()] == ["recollect.db"]
+    assert [path.name for path in folder.iterdir()] == ["longmind.db"]
     assert list(here.iterdir()) == []
-    refused("", recollect.InvalidUrl)
+    refused("", longmind.InvalidUrl)
 
 
 def test_the_address_can_come_from_the_environment(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_URL", "sqlite:///from-environment.db")
-    recollect.open().close()
-    recollect.open("sqlite:///from-caller.db").close()
+    monkeypatch.setenv("LONGMIND_URL", "sqlite:///from-environment.db")
+    longmind.open().close()
+    longmind.open("sqlite:///from-caller.db").close()
     assert sorted(path.name for path in here.iterdir()) == ["from-caller.db", "from-environment.db"]
 
 
 def test_both_spellings_of_postgresql_lead_to_the_server(postgres_url: str) -> None:
-    with recollect.open(postgres_url) as engine:
+    with longmind.open(postgres_url) as engine:
         remember(engine)
-    with recollect.open(postgres_url.replace("postgresql://", "postgres://")) as engine:
+    with longmind.open(postgres_url.replace("postgresql://", "postgres://")) as engine:
         assert titles(engine) == ["Kept"]
 
 
@@ -197,19 +197,19 @@ def test_both_spellings_of_postgresql_lead_to_the_server(postgres_url: str) -> N
     ],
 )
 def test_a_wrong_address_is_refused_and_nothing_is_made(url: Any, here: Path) -> None:
-    error = refused(url, recollect.InvalidUrl)
+    error = refused(url, longmind.InvalidUrl)
     assert error.status == 400
     assert isinstance(error, ValueError)
     assert list(here.iterdir()) == []
 
 
 def test_two_slashes_are_explained(here: Path) -> None:
-    assert "three slashes" in refused("sqlite://memory.db", recollect.InvalidUrl).hint
+    assert "three slashes" in refused("sqlite://memory.db", longmind.InvalidUrl).hint
 
 
 @pytest.mark.parametrize("path", ["memory.db", "./memory.sqlite", "/var/lib/memory.sqlite3"])
 def test_a_bare_path_is_answered_with_the_address_that_was_meant(path: str, here: Path) -> None:
-    assert f"Did you mean sqlite:///{path}?" in refused(path, recollect.InvalidUrl).hint
+    assert f"Did you mean sqlite:///{path}?" in refused(path, longmind.InvalidUrl).hint
     assert list(here.iterdir()) == []
 
 
@@ -222,7 +222,7 @@ def test_a_bare_path_is_answered_with_the_address_that_was_meant(path: str, here
     ],
 )
 def test_an_address_as_sqlite_writes_it_is_answered_with_ours(url: str, meant: str, here: Path) -> None:
-    assert f"Did you mean {meant}?" in refused(url, recollect.InvalidUrl).hint
+    assert f"Did you mean {meant}?" in refused(url, longmind.InvalidUrl).hint
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_an_address_as_sqlite_writes_it_is_answered_with_ours(url: str, meant: s
     ],
 )
 def test_a_password_in_a_wrong_address_is_never_shown(url: str, here: Path) -> None:
-    assert refused(url, recollect.InvalidUrl).status == 400
+    assert refused(url, longmind.InvalidUrl).status == 400
 
 
 # --- a server that cannot be used ------------------------------------------------------------
@@ -263,30 +263,30 @@ def closed_port() -> int:
 )
 def test_a_server_that_does_not_answer(user_info: str, closed_port: int) -> None:
     url = f"postgresql://{user_info}@127.0.0.1:{closed_port}/memory"
-    error = refused(url, recollect.StoreUnavailable, connect_timeout_seconds=2)
+    error = refused(url, longmind.StoreUnavailable, connect_timeout_seconds=2)
     assert error.status == 503
     assert f"127.0.0.1:{closed_port}" in error.message
 
 
 def test_a_password_given_as_an_option_is_not_shown_either(closed_port: int) -> None:
     url = f"postgresql://127.0.0.1:{closed_port}/memory?user=ada&password={SECRET}"
-    assert refused(url, recollect.StoreUnavailable).status == 503
+    assert refused(url, longmind.StoreUnavailable).status == 503
 
 
 def test_a_socket_that_is_not_there(tmp_path: Path) -> None:
-    error = refused(f"postgresql://ada:{SECRET}@/memory?host={tmp_path}/none", recollect.StoreUnavailable)
+    error = refused(f"postgresql://ada:{SECRET}@/memory?host={tmp_path}/none", longmind.StoreUnavailable)
     assert error.status == 503
     assert f"{tmp_path}/none" in error.message
 
 
 def test_a_database_that_is_not_there(postgres_server: PostgresServer) -> None:
-    error = refused(postgres_server.url("no_such_database"), recollect.StoreUnavailable)
+    error = refused(postgres_server.url("no_such_database"), longmind.StoreUnavailable)
     assert error.status == 503
     assert "no_such_database" in error.message
 
 
 def test_a_user_that_is_not_there(postgres_url: str) -> None:
-    error = refused(as_role(postgres_url, f"nobody_here:{SECRET}"), recollect.StoreUnavailable)
+    error = refused(as_role(postgres_url, f"nobody_here:{SECRET}"), longmind.StoreUnavailable)
     assert error.status == 503
     assert "nobody_here" in error.message
 
@@ -294,10 +294,10 @@ def test_a_user_that_is_not_there(postgres_url: str) -> None:
 def test_a_wrong_password() -> None:
     with PostgresServer(tcp=True) as server:
         right = server.url().split(":")[2].partition("@")[0]
-        wrong = refused(server.url().replace(right, SECRET), recollect.StoreUnavailable)
+        wrong = refused(server.url().replace(right, SECRET), longmind.StoreUnavailable)
         assert wrong.status == 503
         assert "password" in wrong.message
-        with recollect.open(server.url()) as engine:
+        with longmind.open(server.url()) as engine:
             assert right not in repr(engine.settings)
             assert titles(engine) == []
 
@@ -306,7 +306,7 @@ def test_a_user_who_may_not_make_the_schema(postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("CREATE ROLE guest LOGIN")
         try:
-            error = refused(as_role(postgres_url, "guest"), recollect.StoreError)
+            error = refused(as_role(postgres_url, "guest"), longmind.StoreError)
             assert error.status == 500
             assert "permission denied" in error.message
         finally:
@@ -319,7 +319,7 @@ def test_a_server_without_pgvector(postgres_url: str) -> None:
     database = postgres_url.partition("@/")[2].partition("?")[0]
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(f"ALTER DATABASE {database} SET extension_control_path = '/nonexistent'".encode())
-    error = refused(postgres_url, recollect.ExtensionMissing)
+    error = refused(postgres_url, longmind.ExtensionMissing)
     assert error.status == 500
     assert "pgvector" in error.message
     assert "Install pgvector" in error.hint
@@ -332,12 +332,12 @@ def test_a_database_where_pgvector_has_to_be_enabled_by_somebody_else(postgres_s
         connection.execute("CREATE DATABASE lodging OWNER lodger")
         try:
             url = postgres_server.url("lodging")
-            error = refused(as_role(url, "lodger"), recollect.ExtensionMissing)
+            error = refused(as_role(url, "lodger"), longmind.ExtensionMissing)
             assert "CREATE EXTENSION vector" in error.hint
             assert schemas(url) == []
             with psycopg.connect(url) as administrator:
                 administrator.execute("CREATE EXTENSION vector")
-            recollect.open(as_role(url, "lodger")).close()
+            longmind.open(as_role(url, "lodger")).close()
         finally:
             postgres_server.drop_database("lodging")
             connection.execute("DROP ROLE lodger")
@@ -348,20 +348,20 @@ def test_another_programs_database_is_left_as_it_is(here: Path) -> None:
     other.execute("CREATE TABLE conversations (subject TEXT); INSERT INTO conversations VALUES ('not ours')")
     other.close()
     before = (here / "other.db").read_bytes()
-    refused("sqlite:///other.db", recollect.NotADatabase)
+    refused("sqlite:///other.db", longmind.NotADatabase)
     assert (here / "other.db").read_bytes() == before
     assert [path.name for path in here.iterdir()] == ["other.db"]
 
 
 def test_a_file_too_short_to_be_a_database_is_left_as_it_is(here: Path) -> None:
     (here / "note.txt").write_bytes(b"x")
-    refused("sqlite:///note.txt", recollect.NotADatabase)
+    refused("sqlite:///note.txt", longmind.NotADatabase)
     assert (here / "note.txt").read_bytes() == b"x"
 
 
 def test_an_empty_file_may_become_a_database(here: Path) -> None:
     (here / "memory.db").touch()
-    with recollect.open("sqlite:///memory.db") as engine:
+    with longmind.open("sqlite:///memory.db") as engine:
         remember(engine)
         assert titles(engine) == ["Kept"]
 
@@ -370,11 +370,11 @@ WITHOUT_THE_DRIVER = """
 import sys
 for name in ("psycopg", "psycopg_pool"):
     sys.modules[name] = None  # what Python does with a module that is known to be missing
-import recollect
-recollect.open("sqlite:///:memory:").close()
+import longmind
+longmind.open("sqlite:///:memory:").close()
 try:
-    recollect.open("postgresql://ada@127.0.0.1/memory")
-except recollect.ExtensionMissing as error:
+    longmind.open("postgresql://ada@127.0.0.1/memory")
+except longmind.ExtensionMissing as error:
     print(error.status, error)
 """
 
@@ -384,15 +384,15 @@ def test_without_the_driver_sqlite_works_and_postgresql_says_what_to_install() -
         [sys.executable, "-c", WITHOUT_THE_DRIVER], capture_output=True, text=True, check=True, timeout=60
     ).stdout
     assert answer.startswith("500 PostgreSQL needs the driver psycopg")
-    assert "Install Recollect with its extra 'postgres', or psycopg[binary,pool] itself." in answer
+    assert "Install Longmind with its extra 'postgres', or psycopg[binary,pool] itself." in answer
     # The name belongs to somebody else on the public index.
     assert "pip install" not in answer
 
 
 def test_a_failed_opening_leaves_no_connection_behind(postgres_url: str, postgres_server: PostgresServer) -> None:
-    recollect.open(postgres_url).close()
-    execute(postgres_url, "INSERT INTO recollect.recollect_schema VALUES (9999, 'future')")
-    refused(postgres_url, recollect.SchemaTooNew)
+    longmind.open(postgres_url).close()
+    execute(postgres_url, "INSERT INTO longmind.longmind_schema VALUES (9999, 'future')")
+    refused(postgres_url, longmind.SchemaTooNew)
     assert connections(postgres_server, postgres_url) == 0
 
 
@@ -400,7 +400,7 @@ def test_a_closed_engine_leaves_no_connection_and_no_thread_behind(
     database_url: str, request: pytest.FixtureRequest
 ) -> None:
     threads = set(threading.enumerate())
-    with recollect.open(database_url) as engine:
+    with longmind.open(database_url) as engine:
         remember(engine)
         assert titles(engine) == ["Kept"]
         engine.start_workers(2)
@@ -427,7 +427,7 @@ def connections(server: PostgresServer, url: str) -> int:
 
 def schemas(url: str) -> list[str]:
     with psycopg.connect(url) as connection:
-        return [name for (name,) in connection.execute("SELECT nspname FROM pg_namespace WHERE nspname = 'recollect'")]
+        return [name for (name,) in connection.execute("SELECT nspname FROM pg_namespace WHERE nspname = 'longmind'")]
 
 
 def execute(url: str, statement: str) -> None:
@@ -445,21 +445,21 @@ def execute(url: str, statement: str) -> None:
 
 def test_a_folder_is_not_a_file(here: Path) -> None:
     (here / "folder").mkdir()
-    error = refused("sqlite:///folder", recollect.StoreUnavailable)
+    error = refused("sqlite:///folder", longmind.StoreUnavailable)
     assert error.status == 503
     assert list((here / "folder").iterdir()) == []
 
 
 def test_a_file_is_not_a_folder(here: Path) -> None:
     (here / "file").write_text("mine")
-    error = refused("sqlite:///file/memory.db", recollect.StoreUnavailable)
+    error = refused("sqlite:///file/memory.db", longmind.StoreUnavailable)
     assert error.status == 503
     assert (here / "file").read_text() == "mine"
 
 
 @pytest.mark.parametrize("path", ["a" * 300 + ".db", "a" * 300 + "/memory.db"])
 def test_a_name_that_is_too_long(path: str, here: Path) -> None:
-    assert refused(f"sqlite:///{path}", recollect.StoreUnavailable).status == 503
+    assert refused(f"sqlite:///{path}", longmind.StoreUnavailable).status == 503
     assert list(here.iterdir()) == []
 
 
@@ -470,7 +470,7 @@ def test_a_name_that_is_too_long(path: str, here: Path) -> None:
 )
 def test_a_file_that_is_not_a_database_is_left_as_it_is(content: bytes, here: Path) -> None:
     (here / "memory.db").write_bytes(content)
-    error = refused("sqlite:///memory.db", recollect.NotADatabase)
+    error = refused("sqlite:///memory.db", longmind.NotADatabase)
     assert error.status == 500
     assert "memory.db" in error.message
     assert (here / "memory.db").read_bytes() == content
@@ -488,17 +488,17 @@ def test_a_file_that_is_not_a_database_is_left_as_it_is(content: bytes, here: Pa
     ids=["half of it", "its header", "zeros after the first page", "garbage after the header"],
 )
 def test_a_damaged_database_is_recognised_and_left_as_it_is(damage: Any, here: Path) -> None:
-    with recollect.open("sqlite:///memory.db") as engine:
+    with longmind.open("sqlite:///memory.db") as engine:
         for number in range(50):
             remember(engine, f"{number}" * 100)
     damaged = damage((here / "memory.db").read_bytes())
     (here / "memory.db").write_bytes(damaged)
-    assert refused("sqlite:///memory.db", recollect.NotADatabase).status == 500
+    assert refused("sqlite:///memory.db", longmind.NotADatabase).status == 500
     assert (here / "memory.db").read_bytes() == damaged
 
 
 def test_damage_that_is_found_later_is_named_too(here: Path) -> None:
-    with recollect.open("sqlite:///memory.db") as engine:
+    with longmind.open("sqlite:///memory.db") as engine:
         remember(engine, "x" * 1000)
     inside = apsw.Connection("memory.db")
     query = "SELECT rootpage, page_size FROM sqlite_master, pragma_page_size WHERE name = 'conversations'"
@@ -507,18 +507,18 @@ def test_damage_that_is_found_later_is_named_too(here: Path) -> None:
     content = bytearray((here / "memory.db").read_bytes())
     content[(root - 1) * size : root * size] = b"\xff" * size
     (here / "memory.db").write_bytes(content)
-    with recollect.open("sqlite:///memory.db") as engine:
-        with pytest.raises(recollect.NotADatabase) as caught:
+    with longmind.open("sqlite:///memory.db") as engine:
+        with pytest.raises(longmind.NotADatabase) as caught:
             titles(engine)
         assert caught.value.status == 500
-        with pytest.raises(recollect.NotADatabase):
+        with pytest.raises(longmind.NotADatabase):
             remember(engine)
 
 
 @pytest.fixture
 def public_folder() -> Iterator[Path]:
     """A folder that every account of the machine can enter; pytest's own are private."""
-    folder = Path(tempfile.mkdtemp(prefix="recollect-test-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="longmind-test-", dir="/tmp"))
     folder.chmod(0o755)
     yield folder
     shutil.rmtree(folder)
@@ -526,20 +526,20 @@ def public_folder() -> Iterator[Path]:
 
 AS_SOMEBODY_ELSE = f"""
 import json, os, sys
-import recollect
+import longmind
 # Everything is imported before the rights to read it are given up.
-recollect.open("sqlite:///:memory:").close()
+longmind.open("sqlite:///:memory:").close()
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid({NOBODY})
     os.setuid({NOBODY})
 try:
-    with recollect.open(sys.argv[1]) as engine:
+    with longmind.open(sys.argv[1]) as engine:
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         read = [conversation.title for conversation in ada.conversations.list_conversations()]
         print(json.dumps({{"read": read}}), flush=True)
         ada.conversations.create_conversation("daily-checkin")
-except recollect.RecollectError as error:
+except longmind.LongmindError as error:
     print(json.dumps({{"kind": type(error).__name__, "status": error.status, "hint": error.hint}}))
 """
 
@@ -588,7 +588,7 @@ def test_a_folder_that_may_not_be_entered(name: str, public_folder: Path) -> Non
 
 def test_a_database_in_a_folder_that_may_not_be_written(public_folder: Path) -> None:
     path = public_folder / "memory.db"
-    recollect.open(f"sqlite:///{path}").close()
+    longmind.open(f"sqlite:///{path}").close()
     path.chmod(0o444)
     before = path.read_bytes()
     with closed(public_folder, 0o555):
@@ -601,7 +601,7 @@ def test_a_database_in_a_folder_that_may_not_be_written(public_folder: Path) -> 
 
 def test_a_database_that_may_not_be_written_can_still_be_read(public_folder: Path) -> None:
     path = public_folder / "memory.db"
-    with recollect.open(f"sqlite:///{path}") as engine:
+    with longmind.open(f"sqlite:///{path}") as engine:
         remember(engine)
     path.chmod(0o444)
     before = path.read_bytes()
@@ -616,24 +616,24 @@ def test_a_database_that_may_not_be_written_can_still_be_read(public_folder: Pat
 
 
 def test_a_database_of_a_newer_version_is_refused_and_left_as_it_is(empty_url: str) -> None:
-    with recollect.open(empty_url) as engine:
+    with longmind.open(empty_url) as engine:
         remember(engine)
-    prefix = "" if empty_url.startswith("sqlite") else "recollect."
-    execute(empty_url, f"INSERT INTO {prefix}recollect_schema VALUES (9999, 'future')")
-    error = refused(empty_url, recollect.SchemaTooNew)
+    prefix = "" if empty_url.startswith("sqlite") else "longmind."
+    execute(empty_url, f"INSERT INTO {prefix}longmind_schema VALUES (9999, 'future')")
+    error = refused(empty_url, longmind.SchemaTooNew)
     assert error.status == 500
     assert "9999" in error.message
     assert str(NEWEST) in error.message
-    assert error.hint == "Upgrade Recollect to the version that made it, or a newer one."
-    execute(empty_url, f"DELETE FROM {prefix}recollect_schema WHERE version = 9999")
-    with recollect.open(empty_url) as engine:
+    assert error.hint == "Upgrade Longmind to the version that made it, or a newer one."
+    execute(empty_url, f"DELETE FROM {prefix}longmind_schema WHERE version = 9999")
+    with longmind.open(empty_url) as engine:
         assert titles(engine) == ["Kept"]
 
 
 # --- a full disk -----------------------------------------------------------------------------
 
 
-def fill_up(engine: recollect.Recollect) -> int:
+def fill_up(engine: longmind.Engine) -> int:
     """Write until there is no room; how often it went well."""
     written: list[str] = []
 
@@ -643,7 +643,7 @@ def fill_up(engine: recollect.Recollect) -> int:
             remember(engine, title)
             written.append(title)
 
-    with pytest.raises(recollect.StoreFull) as caught:
+    with pytest.raises(longmind.StoreFull) as caught:
         write_on()
     assert caught.value.status == 507
     assert caught.value.hint
@@ -651,14 +651,14 @@ def fill_up(engine: recollect.Recollect) -> int:
 
 
 def test_a_full_database_says_so_keeps_what_it_has_and_goes_on_when_there_is_room(sqlite_url: str) -> None:
-    with recollect.open(sqlite_url) as engine:
+    with longmind.open(sqlite_url) as engine:
         writer: apsw.Connection = engine._database._writer.own_connection()  # type: ignore[attr-defined]
         taken: Any = writer.execute("PRAGMA page_count").fetchall()[0][0]
         writer.execute(f"PRAGMA max_page_count = {taken + 10}").fetchall()
         written = fill_up(engine)
         assert written > 0
         assert len(titles(engine)) == written
-        with pytest.raises(recollect.StoreFull):
+        with pytest.raises(longmind.StoreFull):
             remember(engine, "y" * 1000)
         writer.execute("PRAGMA max_page_count = 100000").fetchall()
         remember(engine, "There is room again.")
@@ -684,13 +684,13 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         ballast = disk / "ballast"
         ballast.write_bytes(bytes(300_000))
-        with recollect.open(f"sqlite:///{disk}/memory.db") as engine:
+        with longmind.open(f"sqlite:///{disk}/memory.db") as engine:
             written = fill_up(engine)
             assert written > 0
             assert len(titles(engine)) == written
             ballast.unlink()
             remember(engine, "There is room again.")
-        with recollect.open(f"sqlite:///{disk}/memory.db") as engine:
+        with longmind.open(f"sqlite:///{disk}/memory.db") as engine:
             assert titles(engine)[0] == "There is room again."
             assert len(titles(engine)) == written + 1
 
@@ -699,9 +699,9 @@ def test_a_disk_without_room_for_a_new_database(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         ballast = disk / "ballast"
         ballast.write_bytes(bytes(1024 * 1024 - 16384))
-        assert refused(f"sqlite:///{disk}/memory.db", recollect.StoreFull).status == 507
+        assert refused(f"sqlite:///{disk}/memory.db", longmind.StoreFull).status == 507
         ballast.unlink()
-        with recollect.open(f"sqlite:///{disk}/memory.db") as engine:
+        with longmind.open(f"sqlite:///{disk}/memory.db") as engine:
             remember(engine)
             assert titles(engine) == ["Kept"]
 
@@ -713,7 +713,7 @@ def test_a_disk_without_room_for_a_new_database(tmp_path: Path) -> None:
 def test_what_was_written_is_on_disk_unless_asked_otherwise(
     settings: dict[str, Any], level: int, sqlite_url: str
 ) -> None:
-    with recollect.open(sqlite_url, **settings) as engine:
+    with longmind.open(sqlite_url, **settings) as engine:
         writer: apsw.Connection = engine._database._writer.own_connection()  # type: ignore[attr-defined]
         assert writer.execute("PRAGMA synchronous").fetchall() == [(level,)]
         assert writer.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
@@ -726,7 +726,7 @@ def test_what_was_written_is_on_disk_unless_asked_otherwise(
 def test_a_server_commits_to_disk_unless_asked_otherwise(
     settings: dict[str, Any], level: str, postgres_url: str
 ) -> None:
-    with recollect.open(postgres_url, **settings) as engine:
+    with longmind.open(postgres_url, **settings) as engine:
         pool = engine._database._connections()  # type: ignore[attr-defined]
         with pool.connection() as connection:
             assert connection.execute("SHOW synchronous_commit").fetchone() == (level,)
@@ -735,24 +735,24 @@ def test_a_server_commits_to_disk_unless_asked_otherwise(
 @pytest.mark.parametrize(
     ("variable", "value"),
     [
-        ("RECOLLECT_POOL_SIZE", "abc"),
-        ("RECOLLECT_POOL_SIZE", "1.5"),
-        ("RECOLLECT_POOL_SIZE", "0"),
-        ("RECOLLECT_POOL_SIZE", "-1"),
-        ("RECOLLECT_BUSY_TIMEOUT_SECONDS", "soon"),
-        ("RECOLLECT_BUSY_TIMEOUT_SECONDS", "nan"),
-        ("RECOLLECT_BUSY_TIMEOUT_SECONDS", "inf"),
-        ("RECOLLECT_JOB_ATTEMPTS", "101"),
-        ("RECOLLECT_DURABILITY", "mostly"),
+        ("LONGMIND_POOL_SIZE", "abc"),
+        ("LONGMIND_POOL_SIZE", "1.5"),
+        ("LONGMIND_POOL_SIZE", "0"),
+        ("LONGMIND_POOL_SIZE", "-1"),
+        ("LONGMIND_BUSY_TIMEOUT_SECONDS", "soon"),
+        ("LONGMIND_BUSY_TIMEOUT_SECONDS", "nan"),
+        ("LONGMIND_BUSY_TIMEOUT_SECONDS", "inf"),
+        ("LONGMIND_JOB_ATTEMPTS", "101"),
+        ("LONGMIND_DURABILITY", "mostly"),
     ],
 )
 def test_a_wrong_setting_in_the_environment_is_named(
     variable: str, value: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, value)
-    error = refused("sqlite:///memory.db", recollect.InvalidInput)
+    error = refused("sqlite:///memory.db", longmind.InvalidInput)
     assert error.status == 400
-    assert variable.removeprefix("RECOLLECT_").lower() in error.message.lower()
+    assert variable.removeprefix("LONGMIND_").lower() in error.message.lower()
     assert value in error.message
     assert list(here.iterdir()) == []
 
@@ -762,7 +762,7 @@ def test_a_wrong_setting_in_the_environment_is_named(
     [{"pool_size": "many"}, {"pool_size": []}, {"durability": 1}, {"no_such_setting": 1}],
 )
 def test_a_wrong_setting_of_the_caller_is_named(settings: dict[str, Any], here: Path) -> None:
-    error = refused("sqlite:///memory.db", recollect.InvalidInput, **settings)
+    error = refused("sqlite:///memory.db", longmind.InvalidInput, **settings)
     assert error.status == 400
     assert next(iter(settings)) in error.message
     assert list(here.iterdir()) == []
@@ -794,11 +794,11 @@ def test_a_wrong_setting_of_the_caller_is_named(settings: dict[str, Any], here: 
 )
 def test_a_setting_beyond_its_bounds_is_refused_with_them(name: str, wrong: list[Any], bounds: str, here: Path) -> None:
     for value in wrong:
-        error = refused("sqlite:///memory.db", recollect.InvalidInput, **{name: value})
+        error = refused("sqlite:///memory.db", longmind.InvalidInput, **{name: value})
         assert error.message.startswith(f"{name} is ")
         assert bounds in error.message
-        with pytest.raises(recollect.InvalidInput, match=bounds):
-            recollect.Settings(**{name: value})
+        with pytest.raises(longmind.InvalidInput, match=bounds):
+            longmind.Settings(**{name: value})
     assert list(here.iterdir()) == []
 
 
@@ -806,34 +806,34 @@ def test_a_setting_beyond_its_bounds_is_refused_with_them(name: str, wrong: list
     "settings", [{"pool_size": 1000, "job_attempts": 100}, {"pool_size": 2.0}, {"worker_poll_seconds": 31_536_000}]
 )
 def test_a_setting_at_its_bounds_is_taken(settings: dict[str, Any], here: Path) -> None:
-    with recollect.open("sqlite:///memory.db", **settings) as engine:
+    with longmind.open("sqlite:///memory.db", **settings) as engine:
         for name, value in settings.items():
             assert getattr(engine.settings, name) == value
 
 
 def test_settings_come_from_the_environment_and_the_caller_wins(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_POOL_SIZE", "7")
-    monkeypatch.setenv("RECOLLECT_JOB_ATTEMPTS", "3")
-    monkeypatch.setenv("RECOLLECT_DURABILITY", "")
-    with recollect.open("sqlite:///memory.db", job_attempts=9) as engine:
+    monkeypatch.setenv("LONGMIND_POOL_SIZE", "7")
+    monkeypatch.setenv("LONGMIND_JOB_ATTEMPTS", "3")
+    monkeypatch.setenv("LONGMIND_DURABILITY", "")
+    with longmind.open("sqlite:///memory.db", job_attempts=9) as engine:
         assert (engine.settings.pool_size, engine.settings.job_attempts) == (7, 9)
         assert engine.settings.durability == "full"
 
 
 def test_a_very_long_patience_is_possible(empty_url: str) -> None:
-    with recollect.open(empty_url, busy_timeout_seconds=365 * 24 * 3600) as engine:
+    with longmind.open(empty_url, busy_timeout_seconds=365 * 24 * 3600) as engine:
         remember(engine)
         assert titles(engine) == ["Kept"]
 
 
 def test_opening_twice_at_once_is_possible(empty_url: str) -> None:
-    with recollect.open(empty_url) as first, recollect.open(empty_url) as second:
+    with longmind.open(empty_url) as first, longmind.open(empty_url) as second:
         remember(first)
         assert titles(second) == ["Kept"]
 
 
 def test_nothing_is_added_to_a_file_by_opening_it_again(here: Path) -> None:
-    recollect.open("sqlite:///memory.db").close()
+    longmind.open("sqlite:///memory.db").close()
     before = sqlite_description("memory.db"), (here / "memory.db").stat().st_size
-    recollect.open("sqlite:///memory.db").close()
+    longmind.open("sqlite:///memory.db").close()
     assert (sqlite_description("memory.db"), (here / "memory.db").stat().st_size) == before

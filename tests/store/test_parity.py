@@ -12,14 +12,14 @@ import apsw
 import psycopg
 import pytest
 
-import recollect
-from recollect.changes import Changes
-from recollect.scope import TenantScope
-from recollect.settings import Settings
-from recollect.store.migrate import Migration, load_migrations
-from recollect.store.postgres import PostgresDatabase
-from recollect.store.queries import SHARED, SQL, load_queries
-from recollect.store.sqlite import SqliteDatabase
+import longmind
+from longmind.change_feed import Changes
+from longmind.scope import TenantScope
+from longmind.settings import Settings
+from longmind.store.migrations import Migration, load_migrations
+from longmind.store.postgres.database import PostgresDatabase
+from longmind.store.queries import SHARED, SQL, load_queries
+from longmind.store.sqlite.database import SqliteDatabase
 from tests.embedder import WordsEmbedder
 from tests.store.schema import (
     HOST_TABLES,
@@ -39,7 +39,7 @@ ON_POSTGRES_ONLY = {"insert_atom", "ledger_writers"}
 BOUND_BY_POSTGRES = {"insert_atoms": {"same"}, "insert_many_recorded": {"same"}}
 
 MIGRATIONS = load_migrations("sqlite")
-ADA = recollect.Scope("acme", "support", "ada")
+ADA = longmind.Scope("acme", "support", "ada")
 
 # Segments of the search index as they were written: of one atom, and of the place of one that was deleted.
 WORDS = (
@@ -254,8 +254,8 @@ def test_both_engines_have_the_same_migrations() -> None:
 
 
 def test_both_engines_have_the_same_tables_and_columns(sqlite_url: str, postgres_url: str) -> None:
-    recollect.open(sqlite_url).close()
-    recollect.open(postgres_url).close()
+    longmind.open(sqlite_url).close()
+    longmind.open(postgres_url).close()
     sqlite = apsw.Connection(path_of(sqlite_url))
     with psycopg.connect(postgres_url) as postgres:
         tables = postgres_tables(postgres)
@@ -266,12 +266,12 @@ def test_both_engines_have_the_same_tables_and_columns(sqlite_url: str, postgres
 
 
 def test_postgres_does_not_try_to_compress_vectors(postgres_url: str) -> None:
-    recollect.open(postgres_url).close()
+    longmind.open(postgres_url).close()
     with psycopg.connect(postgres_url) as postgres:
         found = postgres.execute(
             "SELECT attrelid::regclass::text FROM pg_attribute WHERE attname = 'body' AND attstorage = 'e' ORDER BY 1"
         ).fetchall()
-    assert found == [("recollect.event_vectors",), ("recollect.vector_segments",)]
+    assert found == [("longmind.event_vectors",), ("longmind.vector_segments",)]
 
 
 def test_each_version_has_rows_to_try_it_with() -> None:
@@ -286,8 +286,8 @@ def test_an_older_database_becomes_like_a_new_one_and_keeps_its_rows(
     before = rows_of(empty_url)
     assert bool(before) == (version > 0)
     assert all(before.values()), "a table is tried without rows"
-    recollect.open(empty_url).close()
-    recollect.open(second_url).close()
+    longmind.open(empty_url).close()
+    longmind.open(second_url).close()
     assert description_of(empty_url) == description_of(second_url)
     after = rows_of(empty_url)
     for table, rows in before.items():
@@ -297,7 +297,7 @@ def test_an_older_database_becomes_like_a_new_one_and_keeps_its_rows(
 
 def test_what_older_versions_wrote_is_read_by_this_one(empty_url: str) -> None:
     grow_to(empty_url, len(MIGRATIONS))
-    with recollect.open(empty_url) as engine:
+    with longmind.open(empty_url) as engine:
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         (conversation,) = ada.conversations.list_conversations()
         assert (conversation.title, conversation.metadata) == ("Kept", {"mood": "good"})
@@ -315,7 +315,7 @@ def test_what_older_versions_wrote_is_read_by_this_one(empty_url: str) -> None:
 
 def test_memory_that_older_versions_wrote_is_found_by_this_one(empty_url: str) -> None:
     grow_to(empty_url, len(MIGRATIONS))
-    with recollect.open(empty_url, embedder=WordsEmbedder("test:tiny", dimension=2)) as engine:
+    with longmind.open(empty_url, embedder=WordsEmbedder("test:tiny", dimension=2)) as engine:
         memory = engine.context(tenant_id="acme", app_id="support", user_id="ada").memory
         (space,) = memory.list_memory_spaces()
         assert (space.name, space.metadata, space.atom_count) == ("personal", {"colour": "red"}, 1)
@@ -334,9 +334,9 @@ def test_memory_that_older_versions_wrote_is_found_by_this_one(empty_url: str) -
 
 
 def test_opening_an_up_to_date_database_changes_nothing(database_url: str) -> None:
-    recollect.open(database_url).close()
+    longmind.open(database_url).close()
     before = description_of(database_url)
-    recollect.open(database_url).close()
+    longmind.open(database_url).close()
     assert description_of(database_url) == before
 
 
@@ -345,23 +345,23 @@ def test_a_migration_that_fails_leaves_the_version_before_it(version: int, empty
     grow_to(empty_url, version - 1)
     before = description_of(empty_url)
     broken = Migration(version, "broken", "CREATE TABLE half_done (id INTEGER); INSERT INTO no_such_table VALUES (1);")
-    with opened(empty_url) as database, pytest.raises(recollect.StoreError, match="no_such_table"):
+    with opened(empty_url) as database, pytest.raises(longmind.StoreError, match="no_such_table"):
         database.migrate([*load_migrations(database.engine)[: version - 1], broken])
     assert description_of(empty_url) == before
-    recollect.open(empty_url).close()
-    recollect.open(second_url).close()
+    longmind.open(empty_url).close()
+    longmind.open(second_url).close()
     assert description_of(empty_url) == description_of(second_url)
 
 
 def test_every_user_table_on_postgres_is_behind_the_second_wall(postgres_url: str) -> None:
-    recollect.open(postgres_url).close()
+    longmind.open(postgres_url).close()
     with psycopg.connect(postgres_url) as connection:
         walls = connection.execute(
             """
             SELECT relname, relrowsecurity, relforcerowsecurity, polcmd, polpermissive, polroles::text,
                 pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid)
             FROM pg_class LEFT JOIN pg_policy ON polrelid = pg_class.oid
-            WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p')
+            WHERE relnamespace = 'longmind'::regnamespace AND relkind IN ('r', 'p')
             """
         ).fetchall()
         tables, app_tables = postgres_user_tables(connection), postgres_app_tables(connection)
@@ -370,7 +370,7 @@ def test_every_user_table_on_postgres_is_behind_the_second_wall(postgres_url: st
         # One policy each: a second one that permits would open the wall as far as the two together.
         assert table not in behind
         behind[table] = wall
-    assert behind.pop("recollect_schema")[:2] == [False, False]
+    assert behind.pop("longmind_schema")[:2] == [False, False]
     assert behind.keys() == tables | app_tables | HOST_TABLES
     for table in HOST_TABLES:
         enabled, forced, *_, seen, written = behind.pop(table)
@@ -379,7 +379,7 @@ def test_every_user_table_on_postgres_is_behind_the_second_wall(postgres_url: st
         assert "scope_id" not in seen
     for table, (enabled, forced, command, _, roles, seen, written) in behind.items():
         assert (enabled, forced, command, roles) == (True, True, "*", "{0}")
-        assert ("recollect.app" if table in app_tables else "recollect.scope") in seen
+        assert ("longmind.app" if table in app_tables else "longmind.scope") in seen
         assert ("app_key" if table in app_tables else "scope_id") in seen
         # No rule of its own for writes: then what may be seen is what may be written.
         assert written is None
@@ -391,7 +391,7 @@ def path_of(url: str) -> str:
 
 @contextmanager
 def opened(url: str) -> Iterator[SqliteDatabase | PostgresDatabase]:
-    """A database before its migrations, which `recollect.open()` would apply all at once."""
+    """A database before its migrations, which `longmind.open()` would apply all at once."""
     settings = Settings(url=url)
     database = (
         SqliteDatabase(path_of(url), settings, Changes())
@@ -420,7 +420,7 @@ def execute(url: str, statement: str) -> list[dict[str, Any]]:
         found = [dict(zip([name for name, _ in cursor.get_description()], row, strict=True)) for row in cursor]
         connection.close()
         return found
-    with psycopg.connect(url, options="-c search_path=recollect") as postgres:
+    with psycopg.connect(url, options="-c search_path=longmind") as postgres:
         # SQLite writes bytes as X'00ff', and PostgreSQL as '\\x00ff'.
         answer = postgres.execute(re.sub(r"X'([0-9a-f]+)'", r"'\\x\1'", statement).encode())
         names = [column.name for column in answer.description or []]

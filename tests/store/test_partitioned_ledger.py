@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-import recollect
+import longmind
 
 SCALE = Path(__file__).parents[2] / "docs" / "scale.md"
 
@@ -19,11 +19,11 @@ def partition(url: str) -> None:
         connection.execute(statements)
 
 
-def people(engine: recollect.Recollect) -> list[recollect.Context]:
+def people(engine: longmind.Engine) -> list[longmind.Context]:
     return [engine.context(tenant_id="acme", app_id="support", user_id=f"user {number}") for number in range(12)]
 
 
-def use(context: recollect.Context) -> str:
+def use(context: longmind.Context) -> str:
     conversation = context.conversations.create_conversation("daily").id
     context.conversations.append_turn(conversation, user_content="I moved to Graz.", assistant={"content": "Noted."})
     context.events.record("note", {"about": "moving"}, tags=["home"])
@@ -33,18 +33,18 @@ def use(context: recollect.Context) -> str:
 @pytest.fixture
 def partitioned(postgres_url: str) -> str:
     """A store with twelve users whose ledger was put into partitions afterwards."""
-    with recollect.open(postgres_url, embedder=None) as engine:
+    with longmind.open(postgres_url, embedder=None) as engine:
         for context in people(engine):
             use(context)
         before = [context.admin.export_user_data() for context in people(engine)]
     partition(postgres_url)
-    with recollect.open(postgres_url, embedder=None) as engine:
+    with longmind.open(postgres_url, embedder=None) as engine:
         assert [context.admin.export_user_data() for context in people(engine)] == before
     return postgres_url
 
 
 def test_a_partitioned_ledger_is_used_like_a_whole_one(partitioned: str) -> None:
-    with recollect.open(partitioned, embedder=None) as engine:
+    with longmind.open(partitioned, embedder=None) as engine:
         ada, bob, *_ = people(engine)
         told = engine.last_cursor()
         conversation = use(ada)
@@ -63,9 +63,9 @@ def test_a_partitioned_ledger_is_used_like_a_whole_one(partitioned: str) -> None
 
 def test_the_wall_stands_around_each_partition_too(partitioned: str) -> None:
     with psycopg.connect(partitioned, autocommit=True) as connection:
-        connection.execute("SET ROLE recollect_app")
+        connection.execute("SET ROLE longmind_app")
         rows = connection.execute("SELECT relname FROM pg_class WHERE relname ~ '^events_[0-9]+$' AND relkind = 'r'")
         parts = [name for (name,) in rows]
-        counts = [connection.execute(f"SELECT COUNT(*) FROM recollect.{part}").fetchone() for part in parts]
+        counts = [connection.execute(f"SELECT COUNT(*) FROM longmind.{part}").fetchone() for part in parts]
     assert len(parts) == 16
     assert set(counts) == {(0,)}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-import recollect
-from recollect.store.database import Row, Transaction
-from recollect.store.postgres import PostgresTransaction
+import longmind
+from longmind.store.database import Row, Transaction
+from longmind.store.postgres.database import PostgresTransaction
 from tests.embedder import WordsEmbedder
 
 
 def test_atoms_are_read_by_their_positions_before_the_table_was_ever_analysed(postgres_url: str) -> None:
-    with recollect.open(postgres_url, embedder=WordsEmbedder(dimension=2)) as engine:
+    with longmind.open(postgres_url, embedder=WordsEmbedder(dimension=2)) as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         space_id = context.memory.create_memory_space("personal").id
         category = {"name": "notes", "kind": "FACT"}

@@ -15,29 +15,29 @@ import psycopg
 import pytest
 from psycopg import sql
 
-import recollect
+import longmind
 from harness.alarms import is_interrupted
 from harness.crew import wait_until
 from harness.postgres import PostgresServer
 from harness.reading import all_messages
-from recollect.store import conversations
-from recollect.store.conversations import NewConversation
-from recollect.store.database import Transaction
-from recollect.store.postgres_errors import translate
+from longmind.store.database import Transaction
+from longmind.store.postgres.errors import translate
+from longmind.store.tables import conversations
+from longmind.store.tables.conversations import NewConversation
 from tests.store.sessions import sessions_of
 
 
 @pytest.fixture
-def postgres(postgres_url: str) -> Iterator[recollect.Recollect]:
-    with recollect.open(postgres_url) as engine:
+def postgres(postgres_url: str) -> Iterator[longmind.Engine]:
+    with longmind.open(postgres_url) as engine:
         yield engine
 
 
-def context(engine: recollect.Recollect) -> recollect.Context:
+def context(engine: longmind.Engine) -> longmind.Context:
     return engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
 
-def fill_the_pool(engine: recollect.Recollect, size: int = 8) -> None:
+def fill_the_pool(engine: longmind.Engine, size: int = 8) -> None:
     pool = engine._database._connections()  # type: ignore[attr-defined]
     with ExitStack() as held:
         for _ in range(size):
@@ -54,7 +54,7 @@ def end_connections(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as administrator:
         administrator.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
-            "WHERE application_name = 'recollect' AND datname = current_database()"
+            "WHERE application_name = 'longmind' AND datname = current_database()"
         )
 
 
@@ -63,13 +63,13 @@ def on_each_message(url: str, action: str, *, when: Literal["at once", "at the c
     kind, deferred = ("CONSTRAINT", "DEFERRABLE INITIALLY DEFERRED") if when == "at the commit" else ("", "")
     execute(
         url,
-        f"CREATE FUNCTION recollect.trouble() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
+        f"CREATE FUNCTION longmind.trouble() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
         f"AS $$ BEGIN {action}; RETURN NULL; END $$",
     )
     execute(
         url,
-        f"CREATE {kind} TRIGGER trouble AFTER INSERT ON recollect.events {deferred} "
-        "FOR EACH ROW EXECUTE FUNCTION recollect.trouble()",
+        f"CREATE {kind} TRIGGER trouble AFTER INSERT ON longmind.events {deferred} "
+        "FOR EACH ROW EXECUTE FUNCTION longmind.trouble()",
     )
 
 
@@ -78,11 +78,11 @@ def on_each_message(url: str, action: str, *, when: Literal["at once", "at the c
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_a_restart_of_an_idle_server_is_not_noticed(
-    mode: Literal["fast", "immediate"], postgres: recollect.Recollect, postgres_server: PostgresServer
+    mode: Literal["fast", "immediate"], postgres: longmind.Engine, postgres_server: PostgresServer
 ) -> None:
     chat = context(postgres).conversations
     conversation = chat.create_conversation("daily-checkin")
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
     postgres.subscribe(told.append)
     fill_the_pool(postgres)
     postgres_server.restart(mode)
@@ -92,7 +92,7 @@ def test_a_restart_of_an_idle_server_is_not_noticed(
 
 
 def test_reads_and_writes_of_many_threads_find_their_way_after_a_restart(
-    postgres: recollect.Recollect, postgres_server: PostgresServer
+    postgres: longmind.Engine, postgres_server: PostgresServer
 ) -> None:
     chat = context(postgres).conversations
     fill_the_pool(postgres)
@@ -105,23 +105,23 @@ def test_reads_and_writes_of_many_threads_find_their_way_after_a_restart(
 
 
 def test_a_connection_lost_in_the_middle_of_a_write_begins_it_anew_and_tells_of_it_once(
-    postgres: recollect.Recollect, postgres_url: str
+    postgres: longmind.Engine, postgres_url: str
 ) -> None:
     ada = context(postgres)
     tries: list[str] = []
 
-    def begin(run: Transaction, scope: recollect.Scope) -> str:
+    def begin(run: Transaction, scope: longmind.Scope) -> str:
         tries.append(conversations.create(run, scope, NewConversation("by-a-job", None, None, "{}"), 0).id)
         if len(tries) == 1:
             end_connections(postgres_url)
             run.one("get_job", id="any")
         return tries[-1]
 
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
     postgres.subscribe(told.append)
-    postgres.register_job("begin", lambda run: recollect.Effect(begin, (run.scope,)))
+    postgres.register_job("begin", lambda run: longmind.Effect(begin, (run.scope,)))
     ada.jobs.enqueue("begin")
-    assert postgres.work() == recollect.WorkReport(succeeded=1)
+    assert postgres.work() == longmind.WorkReport(succeeded=1)
     assert len(tries) == 2
     assert [each.id for each in ada.conversations.list_conversations()] == tries[1:]
     assert [change.conversation_id for change in told] == tries[1:]
@@ -129,7 +129,7 @@ def test_a_connection_lost_in_the_middle_of_a_write_begins_it_anew_and_tells_of_
 
 @pytest.mark.parametrize("use", ["read", "write"])
 def test_a_connection_that_is_lost_every_time_is_given_up(
-    use: str, postgres: recollect.Recollect, postgres_url: str
+    use: str, postgres: longmind.Engine, postgres_url: str
 ) -> None:
     tries: list[int] = []
 
@@ -138,31 +138,31 @@ def test_a_connection_that_is_lost_every_time_is_given_up(
         end_connections(postgres_url)
         run.one("get_job", id="any")
 
-    with pytest.raises(recollect.StoreUnavailable):
+    with pytest.raises(longmind.StoreUnavailable):
         getattr(postgres._database, use)(context(postgres).scope, look)
     assert tries == [0, 1]
     assert context(postgres).conversations.list_conversations() == []
 
 
 def test_a_connection_lost_in_the_commit_leaves_the_outcome_open_and_says_so(
-    postgres: recollect.Recollect, postgres_url: str
+    postgres: longmind.Engine, postgres_url: str
 ) -> None:
     chat = context(postgres).conversations
     conversation = chat.create_conversation("daily-checkin")
-    told: list[recollect.Change] = []
+    told: list[longmind.Change] = []
     postgres.subscribe(told.append)
     on_each_message(postgres_url, "PERFORM pg_terminate_backend(pg_backend_pid())", when="at the commit")
-    with pytest.raises(recollect.OutcomeUnknown, match="not known") as caught:
+    with pytest.raises(longmind.OutcomeUnknown, match="not known") as caught:
         chat.append_user_message(conversation.id, "Hello?", idempotency_key="once")
     assert "idempotency key makes a retry safe" in caught.value.hint
     assert told == []
-    execute(postgres_url, "DROP TRIGGER trouble ON recollect.events")
+    execute(postgres_url, "DROP TRIGGER trouble ON longmind.events")
     chat.append_user_message(conversation.id, "Hello?", idempotency_key="once")
     assert [each.text for each in chat.get_messages(conversation.id)] == ["Hello?"]
 
 
 def test_sessions_ended_at_any_moment_make_nothing_there_that_was_refused_nor_anything_twice(
-    postgres: recollect.Recollect, postgres_url: str
+    postgres: longmind.Engine, postgres_url: str
 ) -> None:
     chat = context(postgres).conversations
     conversation = chat.create_conversation("daily-checkin")
@@ -177,10 +177,10 @@ def test_sessions_ended_at_any_moment_make_nothing_there_that_was_refused_nor_an
             try:
                 chat.append_user_message(conversation.id, text)
                 may_be[text] = range(1, 2)
-            except recollect.OutcomeUnknown:
+            except longmind.OutcomeUnknown:
                 may_be[text] = range(2)
                 unknown.set()
-            except recollect.StoreUnavailable:
+            except longmind.StoreUnavailable:
                 may_be[text] = range(1)
         return may_be
 
@@ -212,7 +212,7 @@ def read_only(url: str) -> Iterator[None]:
 
 
 def test_a_write_to_a_replica_is_refused_and_costs_those_who_read_from_it_nothing(
-    postgres: recollect.Recollect, postgres_url: str
+    postgres: longmind.Engine, postgres_url: str
 ) -> None:
     chat = context(postgres).conversations
     with read_only(postgres_url):
@@ -221,7 +221,7 @@ def test_a_write_to_a_replica_is_refused_and_costs_those_who_read_from_it_nothin
         sessions, history = sessions_of(postgres_url), postgres._database.read(None, lambda run: run.history)
         with ThreadPoolExecutor(8) as threads:
             for refused in [threads.submit(chat.create_conversation, "daily-checkin") for _ in range(40)]:
-                assert isinstance(refused.exception(), recollect.StoreReadOnly)
+                assert isinstance(refused.exception(), longmind.StoreReadOnly)
         assert len(sessions) > 1
         assert sessions <= sessions_of(postgres_url)
         # By which what is kept in memory is known to be of the same past.
@@ -234,12 +234,12 @@ def test_a_write_to_a_replica_is_refused_and_costs_those_who_read_from_it_nothin
 
 
 def test_a_connection_that_has_become_read_only_is_left_for_one_that_can_write(
-    postgres: recollect.Recollect, postgres_url: str
+    postgres: longmind.Engine, postgres_url: str
 ) -> None:
     chat = context(postgres).conversations
     with read_only(postgres_url):
         assert chat.list_conversations() == []
-        with pytest.raises(recollect.StoreReadOnly):
+        with pytest.raises(longmind.StoreReadOnly):
             chat.create_conversation("daily-checkin")
     # What the pool holds was made while the server could not be written, as after a failover.
     conversation = chat.create_conversation("daily-checkin")
@@ -247,7 +247,7 @@ def test_a_connection_that_has_become_read_only_is_left_for_one_that_can_write(
 
 
 def test_what_is_kept_in_memory_of_a_past_that_was_lost_is_not_found_any_more(
-    postgres: recollect.Recollect, postgres_server: PostgresServer, postgres_url: str
+    postgres: longmind.Engine, postgres_server: PostgresServer, postgres_url: str
 ) -> None:
     name = postgres_url.partition("@/")[2].partition("?")[0]
     memory, events = context(postgres).memory, context(postgres).events
@@ -255,7 +255,7 @@ def test_what_is_kept_in_memory_of_a_past_that_was_lost_is_not_found_any_more(
     memory.add_atoms(space, [{"text": "Ada has a garden.", "category": {"name": "home", "kind": "FACT"}}])
     events.record("note", "Ada planted roses.")
 
-    def found(engine: recollect.Recollect) -> tuple[list[str], list[str]]:
+    def found(engine: longmind.Engine) -> tuple[list[str], list[str]]:
         ada = context(engine)
         recalled = ada.memory.recall_by_topic(space, "Ada cat dog garden")
         searched = ada.events.search("Ada roses fed", mode="lexical")
@@ -272,7 +272,7 @@ def test_what_is_kept_in_memory_of_a_past_that_was_lost_is_not_found_any_more(
     end_connections(postgres_url)
     execute(postgres_server.url(), f"DROP DATABASE {name} WITH (FORCE)")
     execute(postgres_server.url(), f"ALTER DATABASE {name}_backup RENAME TO {name}")
-    with recollect.open(postgres_url) as another:
+    with longmind.open(postgres_url) as another:
         context(another).memory.add_atoms(
             space, [{"text": "Ada has a cat.", "category": {"name": "home", "kind": "FACT"}}]
         )
@@ -292,10 +292,10 @@ def test_the_default_isolation_level_of_the_database_does_not_matter(level: str,
             )
         )
     with ExitStack() as opened, ThreadPoolExecutor(4) as threads:
-        engines = [opened.enter_context(each) for each in threads.map(recollect.open, [postgres_url] * 4)]
+        engines = [opened.enter_context(each) for each in threads.map(longmind.open, [postgres_url] * 4)]
         conversation = context(engines[0]).conversations.create_conversation("daily-checkin")
 
-        def append_some(engine: recollect.Recollect) -> None:
+        def append_some(engine: longmind.Engine) -> None:
             for number in range(20):
                 context(engine).conversations.append_user_message(conversation.id, f"{number}")
 
@@ -304,13 +304,11 @@ def test_the_default_isolation_level_of_the_database_does_not_matter(level: str,
     assert [each.sequence for each in messages] == list(range(1, 81))
 
 
-def test_what_another_transaction_came_between_can_be_tried_again(
-    postgres: recollect.Recollect, postgres_url: str
-) -> None:
+def test_what_another_transaction_came_between_can_be_tried_again(postgres: longmind.Engine, postgres_url: str) -> None:
     chat = context(postgres).conversations
     conversation = chat.create_conversation("daily-checkin")
     on_each_message(postgres_url, "RAISE EXCEPTION 'came between' USING ERRCODE = '40001'", when="at once")
-    with pytest.raises(recollect.StoreBusy, match="came between") as caught:
+    with pytest.raises(longmind.StoreBusy, match="came between") as caught:
         chat.append_user_message(conversation.id, "Hello?")
     assert "Try again" in caught.value.hint
 
@@ -322,8 +320,8 @@ def test_a_database_that_has_no_room_for_every_character_is_refused(
     name = f"in_{encoding.lower()}"
     execute(postgres_server.url(), f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
     try:
-        with pytest.raises(recollect.StoreError, match=encoding) as caught:
-            recollect.open(postgres_server.url(name))
+        with pytest.raises(longmind.StoreError, match=encoding) as caught:
+            longmind.open(postgres_server.url(name))
         assert "ENCODING 'UTF8'" in caught.value.hint
     finally:
         postgres_server.drop_database(name)
@@ -337,14 +335,14 @@ def test_another_encoding_of_the_client_is_not_used(
         postgres_url += "&client_encoding=latin1"
     else:
         monkeypatch.setenv("PGCLIENTENCODING", "latin1")
-    with recollect.open(postgres_url) as engine:
+    with longmind.open(postgres_url) as engine:
         conversation = context(engine).conversations.create_conversation("büro 🗂")
         assert context(engine).conversations.get_conversation(conversation.id) == conversation
 
 
-def test_a_text_that_cannot_be_encoded_is_refused_in_our_words(postgres: recollect.Recollect) -> None:
+def test_a_text_that_cannot_be_encoded_is_refused_in_our_words(postgres: longmind.Engine) -> None:
     scope = context(postgres).scope
-    with pytest.raises(recollect.InvalidInput, match=r"U\+D800 at position 1") as caught:
+    with pytest.raises(longmind.InvalidInput, match=r"U\+D800 at position 1") as caught:
         postgres._database.read(scope, lambda run: run.one("get_job", id="a\ud800"))
     assert caught.value.hint
 
@@ -352,7 +350,7 @@ def test_a_text_that_cannot_be_encoded_is_refused_in_our_words(postgres: recolle
 # --- Ctrl-C ----------------------------------------------------------------------------------
 
 
-def test_ctrl_c_comes_through_when_the_driver_stumbles_over_it(postgres: recollect.Recollect) -> None:
+def test_ctrl_c_comes_through_when_the_driver_stumbles_over_it(postgres: longmind.Engine) -> None:
     def stumble(run: Transaction) -> None:
         try:
             raise KeyboardInterrupt
@@ -366,17 +364,17 @@ def test_ctrl_c_comes_through_when_the_driver_stumbles_over_it(postgres: recolle
     assert context(postgres).conversations.list_conversations() == []
 
 
-def test_an_error_during_the_handling_of_ctrl_c_is_still_that_error(postgres: recollect.Recollect) -> None:
+def test_an_error_during_the_handling_of_ctrl_c_is_still_that_error(postgres: longmind.Engine) -> None:
     chat = context(postgres).conversations
     try:
         raise KeyboardInterrupt
     except KeyboardInterrupt:
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             chat.append_user_message("conv_that_never_was", "Goodbye.")
 
 
 @pytest.mark.timeout(method="thread")  # the alarm is taken
-def test_ctrl_c_at_any_moment_ends_the_call_and_leaves_the_engine_usable(postgres: recollect.Recollect) -> None:
+def test_ctrl_c_at_any_moment_ends_the_call_and_leaves_the_engine_usable(postgres: longmind.Engine) -> None:
     chat = context(postgres).conversations
     conversation = chat.create_conversation("daily-checkin")
     chance = random.Random(7)
@@ -395,7 +393,7 @@ def test_ctrl_c_at_any_moment_ends_the_call_and_leaves_the_engine_usable(postgre
     assert [each.sequence for each in messages] == list(range(1, last))
 
 
-def test_ctrl_c_in_one_thread_is_nothing_to_the_others(postgres: recollect.Recollect) -> None:
+def test_ctrl_c_in_one_thread_is_nothing_to_the_others(postgres: longmind.Engine) -> None:
     chat = context(postgres).conversations
     conversation = chat.create_conversation("daily-checkin")
 

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-import recollect
+import longmind
 from harness.calling import directly
 from harness.log_watch import secrets_in
 from harness.postgres import PostgresServer
@@ -24,7 +24,7 @@ def used(server: PostgresServer, url: str, settings: dict[str, str], user: str =
             connection.execute(statement.format(sql.Identifier(connection.info.dbname), sql.Identifier(name), value))
     log = server.folder / "log"
     before = log.stat().st_size
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id=user)
         plant(engine, directly(context), user, Words(3))
     return log.read_bytes()[before:].decode("utf-8", "replace")

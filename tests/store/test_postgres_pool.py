@@ -10,26 +10,26 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from harness.crew import wait_until
-from recollect.store import postgres
-from recollect.store.database import Transaction
-from recollect.store.postgres_pool import OneAtHand
-from recollect.store.queries import made
+from longmind.store.database import Transaction
+from longmind.store.postgres import database as postgres
+from longmind.store.postgres.pool import OneAtHand
+from longmind.store.queries import made
 from tests.store.sessions import sessions_of
 
 
 @pytest.fixture
-def open_engine(postgres_url: str) -> Iterator[Callable[[int], recollect.Recollect]]:
+def open_engine(postgres_url: str) -> Iterator[Callable[[int], longmind.Engine]]:
     """Opens an engine with a pool of a size."""
     with ExitStack() as opened:
 
-        def open_engine(pool_size: int) -> recollect.Recollect:
-            engine = opened.enter_context(recollect.open(postgres_url, pool_size=pool_size, embedder=None))
+        def open_engine(pool_size: int) -> longmind.Engine:
+            engine = opened.enter_context(longmind.open(postgres_url, pool_size=pool_size, embedder=None))
             engine._database.know(
                 {
                     "session": made("session", "SELECT pg_backend_pid()", "postgres"),
-                    "seen": made("seen", "SELECT current_setting('recollect.scope'), pg_backend_pid()", "postgres"),
+                    "seen": made("seen", "SELECT current_setting('longmind.scope'), pg_backend_pid()", "postgres"),
                 }
             )
             return engine
@@ -37,7 +37,7 @@ def open_engine(postgres_url: str) -> Iterator[Callable[[int], recollect.Recolle
         yield open_engine
 
 
-def pool_of(engine: recollect.Recollect) -> OneAtHand:
+def pool_of(engine: longmind.Engine) -> OneAtHand:
     pool: OneAtHand = engine._database._connections()  # type: ignore[attr-defined]
     return pool
 
@@ -55,7 +55,7 @@ def session(run: Transaction) -> int:
 
 
 def test_the_connection_that_was_used_last_is_given_out_again(
-    open_engine: Callable[[int], recollect.Recollect],
+    open_engine: Callable[[int], longmind.Engine],
 ) -> None:
     engine = open_engine(3)
     assert len(fill(pool_of(engine))) == 3
@@ -64,7 +64,7 @@ def test_the_connection_that_was_used_last_is_given_out_again(
 
 
 def test_a_connection_that_is_at_hand_shows_each_user_their_own(
-    open_engine: Callable[[int], recollect.Recollect],
+    open_engine: Callable[[int], longmind.Engine],
 ) -> None:
     engine = open_engine(1)
     scopes = [engine.context(tenant_id="acme", app_id="support", user_id=name).scope for name in ("ada", "bob")]
@@ -74,7 +74,7 @@ def test_a_connection_that_is_at_hand_shows_each_user_their_own(
         assert len({row and row[1] for row in seen}) == 1
 
 
-def test_who_waits_gets_the_connection_that_is_given_back(open_engine: Callable[[int], recollect.Recollect]) -> None:
+def test_who_waits_gets_the_connection_that_is_given_back(open_engine: Callable[[int], longmind.Engine]) -> None:
     engine = open_engine(1)
     pool, taken, done = pool_of(engine), threading.Event(), threading.Event()
 
@@ -98,7 +98,7 @@ def test_who_waits_gets_the_connection_that_is_given_back(open_engine: Callable[
 
 @pytest.mark.parametrize("in_use", [False, True])
 def test_none_is_kept_when_all_are_let_go_of(
-    in_use: bool, open_engine: Callable[[int], recollect.Recollect], postgres_url: str
+    in_use: bool, open_engine: Callable[[int], longmind.Engine], postgres_url: str
 ) -> None:
     engine = open_engine(3)
     pool = pool_of(engine)
@@ -121,7 +121,7 @@ def test_none_is_kept_when_all_are_let_go_of(
 
 
 def test_a_connection_that_is_old_is_not_kept(
-    open_engine: Callable[[int], recollect.Recollect], monkeypatch: pytest.MonkeyPatch
+    open_engine: Callable[[int], longmind.Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres, "_LIFETIME_SECONDS", 0.0)
     engine = open_engine(1)
@@ -130,7 +130,7 @@ def test_a_connection_that_is_old_is_not_kept(
 
 @pytest.mark.parametrize("use", ["read", "write"])
 def test_a_connection_that_has_broken_at_hand_is_replaced(
-    use: str, open_engine: Callable[[int], recollect.Recollect], postgres_url: str
+    use: str, open_engine: Callable[[int], longmind.Engine], postgres_url: str
 ) -> None:
     engine = open_engine(1)
     broken = engine._database.read(None, session)

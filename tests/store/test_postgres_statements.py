@@ -11,32 +11,32 @@ from typing import Any
 import psycopg
 import pytest
 
-import recollect
-from recollect.store.database import Transaction
-from recollect.store.postgres_statements import StatementConnection
-from recollect.store.queries import made
+import longmind
+from longmind.store.database import Transaction
+from longmind.store.postgres.wire import StatementConnection
+from longmind.store.queries import made
 
 _MOST_PREPARED = 200
 PREPARED = "SELECT COUNT(*) FROM pg_prepared_statements"
 
 
 @pytest.fixture
-def engine(postgres_url: str) -> Iterator[recollect.Recollect]:
-    with recollect.open(postgres_url, pool_size=1, embedder=None) as opened:
+def engine(postgres_url: str) -> Iterator[longmind.Engine]:
+    with longmind.open(postgres_url, pool_size=1, embedder=None) as opened:
         yield opened
 
 
-def know(engine: recollect.Recollect, statements: dict[str, str]) -> None:
+def know(engine: longmind.Engine, statements: dict[str, str]) -> None:
     engine._database.know({name: made(name, text, "postgres") for name, text in statements.items()})
 
 
-def prepared(engine: recollect.Recollect) -> int:
+def prepared(engine: longmind.Engine) -> int:
     row = engine._database.read(None, lambda run: run.one("prepared"))
     assert row is not None
     return int(row[0])
 
 
-def test_the_server_keeps_no_more_statements_than_are_worth_it(engine: recollect.Recollect) -> None:
+def test_the_server_keeps_no_more_statements_than_are_worth_it(engine: longmind.Engine) -> None:
     numbers = range(_MOST_PREPARED + 50)
     know(engine, {"prepared": PREPARED, **{f"plus_{number}": f"SELECT :value + {number}" for number in numbers}})
 
@@ -49,7 +49,7 @@ def test_the_server_keeps_no_more_statements_than_are_worth_it(engine: recollect
     assert _MOST_PREPARED - 5 <= prepared(engine) <= _MOST_PREPARED + 5
 
 
-def test_what_stood_behind_a_failure_in_a_write_can_be_used_afterwards(engine: recollect.Recollect) -> None:
+def test_what_stood_behind_a_failure_in_a_write_can_be_used_afterwards(engine: longmind.Engine) -> None:
     know(engine, {"prepared": PREPARED, "divide": "SELECT 1 / :by", "double": "SELECT 2 * :number"})
 
     def fail(run: Transaction) -> None:
@@ -58,13 +58,13 @@ def test_what_stood_behind_a_failure_in_a_write_can_be_used_afterwards(engine: r
 
     for _ in range(3):
         # The second time both are to be prepared, and the server skips the second one with the rest.
-        with pytest.raises(recollect.StoreError, match="division by zero"):
+        with pytest.raises(longmind.StoreError, match="division by zero"):
             engine._database.write(None, fail)
         assert engine._database.write(None, lambda run: run.one("double", number=4)) == (8,)
         assert engine._database.read(None, lambda run: run.one("double", number=4)) == (8,)
 
 
-def test_a_failure_that_nobody_has_looked_at_is_raised_and_nothing_is_written(engine: recollect.Recollect) -> None:
+def test_a_failure_that_nobody_has_looked_at_is_raised_and_nothing_is_written(engine: longmind.Engine) -> None:
     context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
     conversation = context.conversations.create_conversation("daily-checkin")
     know(
@@ -76,27 +76,27 @@ def test_a_failure_that_nobody_has_looked_at_is_raised_and_nothing_is_written(en
         run.send("rename")
         run.send("divide", by=0)
 
-    with pytest.raises(recollect.StoreError, match="division by zero"):
+    with pytest.raises(longmind.StoreError, match="division by zero"):
         engine._database.write(context.scope, rename)
     assert context.conversations.get_conversation(conversation.id) == conversation
 
 
-def test_a_write_that_fails_for_reasons_of_its_own_leaves_its_connection_usable(engine: recollect.Recollect) -> None:
+def test_a_write_that_fails_for_reasons_of_its_own_leaves_its_connection_usable(engine: longmind.Engine) -> None:
     know(engine, {"divide": "SELECT 1 / :by", "pid": "SELECT pg_backend_pid()"})
 
     def give_up(run: Transaction) -> None:
         run.send("divide", by=1)
         run.send("divide", by=0)
-        raise recollect.NotFound("memory space", "ms_1")
+        raise longmind.NotFound("memory space", "ms_1")
 
     before = engine._database.write(None, lambda run: run.one("pid"))
     for _ in range(3):
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             engine._database.write(None, give_up)
     assert engine._database.write(None, lambda run: run.one("pid")) == before
 
 
-def test_neither_end_waits_for_the_other_when_much_is_sent_and_answered_unheard(engine: recollect.Recollect) -> None:
+def test_neither_end_waits_for_the_other_when_much_is_sent_and_answered_unheard(engine: longmind.Engine) -> None:
     know(engine, {"echo": "SELECT :text || :text"})
     text = "x" * 10_000
 
@@ -106,9 +106,7 @@ def test_neither_end_waits_for_the_other_when_much_is_sent_and_answered_unheard(
     assert engine._database.write(None, shout) == [(text + text,)] * 1_500
 
 
-def test_a_write_whose_session_ends_before_the_commit_is_done_again(
-    engine: recollect.Recollect, postgres_url: str
-) -> None:
+def test_a_write_whose_session_ends_before_the_commit_is_done_again(engine: longmind.Engine, postgres_url: str) -> None:
     """Also when all it asked for was answered, and nothing is due that would tell of it."""
     context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
     know(engine, {"pid": "SELECT pg_backend_pid()"})
@@ -142,7 +140,7 @@ def test_a_pipeline_whose_connection_is_gone_at_its_end_fails(postgres_url: str)
 
 
 @pytest.fixture(params=["read", "write"])
-def use(request: pytest.FixtureRequest, engine: recollect.Recollect) -> Callable[..., Any]:
+def use(request: pytest.FixtureRequest, engine: longmind.Engine) -> Callable[..., Any]:
     """Runs a unit of work without a scope."""
     know(
         engine,
@@ -190,7 +188,7 @@ def test_what_fails_after_it_was_begun_is_raised_when_it_is_looked_at(use: Calla
 
     before = use(lambda run: run.one("pid"))
     for _ in range(3):
-        with pytest.raises(recollect.StoreError, match="division by zero"):
+        with pytest.raises(longmind.StoreError, match="division by zero"):
             use(fail, 0)
         assert use(fail, 1) == (1,)
     assert went_on == [0, 1] * 3
@@ -200,13 +198,13 @@ def test_what_fails_after_it_was_begun_is_raised_when_it_is_looked_at(use: Calla
 def test_an_answer_that_nobody_looked_at_is_not_taken_for_that_of_the_next(use: Callable[..., Any]) -> None:
     def give_up(run: Transaction) -> None:
         run.ask("double", number=4)
-        raise recollect.NotFound("memory space", "ms_1")
+        raise longmind.NotFound("memory space", "ms_1")
 
     def forget(run: Transaction) -> None:
         run.ask("double", number=5)
 
     for number in range(3):
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             use(give_up)
         assert use(lambda run: run.ask("double", number=number)()) == (2 * number,)  # noqa: B023
         use(forget)
@@ -214,7 +212,7 @@ def test_an_answer_that_nobody_looked_at_is_not_taken_for_that_of_the_next(use: 
 
 
 def test_what_cannot_be_encoded_is_not_begun(use: Callable[..., Any]) -> None:
-    with pytest.raises(recollect.InvalidInput, match=r"U\+D800"):
+    with pytest.raises(longmind.InvalidInput, match=r"U\+D800"):
         use(lambda run: run.ask("echo", text="a\ud800"))
     assert use(lambda run: run.ask("echo", text="a")()) == ("a",)
 
@@ -237,7 +235,7 @@ def test_a_session_that_ends_before_it_has_answered_what_was_begun_is_replaced_o
     if times == 1:
         assert use(linger)[0] == met[1] != met[0]
     else:
-        with pytest.raises(recollect.StoreUnavailable, match="terminating connection"):
+        with pytest.raises(longmind.StoreUnavailable, match="terminating connection"):
             use(linger)
         assert len(met) == 2
 
@@ -246,13 +244,13 @@ def test_an_error_that_was_dealt_with_is_gone_with_all_that_it_knew(use: Callabl
     """At once, and not when the collector comes by: its traceback leads to rows and connections."""
 
     def fail(run: Transaction) -> None:
-        raise recollect.NotFound("memory space", "ms_1")
+        raise longmind.NotFound("memory space", "ms_1")
 
     gc.disable()
     try:
         try:
             use(fail)
-        except recollect.NotFound as error:
+        except longmind.NotFound as error:
             seen = weakref.ref(error)
         assert seen() is None
     finally:

@@ -13,20 +13,20 @@ import pytest
 from psycopg import sql
 from psycopg.rows import TupleRow
 
-import recollect
+import longmind
 from harness.postgres import PostgresServer, as_role
-from recollect.recall.writing import SMALL
-from recollect.store import jobs, spend
-from recollect.store.conversations import NewMessage
-from recollect.store.spend import Amount
-from recollect.store.turns import begin_turn
+from longmind.recall.index.storage import SMALL
+from longmind.store.tables import jobs, spend
+from longmind.store.tables.conversations import NewMessage
+from longmind.store.tables.running_turns import begin_turn
+from longmind.store.tables.spend import Amount
 from tests.embedder import WordsEmbedder
 from tests.store.schema import postgres_columns, postgres_tables, postgres_user_tables
 
 Connection = psycopg.Connection[TupleRow]
 
-ADA = recollect.Scope("acme", "support", "ada")
-BOB = recollect.Scope("acme", "support", "bob")
+ADA = longmind.Scope("acme", "support", "ada")
+BOB = longmind.Scope("acme", "support", "bob")
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,23 @@ class Walled:
     role: str | None
 
     @contextmanager
-    def enter(self, scope: recollect.Scope | None = None) -> Iterator[Connection]:
+    def enter(self, scope: longmind.Scope | None = None) -> Iterator[Connection]:
         """A connection outside of the engine, as a statement of ours with a mistake in it would find it."""
-        with psycopg.connect(self.url, options="-c search_path=recollect", autocommit=True) as connection:
+        with psycopg.connect(self.url, options="-c search_path=longmind", autocommit=True) as connection:
             if self.role is not None:
                 connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(self.role)))
             if scope is not None:
-                connection.execute("SELECT set_config('recollect.scope', %s, false)", (scope.id,))
-                connection.execute("SELECT set_config('recollect.app', %s, false)", (scope.app_key,))
+                connection.execute("SELECT set_config('longmind.scope', %s, false)", (scope.id,))
+                connection.execute("SELECT set_config('longmind.app', %s, false)", (scope.app_key,))
             yield connection
 
     def tables(self) -> list[str]:
         with psycopg.connect(self.administrator_url) as connection:
             return sorted(postgres_user_tables(connection))
 
-    def rows(self, table: str, scope: recollect.Scope) -> list[str]:
+    def rows(self, table: str, scope: longmind.Scope) -> list[str]:
         """All there is, seen by a superuser, whom no wall holds."""
-        query = sql.SQL("SELECT to_jsonb(t)::text FROM recollect.{} AS t WHERE scope_id = %s ORDER BY 1")
+        query = sql.SQL("SELECT to_jsonb(t)::text FROM longmind.{} AS t WHERE scope_id = %s ORDER BY 1")
         with psycopg.connect(self.administrator_url) as connection:
             return [row for (row,) in connection.execute(query.format(sql.Identifier(table)), (scope.id,))]
 
@@ -65,7 +65,7 @@ def walled(request: pytest.FixtureRequest) -> Iterator[Walled]:
     if request.param == "a superuser who stepped down":
         url = request.getfixturevalue("postgres_url")
         fill(url)
-        yield Walled(url, url, "recollect_app")
+        yield Walled(url, url, "longmind_app")
     else:
         with ordinary_owner(server) as (url, administrator_url):
             fill(url)
@@ -90,7 +90,7 @@ def ordinary_owner(server: PostgresServer, rights: str = "NOSUPERUSER NOBYPASSRL
 
 
 def fill(url: str) -> None:
-    with recollect.open(url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(url, embedder=WordsEmbedder()) as engine:
         for scope in (ADA, BOB):
             context = engine.context(tenant_id=scope.tenant_id, app_id=scope.app_id, user_id=scope.user_id)
             conversation = context.conversations.create_conversation("daily-checkin")
@@ -110,20 +110,20 @@ def fill(url: str) -> None:
             assert context.events.search("a nurse")
 
 
-def note(context: recollect.Context) -> None:
+def note(context: longmind.Context) -> None:
     """Put rows into the tables of blocks."""
     first = context.blocks.update("core", "before", None)
     context.blocks.update("core", f"I am {context.scope.user_id}.", first.updated_at)
     context.blocks.set_sleep_time(True)
 
 
-def leave_running(engine: recollect.Recollect, scope: recollect.Scope, conversation: recollect.Conversation) -> None:
+def leave_running(engine: longmind.Engine, scope: longmind.Scope, conversation: longmind.Conversation) -> None:
     """Put a row into the table of turns that are being run, as a process that was killed leaves it."""
     asked = NewMessage(role="user", content='[{"type":"text","text":"Hello"}]', visibility="user", at=1)
     engine._database.write(scope, begin_turn, scope, conversation.id, "run_1", asked, [], 1, 5, 0)
 
 
-def extract(context: recollect.Context) -> recollect.Binding:
+def extract(context: longmind.Context) -> longmind.Binding:
     """Put rows into the tables of bindings, and of what was extracted."""
     space = context.memory.create_memory_space("personal")
     scope = {"namespace": "bound", "userId": context.scope.user_id}
@@ -132,14 +132,14 @@ def extract(context: recollect.Context) -> recollect.Binding:
     return binding
 
 
-def share(context: recollect.Context, reader: recollect.Scope) -> recollect.MemorySpace:
+def share(context: longmind.Context, reader: longmind.Scope) -> longmind.MemorySpace:
     """Put a row into the table of grants."""
     space = context.memory.create_memory_space("handbook", kind="shared")
     context.memory.grant_space(space.id, reader.user_id)
     return space
 
 
-def remember(context: recollect.Context) -> recollect.Atom:
+def remember(context: longmind.Context) -> longmind.Atom:
     """Put rows into every table of memory; gives an atom."""
     memory = context.memory
     space = memory.create_memory_space("personal")
@@ -189,7 +189,7 @@ def test_a_statement_without_a_scope_sees_no_row(walled: Walled) -> None:
 
 def test_a_statement_with_a_blank_scope_sees_no_row(walled: Walled) -> None:
     with walled.enter() as connection:
-        connection.execute("SET recollect.scope = ''")
+        connection.execute("SET longmind.scope = ''")
         for table in each_table(walled):
             assert connection.execute(statement("SELECT * FROM {}", table)).fetchall() == []
 
@@ -240,7 +240,7 @@ def test_with_a_scope_set_its_own_rows_can_be_written(walled: Walled) -> None:
 
 
 def test_what_belongs_to_an_app_is_seen_in_its_scopes_and_in_no_others(walled: Walled) -> None:
-    elsewhere = [recollect.Scope("acme", "sales", "ada"), recollect.Scope("evil", "support", "ada")]
+    elsewhere = [longmind.Scope("acme", "sales", "ada"), longmind.Scope("evil", "support", "ada")]
     for table in ("bindings", "binding_members", "space_grants"):
         for scope in (ADA, BOB):
             with walled.enter(scope) as connection:
@@ -263,7 +263,7 @@ def test_a_grant_opens_no_row_to_a_statement_in_the_scope_of_the_reader(walled: 
         assert any(space_id in row for row in walled.rows("spaces", ADA))
         assert connection.execute("SELECT * FROM spaces WHERE id = %s", (space_id,)).fetchall() == []
         assert connection.execute("UPDATE spaces SET name = 'mine' WHERE id = %s", (space_id,)).rowcount == 0
-    with recollect.open(walled.url, embedder=WordsEmbedder()) as engine:
+    with longmind.open(walled.url, embedder=WordsEmbedder()) as engine:
         bob = engine.context(tenant_id="acme", app_id="support", user_id="bob").memory
         # The engine reads it for Bob in the scope of Ada, whom it knows from the grant.
         assert [space.user_id for space in bob.list_shared_spaces()] == ["ada"]
@@ -271,17 +271,17 @@ def test_a_grant_opens_no_row_to_a_statement_in_the_scope_of_the_reader(walled: 
 
 
 def test_everything_works_for_the_ordinary_owner_of_a_database(postgres_server: PostgresServer) -> None:
-    with ordinary_owner(postgres_server) as (url, _), recollect.open(url) as engine:
+    with ordinary_owner(postgres_server) as (url, _), longmind.open(url) as engine:
         use(engine)
         assert who_the_engine_is(engine) == ("landlord", False)
 
 
 def test_a_superuser_can_open_what_an_ordinary_owner_has_made(postgres_server: PostgresServer) -> None:
     with ordinary_owner(postgres_server) as (url, administrator_url):
-        recollect.open(url).close()
-        with recollect.open(administrator_url) as engine:
+        longmind.open(url).close()
+        with longmind.open(administrator_url) as engine:
             use(engine)
-            assert who_the_engine_is(engine) == ("recollect_app", False)
+            assert who_the_engine_is(engine) == ("longmind_app", False)
 
 
 def test_a_role_that_bypasses_the_wall_without_being_superuser_steps_down_too() -> None:
@@ -289,30 +289,30 @@ def test_a_role_that_bypasses_the_wall_without_being_superuser_steps_down_too() 
     with (
         PostgresServer() as server,
         ordinary_owner(server, "NOSUPERUSER BYPASSRLS CREATEROLE") as (url, _),
-        recollect.open(url) as engine,
+        longmind.open(url) as engine,
     ):
         use(engine)
-        assert who_the_engine_is(engine) == ("recollect_app", False)
+        assert who_the_engine_is(engine) == ("longmind_app", False)
 
 
 def test_a_role_that_may_only_use_the_tables_can_use_them_and_no_more(
     postgres_url: str, postgres_server: PostgresServer
 ) -> None:
-    recollect.open(postgres_url).close()
+    longmind.open(postgres_url).close()
     with psycopg.connect(postgres_server.url(), autocommit=True) as administrator:
-        administrator.execute("CREATE ROLE tenant LOGIN IN ROLE recollect_app")
+        administrator.execute("CREATE ROLE tenant LOGIN IN ROLE longmind_app")
         try:
             tenant_url = as_role(postgres_url, "tenant")
-            with recollect.open(tenant_url) as engine:
+            with longmind.open(tenant_url) as engine:
                 use(engine)
                 assert who_the_engine_is(engine) == ("tenant", False)
             with psycopg.connect(tenant_url, autocommit=True) as connection:
                 for forbidden in (
-                    "ALTER TABLE recollect.events DISABLE ROW LEVEL SECURITY",
-                    "DROP POLICY own_scope ON recollect.events",
-                    "TRUNCATE recollect.events",
-                    "CREATE TABLE recollect.notes (id integer)",
-                    "INSERT INTO recollect.recollect_schema VALUES (9999, 'future')",
+                    "ALTER TABLE longmind.events DISABLE ROW LEVEL SECURITY",
+                    "DROP POLICY own_scope ON longmind.events",
+                    "TRUNCATE longmind.events",
+                    "CREATE TABLE longmind.notes (id integer)",
+                    "INSERT INTO longmind.longmind_schema VALUES (9999, 'future')",
                 ):
                     with pytest.raises(psycopg.errors.InsufficientPrivilege):
                         connection.execute(forbidden.encode())
@@ -321,7 +321,7 @@ def test_a_role_that_may_only_use_the_tables_can_use_them_and_no_more(
 
 
 def test_nobody_sees_or_makes_keys_from_inside_a_scope(walled: Walled) -> None:
-    with recollect.open(walled.url) as engine:
+    with longmind.open(walled.url) as engine:
         engine.keys.create(tenant_id="acme", app_id="support", user_id="ada")
     for scope in (ADA, BOB, None):
         with walled.enter(scope) as connection:
@@ -335,54 +335,54 @@ def test_nobody_sees_or_makes_keys_from_inside_a_scope(walled: Walled) -> None:
 
 
 def test_the_connections_of_the_engine_are_held_by_the_wall(postgres_url: str) -> None:
-    with recollect.open(postgres_url) as engine:
-        assert who_the_engine_is(engine) == ("recollect_app", False)
+    with longmind.open(postgres_url) as engine:
+        assert who_the_engine_is(engine) == ("longmind_app", False)
 
 
 def test_the_role_of_the_engine_owns_nothing_and_cannot_log_in(postgres_url: str) -> None:
-    recollect.open(postgres_url).close()
+    longmind.open(postgres_url).close()
     with psycopg.connect(postgres_url) as connection:
         assert connection.execute(
             "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication "
-            "FROM pg_roles WHERE rolname = 'recollect_app'"
+            "FROM pg_roles WHERE rolname = 'longmind_app'"
         ).fetchall() == [(False,) * 6]
         owned = connection.execute(
-            "SELECT count(*) FROM pg_shdepend WHERE refobjid = 'recollect_app'::regrole AND deptype = 'o'"
+            "SELECT count(*) FROM pg_shdepend WHERE refobjid = 'longmind_app'::regrole AND deptype = 'o'"
         )
         assert owned.fetchone() == (0,)
-        assert connection.execute("SELECT has_schema_privilege('recollect_app', 'recollect', 'CREATE')").fetchone() == (
+        assert connection.execute("SELECT has_schema_privilege('longmind_app', 'longmind', 'CREATE')").fetchone() == (
             False,
         )
         for table in postgres_tables(connection):
             rights = connection.execute(
                 "SELECT array_agg(privilege_type::text ORDER BY privilege_type) "
                 "FROM information_schema.role_table_grants "
-                "WHERE grantee = 'recollect_app' AND table_schema = 'recollect' AND table_name = %s",
+                "WHERE grantee = 'longmind_app' AND table_schema = 'longmind' AND table_name = %s",
                 (table,),
             )
             assert rights.fetchone() == (["DELETE", "INSERT", "SELECT", "UPDATE"],)
 
 
 def test_one_connection_serves_many_scopes_and_mixes_none_of_them(postgres_url: str) -> None:
-    with recollect.open(postgres_url, pool_size=1) as engine:
+    with longmind.open(postgres_url, pool_size=1) as engine:
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         bob = engine.context(tenant_id="acme", app_id="support", user_id="bob")
         of_ada = ada.conversations.create_conversation("daily-checkin")
         for step in range(3):
             # A write that fails is undone by the server, with the change of scope it began with.
-            with pytest.raises(recollect.NotFound):
+            with pytest.raises(longmind.NotFound):
                 bob.conversations.append_user_message(of_ada.id, "Let me in.", idempotency_key=f"key-{step}")
             assert scope_of_the_connection(engine) != BOB.id
             assert bob.conversations.list_conversations() == []
             assert scope_of_the_connection(engine) == BOB.id
             assert ada.conversations.append_user_message(of_ada.id, "It is mine.").sequence == step + 1
             assert scope_of_the_connection(engine) == ADA.id
-            with pytest.raises(recollect.NotFound):
+            with pytest.raises(longmind.NotFound):
                 ada.conversations.close_conversation("conv_none")
             assert [each.id for each in ada.conversations.list_conversations()] == [of_ada.id]
 
 
-def use(engine: recollect.Recollect) -> None:
+def use(engine: longmind.Engine) -> None:
     """A little of everything: rows of every table are written and read."""
     ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
     bob = engine.context(tenant_id="acme", app_id="support", user_id="bob")
@@ -406,14 +406,14 @@ def use(engine: recollect.Recollect) -> None:
     assert engine.close_stale(0) == 0
 
 
-def inside(engine: recollect.Recollect, question: str) -> Any:
+def inside(engine: longmind.Engine, question: str) -> Any:
     """What the engine's own connection answers to a question that no query of ours asks."""
     connections: Callable[[], Any] = engine._database._connections  # type: ignore[attr-defined]
     with connections().connection() as connection:
         return connection.execute(question).fetchone()
 
 
-def who_the_engine_is(engine: recollect.Recollect) -> tuple[str, bool]:
+def who_the_engine_is(engine: longmind.Engine) -> tuple[str, bool]:
     """Its role, and whether that sees through the wall."""
     role, sees_through = inside(
         engine, "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
@@ -421,6 +421,6 @@ def who_the_engine_is(engine: recollect.Recollect) -> tuple[str, bool]:
     return role, sees_through
 
 
-def scope_of_the_connection(engine: recollect.Recollect) -> str:
-    (scope_id,) = inside(engine, "SELECT current_setting('recollect.scope', true)")
+def scope_of_the_connection(engine: longmind.Engine) -> str:
+    (scope_id,) = inside(engine, "SELECT current_setting('longmind.scope', true)")
     return scope_id or ""

@@ -14,12 +14,12 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-import recollect
+import longmind
 from harness.crew import Line, started, wait_until
 from harness.postgres import PostgresServer
-from recollect.store.postgres_connection import ScopedConnection, Silent
-from recollect.store.postgres_line import connect_alone, line_options
-from recollect.store.queries import Query
+from longmind.store.postgres.connection import ScopedConnection, Silent
+from longmind.store.postgres.keepalive import connect_alone, line_options
+from longmind.store.queries import Query
 
 IMPATIENT: dict[str, Any] = {"busy_timeout_seconds": 1.0, "answer_timeout_seconds": 1.0}
 
@@ -29,7 +29,7 @@ def tcp_url() -> Iterator[str]:
     with PostgresServer(tcp=True) as server:
         url = server.create_database("silence")
         # Made without haste, so that a test with little patience finds it made.
-        recollect.open(url, embedder=None).close()
+        longmind.open(url, embedder=None).close()
         yield url
 
 
@@ -42,12 +42,12 @@ def test_the_server_is_told_to_look_after_an_engine_that_may_have_vanished(tcp_u
     def shown(run: Any) -> list[str]:
         return looked_after(run._connection)
 
-    with recollect.open(tcp_url, embedder=None, silence_seconds=9) as engine:
+    with longmind.open(tcp_url, embedder=None, silence_seconds=9) as engine:
         assert engine._database.read(None, shown) == ["3", "3", "2", "9000"]
 
 
 def test_the_server_looks_after_who_makes_the_schema_too_since_others_wait_for_it(tcp_url: str) -> None:
-    with connect_alone(recollect.Settings(url=tcp_url, silence_seconds=9)) as connection:
+    with connect_alone(longmind.Settings(url=tcp_url, silence_seconds=9)) as connection:
         assert looked_after(connection) == ["3", "3", "2", "9000"]
         connection.rollback()
         assert looked_after(connection) == ["3", "3", "2", "9000"]
@@ -57,14 +57,14 @@ def test_an_export_may_pause_longer_than_a_write(tcp_url: str) -> None:
     def shown(run: Any) -> str:
         return str(run._connection.run_statement("SHOW idle_in_transaction_session_timeout").one()[0])
 
-    with recollect.open(tcp_url, embedder=None) as engine:
+    with longmind.open(tcp_url, embedder=None) as engine:
         assert engine._database.write(None, shown) == "90s"
         assert engine._database.read_at_once(None, shown) == "0"
         assert engine._database.write(None, shown) == "90s"
 
 
 def test_what_the_address_says_of_the_line_goes_first() -> None:
-    settings = recollect.Settings(url="postgresql://db.example/memory?keepalives_idle=99&tcp_user_timeout=1")
+    settings = longmind.Settings(url="postgresql://db.example/memory?keepalives_idle=99&tcp_user_timeout=1")
     options = line_options(settings)
     assert "keepalives_idle" not in options
     assert "tcp_user_timeout" not in options
@@ -72,12 +72,12 @@ def test_what_the_address_says_of_the_line_goes_first() -> None:
 
 
 def test_an_import_may_take_longer_than_a_server_may_be_silent(tcp_url: str, tmp_path: Path) -> None:
-    with recollect.open(tcp_url, embedder=None) as engine:
+    with longmind.open(tcp_url, embedder=None) as engine:
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         for _ in range(3):
             ada.events.record_many([{"kind": "note", "text": f"Number {number}."} for number in range(1_000)])
         ada.admin.export_user_archive(tmp_path / "ada.zip")
-    with recollect.open(tcp_url, embedder=None, **IMPATIENT) as engine, slow_events(tcp_url):
+    with longmind.open(tcp_url, embedder=None, **IMPATIENT) as engine, slow_events(tcp_url):
         host = engine.context(tenant_id="acme", app_id="support", user_id="host", capabilities={"admin"})
         began = time.monotonic()
         imported = host.admin.import_user_data(tmp_path / "ada.zip", "grace")["imported"]
@@ -90,24 +90,24 @@ def slow_events(url: str) -> Iterator[None]:
     """Each event that is imported takes a millisecond at least, on a machine of any speed."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
-            "CREATE FUNCTION recollect.dawdle() RETURNS trigger LANGUAGE plpgsql "
+            "CREATE FUNCTION longmind.dawdle() RETURNS trigger LANGUAGE plpgsql "
             "AS $$ BEGIN PERFORM pg_sleep(0.001); RETURN NULL; END $$"
         )
         connection.execute(
-            "CREATE TRIGGER dawdle AFTER INSERT ON recollect.events "
-            "FOR EACH STATEMENT EXECUTE FUNCTION recollect.dawdle()"
+            "CREATE TRIGGER dawdle AFTER INSERT ON longmind.events "
+            "FOR EACH STATEMENT EXECUTE FUNCTION longmind.dawdle()"
         )
         try:
             yield
         finally:
-            connection.execute("DROP FUNCTION recollect.dawdle() CASCADE")
+            connection.execute("DROP FUNCTION longmind.dawdle() CASCADE")
 
 
 def test_what_takes_too_long_is_told_as_such_and_nothing_of_it_is_written(tcp_url: str) -> None:
-    with recollect.open(tcp_url, embedder=None, **IMPATIENT) as engine:
+    with longmind.open(tcp_url, embedder=None, **IMPATIENT) as engine:
         linger = Query("linger", "SELECT pg_sleep(0.5)", system=True)
         engine._database.know({"linger": linger})
-        with pytest.raises(recollect.StoreUnavailable, match="too long"):
+        with pytest.raises(longmind.StoreUnavailable, match="too long"):
             engine._database.write(None, lambda run: [run.one("linger") for _ in range(10)])
 
 

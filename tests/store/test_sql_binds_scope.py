@@ -11,8 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-import recollect
-from recollect.store.queries import SHARED, EngineName, Query, load_queries
+import longmind
+from longmind.store.queries import SHARED, EngineName, Query, load_queries
 from tests.store.binding import unbound
 from tests.store.schema import (
     HOST_TABLES,
@@ -71,7 +71,7 @@ SYSTEM_STATEMENTS = {
 
 FILES = {*SHARED, "sqlite", "postgres"}
 
-PACKAGE = Path(recollect.__file__).parent
+PACKAGE = Path(longmind.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -204,7 +204,7 @@ def test_what_belongs_to_the_host_is_asked_for_by_statements_over_all_scopes_alo
         "SELECT id FROM conversations WHERE id = :scope_id",
         "SELECT id FROM conversations ORDER BY scope_id = :scope_id",
         "SELECT id, scope_id = :scope_id FROM conversations",
-        "SELECT id FROM recollect.conversations WHERE id = :id",
+        "SELECT id FROM longmind.conversations WHERE id = :id",
         'SELECT id FROM "conversations" WHERE id = :id',
         "SELECT id FROM CONVERSATIONS WHERE id = :id",
         # One table is bound, and the other, or the one within, is not.
@@ -263,7 +263,7 @@ def test_the_check_finds_a_statement_that_is_not_bound(engine: EngineName, state
     "statement",
     [
         "SELECT 1",
-        "SELECT version FROM recollect_schema",
+        "SELECT version FROM longmind_schema",
         "SELECT id FROM conversations AS c WHERE (c.scope_id = :scope_id) AND (id = :id OR :id IS NULL)",
         "SELECT id FROM conversations WHERE :scope_id = scope_id",
         """SELECT 1 FROM conversations AS c LEFT JOIN events AS e ON e.scope_id = :scope_id AND e.conversation_id = c.id
@@ -283,7 +283,7 @@ def test_the_check_lets_a_bound_statement_pass(engine: EngineName, statement: st
 
 
 def test_every_table_with_user_data_has_a_scope_on_both_engines(postgres_url: str) -> None:
-    recollect.open(postgres_url).close()
+    longmind.open(postgres_url).close()
     with psycopg.connect(postgres_url) as connection:
         assert postgres_user_tables(connection) == USER_TABLES
         assert postgres_app_tables(connection) == APP_TABLES == {"bindings", "binding_members", "space_grants"}
@@ -297,7 +297,7 @@ def test_every_key_begins_with_the_scope(postgres_url: str) -> None:
     sqlite = migrated_in_memory()
     tables = USER_TABLES | APP_TABLES
     on_sqlite = {key for table in tables for key in sqlite_keys(sqlite, table)}
-    recollect.open(postgres_url).close()
+    longmind.open(postgres_url).close()
     with psycopg.connect(postgres_url) as connection:
         on_postgres = {key for table in tables for key in postgres_keys(connection, table)}
     # On SQLite the number of a row is the order of commits, and that order needs a key of its own.

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import pytest
 
-import recollect
+import longmind
 
 
 class UnsyncedFile(apsw.VFSFile):
@@ -49,14 +49,14 @@ def unsynced() -> Iterator[UnsyncedDisk]:
 
 
 def test_a_write_whose_sync_failed_is_neither_done_nor_refused(tmp_path: Path) -> None:
-    with unsynced() as disk, recollect.open(f"sqlite:///{tmp_path}/memory.db", embedder=None) as engine:
+    with unsynced() as disk, longmind.open(f"sqlite:///{tmp_path}/memory.db", embedder=None) as engine:
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         talk = ada.conversations.create_conversation("chat").id
         disk.fails = True
-        with pytest.raises(recollect.OutcomeUnknown, match="not known") as caught:
+        with pytest.raises(longmind.OutcomeUnknown, match="not known") as caught:
             ada.conversations.append_user_message(talk, "Is it there?", idempotency_key="one")
         assert "idempotency key" in caught.value.hint
-        with pytest.raises(recollect.ToolError) as refused:
+        with pytest.raises(longmind.ToolError) as refused:
             ada.tools.memory_store("fact", "Is this?")
         assert (refused.value.code, refused.value.retriable) == ("PLUGIN_TIMEOUT", False)
         # What somebody finds who opens the file after a crash at this moment.
@@ -64,7 +64,7 @@ def test_a_write_whose_sync_failed_is_neither_done_nor_refused(tmp_path: Path) -
         disk.fails = False
         ada.conversations.append_user_message(talk, "Is it there?", idempotency_key="one")
         assert [message.text for message in ada.conversations.get_messages(talk)] == ["Is it there?"]
-    with recollect.open(f"sqlite:///{tmp_path}/crashed/memory.db", embedder=None) as engine:
+    with longmind.open(f"sqlite:///{tmp_path}/crashed/memory.db", embedder=None) as engine:
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         ada.conversations.append_user_message(talk, "Is it there?", idempotency_key="one")
         assert [message.text for message in ada.conversations.get_messages(talk)] == ["Is it there?"]

@@ -12,9 +12,9 @@ from typing import Any
 import psycopg
 import pytest
 
-import recollect
+import longmind
 from harness.crew import Line, started
-from recollect.store.database import Transaction
+from longmind.store.database import Transaction
 
 LIMITS: dict[str, Any] = {"embedder": None, "busy_timeout_seconds": 0.5, "answer_timeout_seconds": 3.0}
 MOMENTS = {
@@ -24,7 +24,7 @@ MOMENTS = {
 }
 
 
-def ada(engine: recollect.Recollect) -> recollect.Context:
+def ada(engine: longmind.Engine) -> longmind.Context:
     return engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
 
@@ -50,11 +50,11 @@ def erase_and_be_stopped(line: Line, url: str, event_wanted: str, time_wanted: i
                 line.say((os.getpid(), locks_of(url)))
                 os.kill(os.getpid(), signal.SIGSTOP)
 
-    with recollect.open(url, **LIMITS) as engine:
+    with longmind.open(url, **LIMITS) as engine:
         sys.setprofile(stop)
         try:
             receipt = ada(engine).admin.delete_user_data(confirm=True)["receipt"]
-        except recollect.RecollectError as error:
+        except longmind.LongmindError as error:
             return type(error).__name__
         return "erased" if ada(engine).admin.verify_receipt(receipt) else "not erased"
 
@@ -63,10 +63,10 @@ def erase_and_be_stopped(line: Line, url: str, event_wanted: str, time_wanted: i
 def test_a_process_that_is_stopped_beside_its_erasure_gives_the_lock_back_and_is_told_the_truth(
     moment: str, postgres_url: str
 ) -> None:
-    with recollect.open(postgres_url, **LIMITS) as engine:
+    with longmind.open(postgres_url, **LIMITS) as engine:
         ada(engine).conversations.create_conversation("daily")
         # The writes of a job stand behind the fence that an erasure holds.
-        engine.register_job("begin", lambda run: recollect.Effect(_look, ()))
+        engine.register_job("begin", lambda run: longmind.Effect(_look, ()))
         with started(erase_and_be_stopped, postgres_url, *MOMENTS[moment]) as child:
             pid, locks = child.hear()
             assert locks == 1
@@ -88,6 +88,6 @@ def test_a_session_may_be_idle_again_for_ever_once_it_holds_nothing(postgres_url
     def limit(run: Transaction) -> object:
         return run._connection.execute("SHOW idle_session_timeout").fetchone()[0]  # type: ignore[attr-defined]
 
-    with recollect.open(postgres_url, pool_size=1, **LIMITS) as engine:
+    with longmind.open(postgres_url, pool_size=1, **LIMITS) as engine:
         assert engine._database.write_alone(ada(engine).scope, limit) == "3500ms"
         assert engine._database.read(None, limit) == "0"

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-import recollect
-from recollect.clock import to_micros
-from recollect.extraction.candidate import SourceMessage
-from recollect.extraction.transcript import WINDOW_CHARACTERS
-from recollect.models.content import TextBlock
-from recollect.models.message import Usage
-from recollect.providers.language import ModelReply
-from recollect.providers.testing import ScriptedModel
-from recollect.summaries.distilling import FACT_LENGTH, FACTS_LIMIT, Distillate, ModelDistiller
+import longmind
+from longmind.clock import to_micros
+from longmind.extraction.candidate import SourceMessage
+from longmind.extraction.model.transcript import WINDOW_CHARACTERS
+from longmind.models.content import TextBlock
+from longmind.models.message import Usage
+from longmind.providers.language_model import ModelReply
+from longmind.providers.testing import ScriptedModel
+from longmind.summaries.distiller import FACT_LENGTH, FACTS_LIMIT, Distillate, ModelDistiller
 
 SAID = to_micros("2026-03-04T10:00:00Z")
 
@@ -58,5 +58,5 @@ def test_an_answer_without_a_summary_of_the_right_length_is_asked_for_once_more(
 
 def test_an_answer_that_was_cut_off_is_no_summary() -> None:
     reply = ModelReply([TextBlock(text='{"summary": "Ra')], "max_tokens", Usage(), "model", "scripted")
-    with pytest.raises(recollect.ModelFailed, match="asked twice"):
+    with pytest.raises(longmind.ModelFailed, match="asked twice"):
         ModelDistiller(ScriptedModel([reply, reply])).distill([noted("It rains.")], 500)

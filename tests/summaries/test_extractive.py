@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.clock import to_micros
-from recollect.extraction.candidate import SourceMessage
-from recollect.summaries.extractive import ExtractiveSummariser
+from longmind.clock import to_micros
+from longmind.extraction.candidate import SourceMessage
+from longmind.summaries.extractive import ExtractiveSummariser
 
 SAID = to_micros("2026-03-04T10:00:00Z")
 WORD = re.compile(r"[^\W_]+")

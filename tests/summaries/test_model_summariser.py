@@ -8,15 +8,15 @@ from contextlib import contextmanager
 
 import pytest
 
-import recollect
-from recollect.clock import to_micros
-from recollect.extraction.candidate import SourceMessage
-from recollect.extraction.transcript import WINDOW_CHARACTERS
-from recollect.models.content import TextBlock
-from recollect.models.message import Usage
-from recollect.providers.language import ModelReply
-from recollect.providers.testing import ScriptedModel
-from recollect.summaries.model import ModelSummariser
+import longmind
+from longmind.clock import to_micros
+from longmind.extraction.candidate import SourceMessage
+from longmind.extraction.model.transcript import WINDOW_CHARACTERS
+from longmind.models.content import TextBlock
+from longmind.models.message import Usage
+from longmind.providers.language_model import ModelReply
+from longmind.providers.testing import ScriptedModel
+from longmind.summaries.model import ModelSummariser
 
 SAID = to_micros("2026-03-04T10:00:00Z")
 
@@ -69,13 +69,13 @@ def test_an_answer_that_was_cut_off_or_refused_is_no_summary() -> None:
         return ModelReply([TextBlock(text="Ada mov")], reason, Usage(), "model", "scripted")  # type: ignore[arg-type]
 
     model = ScriptedModel([ended("max_tokens"), ended("refusal")])
-    with pytest.raises(recollect.ModelFailed, match="asked twice"):
+    with pytest.raises(longmind.ModelFailed, match="asked twice"):
         ModelSummariser(model).summarise(None, [said("I moved.")], 500)
 
 
 @contextmanager
-def talking(url: str, model: ScriptedModel) -> Iterator[tuple[recollect.Recollect, recollect.Context, str]]:
-    with recollect.open(url, summariser=ModelSummariser(model), embedder=None, job_attempts=1) as engine:
+def talking(url: str, model: ScriptedModel) -> Iterator[tuple[longmind.Engine, longmind.Context, str]]:
+    with longmind.open(url, summariser=ModelSummariser(model), embedder=None, job_attempts=1) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         conversation = ctx.conversations.create_conversation("support-chat")
         ctx.conversations.append_turn(conversation.id, user_content="I moved.", assistant={"content": "Noted."})
@@ -107,10 +107,10 @@ def test_no_transaction_is_open_while_the_model_is_asked(database_url: str) -> N
 
 @pytest.mark.parametrize("name", ["abstractive", "model:", ""])
 def test_a_summariser_of_no_known_name_is_refused(name: str) -> None:
-    with pytest.raises(recollect.InvalidInput):
-        recollect.open("sqlite:///:memory:", summariser=name)
+    with pytest.raises(longmind.InvalidInput):
+        longmind.open("sqlite:///:memory:", summariser=name)
 
 
 def test_an_object_that_cannot_summarise_is_refused() -> None:
-    with pytest.raises(recollect.InvalidInput, match="is not a summariser"):
-        recollect.open("sqlite:///:memory:", summariser=object())  # type: ignore[arg-type]
+    with pytest.raises(longmind.InvalidInput, match="is not a summariser"):
+        longmind.open("sqlite:///:memory:", summariser=object())  # type: ignore[arg-type]

@@ -7,33 +7,33 @@ from contextlib import contextmanager
 
 import pytest
 
-import recollect
-from recollect.extraction.candidate import SourceMessage
-from recollect.store.summary_policy import SUMMARISE
+import longmind
+from longmind.extraction.candidate import SourceMessage
+from longmind.store.triggers.rolling_summary import SUMMARISE
 
 TOOL_USE = [{"type": "tool_use", "id": "call-1", "name": "look_up", "arguments": {}}]
 
 
 @contextmanager
-def opened(url: str, turns: int = 2, **settings: object) -> Iterator[tuple[recollect.Recollect, recollect.Context]]:
-    with recollect.open(url, rolling_summary_turns=turns, embedder=None, **settings) as engine:  # type: ignore[arg-type]
+def opened(url: str, turns: int = 2, **settings: object) -> Iterator[tuple[longmind.Engine, longmind.Context]]:
+    with longmind.open(url, rolling_summary_turns=turns, embedder=None, **settings) as engine:  # type: ignore[arg-type]
         yield engine, engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
 
-def begin(ctx: recollect.Context) -> str:
+def begin(ctx: longmind.Context) -> str:
     return ctx.conversations.create_conversation("support-chat").id
 
 
-def say(ctx: recollect.Context, conversation_id: str, *facts: str) -> None:
+def say(ctx: longmind.Context, conversation_id: str, *facts: str) -> None:
     for fact in facts:
         ctx.conversations.append_turn(conversation_id, user_content=fact, assistant={"content": "Noted."})
 
 
-def jobs(ctx: recollect.Context) -> int:
+def jobs(ctx: longmind.Context) -> int:
     return len(ctx.jobs.list_jobs(kind=SUMMARISE))
 
 
-def covered(ctx: recollect.Context, conversation_id: str) -> int:
+def covered(ctx: longmind.Context, conversation_id: str) -> int:
     conversation = ctx.conversations.get_conversation(conversation_id)
     assert conversation is not None
     return conversation.rolling_summary_until_seq
@@ -106,7 +106,7 @@ def test_with_no_turns_nothing_is_summarised_by_itself(database_url: str) -> Non
         assert jobs(ctx) == 0
 
 
-def test_by_default_ten_turns_are_waited_for(ctx: recollect.Context) -> None:
+def test_by_default_ten_turns_are_waited_for(ctx: longmind.Context) -> None:
     conversation_id = begin(ctx)
     say(ctx, conversation_id, *(f"Number {number}." for number in range(9)))
     assert jobs(ctx) == 0
@@ -123,7 +123,7 @@ class FailsOnce:
     def summarise(self, earlier: str | None, messages: Sequence[SourceMessage], limit: int) -> str:
         self.asked += 1
         if self.asked == 1:
-            raise recollect.ModelFailed("It is on fire.")
+            raise longmind.ModelFailed("It is on fire.")
         return "Done."
 
 
@@ -151,5 +151,5 @@ def test_a_failing_summariser_harms_no_append_and_its_job_is_dead_then_retried_b
     ],
 )
 def test_settings_out_of_bounds_are_refused(name: str, value: int) -> None:
-    with pytest.raises(recollect.InvalidInput, match=name):
-        recollect.open("sqlite:///:memory:", **{name: value})  # type: ignore[arg-type]
+    with pytest.raises(longmind.InvalidInput, match=name):
+        longmind.open("sqlite:///:memory:", **{name: value})  # type: ignore[arg-type]

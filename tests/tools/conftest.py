@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.tools import Tools
+import longmind
+from longmind.tools import Tools
 from tests.clock import SettableClock
 
 OWNER: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
@@ -17,7 +17,7 @@ OWNER: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "a
 @pytest.fixture(autouse=True)
 def _patient_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     """A session waits for its brief for longer than a busy machine stalls."""
-    monkeypatch.setattr("recollect.tools.tools.SESSION_START_SECONDS", 60.0)
+    monkeypatch.setattr("longmind.tools.service.SESSION_START_SECONDS", 60.0)
 
 
 @pytest.fixture
@@ -26,22 +26,22 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, clock=clock, embedder=None) as engine:
+def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, clock=clock, embedder=None) as engine:
         yield engine
 
 
 @pytest.fixture
-def in_session(engine: recollect.Recollect) -> Callable[[str], recollect.Context]:
+def in_session(engine: longmind.Engine) -> Callable[[str], longmind.Context]:
     """The same user in a session of another name."""
     return lambda session: engine.context(**OWNER, session_id=session)
 
 
 @pytest.fixture
-def ctx(in_session: Callable[[str], recollect.Context]) -> recollect.Context:
+def ctx(in_session: Callable[[str], longmind.Context]) -> longmind.Context:
     return in_session("session-1")
 
 
 @pytest.fixture
-def tools(ctx: recollect.Context) -> Tools:
+def tools(ctx: longmind.Context) -> Tools:
     return ctx.tools

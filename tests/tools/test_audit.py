@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.store import audit
-from recollect.tools import Tools
-from recollect.tools.exporting import export, verify_exported
-from recollect.tools.verifying import Report, verify
+import longmind
+from longmind.audit.chain_export import export, verify_exported
+from longmind.audit.verification import Report, verify
+from longmind.store.tables import audit
+from longmind.tools import Tools
 from tests.clock import SettableClock
 from tests.store.test_parity import execute
 from tests.tools.conftest import OWNER
 from tests.tools.test_storing import refusal
 
 
-def outcomes(lines: list[recollect.AuditEntry]) -> list[tuple[str, str]]:
+def outcomes(lines: list[longmind.AuditEntry]) -> list[tuple[str, str]]:
     return [(line.topic.removeprefix("tool.invoke."), line.outcome) for line in lines]
 
 
@@ -87,7 +87,7 @@ def test_lines_can_be_read_page_by_page(tools: Tools) -> None:
         lambda: tools.audit(outcome=wrong),
         lambda: tools.audit(limit=wrong),
     ):
-        with pytest.raises(recollect.InvalidInput):
+        with pytest.raises(longmind.InvalidInput):
             call()
 
 
@@ -116,14 +116,14 @@ def test_that_something_was_redacted_is_told_and_what_is_not(tools: Tools) -> No
     assert {line.stage for line in lines} == {6}
 
 
-def test_the_agent_is_named_where_it_is_known(engine: recollect.Recollect) -> None:
+def test_the_agent_is_named_where_it_is_known(engine: longmind.Engine) -> None:
     tools = engine.context(**OWNER, agent_id="planner", session_id="s").tools
     tools.memory_brief()
     assert tools.audit()[0].source == "agent:planner"
 
 
 @pytest.fixture
-def written(engine: recollect.Recollect) -> recollect.Recollect:
+def written(engine: longmind.Engine) -> longmind.Engine:
     """An audit with two chains, one of them with five lines."""
     for group in ("default", "others"):
         tools = engine.context(**OWNER, group=group).tools
@@ -134,12 +134,12 @@ def written(engine: recollect.Recollect) -> recollect.Recollect:
     return engine
 
 
-def checked(engine: recollect.Recollect, key: str = "") -> Report:
+def checked(engine: longmind.Engine, key: str = "") -> Report:
     return verify(engine._database, key)
 
 
 @pytest.mark.conforms("B5.4")
-def test_an_audit_that_nobody_touched_is_whole(written: recollect.Recollect) -> None:
+def test_an_audit_that_nobody_touched_is_whole(written: longmind.Engine) -> None:
     report = checked(written)
     assert (report.chains, report.lines, report.problems) == (2, 10, [])
 
@@ -224,7 +224,7 @@ NOT_EXPORTED = (
 
 @pytest.mark.conforms("B5.4")
 @pytest.mark.parametrize("how", TAMPERING)
-def test_tampering_is_found_and_told_where(written: recollect.Recollect, database_url: str, how: str) -> None:
+def test_tampering_is_found_and_told_where(written: longmind.Engine, database_url: str, how: str) -> None:
     statement, places = TAMPERING[how]
     for each in statement.split(";"):
         execute(database_url, each)
@@ -238,7 +238,7 @@ def test_tampering_is_found_and_told_where(written: recollect.Recollect, databas
 
 @pytest.mark.conforms("B5.4")
 def test_who_can_write_the_database_cannot_forge_a_chain_that_has_a_key(database_url: str) -> None:
-    with recollect.open(database_url, embedder=None, audit_key="a secret of the host") as engine:
+    with longmind.open(database_url, embedder=None, audit_key="a secret of the host") as engine:
         engine.context(**OWNER).tools.memory_brief()
         assert checked(engine, "a secret of the host").problems == []
         assert {problem.seq for problem in checked(engine, "").problems} == {1}
@@ -248,7 +248,7 @@ def test_who_can_write_the_database_cannot_forge_a_chain_that_has_a_key(database
 
 @pytest.mark.conforms("B5.4")
 def test_a_chain_that_was_cut_stays_cut_whatever_is_added_to_it(database_url: str) -> None:
-    with recollect.open(database_url, embedder=None, audit_key="a secret of the host") as engine:
+    with longmind.open(database_url, embedder=None, audit_key="a secret of the host") as engine:
         tools = engine.context(**OWNER).tools
         for _ in range(3):
             tools.memory_brief()
@@ -261,7 +261,7 @@ def test_a_chain_that_was_cut_stays_cut_whatever_is_added_to_it(database_url: st
 
 
 def test_a_chain_that_grows_meanwhile_is_whole(
-    engine: recollect.Recollect, tools: Tools, monkeypatch: pytest.MonkeyPatch
+    engine: longmind.Engine, tools: Tools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.memory_brief()
     read = audit.head
@@ -280,7 +280,7 @@ def test_a_chain_that_grows_meanwhile_is_whole(
 
 def test_a_line_that_is_no_text_is_found(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/memory.db"
-    with recollect.open(url, embedder=None) as engine:
+    with longmind.open(url, embedder=None) as engine:
         engine.context(**OWNER).tools.memory_brief()
         execute(url, "UPDATE tool_audit SET body = CAST(x'ff' AS TEXT)")
         assert [problem.what for problem in checked(engine).problems] == ["has a line that is no text"]
@@ -288,7 +288,7 @@ def test_a_line_that_is_no_text_is_found(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def exported(written: recollect.Recollect) -> list[str]:
+def exported(written: longmind.Engine) -> list[str]:
     return [json.dumps(line) for line in export(written._database, "")]
 
 
@@ -336,7 +336,7 @@ def test_an_export_that_was_tampered_with_is_found_out(
 
 
 def test_a_long_chain_is_read_in_pieces(tmp_path: Path) -> None:
-    with recollect.open(f"sqlite:///{tmp_path}/long.db", embedder=None, durability="normal") as engine:
+    with longmind.open(f"sqlite:///{tmp_path}/long.db", embedder=None, durability="normal") as engine:
         tools = engine.context(**OWNER).tools
         for _ in range(1_100):
             refusal(tools, "memory_drop", {})

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-import recollect
-from recollect.providers.language import BoundTool
-from recollect.tools import Tools
+import longmind
+from longmind.providers.language_model import BoundTool
+from longmind.tools import Tools
 
 
 def bound(tools: Tools) -> dict[str, BoundTool]:
@@ -39,7 +39,7 @@ def test_a_bound_tool_answers_in_json_and_raises_what_it_refuses(tools: Tools) -
     results = json.loads(found["memory_search"].run({"query": "macOS"}))["results"]
     assert [entry["id"] for entry in results] == [stored["id"]]
     assert json.loads(found["memory_brief"].run({}))["brief_count"] == 1
-    with pytest.raises(recollect.ToolError) as caught:
+    with pytest.raises(longmind.ToolError) as caught:
         found["memory_store"].run({"type": "fact", "content": "x", "session_id": "mine"})
     assert caught.value.field == "session_id"
     assert json.loads(found["memory_delete"].run({"id": stored["id"]})) == {"deleted": True, "id": stored["id"]}

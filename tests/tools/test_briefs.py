@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.assembly.harmless import SUGGESTIONS_NOTICE
-from recollect.tools import Tools
+import longmind
+from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
+from longmind.tools import Tools
 from tests.clock import SettableClock
 from tests.tools.test_storing import refusal
 
-InSession = Callable[[str], recollect.Context]
+InSession = Callable[[str], longmind.Context]
 DAY = 24 * 3600
 
 
-def add(ctx: recollect.Context, kind: str, texts: list[str]) -> None:
+def add(ctx: longmind.Context, kind: str, texts: list[str]) -> None:
     """Put entries into the group without counting them to a session."""
     ctx.tools.memory_search()
     if not ctx.memory.list_memory_spaces():
@@ -67,7 +67,7 @@ def test_content_stands_on_one_line(tools: Tools) -> None:
 
 
 @pytest.mark.conforms("B3.6")
-def test_a_brief_has_fifty_entries_at_the_most(ctx: recollect.Context) -> None:
+def test_a_brief_has_fifty_entries_at_the_most(ctx: longmind.Context) -> None:
     add(ctx, "FACT", [f"Fact {number}" for number in range(60)])
     brief = ctx.tools.memory_brief()
     assert (len(brief.entries), brief.brief_count, brief.entry_count) == (50, 50, 60)
@@ -75,7 +75,7 @@ def test_a_brief_has_fifty_entries_at_the_most(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("B3.6")
-def test_a_brief_has_ten_thousand_characters_at_the_most(ctx: recollect.Context) -> None:
+def test_a_brief_has_ten_thousand_characters_at_the_most(ctx: longmind.Context) -> None:
     add(ctx, "FACT", [f"{number:03}".ljust(999, "x") for number in range(20)])
     brief = ctx.tools.memory_brief()
     assert [entry.content[:3] for entry in brief.entries] == [f"{number:03}" for number in range(19, 9, -1)]
@@ -90,14 +90,14 @@ def test_what_was_superseded_is_counted_and_not_shown(tools: Tools) -> None:
 
 
 @pytest.mark.conforms("T19")
-def test_one_long_entry_keeps_no_other_out(ctx: recollect.Context) -> None:
+def test_one_long_entry_keeps_no_other_out(ctx: longmind.Context) -> None:
     add(ctx, "FACT", ["Before", "x" * 9_999, "After", "y" * 9_000, "Last"])
     shown = [entry.content[:6] for entry in ctx.tools.memory_brief().entries]
     assert shown == ["Last", "yyyyyy", "After", "Before"]
 
 
 @pytest.mark.conforms("T19")
-def test_rules_do_not_hide_every_fact(ctx: recollect.Context) -> None:
+def test_rules_do_not_hide_every_fact(ctx: longmind.Context) -> None:
     add(ctx, "FACT", [f"Fact {number}" for number in range(30)])
     add(ctx, "RULE", [f"Rule {number}" for number in range(80)])
     entries = ctx.tools.memory_brief().entries
@@ -106,7 +106,7 @@ def test_rules_do_not_hide_every_fact(ctx: recollect.Context) -> None:
 
 
 @pytest.mark.conforms("T19")
-def test_long_rules_leave_facts_their_share_of_the_characters(ctx: recollect.Context) -> None:
+def test_long_rules_leave_facts_their_share_of_the_characters(ctx: longmind.Context) -> None:
     add(ctx, "FACT", [f"{number}".ljust(1_000, "f") for number in range(9)])
     add(ctx, "RULE", [f"{number}".ljust(1_000, "r") for number in range(30)])
     entries = ctx.tools.memory_brief().entries
@@ -137,11 +137,11 @@ def test_an_empty_half_is_left_out_and_an_empty_brief_is_empty(tools: Tools) -> 
 
 @pytest.mark.conforms("B3.7")
 def test_a_session_starts_without_memory_when_there_is_trouble(
-    engine: recollect.Recollect, tools: Tools, caplog: pytest.LogCaptureFixture
+    engine: longmind.Engine, tools: Tools, caplog: pytest.LogCaptureFixture
 ) -> None:
     tools.memory_store("fact", "Uses macOS.")
     engine.close()
-    with caplog.at_level(logging.WARNING, "recollect.tools"):
+    with caplog.at_level(logging.WARNING, "longmind.tools"):
         assert tools.session_brief() == ""
     assert "a session starts without memory: PLUGIN_UNAVAILABLE" in caplog.text
 
@@ -150,8 +150,8 @@ def test_a_session_starts_without_memory_when_there_is_trouble(
 def test_a_session_does_not_wait_long_for_memory(
     database_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("recollect.tools.tools.SESSION_START_SECONDS", 0.05)
-    with recollect.open(database_url, embedder=None) as engine, recollect.open(database_url, embedder=None) as other:
+    monkeypatch.setattr("longmind.tools.service.SESSION_START_SECONDS", 0.05)
+    with longmind.open(database_url, embedder=None) as engine, longmind.open(database_url, embedder=None) as other:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         ctx.tools.memory_store("fact", "Uses macOS.")
 
@@ -161,7 +161,7 @@ def test_a_session_does_not_wait_long_for_memory(
             return ctx.tools.session_brief()
 
         began = time.monotonic()
-        with caplog.at_level(logging.WARNING, "recollect.tools"):
+        with caplog.at_level(logging.WARNING, "longmind.tools"):
             assert other._database.write(ctx.scope, hold) == ""
         # A write waits for others for half a minute; to note that it was late must not take that long either.
         assert time.monotonic() - began < engine.settings.busy_timeout_seconds / 2

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.tools import Tools
-from recollect.tools.credentials import REDACTED, redacted, without_credentials
+from longmind.tools import Tools
+from longmind.tools.redaction import REDACTED, redacted, without_credentials
 
 # Made up, and put together here so that nothing that looks like a key stands in a file.
 HEX = "9f8e7d6c5b4a39281706f5e4d3c2b1a0"

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
-import recollect
-from recollect.tools import Tools
+import longmind
+from longmind.tools import Tools
 from tests.tools.test_storing import contents, refusal
 
-InSession = Callable[[str], recollect.Context]
+InSession = Callable[[str], longmind.Context]
 
 
 @pytest.mark.conforms("B4.1", "B4.3")
-def test_a_deleted_entry_is_gone_from_the_store_and_the_index(ctx: recollect.Context) -> None:
+def test_a_deleted_entry_is_gone_from_the_store_and_the_index(ctx: longmind.Context) -> None:
     entry = ctx.tools.memory_store("fact", "Uses macOS.")
     assert ctx.tools.invoke("memory_delete", {"id": entry.id}) == {"deleted": True, "id": entry.id}
     assert ctx.tools.memory_search("macOS", include_superseded=True).results == []

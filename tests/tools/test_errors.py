@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.tools import Tools
-from recollect.tools.deadline import Deadline, within
+import longmind
+from longmind.tools import Tools
+from longmind.tools.deadline import Deadline, within
 from tests.embedder import WordsEmbedder
 from tests.tools.conftest import OWNER
 from tests.tools.test_storing import refusal
@@ -70,9 +70,9 @@ def test_an_error_tells_what_a_caller_needs_and_survives_a_process_pool(tools: T
 @pytest.mark.conforms("B5.2")
 def test_nothing_about_the_insides_gets_out(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
     secret = "password=hunter22 at /srv/private.py line 7"
-    with recollect.open(database_url, embedder=Broken(RuntimeError(secret))) as engine:
+    with longmind.open(database_url, embedder=Broken(RuntimeError(secret))) as engine:
         tools = engine.context(**OWNER).tools
-        with caplog.at_level(logging.ERROR, "recollect.tools"):
+        with caplog.at_level(logging.ERROR, "longmind.tools"):
             error = refusal(tools, "memory_store", {"type": "fact", "content": "Uses macOS."})
         told = json.dumps(error.as_json()) + str(error)
         assert error.code in ("PLUGIN_ERROR", "PLUGIN_UNAVAILABLE")
@@ -88,14 +88,14 @@ def test_nothing_about_the_insides_gets_out(database_url: str, caplog: pytest.Lo
 def test_a_tool_that_takes_too_long_is_given_up_and_does_nothing_later(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.tools.tools.CALL_SECONDS", 2.0)
+    monkeypatch.setattr("longmind.tools.service.CALL_SECONDS", 2.0)
     stuck = Stuck()
-    with recollect.open(database_url, embedder=stuck) as engine:
+    with longmind.open(database_url, embedder=stuck) as engine:
         tools = engine.context(**OWNER).tools
         error = refusal(tools, "memory_store", {"type": "fact", "content": "Uses macOS."})
         assert (error.code, error.retriable, error.status) == ("PLUGIN_TIMEOUT", True, 504)
-        monkeypatch.setattr("recollect.tools.tools.CALL_SECONDS", 60.0)
-        workers = [thread for thread in threading.enumerate() if thread.name == "recollect-tool"]
+        monkeypatch.setattr("longmind.tools.service.CALL_SECONDS", 60.0)
+        workers = [thread for thread in threading.enumerate() if thread.name == "longmind-tool"]
         stuck.go_on.set()
         for worker in workers:
             worker.join(60)
@@ -112,7 +112,7 @@ def test_work_that_ends_in_the_moment_in_which_the_time_is_up_is_answered(monkey
                 raise TimeoutError
             return answer
 
-    monkeypatch.setattr("recollect.tools.deadline.Future", LateToHear)
+    monkeypatch.setattr("longmind.tools.deadline.Future", LateToHear)
 
     def work(deadline: Deadline) -> str:
         deadline.seal()
@@ -122,7 +122,7 @@ def test_work_that_ends_in_the_moment_in_which_the_time_is_up_is_answered(monkey
 
 
 @pytest.mark.conforms("B5.2")
-def test_a_closed_engine_is_unavailable(engine: recollect.Recollect, tools: Tools) -> None:
+def test_a_closed_engine_is_unavailable(engine: longmind.Engine, tools: Tools) -> None:
     engine.close()
     for tool, arguments in (("memory_brief", {}), ("memory_store", {"type": "fact", "content": "x"})):
         error = refusal(tools, tool, arguments)
@@ -130,7 +130,7 @@ def test_a_closed_engine_is_unavailable(engine: recollect.Recollect, tools: Tool
 
 
 @pytest.mark.conforms("B5.2")
-def test_an_answer_is_at_most_a_mebibyte(ctx: recollect.Context) -> None:
+def test_an_answer_is_at_most_a_mebibyte(ctx: longmind.Context) -> None:
     ctx.tools.memory_store("fact", "Makes the group.")
     (space,) = ctx.memory.list_memory_spaces()
     long = {"category": {"name": "x", "kind": "FACT"}, "text": "\u00e9" * 200_000}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 from tests.tools.conftest import OWNER
 from tests.tools.test_storing import contents, refusal
 
@@ -20,7 +20,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.conforms("B5.3")
 @pytest.mark.parametrize("who", OTHERS)
-def test_entries_of_others_are_neither_found_nor_changed(engine: recollect.Recollect, who: str) -> None:
+def test_entries_of_others_are_neither_found_nor_changed(engine: longmind.Engine, who: str) -> None:
     ours = engine.context(**OWNER, session_id="s").tools
     theirs = engine.context(**OTHERS[who], session_id="s").tools
     entry = ours.memory_store("fact", "Uses macOS.", tags=["os"])
@@ -36,7 +36,7 @@ def test_entries_of_others_are_neither_found_nor_changed(engine: recollect.Recol
 
 @pytest.mark.conforms("B5.3")
 @pytest.mark.parametrize("who", OTHERS)
-def test_the_quota_of_others_is_their_own(engine: recollect.Recollect, who: str) -> None:
+def test_the_quota_of_others_is_their_own(engine: longmind.Engine, who: str) -> None:
     ours = engine.context(**OWNER, session_id="s").tools
     theirs = engine.context(**OTHERS[who], session_id="s").tools
     for number in range(20):
@@ -45,13 +45,13 @@ def test_the_quota_of_others_is_their_own(engine: recollect.Recollect, who: str)
     assert theirs.memory_store("fact", "Ours.")
 
 
-def test_without_a_group_it_is_the_one_called_default(engine: recollect.Recollect) -> None:
+def test_without_a_group_it_is_the_one_called_default(engine: longmind.Engine) -> None:
     engine.context(**OWNER).tools.memory_store("fact", "Uses macOS.")
     named = engine.context(**OWNER, group="default").tools
     assert contents(named.memory_search()) == ["Uses macOS."]
 
 
-def test_other_memory_of_the_user_is_not_the_groups(ctx: recollect.Context) -> None:
+def test_other_memory_of_the_user_is_not_the_groups(ctx: longmind.Context) -> None:
     space = ctx.memory.create_memory_space("default")
     atom = ctx.memory.add_atom(space.id, {"text": "Mine alone.", "category": {"name": "x", "kind": "FACT"}})
     assert ctx.tools.memory_search("alone").results == []
@@ -63,21 +63,21 @@ def test_other_memory_of_the_user_is_not_the_groups(ctx: recollect.Context) -> N
 @pytest.mark.parametrize(
     "group", ["-team", "_team", "team one", "../team", "team/one", "t\u00e9am", "team\u200b", "a.b"]
 )
-def test_a_group_has_a_plain_name(engine: recollect.Recollect, group: str) -> None:
+def test_a_group_has_a_plain_name(engine: longmind.Engine, group: str) -> None:
     tools = engine.context(**OWNER, group=group).tools
     for call in (tools.memory_search, tools.memory_brief, tools.audit, lambda: tools.memory_store("fact", "x")):
-        with pytest.raises(recollect.ToolError) as caught:
+        with pytest.raises(longmind.ToolError) as caught:
             call()
         assert (caught.value.code, caught.value.field) == ("VALIDATION_FAILED", "group")
     assert tools.session_brief() == ""
 
 
 @pytest.mark.parametrize("group", ["a", "9", "Team-1_b", "A" * 255])
-def test_plain_names_are_fine(engine: recollect.Recollect, group: str) -> None:
+def test_plain_names_are_fine(engine: longmind.Engine, group: str) -> None:
     assert engine.context(**OWNER, group=group).tools.memory_store("fact", "x").group == group
 
 
-def test_a_space_that_was_put_away_is_made_anew(ctx: recollect.Context) -> None:
+def test_a_space_that_was_put_away_is_made_anew(ctx: longmind.Context) -> None:
     ctx.tools.memory_store("fact", "Uses macOS.")
     (space,) = ctx.memory.list_memory_spaces()
     ctx.memory.delete_memory_space(space.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import recollect
+import longmind
 from tests.clock import SettableClock
 from tests.tools.conftest import OWNER
 from tests.tools.test_storing import contents
@@ -12,13 +12,13 @@ from tests.tools.test_storing import contents
 DAY = 24 * 3600
 
 
-def everything(ctx: recollect.Context) -> list[str]:
+def everything(ctx: longmind.Context) -> list[str]:
     return contents(ctx.tools.memory_search(include_superseded=True))
 
 
 @pytest.mark.conforms("B5.6", "T15")
 def test_an_entry_is_purged_ninety_days_after_it_was_superseded(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     old = ctx.tools.memory_store("fact", "Uses npm")
     clock.advance(400 * DAY)
@@ -36,19 +36,19 @@ def test_an_entry_is_purged_ninety_days_after_it_was_superseded(
 
 @pytest.mark.conforms("B5.6")
 def test_opening_purges_too_and_the_time_can_be_set(
-    database_url: str, ctx: recollect.Context, clock: SettableClock
+    database_url: str, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     old = ctx.tools.memory_store("fact", "Uses npm")
     ctx.tools.memory_store("fact", "Uses pnpm", supersedes=old.id)
     clock.advance(7 * DAY)
-    with recollect.open(database_url, embedder=None, clock=clock, purge_superseded_days=8) as another:
+    with longmind.open(database_url, embedder=None, clock=clock, purge_superseded_days=8) as another:
         assert everything(another.context(**OWNER)) == ["Uses pnpm", "Uses npm"]
-    with recollect.open(database_url, embedder=None, clock=clock, purge_superseded_days=7) as another:
+    with longmind.open(database_url, embedder=None, clock=clock, purge_superseded_days=7) as another:
         assert everything(another.context(**OWNER)) == ["Uses pnpm"]
 
 
 @pytest.mark.conforms("B5.6")
-def test_no_other_memory_is_purged(engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock) -> None:
+def test_no_other_memory_is_purged(engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock) -> None:
     ctx.tools.memory_store("fact", "Still holds")
     (group,) = ctx.memory.list_memory_spaces()
     own = ctx.memory.create_memory_space("personal")
@@ -64,7 +64,7 @@ def test_no_other_memory_is_purged(engine: recollect.Recollect, ctx: recollect.C
     assert len(ctx.memory.list_atoms(group.id)) == 3
 
 
-def test_entries_of_all_users_and_groups_are_purged(engine: recollect.Recollect, clock: SettableClock) -> None:
+def test_entries_of_all_users_and_groups_are_purged(engine: longmind.Engine, clock: SettableClock) -> None:
     contexts = [
         engine.context(tenant_id="acme", app_id="support", user_id=user, group=group)
         for user in ("ada", "bob")
@@ -80,7 +80,7 @@ def test_entries_of_all_users_and_groups_are_purged(engine: recollect.Recollect,
 
 @pytest.mark.conforms("B5.6")
 def test_an_older_version_goes_from_the_middle_of_a_chain(
-    engine: recollect.Recollect, ctx: recollect.Context, clock: SettableClock
+    engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     first = ctx.tools.memory_store("fact", "Uses npm")
     second = ctx.tools.memory_store("fact", "Uses yarn", supersedes=first.id)

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.clock import to_micros
-from recollect.store import audit
-from recollect.tools.exporting import export, verify_exported
-from recollect.tools.joining import joins, read_moved
-from recollect.tools.rotating import Rotation, rotate
-from recollect.tools.verifying import Report, verify
+import longmind
+from longmind.audit.chain_export import export, verify_exported
+from longmind.audit.rotation import Rotation, rotate
+from longmind.audit.segment_join import joins, read_moved
+from longmind.audit.verification import Report, verify
+from longmind.clock import to_micros
+from longmind.store.tables import audit
 from tests.clock import SettableClock
 from tests.store.test_parity import execute
 from tests.tools.conftest import OWNER
@@ -26,9 +26,9 @@ KEY = "a secret of the host"
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
+def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
     """Two chains with a line a day, five days long."""
-    with recollect.open(database_url, clock=clock, embedder=None, audit_key=KEY) as engine:
+    with longmind.open(database_url, clock=clock, embedder=None, audit_key=KEY) as engine:
         for _ in range(5):
             for group in ("default", "others"):
                 engine.context(**OWNER, group=group).tools.memory_brief()
@@ -41,17 +41,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "audit"
 
 
-def lines(engine: recollect.Recollect, group: str = "others") -> list[recollect.AuditEntry]:
+def lines(engine: longmind.Engine, group: str = "others") -> list[longmind.AuditEntry]:
     return list(engine.context(**OWNER, group=group).tools.audit())
 
 
-def moved(engine: recollect.Recollect, folder: Path, seq: int) -> Rotation:
+def moved(engine: longmind.Engine, folder: Path, seq: int) -> Rotation:
     """Rotate what is older than a line."""
     point = next(line.timestamp for line in lines(engine) if line.seq == seq)
     return rotate(engine._database, KEY, to_micros(point), folder)
 
 
-def checked(engine: recollect.Recollect) -> Report:
+def checked(engine: longmind.Engine) -> Report:
     return verify(engine._database, KEY)
 
 
@@ -59,7 +59,7 @@ def of_file(path: Path) -> Report:
     return verify_exported(path.read_text("utf-8").splitlines(), KEY)
 
 
-def unjoined(engine: recollect.Recollect, path: Path) -> list[str]:
+def unjoined(engine: longmind.Engine, path: Path) -> list[str]:
     file = read_moved(path)
     assert file is not None
     return [problem.what for problem in joins(engine._database, file, KEY)]
@@ -72,7 +72,7 @@ def file_of(rotation: Rotation, folder: Path) -> Path:
 
 @pytest.mark.conforms("B5.4")
 def test_old_lines_are_moved_to_private_files_and_the_rest_is_still_whole(
-    engine: recollect.Recollect, folder: Path
+    engine: longmind.Engine, folder: Path
 ) -> None:
     before = lines(engine)
     rotation = moved(engine, folder, 4)
@@ -89,7 +89,7 @@ def test_old_lines_are_moved_to_private_files_and_the_rest_is_still_whole(
 
 
 @pytest.mark.conforms("B5.4")
-def test_numbers_go_on_and_later_rotations_follow_the_ones_before(engine: recollect.Recollect, folder: Path) -> None:
+def test_numbers_go_on_and_later_rotations_follow_the_ones_before(engine: longmind.Engine, folder: Path) -> None:
     first = moved(engine, folder, 3)
     engine.context(**OWNER, group="others").tools.memory_brief()
     second = moved(engine, folder, 5)
@@ -104,22 +104,20 @@ def test_numbers_go_on_and_later_rotations_follow_the_ones_before(engine: recoll
     assert "stands between" in unjoined(engine, file_of(first, folder))[0]
 
 
-def test_the_whole_chain_can_be_moved_and_goes_on(
-    engine: recollect.Recollect, folder: Path, clock: SettableClock
-) -> None:
+def test_the_whole_chain_can_be_moved_and_goes_on(engine: longmind.Engine, folder: Path, clock: SettableClock) -> None:
     rotate(engine._database, KEY, clock(), folder)
     assert (lines(engine), checked(engine).problems) == ([], [])
     engine.context(**OWNER, group="others").tools.memory_brief()
     assert ([line.seq for line in lines(engine)], checked(engine).problems) == ([6], [])
 
 
-def test_nothing_is_moved_where_nothing_is_old(engine: recollect.Recollect, folder: Path) -> None:
+def test_nothing_is_moved_where_nothing_is_old(engine: longmind.Engine, folder: Path) -> None:
     assert moved(engine, folder, 1) == Rotation()
     assert (os.listdir(folder), checked(engine).lines) == ([], 10)
 
 
 def test_a_newer_line_keeps_those_after_it_when_the_clock_went_back(
-    engine: recollect.Recollect, folder: Path, clock: SettableClock
+    engine: longmind.Engine, folder: Path, clock: SettableClock
 ) -> None:
     clock.advance(-10 * DAY)
     engine.context(**OWNER, group="others").tools.memory_brief()
@@ -128,7 +126,7 @@ def test_a_newer_line_keeps_those_after_it_when_the_clock_went_back(
     assert checked(engine).problems == []
 
 
-def test_an_export_after_a_rotation_is_whole(engine: recollect.Recollect, folder: Path) -> None:
+def test_an_export_after_a_rotation_is_whole(engine: longmind.Engine, folder: Path) -> None:
     moved(engine, folder, 4)
     exported = [json.dumps(line) for line in export(engine._database, KEY)]
     assert (verify_exported(exported, KEY).lines, verify_exported(exported, KEY).problems) == (4, [])
@@ -176,7 +174,7 @@ ANCHORS = {
 @pytest.mark.conforms("B5.4")
 @pytest.mark.parametrize("how", ANCHORS)
 def test_tampering_after_a_rotation_is_found(
-    engine: recollect.Recollect, folder: Path, database_url: str, how: str
+    engine: longmind.Engine, folder: Path, database_url: str, how: str
 ) -> None:
     path = file_of(moved(engine, folder, 4), folder)
     seal = json.loads(path.read_text("utf-8").splitlines()[-2])["seal"]
@@ -207,7 +205,7 @@ def test_tampering_after_a_rotation_is_found(
     ids=["changed", "its beginning", "first", "last", "its end", "end mark", "what it follows", "another end"],
 )
 def test_a_file_that_was_changed_is_found_out(
-    engine: recollect.Recollect, folder: Path, tamper: Callable[[list[str]], list[str]]
+    engine: longmind.Engine, folder: Path, tamper: Callable[[list[str]], list[str]]
 ) -> None:
     moved(engine, folder, 3)
     path = file_of(moved(engine, folder, 5), folder)
@@ -218,7 +216,7 @@ def test_a_file_that_was_changed_is_found_out(
 
 @pytest.mark.conforms("B5.4")
 def test_a_file_that_is_whole_but_not_the_one_that_was_moved_does_not_join(
-    engine: recollect.Recollect, folder: Path, database_url: str
+    engine: longmind.Engine, folder: Path, database_url: str
 ) -> None:
     path = file_of(moved(engine, folder, 4), folder)
     path.write_text(path.read_text("utf-8") + "\n", "utf-8")
@@ -230,7 +228,7 @@ def test_a_file_that_is_whole_but_not_the_one_that_was_moved_does_not_join(
     assert unjoined(engine, path) == ["the database does not have the chain of this file"]
 
 
-def interrupted(engine: recollect.Recollect, folder: Path) -> Path:
+def interrupted(engine: longmind.Engine, folder: Path) -> Path:
     """The file of a rotation that ended between writing it and removing its lines."""
     link = os.link
 
@@ -246,7 +244,7 @@ def interrupted(engine: recollect.Recollect, folder: Path) -> Path:
     return path
 
 
-def test_a_rotation_that_was_interrupted_is_done_again(engine: recollect.Recollect, folder: Path) -> None:
+def test_a_rotation_that_was_interrupted_is_done_again(engine: longmind.Engine, folder: Path) -> None:
     name = interrupted(engine, folder).name
     written = (folder / name).read_bytes()
     # The lines are in both places, and fit together.
@@ -258,10 +256,10 @@ def test_a_rotation_that_was_interrupted_is_done_again(engine: recollect.Recolle
     assert (checked(engine).lines, checked(engine).problems) == (4, [])
 
 
-def test_a_file_is_never_written_over(engine: recollect.Recollect, folder: Path) -> None:
+def test_a_file_is_never_written_over(engine: longmind.Engine, folder: Path) -> None:
     path = interrupted(engine, folder)
     path.write_text("mine", "utf-8")
-    with pytest.raises(recollect.Conflict, match="something else in it"):
+    with pytest.raises(longmind.Conflict, match="something else in it"):
         moved(engine, folder, 4)
     assert path.read_text("utf-8") == "mine"
     # It is the first chain that was interrupted, so that none was cut.
@@ -270,7 +268,7 @@ def test_a_file_is_never_written_over(engine: recollect.Recollect, folder: Path)
 
 
 def test_lines_that_go_missing_meanwhile_stop_the_removal(
-    engine: recollect.Recollect, folder: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+    engine: longmind.Engine, folder: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.link
 
@@ -279,13 +277,13 @@ def test_lines_that_go_missing_meanwhile_stop_the_removal(
         real(*paths)
 
     monkeypatch.setattr(os, "link", late)
-    with pytest.raises(recollect.Conflict, match="None was removed"):
+    with pytest.raises(longmind.Conflict, match="None was removed"):
         moved(engine, folder, 4)
     assert [line.seq for line in lines(engine)] == [1, 3, 4, 5]
 
 
 def test_a_rotation_while_the_audit_is_verified_is_no_problem(
-    engine: recollect.Recollect, folder: Path, monkeypatch: pytest.MonkeyPatch
+    engine: longmind.Engine, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read, calls = audit.find, 0
 
@@ -303,13 +301,13 @@ def test_a_rotation_while_the_audit_is_verified_is_no_problem(
     assert len(os.listdir(folder)) == 2
 
 
-def test_a_folder_that_others_may_read_is_refused(engine: recollect.Recollect, folder: Path) -> None:
+def test_a_folder_that_others_may_read_is_refused(engine: longmind.Engine, folder: Path) -> None:
     folder.mkdir()
     folder.chmod(0o755)
-    with pytest.raises(recollect.InvalidInput, match="open to other users"):
+    with pytest.raises(longmind.InvalidInput, match="open to other users"):
         moved(engine, folder, 4)
     folder.rmdir()
     folder.write_text("a file", "utf-8")
-    with pytest.raises(recollect.StoreUnavailable, match="cannot be written"):
+    with pytest.raises(longmind.StoreUnavailable, match="cannot be written"):
         moved(engine, folder, 4)
     assert len(lines(engine)) == 5

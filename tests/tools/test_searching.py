@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.assembly.harmless import SUGGESTIONS_NOTICE
-from recollect.tools import Tools
+import longmind
+from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
+from longmind.tools import Tools
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.tools.conftest import OWNER
@@ -33,7 +33,7 @@ def fill(tools: Tools) -> None:
 @pytest.mark.conforms("B2.2", "B2.8", "V12")
 @pytest.mark.parametrize("embedder", [None, WordsEmbedder()], ids=["words", "vectors"])
 def test_an_everyday_query_finds_everyday_entries(database_url: str, embedder: Any) -> None:
-    with recollect.open(database_url, embedder=embedder) as engine:
+    with longmind.open(database_url, embedder=embedder) as engine:
         tools = engine.context(**OWNER).tools
         fill(tools)
         found = contents(tools.memory_search("programming language preferences"))
@@ -104,7 +104,7 @@ def test_a_result_has_its_fields_and_no_other(tools: Tools) -> None:
 @pytest.mark.conforms("B2.4", "R-F", "T13")
 @pytest.mark.parametrize("embedder", [None, WordsEmbedder()], ids=["words", "vectors"])
 def test_relevance_is_between_0_and_1_and_falls_with_the_rank(database_url: str, embedder: Any) -> None:
-    with recollect.open(database_url, embedder=embedder) as engine:
+    with longmind.open(database_url, embedder=embedder) as engine:
         tools = engine.context(**OWNER).tools
         for content in ("apples", "apples and pears", "apples and pears and plums", "pears in a basket of plums"):
             tools.memory_store("fact", content)
@@ -186,7 +186,7 @@ def test_arguments_that_cannot_be_are_refused(tools: Tools, arguments: dict[str,
 
 
 @pytest.mark.conforms("B2.1")
-def test_twenty_are_found_unless_more_are_asked_for(in_session: Callable[[str], recollect.Context]) -> None:
+def test_twenty_are_found_unless_more_are_asked_for(in_session: Callable[[str], longmind.Context]) -> None:
     for session in ("session-1", "session-2"):
         for number in range(20):
             in_session(session).tools.memory_store("fact", f"Fact {number} of {session}")
@@ -195,7 +195,7 @@ def test_twenty_are_found_unless_more_are_asked_for(in_session: Callable[[str], 
     assert (len(tools.memory_search("fact").results), len(tools.memory_search("fact", limit=100).results)) == (20, 40)
 
 
-def test_what_came_another_way_into_the_group_is_found_under_the_type_of_its_kind(ctx: recollect.Context) -> None:
+def test_what_came_another_way_into_the_group_is_found_under_the_type_of_its_kind(ctx: longmind.Context) -> None:
     ctx.tools.memory_store("correction", "Not Python, TypeScript.")
     (space,) = ctx.memory.list_memory_spaces()
     for kind in ("RULE", "PREFERENCE", "FACT", "EPISODE", "INTENTION"):
@@ -217,7 +217,7 @@ def test_what_came_another_way_into_the_group_is_found_under_the_type_of_its_kin
 
 @pytest.fixture(scope="module")
 def filled() -> Iterator[Tools]:
-    with recollect.open("sqlite:///:memory:", embedder=WordsEmbedder()) as engine:
+    with longmind.open("sqlite:///:memory:", embedder=WordsEmbedder()) as engine:
         tools = engine.context(**OWNER).tools
         fill(tools)
         yield tools
@@ -252,7 +252,7 @@ def test_whatever_is_called_ends_in_an_answer_or_in_an_error_of_a_tool(
     filled: Tools, tool: Any, arguments: Any
 ) -> None:
     answer = outcome(filled, tool, arguments)
-    if isinstance(answer, recollect.ToolError):
+    if isinstance(answer, longmind.ToolError):
         assert answer.code not in ("PLUGIN_ERROR", "PLUGIN_UNAVAILABLE", "PLUGIN_TIMEOUT")
         assert {"code", "message", "retriable"} <= answer.as_json().keys()
     else:
@@ -262,5 +262,5 @@ def test_whatever_is_called_ends_in_an_answer_or_in_an_error_of_a_tool(
 def outcome(tools: Tools, tool: Any, arguments: Any) -> object:
     try:
         return tools.invoke(tool, arguments)
-    except recollect.ToolError as error:
+    except longmind.ToolError as error:
         return error

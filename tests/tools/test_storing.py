@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.tools import Tools
+import longmind
+from longmind.tools import Tools
 from tests.clock import SettableClock
 
-InSession = Callable[[str], recollect.Context]
+InSession = Callable[[str], longmind.Context]
 
 
-def refusal(tools: Tools, tool: str, arguments: Any) -> recollect.ToolError:
-    with pytest.raises(recollect.ToolError) as caught:
+def refusal(tools: Tools, tool: str, arguments: Any) -> longmind.ToolError:
+    with pytest.raises(longmind.ToolError) as caught:
         tools.invoke(tool, arguments)
     return caught.value
 
 
-def contents(found: recollect.FoundEntries) -> list[str]:
+def contents(found: longmind.FoundEntries) -> list[str]:
     return [entry.content for entry in found.results]
 
 
@@ -36,7 +36,7 @@ def contents(found: recollect.FoundEntries) -> list[str]:
     ],
 )
 def test_a_type_decides_how_an_entry_is_kept_and_whether_it_is_behavioral(
-    ctx: recollect.Context, type: Any, behavioral: bool, kind: str
+    ctx: longmind.Context, type: Any, behavioral: bool, kind: str
 ) -> None:
     entry = ctx.tools.memory_store(type, "Something to keep.")
     assert (entry.type, entry.behavioral) == (type, behavioral)
@@ -65,7 +65,7 @@ def test_a_stored_entry_is_told_with_where_it_came_from(tools: Tools) -> None:
     }
 
 
-def test_an_entry_is_an_atom_that_the_agent_wrote(ctx: recollect.Context) -> None:
+def test_an_entry_is_an_atom_that_the_agent_wrote(ctx: longmind.Context) -> None:
     entry = ctx.tools.memory_store("preference", "Likes short answers.")
     (space,) = ctx.memory.list_memory_spaces()
     (atom,) = ctx.memory.list_atoms(space.id)
@@ -210,12 +210,12 @@ def test_a_session_has_five_supersedes_and_each_is_a_store_as_well(tools: Tools)
 def test_a_quota_outlives_the_engine(database_url: str, tools: Tools) -> None:
     for number in range(20):
         tools.memory_store("fact", f"Fact {number}.")
-    with recollect.open(database_url, embedder=None) as another:
+    with longmind.open(database_url, embedder=None) as another:
         same = another.context(tenant_id="acme", app_id="support", user_id="ada", session_id="session-1")
         assert refusal(same.tools, "memory_store", {"type": "fact", "content": "More."}).code == "RATE_LIMITED"
 
 
-def test_without_a_session_of_the_host_a_session_lasts_a_day(engine: recollect.Recollect, clock: SettableClock) -> None:
+def test_without_a_session_of_the_host_a_session_lasts_a_day(engine: longmind.Engine, clock: SettableClock) -> None:
     tools = engine.context(tenant_id="acme", app_id="support", user_id="ada").tools
     assert {tools.memory_store("fact", f"Fact {number}.").session_id for number in range(20)} == {"day-2026-03-01"}
     assert refusal(tools, "memory_store", {"type": "fact", "content": "More."}).code == "RATE_LIMITED"
@@ -223,7 +223,7 @@ def test_without_a_session_of_the_host_a_session_lasts_a_day(engine: recollect.R
     assert tools.memory_store("fact", "The next day.").session_id == "day-2026-03-02"
 
 
-def told_by(ctx: recollect.Context, trust: str) -> str:
+def told_by(ctx: longmind.Context, trust: str) -> str:
     """An entry of the group that did not come from the agent; gives its id."""
     ctx.tools.memory_store("fact", "There is a group.")
     (space,) = ctx.memory.list_memory_spaces()
@@ -246,7 +246,7 @@ def told_by(ctx: recollect.Context, trust: str) -> str:
     ],
 )
 def test_what_the_user_told_is_replaced_or_removed_only_if_the_user_agrees(
-    ctx: recollect.Context, trust: str, tool: str, arguments: dict[str, str], question: str
+    ctx: longmind.Context, trust: str, tool: str, arguments: dict[str, str], question: str
 ) -> None:
     entry = told_by(ctx, trust)
     arguments = {**arguments, "supersedes" if tool == "memory_store" else "id": entry}
@@ -267,7 +267,7 @@ def test_what_the_user_told_is_replaced_or_removed_only_if_the_user_agrees(
         (TimeoutError(), "CONFIRMATION_TIMEOUT"),
         (RuntimeError("no terminal"), "CONFIRMATION_DENIED"),
     ):
-        with pytest.raises(recollect.ToolError) as caught:
+        with pytest.raises(longmind.ToolError) as caught:
             answer(reply)(arguments)
         assert caught.value.code == code
         assert contents(ctx.tools.memory_search("push")) == ["Never push to main."]
@@ -277,21 +277,21 @@ def test_what_the_user_told_is_replaced_or_removed_only_if_the_user_agrees(
 
 
 @pytest.mark.conforms("T10")
-def test_what_the_user_told_before_is_not_removed_either(ctx: recollect.Context) -> None:
+def test_what_the_user_told_before_is_not_removed_either(ctx: longmind.Context) -> None:
     entry = told_by(ctx, "user")
     store, _, _, delete = ctx.tools.bound(confirm=lambda question: "replaced" in question)
     store.run({"type": "instruction", "content": "Push to main on Fridays.", "supersedes": entry})
-    with pytest.raises(recollect.ToolError) as caught:
+    with pytest.raises(longmind.ToolError) as caught:
         delete.run({"id": entry})
     assert caught.value.code == "CONFIRMATION_DENIED"
     assert "Never push to main." in contents(ctx.tools.memory_search("push", include_superseded=True))
     # It cannot be replaced a second time, so that nobody is asked for it.
-    with pytest.raises(recollect.ToolError) as caught:
+    with pytest.raises(longmind.ToolError) as caught:
         store.run({"type": "instruction", "content": "Always push to main.", "supersedes": entry})
     assert caught.value.code == "HANDLER_ERROR"
 
 
-def test_what_the_user_agreed_to_is_the_users(ctx: recollect.Context) -> None:
+def test_what_the_user_agreed_to_is_the_users(ctx: longmind.Context) -> None:
     entry = told_by(ctx, "user")
     store = ctx.tools.bound(confirm=lambda question: True)[0]
     store.run({"type": "instruction", "content": "Push to main on Fridays.", "supersedes": entry})

@@ -13,17 +13,17 @@ from pathlib import Path
 import apsw
 import pytest
 
-import recollect
+import longmind
+from longmind.store.migrations import load_migrations
 from prove.upgrades import tried
 from prove.upgrades.attacks import killed_in_the_middle, others_wait, refused_when_newer
 from prove.upgrades.checking import open_now
 from prove.upgrades.recorded import Recording, applied
 from prove.upgrades.recording import RECORDED, ROOT, VERSIONS
-from recollect.store.migrate import load_migrations
 
-OLDEST, RELEASED = "schema-02-first", "v0.1.0"
+OLDEST, RELEASED, RENAMED = "schema-02-first", "v0.1.0", "v0.2.0"
 # In an ordinary run PostgreSQL has the ends and the middle of the history; the slow run has all of it.
-ORDINARY = (OLDEST, "schema-14", RELEASED)
+ORDINARY = (OLDEST, "schema-14", RELEASED, RENAMED)
 EVERY = [
     pytest.param(engine, version, marks=[pytest.mark.slow] if engine != "sqlite" and version not in ORDINARY else [])
     for engine in ("sqlite", "postgresql")
@@ -46,7 +46,7 @@ def fresh(request: pytest.FixtureRequest, engine_name: str, tmp_path: Path) -> I
     """A database that is made by this version."""
     if engine_name == "sqlite":
         url = f"sqlite:///{tmp_path}/fresh.db"
-        recollect.open(url).close()
+        longmind.open(url).close()
         yield url
         return
     with request.getfixturevalue("postgres_databases").lend() as url:
@@ -72,16 +72,16 @@ def test_an_attack_on_the_moment_of_upgrading_does_no_harm(attack, engine_name: 
 
 READ_ONLY = """
 import os, sys
-import recollect
-recollect.open("sqlite:///:memory:").close()
+import longmind
+longmind.open("sqlite:///:memory:").close()
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)
     os.setuid(65534)
 try:
-    recollect.open(sys.argv[1]).close()
+    longmind.open(sys.argv[1]).close()
     print("opened")
-except recollect.RecollectError as error:
+except longmind.LongmindError as error:
     print(type(error).__name__, "|", error)
 """
 
@@ -99,19 +99,19 @@ def test_an_older_file_that_cannot_be_written_says_what_to_do() -> None:
         )
         assert path.read_bytes() == before
     assert answer.stdout.startswith("StoreReadOnly | "), answer
-    assert "recollect migrate apply" in answer.stdout
+    assert "longmind migrate apply" in answer.stdout
 
 
 def test_an_older_database_on_a_replica_says_what_to_do(postgres_url: str) -> None:
     Recording(RELEASED, "postgresql").put_into(postgres_url)
     newest = load_migrations("postgres")[-1].version
     read_only = f"{postgres_url}&options=-c%20default_transaction_read_only%3Don"
-    with pytest.raises(recollect.StoreReadOnly, match=f"version 19, this Recollect needs {newest}") as caught:
-        recollect.open(read_only)
-    assert "recollect migrate apply" in caught.value.hint
+    with pytest.raises(longmind.StoreReadOnly, match=f"version 19, this Longmind needs {newest}") as caught:
+        longmind.open(read_only)
+    assert "longmind migrate apply" in caught.value.hint
     assert applied(postgres_url)[-1] == 19
-    recollect.open(postgres_url).close()
-    recollect.open(read_only).close()
+    longmind.open(postgres_url).close()
+    longmind.open(read_only).close()
 
 
 def test_an_upgrade_that_fails_half_way_leaves_the_version_it_began_with(sqlite_url: str) -> None:
@@ -119,7 +119,7 @@ def test_an_upgrade_that_fails_half_way_leaves_the_version_it_began_with(sqlite_
     connection = apsw.Connection(sqlite_url.removeprefix("sqlite:///"))
     connection.execute("CREATE TABLE blocks (in_the_way TEXT)")
     connection.close()
-    with pytest.raises(recollect.StoreError, match="blocks"):
+    with pytest.raises(longmind.StoreError, match="blocks"):
         open_now(sqlite_url)
     assert applied(sqlite_url) == list(range(1, 9))
 
@@ -138,7 +138,7 @@ def test_every_recording_holds_what_its_version_could_keep() -> None:
             seen = Recording(version, engine).manifest["users"]["ada"]
             assert len(seen["conversations"]) >= 3
             assert [len(messages) for messages in seen["messages"].values()].count(7) == 1
-            schema = 19 if version == RELEASED else int(version.split("-")[1])
+            schema = {RELEASED: 19, RENAMED: 23}.get(version) or int(version.split("-")[1])
             for part, since in {"spaces": 3, "bindings": 8, "blocks": 14, "entries": 14, "events": 19}.items():
                 assert bool(seen.get(part)) == (schema >= since), (version, part)
 
@@ -159,4 +159,4 @@ def test_every_schema_before_the_first_release_is_recorded() -> None:
     if history("rev-parse", "--is-shallow-repository") != ["false"]:
         pytest.skip("the history is cut off")
     commits = history("log", "--first-parent", "--format=%H", VERSIONS[RELEASED], "--", folder)
-    assert set(commits) == set(VERSIONS.values()) - {VERSIONS[RELEASED]}
+    assert set(commits) == set(VERSIONS.values()) - {VERSIONS[RELEASED], VERSIONS[RENAMED]}

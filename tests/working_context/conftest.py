@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.models.working_context import WorkingContext
+import longmind
+from longmind.models.working_context import WorkingContext
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 
@@ -18,12 +18,12 @@ from tests.embedder import WordsEmbedder
 class Ada:
     """A user in the middle of a conversation."""
 
-    ctx: recollect.Context
+    ctx: longmind.Context
     clock: SettableClock
     conversation_id: str
     space_id: str
 
-    def remember(self, text: str, name: str = "general", kind: str = "FACT", **more: Any) -> recollect.Atom:
+    def remember(self, text: str, name: str = "general", kind: str = "FACT", **more: Any) -> longmind.Atom:
         self.clock.advance(1)
         return self.ctx.memory.add_atom(self.space_id, {"text": text, "category": {"name": name, "kind": kind}, **more})
 
@@ -41,7 +41,7 @@ class Ada:
         )
 
 
-def of(engine: recollect.Recollect, clock: SettableClock, user_id: str = "ada") -> Ada:
+def of(engine: longmind.Engine, clock: SettableClock, user_id: str = "ada") -> Ada:
     ctx = engine.context(tenant_id="acme", app_id="support", user_id=user_id)
     conversation_id = ctx.conversations.create_conversation("daily-checkin").id
     return Ada(ctx, clock, conversation_id, ctx.memory.create_memory_space(f"of {conversation_id}").id)
@@ -53,11 +53,11 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
+def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
         yield engine
 
 
 @pytest.fixture
-def ada(engine: recollect.Recollect, clock: SettableClock) -> Ada:
+def ada(engine: longmind.Engine, clock: SettableClock) -> Ada:
     return of(engine, clock)

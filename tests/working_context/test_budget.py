@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.assembly.templates import BUILT_IN
-from recollect.assembly.tokens import choose_counter
-from recollect.models.block import CORE_ENTRIES_LIMIT
-from recollect.models.content import ToolResultBlock, ToolUseBlock
-from recollect.models.working_context import WorkingContext
+import longmind
+from longmind.assembly.templates import BUILT_IN
+from longmind.assembly.tokens import choose_counter
+from longmind.models.block import CORE_ENTRIES_LIMIT
+from longmind.models.content import ToolResultBlock, ToolUseBlock
+from longmind.models.working_context import WorkingContext
 from tests.clock import SettableClock
 from tests.working_context.conftest import Ada, of
 
@@ -206,7 +206,7 @@ def check(ada: Ada, budget: int, template_id: str, turns: int, policy: dict[str,
     policy=POLICIES,
 )
 def test_the_budget_is_kept_whatever_is_said_and_remembered(
-    engine: recollect.Recollect,
+    engine: longmind.Engine,
     clock: SettableClock,
     life: list[tuple[str, Any]],
     budgets: list[int],

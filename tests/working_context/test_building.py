@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.assembly.harmless import SUGGESTIONS_NOTICE
+import longmind
+from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.working_context.conftest import Ada, of
@@ -112,7 +112,7 @@ def test_an_always_on_atom_that_another_process_has_changed_is_as_it_is_now(
         for what in ("stays", "is archived", "is superseded", "is deleted")
     )
 
-    def shown(**more: Any) -> list[recollect.Atom]:
+    def shown(**more: Any) -> list[longmind.Atom]:
         return ada.build(always_on_category_names=["identity"], **more).atoms_used
 
     before = shown()
@@ -120,7 +120,7 @@ def test_an_always_on_atom_that_another_process_has_changed_is_as_it_is_now(
     assert shown() == before, "from memory"
     known_at = ada.build().built_at
     clock.advance(60)
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock) as other:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as other:
         elsewhere = other.context(tenant_id="acme", app_id="support", user_id="ada").memory
         elsewhere.archive_atom(archived.id)
         newer = elsewhere.supersede_atom(
@@ -198,7 +198,7 @@ def test_an_empty_conversation_and_an_empty_space_make_an_empty_context(ada: Ada
 
 @pytest.mark.conforms("A0.4")
 def test_the_conversation_and_the_space_of_somebody_else_are_as_good_as_missing(
-    engine: recollect.Recollect, ada: Ada, clock: SettableClock
+    engine: longmind.Engine, ada: Ada, clock: SettableClock
 ) -> None:
     bob = of(engine, clock, "bob")
     for conversation_id, space_id in (
@@ -207,7 +207,7 @@ def test_the_conversation_and_the_space_of_somebody_else_are_as_good_as_missing(
         ("conv_missing", ada.space_id),
         (ada.conversation_id, "ms_missing"),
     ):
-        with pytest.raises(recollect.NotFound):
+        with pytest.raises(longmind.NotFound):
             ada.ctx.working_context.build_working_context(conversation_id, memory_space_id=space_id)
 
 
@@ -229,12 +229,12 @@ def test_the_conversation_and_the_space_of_somebody_else_are_as_good_as_missing(
     ],
 )
 def test_what_makes_no_sense_is_refused(ada: Ada, option: str, value: object) -> None:
-    with pytest.raises((recollect.InvalidInput, recollect.LimitExceeded), match=option.partition("_")[0]):
+    with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded), match=option.partition("_")[0]):
         ada.build(**{option: value})
 
 
 @pytest.mark.conforms("A10.1")
-def test_a_chatbot_remembers_what_was_said_in_an_earlier_conversation(engine: recollect.Recollect, ada: Ada) -> None:
+def test_a_chatbot_remembers_what_was_said_in_an_earlier_conversation(engine: longmind.Engine, ada: Ada) -> None:
     ada.ctx.memory.create_binding({"namespace": "daily-checkin", "user_id": "ada"}, [ada.space_id])
     ada.say("My name is Ada and I live in Graz.", "Nice to meet you!")
     ada.ctx.conversations.close_conversation(ada.conversation_id)

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-import recollect
-from recollect.assembly.harmless import harmless, marked_up
-from recollect.assembly.templates import BUILT_IN
-from recollect.extraction.candidate import SourceMessage
-from recollect.models.working_context import WorkingContext
+import longmind
+from longmind.assembly.sanitiser import harmless, marked_up
+from longmind.assembly.templates import BUILT_IN
+from longmind.extraction.candidate import SourceMessage
+from longmind.models.working_context import WorkingContext
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.working_context.conftest import Ada
@@ -48,8 +48,8 @@ class Quoting:
 
 
 @pytest.fixture
-def engine(database_url: str, clock: SettableClock) -> Iterator[recollect.Recollect]:
-    with recollect.open(database_url, embedder=WordsEmbedder(), clock=clock, summariser=Quoting()) as engine:
+def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
+    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock, summariser=Quoting()) as engine:
         yield engine
 
 

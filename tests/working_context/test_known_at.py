@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.models.working_context import WorkingContext
+import longmind
+from longmind.models.working_context import WorkingContext
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.working_context.conftest import Ada, of
@@ -76,7 +76,7 @@ def change(ada: Ada, kind: str, text: str, number: int) -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(before=changes, after=changes, budget=st.sampled_from([60, 200, 400, 8000]))
 def test_a_context_is_built_once_more_to_the_byte(
-    engine: recollect.Recollect,
+    engine: longmind.Engine,
     clock: SettableClock,
     before: list[tuple[str, str]],
     after: list[tuple[str, str]],
@@ -95,7 +95,7 @@ def test_a_context_is_built_once_more_to_the_byte(
 def test_what_became_common_since_was_rare_then(sqlite_url: str, embedder: WordsEmbedder | None) -> None:
     """Bob is rare at first, and then a hundred facts speak of him: the order of that time is found again."""
     clock = SettableClock()
-    with recollect.open(sqlite_url, embedder=embedder, clock=clock) as engine:
+    with longmind.open(sqlite_url, embedder=embedder, clock=clock) as engine:
         ada = of(engine, clock)
         for number in range(4):
             ada.remember(f"market hall {number}")
@@ -110,7 +110,7 @@ def test_what_became_common_since_was_rare_then(sqlite_url: str, embedder: Words
         assert ada.build(**options).context_block != first.context_block
 
 
-def test_what_was_deleted_before_weighs_as_little_then_as_now(engine: recollect.Recollect, ada: Ada) -> None:
+def test_what_was_deleted_before_weighs_as_little_then_as_now(engine: longmind.Engine, ada: Ada) -> None:
     """How rare a word is hangs on how many atoms there are; the last ones added were deleted before the asking."""
     for number in range(6):
         ada.remember(f"market {number} Bob")
@@ -123,7 +123,7 @@ def test_what_was_deleted_before_weighs_as_little_then_as_now(engine: recollect.
     assert [(hit.atom.text, hit.score) for hit in then] == [(hit.atom.text, hit.score) for hit in now]
 
 
-def test_a_fact_that_was_told_again_since_had_faded_by_then(engine: recollect.Recollect, ada: Ada) -> None:
+def test_a_fact_that_was_told_again_since_had_faded_by_then(engine: longmind.Engine, ada: Ada) -> None:
     ada.ctx.memory.create_binding({"namespace": "daily-checkin", "user_id": "ada"}, [ada.space_id])
     ada.say("I live in Graz.", "I see.")
     ada.ctx.conversations.close_conversation(ada.conversation_id)

@@ -6,15 +6,13 @@ from typing import Any
 
 import pytest
 
-import recollect
+import longmind
 
 HANDBOOK: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "handbook"}
 
 
 @pytest.mark.conforms("T6", "A8.3")
-def test_shared_memory_is_in_a_context_as_long_as_it_is_granted(
-    engine: recollect.Recollect, ctx: recollect.Context
-) -> None:
+def test_shared_memory_is_in_a_context_as_long_as_it_is_granted(engine: longmind.Engine, ctx: longmind.Context) -> None:
     owner = engine.context(**HANDBOOK).memory
     space = owner.create_memory_space("handbook", kind="shared")
     policy = {"text": "Refunds take five days.", "category": {"name": "policy", "kind": "FACT"}}
@@ -27,10 +25,10 @@ def test_shared_memory_is_in_a_context_as_long_as_it_is_granted(
         )
         return [atom.text for atom in context.atoms_used]
 
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         texts()
     owner.grant_space(space.id, ctx.scope.user_id)
     assert texts() == ["Refunds take five days."]
     owner.revoke_space(space.id, ctx.scope.user_id)
-    with pytest.raises(recollect.NotFound):
+    with pytest.raises(longmind.NotFound):
         texts()

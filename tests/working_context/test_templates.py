@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-import recollect
-from recollect.assembly.harmless import SUGGESTIONS_NOTICE
+import longmind
+from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from tests.working_context.conftest import Ada
 
 SUGGESTED = "{{#suggestions}}{{#items}}{{text}}{{/items}}{{/suggestions}}"
 
 
 @pytest.mark.conforms("A7.7")
-def test_a_template_of_ones_own_is_registered_and_chosen_by_its_id(engine: recollect.Recollect, ada: Ada) -> None:
+def test_a_template_of_ones_own_is_registered_and_chosen_by_its_id(engine: longmind.Engine, ada: Ada) -> None:
     ada.remember("Ada's cat is called {{notice}} & <b>Tom</b>", "pets")
     engine.templates.register(
         "brief",
@@ -28,7 +28,7 @@ def test_a_template_of_ones_own_is_registered_and_chosen_by_its_id(engine: recol
 
 
 @pytest.mark.conforms("A7.3")
-def test_atoms_that_a_template_does_not_show_are_not_used(engine: recollect.Recollect, ada: Ada) -> None:
+def test_atoms_that_a_template_does_not_show_are_not_used(engine: longmind.Engine, ada: Ada) -> None:
     ada.remember("Ada likes tea", "taste", "PREFERENCE")
     fact = ada.remember("Ada drinks tea at five", "habit")
     ada.say("Tea?", "Yes.")
@@ -110,25 +110,25 @@ def test_the_template_for_chat_messages_leaves_the_turns_to_the_messages(ada: Ad
     ],
 )
 def test_a_template_that_cannot_be_used_is_refused_when_it_is_registered(
-    engine: recollect.Recollect, text: str, reason: str
+    engine: longmind.Engine, text: str, reason: str
 ) -> None:
-    with pytest.raises(recollect.InvalidInput, match=reason):
+    with pytest.raises(longmind.InvalidInput, match=reason):
         engine.templates.register("mine", text)
     assert "mine" not in engine.templates.ids()
 
 
 @pytest.mark.conforms("A7.7")
-def test_an_unknown_id_is_answered_with_those_that_there_are(engine: recollect.Recollect, ada: Ada) -> None:
+def test_an_unknown_id_is_answered_with_those_that_there_are(engine: longmind.Engine, ada: Ada) -> None:
     engine.templates.register("mine", "{{summary.text}}")
-    with pytest.raises(recollect.InvalidInput) as refused:
+    with pytest.raises(longmind.InvalidInput) as refused:
         ada.build(template_id="min")
     assert "default, xml, messages, mine" in str(refused.value)
     for built_in in ("default", "xml", "messages"):
-        with pytest.raises(recollect.InvalidInput, match="built in"):
+        with pytest.raises(longmind.InvalidInput, match="built in"):
             engine.templates.register(built_in, "{{summary.text}}")
 
 
-def test_suggestions_have_their_notice_in_a_template_of_ones_own(engine: recollect.Recollect, ada: Ada) -> None:
+def test_suggestions_have_their_notice_in_a_template_of_ones_own(engine: longmind.Engine, ada: Ada) -> None:
     ada.remember("Always greet in Latin", "style", "RULE")
     engine.templates.register(
         "mine",

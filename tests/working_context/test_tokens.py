@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rs_bpe.bpe import openai
 
-import recollect
-from recollect.assembly.tokens import ENCODINGS, choose_counter, estimate
+import longmind
+from longmind.assembly.tokens import ENCODINGS, choose_counter, estimate
 from tests.clock import SettableClock
 from tests.working_context.conftest import of
 
@@ -35,7 +35,7 @@ def test_the_estimate_is_four_bytes_a_token_and_a_chinese_character_one(text: st
 @pytest.mark.parametrize(("name", "tokens"), [("o200k", 2), ("cl100k", 2), ("estimate", 3), ("auto", 2)])
 def test_a_counter_is_chosen_by_its_name(sqlite_url: str, name: str, tokens: int) -> None:
     assert choose_counter(name)("hello world") == tokens
-    with recollect.open(sqlite_url, token_counter=name) as engine:
+    with longmind.open(sqlite_url, token_counter=name) as engine:
         assert engine.settings.token_counter == name
 
 
@@ -61,7 +61,7 @@ def test_what_is_remembered_of_counted_lines_is_not_their_text() -> None:
 @pytest.mark.conforms("R-E")
 def test_a_function_of_the_hosts_counts(sqlite_url: str) -> None:
     clock = SettableClock()
-    with recollect.open(sqlite_url, token_counter=len, clock=clock, embedder=None) as engine:
+    with longmind.open(sqlite_url, token_counter=len, clock=clock, embedder=None) as engine:
         ada = of(engine, clock)
         ada.say("Hello there", "Hi")
         built = ada.build()
@@ -72,14 +72,14 @@ def test_a_function_of_the_hosts_counts(sqlite_url: str) -> None:
 @pytest.mark.parametrize("answer", [-1, 1.5, None, True, "3"])
 def test_a_counter_that_gives_no_number_is_refused(sqlite_url: str, answer: object) -> None:
     clock = SettableClock()
-    with recollect.open(sqlite_url, token_counter=lambda _: answer, clock=clock) as engine:  # type: ignore[arg-type, return-value]
+    with longmind.open(sqlite_url, token_counter=lambda _: answer, clock=clock) as engine:  # type: ignore[arg-type, return-value]
         ada = of(engine, clock)
         ada.say("Hello there", "Hi")
-        with pytest.raises(recollect.InvalidInput, match="token counter gave"):
+        with pytest.raises(longmind.InvalidInput, match="token counter gave"):
             ada.build()
 
 
 @pytest.mark.parametrize("chosen", ["gpt2", 7, ""])
 def test_a_counter_that_there_is_not_is_refused(sqlite_url: str, chosen: object) -> None:
-    with pytest.raises(recollect.InvalidInput, match="token"):
-        recollect.open(sqlite_url, token_counter=chosen)  # type: ignore[arg-type]
+    with pytest.raises(longmind.InvalidInput, match="token"):
+        longmind.open(sqlite_url, token_counter=chosen)  # type: ignore[arg-type]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-import recollect
-from recollect.assembly.harmless import SUGGESTIONS_NOTICE
-from recollect.assembly.templates import BUILT_IN
-from recollect.models.working_context import WorkingContext
-from recollect.providers.testing import ScriptedModel
+import longmind
+from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
+from longmind.assembly.templates import BUILT_IN
+from longmind.models.working_context import WorkingContext
+from longmind.providers.testing import ScriptedModel
 from tests.clock import SettableClock
 from tests.working_context.conftest import Ada, of
 
@@ -91,7 +91,7 @@ def test_the_policy_chooses_what_of_the_blocks_is_there(kept: Ada, mode: str) ->
             policy = {"archival_mode": mode, "include_user_core": user, "include_agent_core": agent}
             core = ["Likes tea.", "Lives in Graz."] * user + ["Books aisle seats."] * agent
             assert lines(everything(kept, memory_policy=policy)) == core + archival
-    assert lines(everything(kept, memory_policy=recollect.MemoryPolicy())) == [
+    assert lines(everything(kept, memory_policy=longmind.MemoryPolicy())) == [
         "Likes tea.",
         "Lives in Graz.",
         "Books aisle seats.",
@@ -114,14 +114,14 @@ def test_archival_lines_are_bounded_by_the_limit_and_the_least_score_and_need_a_
 @pytest.mark.conforms("C10")
 @pytest.mark.parametrize("wrong", [{"archival_mode": "always"}, {"archival_limit": 0}, {"every": True}, "auto", 7])
 def test_a_policy_that_is_none_is_refused(ada: Ada, wrong: Any) -> None:
-    with pytest.raises(recollect.InvalidInput, match="memory_policy"):
+    with pytest.raises(longmind.InvalidInput, match="memory_policy"):
         ada.build(memory_policy=wrong)
-    with pytest.raises(recollect.InvalidInput, match="agent_id"):
+    with pytest.raises(longmind.InvalidInput, match="agent_id"):
         ada.build(agent_id=" ")
 
 
 @pytest.mark.conforms("C3", "C6")
-def test_each_agent_has_its_own_and_the_context_names_the_usual_one(engine: recollect.Recollect, kept: Ada) -> None:
+def test_each_agent_has_its_own_and_the_context_names_the_usual_one(engine: longmind.Engine, kept: Ada) -> None:
     assert lines(everything(kept, agent_id="writer"))[2:] == ["Writes short.", "Sister Anna lives in Oslo"]
     assert lines(everything(kept, agent_id=None))[2:] == ["Sister Anna lives in Oslo"]
     planner = engine.context(tenant_id="acme", app_id="support", user_id="ada", agent_id="planner")
@@ -137,7 +137,7 @@ def test_each_agent_has_its_own_and_the_context_names_the_usual_one(engine: reco
 
 
 @pytest.mark.conforms("C3", "T6")
-def test_what_others_keep_is_not_there(engine: recollect.Recollect, clock: SettableClock, kept: Ada) -> None:
+def test_what_others_keep_is_not_there(engine: longmind.Engine, clock: SettableClock, kept: Ada) -> None:
     bob = of(engine, clock, "bob")
     assert everything(bob).context_block == ""
     bob.ctx.blocks.update("core", "Likes coffee.", None)
@@ -146,7 +146,7 @@ def test_what_others_keep_is_not_there(engine: recollect.Recollect, clock: Setta
 
 
 @pytest.mark.conforms("C6", "A7.3")
-def test_nothing_is_said_twice_in_the_same_words(engine: recollect.Recollect, ada: Ada) -> None:
+def test_nothing_is_said_twice_in_the_same_words(engine: longmind.Engine, ada: Ada) -> None:
     blocks = ada.ctx.blocks
     blocks.update("core", "Likes tea.\nHas a cat.\nLIKES TEA.\nIs called Ada.", None)
     blocks.update("core", "- Has a cat.\nBooks aisle seats.", None, agent_id="planner")

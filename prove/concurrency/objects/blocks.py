@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import recollect
+import longmind
+from longmind.clock import to_iso, to_micros
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
 from prove.concurrency.objects.playing import Player
-from recollect.clock import to_iso, to_micros
 
 Register = tuple[str | None, int | None, int]
 """What a block holds, None when there is none; when it was written, None when nobody has heard; its version."""
@@ -73,7 +73,7 @@ class Blocks:
     claim = "compare-and-set on memory blocks is linearizable"
     model = RegisterModel()
 
-    def prepare(self, ctx: recollect.Context) -> list[str]:
+    def prepare(self, ctx: longmind.Context) -> list[str]:
         return ["first", "second"]
 
     def move(self, player: Player, name: str) -> None:
@@ -102,7 +102,7 @@ class Blocks:
         def update() -> Any:
             try:
                 written = blocks.update("archival", content, read and _instant(read), agent_id=name)
-            except recollect.BlockConflict as conflict:
+            except longmind.BlockConflict as conflict:
                 player.known[name] = _shown(conflict.current)
                 return ["conflict", player.known[name]]
             player.known[name] = _shown(written)
@@ -117,16 +117,16 @@ class Blocks:
         def delete() -> Any:
             try:
                 blocks.delete("archival", agent_id=name, expected_updated_at=read and _instant(read))
-            except recollect.NotFound:
+            except longmind.NotFound:
                 return ["missing", None]
-            except recollect.BlockConflict as conflict:
+            except longmind.BlockConflict as conflict:
                 return ["conflict", _shown(conflict.current)]
             return ["ok", None]
 
         player.client.do(f"block {name}", "delete", read and read[1], delete)
 
 
-def _shown(block: recollect.Block | None) -> Any:
+def _shown(block: longmind.Block | None) -> Any:
     return None if block is None else [block.content, to_micros(block.updated_at), block.version]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any, NamedTuple
 
-import recollect
+import longmind
+from longmind.providers.testing import ScriptedModel
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
 from prove.concurrency.objects.playing import Player
-from recollect.providers.testing import ScriptedModel
 
 _KEYS = 6
 """So few that clients meet on them."""
@@ -125,7 +125,7 @@ class Conversations:
     claim = "appends, turns and run turns are linearizable: one sequence, each idempotency key once"
     model = TalkModel()
 
-    def prepare(self, ctx: recollect.Context) -> list[str]:
+    def prepare(self, ctx: longmind.Context) -> list[str]:
         return [ctx.conversations.create_conversation(f"talk {number}").id for number in range(3)]
 
     def move(self, player: Player, name: str) -> None:
@@ -183,7 +183,7 @@ class Conversations:
             outcome, done = _or_refusal(
                 lambda: talks.run_turn(name, model=ScriptedModel(reply), user_text=text, idempotency_key=key)
             )
-        except recollect.StoreError:
+        except longmind.StoreError:
             return
         if outcome != "ok":
             client.told(asking, [outcome, done])
@@ -205,15 +205,15 @@ def _close(player: Player, name: str) -> str:
 def _or_refusal(act: Any) -> list[Any]:
     try:
         return ["ok", act()]
-    except recollect.IdempotencyMismatch:
+    except longmind.IdempotencyMismatch:
         return ["mismatch", "key"]
-    except recollect.ConversationClosed:
+    except longmind.ConversationClosed:
         return _CLOSED
 
 
-def _identity(message: recollect.Message) -> str:
+def _identity(message: longmind.Message) -> str:
     return f"{message.id} {message.turn_id}"
 
 
-def _told(message: recollect.Message) -> list[Any]:
+def _told(message: longmind.Message) -> list[Any]:
     return [message.sequence, message.text]

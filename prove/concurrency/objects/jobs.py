@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import partial
 
-import recollect
+import longmind
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
 from prove.concurrency.objects.playing import Player
@@ -35,7 +35,7 @@ class UniqueJobs:
     claim = "a job with a unique key is queued once, whoever queues it"
     model = JobModel()
 
-    def prepare(self, ctx: recollect.Context) -> list[str]:
+    def prepare(self, ctx: longmind.Context) -> list[str]:
         return ["job"]
 
     def move(self, player: Player, name: str) -> None:

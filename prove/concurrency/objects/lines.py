@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-import recollect
+import longmind
+from longmind.clock import to_micros
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
 from prove.concurrency.objects.playing import Player
-from recollect.clock import to_micros
 
 _DONE = re.compile(r"Done\. .* has (\d+) lines, .* updated_at (\S+)\.$")
 
@@ -46,7 +46,7 @@ class BlockLines:
     claim = "edits of a block's lines by the tool of a model are linearizable"
     model = LinesModel()
 
-    def prepare(self, ctx: recollect.Context) -> list[str]:
+    def prepare(self, ctx: longmind.Context) -> list[str]:
         return ["lines"]
 
     def move(self, player: Player, name: str) -> None:

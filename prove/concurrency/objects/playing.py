@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import recollect
+import longmind
 from prove.concurrency.history import Client
 from prove.concurrency.linearizable import Model
 
@@ -16,12 +16,12 @@ class Player:
     """A client at play: it has an engine with other clients of its process, and dice of its own."""
 
     client: Client
-    engine: recollect.Recollect
+    engine: longmind.Engine
     dice: random.Random
     known: dict[str, Any]
     """What it remembers from one move to the next."""
 
-    def context(self, **further: Any) -> recollect.Context:
+    def context(self, **further: Any) -> longmind.Context:
         return self.engine.context(tenant_id="acme", app_id="support", user_id="ada", **further)
 
 
@@ -34,7 +34,7 @@ class Kind(Protocol):
     @property
     def model(self) -> Model: ...
 
-    def prepare(self, ctx: recollect.Context) -> list[str]:
+    def prepare(self, ctx: longmind.Context) -> list[str]:
         """Make some objects; gives the names by which players are told of them."""
 
     def move(self, player: Player, name: str) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import recollect
+import longmind
+from longmind.clock import to_iso
+from longmind.extraction.model.spend_cap import Spent
+from longmind.extraction.model.spending import TenantBudget
+from longmind.scope import TenantScope
+from longmind.store.tables import spend
+from longmind.store.tables.quotas import LIMITS
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
 from prove.concurrency.objects.playing import Player
-from recollect.clock import to_iso
-from recollect.extraction.budget import Spent
-from recollect.extraction.spending import TenantBudget
-from recollect.scope import TenantScope
-from recollect.store import spend
-from recollect.store.quotas import LIMITS
 
 _SESSIONS = 40
 _MOVES_A_SESSION = 5
@@ -77,7 +77,7 @@ class Sessions:
     claim = "quotas of the memory tools are linearizable, together with what they let through"
     model = SessionModel()
 
-    def prepare(self, ctx: recollect.Context) -> list[str]:
+    def prepare(self, ctx: longmind.Context) -> list[str]:
         return ["session"]
 
     def move(self, player: Player, name: str) -> None:
@@ -117,10 +117,10 @@ class Sessions:
         def act() -> Any:
             try:
                 answer = tools.invoke(tool, wanted)
-            except recollect.ToolError as error:
+            except longmind.ToolError as error:
                 if error.retriable or error.code == "PLUGIN_TIMEOUT":
                     # Of one that may not simply be called again, a connection was cut in its commit: nobody knows.
-                    raise recollect.StoreUnavailable(error.message) from error
+                    raise longmind.StoreUnavailable(error.message) from error
                 return error.code
             if what == "search":
                 ids.update({found["content"]: found["id"] for found in answer["results"]})
@@ -153,7 +153,7 @@ class Spending:
     claim = "the cap on what models cost is linearizable, and no call is let through above it"
     model = SpendModel()
 
-    def prepare(self, ctx: recollect.Context) -> list[str]:
+    def prepare(self, ctx: longmind.Context) -> list[str]:
         return ["budget-0", "budget-1"]
 
     def move(self, player: Player, name: str) -> None:

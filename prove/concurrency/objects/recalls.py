@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import recollect
+import longmind
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
 from prove.concurrency.objects.playing import Player
@@ -49,7 +49,7 @@ class Recalls:
     claim = "recall in any process shows what is written, and not what was superseded or deleted"
     model = KeptModel()
 
-    def prepare(self, ctx: recollect.Context) -> list[str]:
+    def prepare(self, ctx: longmind.Context) -> list[str]:
         return [ctx.memory.create_memory_space(f"space {number}").id for number in range(2)]
 
     def move(self, player: Player, name: str) -> None:
@@ -86,9 +86,9 @@ class Recalls:
         def write() -> str:
             try:
                 act(memory)
-            except recollect.Conflict:
+            except longmind.Conflict:
                 return "conflict"
-            except recollect.NotFound:
+            except longmind.NotFound:
                 return "missing"
             return "done"
 

@@ -1,6 +1,6 @@
 """Says what is wrong with a database, given the journals of those who have used it.
 
-It knows nothing of how Recollect stores things: it replays what was answered in a small model of its own, and compares
+It knows nothing of how Longmind stores things: it replays what was answered in a small model of its own, and compares
 it with what the public API of a fresh engine gives and with what stands in the tables.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-import recollect
+import longmind
 from prove.kills import journal
 from prove.kills.checker import access, blocks, conversations, events, memory, sleeping
 from prove.kills.checker.copies import Copy, was_copied, wrong_copies
@@ -43,12 +43,12 @@ _OF_AN_ERA = (
 )
 
 
-def problems(engine: recollect.Recollect, folder: Path, users: Sequence[str]) -> Iterator[str]:
+def problems(engine: longmind.Engine, folder: Path, users: Sequence[str]) -> Iterator[str]:
     """All that is wrong. The engine is a fresh one, and its jobs are done."""
     url = engine.settings.url
     histories = {user: journal.read(folder, user) for user in users}
     possible = {user: eras(each, late_commits=not url.startswith("sqlite")) for user, each in histories.items()}
-    with recollect.open(url, embedder="none") as words_alone:
+    with longmind.open(url, embedder="none") as words_alone:
         seen = {user: Seen(engine, words_alone, user) for user in users}
         for user in users:
             for problem in _of_user(histories[user], possible[user], seen[user]):
@@ -77,7 +77,7 @@ def _of_user(history: History, possible: Sequence[Era], seen: Seen) -> Iterator[
     yield from access.wrong_erased_keys(history, seen)
 
 
-def _wrong_changes(engine: recollect.Recollect, seen: Sequence[Seen]) -> Iterator[str]:
+def _wrong_changes(engine: longmind.Engine, seen: Sequence[Seen]) -> Iterator[str]:
     """Whoever follows the changes is told of each message once, and of nothing that is not there."""
     told: list[str] = []
     cursors = []

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-import recollect
+import longmind
+from longmind import AccessKey
 from prove.kills.checker.era import Era, times_wrong
 from prove.kills.checker.seeing import Seen
 from prove.kills.journal import Entry, History, State
 from prove.kills.reaching import APP, TENANT
 from prove.kills.steps.access import READERS
-from recollect import AccessKey
 
 Grant = tuple[str, str]
 """A space and who may read it."""
@@ -123,5 +123,5 @@ def _opens(seen: Seen, made: Entry) -> bool:
     assert made.answer is not None
     try:
         return seen.engine.keys.check(made.answer["token"]).user_id == seen.user
-    except recollect.Unauthenticated:
+    except longmind.Unauthenticated:
         return False

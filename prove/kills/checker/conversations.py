@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from longmind import Message
 from prove.kills.checker.era import Era, times_wrong
 from prove.kills.checker.seeing import Seen, mark_of
 from prove.kills.journal import Entry
 from prove.kills.steps.conversations import BOUND
-from recollect import Message
 
 _SAYS = {"message": "said", "answer": "answered"}
 """What a row of each operation begins with, after the token."""

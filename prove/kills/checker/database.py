@@ -1,4 +1,4 @@
-"""Looks at the database itself, past Recollect: is it sound, do its tables agree, and is of the erased nothing left."""
+"""Looks at the database itself, past Longmind: is it sound, do its tables agree, and is of the erased nothing left."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Tables:
         if url.startswith("sqlite:///"):
             self._sqlite = apsw.Connection(url.removeprefix("sqlite:///"), flags=apsw.SQLITE_OPEN_READONLY)
         else:
-            self._postgres = psycopg.connect(url, autocommit=True, options="-c search_path=recollect,public")
+            self._postgres = psycopg.connect(url, autocommit=True, options="-c search_path=longmind,public")
 
     def rows(self, query: str) -> list[Row]:
         if self._sqlite is not None:
@@ -98,7 +98,7 @@ class Tables:
         if self._sqlite is not None:
             found = self.rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
         else:
-            found = self.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")
+            found = self.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'longmind'")
         return sorted(name for (name,) in found)
 
     def close(self) -> None:

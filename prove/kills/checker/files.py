@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import recollect
+import longmind
 from prove.kills.checker.copies import Copy
 from prove.kills.checker.era import Era
 from prove.kills.checker.seeing import Seen
@@ -20,7 +20,7 @@ _WRITTEN = re.compile(rb"(u\d+)n(\d+) [a-z]")
 
 
 def wrong_mirror(
-    engine: recollect.Recollect,
+    engine: longmind.Engine,
     folder: Path,
     seen: Mapping[str, Seen],
     possible: Mapping[str, Sequence[Era]],

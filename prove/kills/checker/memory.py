@@ -6,11 +6,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from longmind import Atom
 from prove.kills.checker.era import Era, times_wrong
 from prove.kills.checker.seeing import Mark, Seen, mark_of
 from prove.kills.journal import Entry, State
 from prove.kills.steps.step import SHARED
-from recollect import Atom
 
 _ADDING = ("atom", "batch", "supersede", "store", "replace")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import recollect
+import longmind
 from prove.kills.journal import TOKEN, token_of
 from prove.kills.reaching import APP, TENANT
 from prove.kills.steps.step import DAILY
@@ -31,7 +31,7 @@ def mark_of(text: str | None) -> Mark | None:
 class Seen:
     """One user. What is not part of the export is asked for when it is needed."""
 
-    def __init__(self, engine: recollect.Recollect, words_alone: recollect.Recollect, user: str) -> None:
+    def __init__(self, engine: longmind.Engine, words_alone: longmind.Engine, user: str) -> None:
         self.engine = engine
         self._words_alone = words_alone
         self.user = user
@@ -48,10 +48,10 @@ class Seen:
             for each in self.spaces
         }
 
-    def in_session(self, session: str) -> recollect.Context:
+    def in_session(self, session: str) -> longmind.Context:
         return self.context_of(self.engine, session)
 
-    def context_of(self, engine: recollect.Recollect, session: str = "checker") -> recollect.Context:
+    def context_of(self, engine: longmind.Engine, session: str = "checker") -> longmind.Context:
         return engine.context(
             tenant_id=TENANT, app_id=APP, user_id=self.user, session_id=session, capabilities={"admin"}
         )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from longmind import ToolUseBlock
+from longmind.providers.language_model import Tool
+from longmind.providers.testing import ScriptedModel
 from prove.kills.steps.step import SLEEPER, Ask, Given, Impossible, Known, Planning, Step, always, with_key
 from prove.kills.vendor import MODEL
-from recollect import ToolUseBlock
-from recollect.providers.language import Tool
-from recollect.providers.testing import ScriptedModel
 
 BOUND = "chat"
 """The namespace whose conversations become memory."""

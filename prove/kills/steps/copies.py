@@ -6,7 +6,7 @@ import json
 import random
 from pathlib import Path
 
-import recollect
+import longmind
 from harness.embedder import WordsEmbedder
 from prove.kills.steps.step import Ask, Given, Known, Planning, Step, always, plain
 
@@ -26,7 +26,7 @@ def template(folder: Path, name: str, ending: str = "json") -> Path:
 def write_templates(folder: Path) -> None:
     """Export two users who have something of everything that can be brought in more than once."""
     for name in TEMPLATES:
-        with recollect.open("sqlite:///:memory:", embedder=WordsEmbedder(), rolling_summary_turns=2) as engine:
+        with longmind.open("sqlite:///:memory:", embedder=WordsEmbedder(), rolling_summary_turns=2) as engine:
             context = engine.context(tenant_id="elsewhere", app_id="old", user_id=name, session_id="desk")
             _live(context, name)
             engine.work()
@@ -34,7 +34,7 @@ def write_templates(folder: Path) -> None:
             context.admin.export_user_archive(template(folder, name, "zip"))
 
 
-def _live(context: recollect.Context, name: str) -> None:
+def _live(context: longmind.Context, name: str) -> None:
     talks, words = context.conversations, random.Random(name)
     space = context.memory.create_memory_space("songs")
     for number in range(20):

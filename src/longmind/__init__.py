@@ -1,0 +1,200 @@
+"""Longmind: persistent, per-user memory for AI agents."""
+
+import importlib
+import typing
+
+from longmind.clock import Clock
+from longmind.context import Context
+from longmind.engine import Engine, open
+from longmind.errors import (
+    BlockConflict,
+    Conflict,
+    ConversationClosed,
+    EmbedderFailed,
+    EngineClosed,
+    ExtensionMissing,
+    Forbidden,
+    IdempotencyMismatch,
+    InvalidIdentity,
+    InvalidInput,
+    InvalidUrl,
+    LeaseLost,
+    LimitExceeded,
+    LongmindError,
+    ModelCancelled,
+    ModelFailed,
+    ModelMissing,
+    ModelNotChosen,
+    ModelTimedOut,
+    NotADatabase,
+    NotFound,
+    OutcomeUnknown,
+    RateLimited,
+    RerankerFailed,
+    SchemaTooNew,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+    SummariserFailed,
+    ToolError,
+    Unauthenticated,
+    UserErased,
+)
+from longmind.extraction.candidate import Extractor
+from longmind.jobs import Effect, JobRun
+from longmind.models.atom import Atom, Category, NewAtom
+from longmind.models.binding import Binding, ConversationScope, ExtractionPolicy, ExtractionPreview
+from longmind.models.block import Block, BlockLine, BlockRevision, MemoryPolicy, SleepTime
+from longmind.models.change import Change
+from longmind.models.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from longmind.models.conversation import Conversation, RollingSummary
+from longmind.models.engine_measures import Measures
+from longmind.models.entity import Entity
+from longmind.models.event import Event, EventUsage
+from longmind.models.event_search import EventSearchResult, SearchItem
+from longmind.models.grant import SpaceGrant
+from longmind.models.job import Job, WorkReport
+from longmind.models.key import AccessKey, MadeKey
+from longmind.models.message import AssistantTurn, Message, Turn, Usage
+from longmind.models.recall import Explanation, Hit, Recall, WhyNot
+from longmind.models.space import MemorySpace
+from longmind.models.tool import AuditEntry, Brief, BriefEntry, DeletedEntry, FoundEntries, FoundEntry, StoredEntry
+from longmind.models.turn import ToolInvocation, TurnOptions, TurnResult
+from longmind.models.value import Page
+from longmind.models.working_context import ContextSection, LeftOut, WorkingContext
+from longmind.providers.embedder import Embedder
+from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, Tool
+from longmind.providers.reranker import Reranker
+from longmind.scope import Scope
+from longmind.settings import Settings
+from longmind.summaries import Summariser
+
+if typing.TYPE_CHECKING:
+    from longmind.aio.engine import AsyncContext, AsyncEngine, open_async
+
+__version__ = "0.2.0"
+
+__all__ = [
+    "AccessKey",
+    "AssistantTurn",
+    "AsyncContext",
+    "AsyncEngine",
+    "Atom",
+    "AuditEntry",
+    "Binding",
+    "Block",
+    "BlockConflict",
+    "BlockLine",
+    "BlockRevision",
+    "BoundTool",
+    "Brief",
+    "BriefEntry",
+    "Cancel",
+    "Category",
+    "Change",
+    "Clock",
+    "Conflict",
+    "Context",
+    "ContextSection",
+    "Conversation",
+    "ConversationClosed",
+    "ConversationScope",
+    "DeletedEntry",
+    "Effect",
+    "Embedder",
+    "EmbedderFailed",
+    "Engine",
+    "EngineClosed",
+    "Entity",
+    "Event",
+    "EventSearchResult",
+    "EventUsage",
+    "Explanation",
+    "ExtensionMissing",
+    "ExtractionPolicy",
+    "ExtractionPreview",
+    "Extractor",
+    "Forbidden",
+    "FoundEntries",
+    "FoundEntry",
+    "Hit",
+    "IdempotencyMismatch",
+    "ImageBlock",
+    "InvalidIdentity",
+    "InvalidInput",
+    "InvalidUrl",
+    "Job",
+    "JobRun",
+    "LanguageModel",
+    "LeaseLost",
+    "LeftOut",
+    "LimitExceeded",
+    "LongmindError",
+    "MadeKey",
+    "Measures",
+    "MemoryPolicy",
+    "MemorySpace",
+    "Message",
+    "ModelCancelled",
+    "ModelFailed",
+    "ModelMissing",
+    "ModelNotChosen",
+    "ModelTimedOut",
+    "NewAtom",
+    "NotADatabase",
+    "NotFound",
+    "OutcomeUnknown",
+    "Page",
+    "RateLimited",
+    "Recall",
+    "Reranker",
+    "RerankerFailed",
+    "RollingSummary",
+    "SchemaTooNew",
+    "Scope",
+    "SearchItem",
+    "Settings",
+    "SleepTime",
+    "SpaceGrant",
+    "StoreBusy",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreUnavailable",
+    "StoredEntry",
+    "Summariser",
+    "SummariserFailed",
+    "TextBlock",
+    "Tool",
+    "ToolError",
+    "ToolInvocation",
+    "ToolResultBlock",
+    "ToolUseBlock",
+    "Turn",
+    "TurnOptions",
+    "TurnResult",
+    "Unauthenticated",
+    "Usage",
+    "UserErased",
+    "WhyNot",
+    "WorkReport",
+    "WorkingContext",
+    "open",
+    "open_async",
+]
+
+# Loaded when they are first asked for: who works without an event loop need not wait for asyncio.
+_ASYNCHRONOUS = ("AsyncContext", "AsyncEngine", "open_async")
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name in _ASYNCHRONOUS:
+        value = globals()[name] = getattr(importlib.import_module("longmind.aio.engine"), name)
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

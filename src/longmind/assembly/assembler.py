@@ -1,0 +1,50 @@
+"""The one assembler: sections, a template and a budget become a prompt and the number of its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from longmind.assembly.budget import Fitted, fit
+from longmind.assembly.sections import Piece, Section
+from longmind.assembly.templates import Template
+from longmind.assembly.tokens import TokenCounter
+from longmind.assembly.wording import spoken
+from longmind.models.message import Message
+
+MESSAGE_TOKENS = 4
+"""What a message takes beside its words when it is sent as one: its role, and where it begins and ends."""
+_LINE_TOKENS = 8
+"""About what a line takes beside its text. Only to guess how many have to go; what is left is counted."""
+
+
+def assemble(sections: Sequence[Section], template: Template, budget: int, count: TokenCounter) -> Fitted:
+    """Lay out as much of the sections as the budget has room for.
+
+    Tokens are those of the text. Where the template does not show the turns, they go to the model as messages beside
+    it, and are counted too.
+    """
+    weights: dict[str, int] = {}
+
+    def weight(message: Message) -> int:
+        if message.id not in weights:
+            weights[message.id] = MESSAGE_TOKENS + count(spoken(message))
+        return weights[message.id]
+
+    def beside(pieces: Sequence[Piece]) -> int:
+        return sum(weight(message) for piece in pieces for message in piece.messages)
+
+    def measure(some: Sequence[Section]) -> tuple[str, int]:
+        text = template.render(some)
+        tokens = count(text) if text else 0
+        return text, tokens + sum(beside(each.pieces) for each in some if each.name not in template.shows)
+
+    def cost(piece: Piece) -> int:
+        if piece.messages:
+            return beside([piece])
+        return count(str(piece.fields["text"])) + _LINE_TOKENS
+
+    # What is not shown is not used. Turns are: as messages.
+    used = [
+        each if each.shape == "turns" else shown for each, shown in zip(sections, template.seen(sections), strict=True)
+    ]
+    return fit(used, budget, measure, cost)

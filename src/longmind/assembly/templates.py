@@ -1,0 +1,164 @@
+"""The templates that prompts are laid out by: Mustache, with the memory already made harmless."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE, marked_up
+from longmind.assembly.sections import Section, part_of, variables
+from longmind.assembly.template_sections import WORKING_CONTEXT, Outline, marks_of, sample_of, suggestions_of
+from longmind.errors import InvalidInput
+from longmind.scope import IDENTITY_LIMIT
+from longmind.validation.text import check_text
+
+if TYPE_CHECKING:
+    import combustache
+
+DEFAULT = "default"
+BUILT_IN = (DEFAULT, "xml", "messages")
+TEMPLATE_LIMIT = 100_000
+_LAYOUTS = files("longmind.assembly") / "layouts"
+
+_ELSEWHERE = re.compile(r"\{\{\s*([><$])")
+_BREAKS = re.compile(r"\n{3,}")
+
+
+class Template:
+    """A template that was read, and what of the memory it shows."""
+
+    def __init__(self, id: str, text: str, outline: Outline = WORKING_CONTEXT) -> None:
+        self.id = id
+        self._parsed = _parsed(id, text)
+        # Tried on everything that there can be, marked, to see what it makes of it before it is used.
+        marks, suggestions = marks_of(outline), suggestions_of(outline)
+        tried = self._render(sample_of(outline, marks, spare="x"), _unknown)
+        self.shows = frozenset(part for part, mark in marks.items() if mark in tried)
+        """The parts that it shows: sections, and of those with memory `name.facts` and `name.suggestions`."""
+        # And on all that may be missing of it: what is shown must not hang on that, or nobody could tell what was.
+        for count in range(len(marks) + 1):
+            for parts in combinations(marks, count):
+                self._try(self._render(sample_of(outline, parts), _absent), parts, marks, suggestions)
+
+    def _try(self, tried: str, parts: Sequence[str], marks: Mapping[str, str], suggestions: set[str]) -> None:
+        places = {part: tried.find(mark) for part, mark in marks.items()}
+        for part in parts:
+            if (places[part] >= 0) != (part in self.shows):
+                raise _wrong(self.id, f"whether it shows {part} hangs on what else there is")
+        suggested = [place for part, place in places.items() if place >= 0 and part in suggestions]
+        if suggested and not 0 <= tried.find(SUGGESTIONS_NOTICE) < min(suggested):
+            # Preferences, rules and lines of blocks never stand in a prompt without the words that make suggestions
+            # of them.
+            raise _wrong(self.id, "it shows suggestions without {{notice}} before them")
+
+    def seen(self, sections: Sequence[Section]) -> list[Section]:
+        """The sections with only the pieces that it shows."""
+        return [
+            each.without([place for place, piece in enumerate(each.pieces) if part_of(each, piece) not in self.shows])
+            for each in sections
+        ]
+
+    def render(self, sections: Sequence[Section]) -> str:
+        """The sections laid out; an empty text when there is nothing in them."""
+        shown = variables(self.seen(sections))
+        if not shown["any"]:
+            return ""
+        text = self._render(shown, _absent)
+        # Looking for the breaks is quicker than looking for the pattern.
+        return (_BREAKS.sub("\n\n", text) if "\n\n\n" in text else text).strip("\n")
+
+    def _render(self, shown: dict[str, Any], missing: Any) -> str:
+        return str(self._parsed.render(shown, escape=marked_up, missing_data=missing))
+
+
+class Templates:
+    """The templates of an engine, by their ids."""
+
+    def __init__(self) -> None:
+        self._registered: dict[str, Template] = {}
+        self._lock = threading.Lock()
+
+    def register(self, template_id: str, text: str) -> None:
+        """Keep a template, to be chosen by its id; one that was registered under the same id before is replaced."""
+        checked = check_text("template_id", template_id, limit=IDENTITY_LIMIT, blank=False)
+        if checked in BUILT_IN:
+            raise InvalidInput(f"The template {checked!r} is built in.", hint="Choose another id.")
+        template = Template(checked, check_text("text", text, limit=TEMPLATE_LIMIT, blank=False))
+        with self._lock:
+            self._registered[checked] = template
+
+    def ids(self) -> list[str]:
+        """The ids that can be chosen, the built-in ones first."""
+        return [*BUILT_IN, *sorted(self._registered.keys() - set(BUILT_IN))]
+
+    def find(self, template_id: str | None) -> Template:
+        """The template of an id; None is the default one."""
+        wanted = DEFAULT if template_id is None else template_id
+        found = self._registered.get(wanted) if isinstance(wanted, str) else None
+        if found is not None:
+            return found
+        if wanted not in BUILT_IN:
+            raise InvalidInput(f"There is no template {wanted!r}.", hint=f"There are {', '.join(self.ids())}.")
+        template = Template(wanted, (_LAYOUTS / f"{wanted}.mustache").read_text("utf-8"))
+        with self._lock:
+            return self._registered.setdefault(wanted, template)
+
+
+def _parsed(id: str, text: str) -> combustache.Template:
+    # Loaded with the first template: programs that build no prompts need not wait for it.
+    import combustache
+    from combustache.exceptions import CombustacheError
+
+    elsewhere = _ELSEWHERE.search(text)
+    if elsewhere:
+        raise _wrong(id, f"it refers to another template with {{{{{elsewhere[1]}")
+    try:
+        parsed = combustache.Template(text)
+        repeated = _repeated_within(parsed)
+    except (CombustacheError, RecursionError) as error:
+        raise _wrong(id, str(error) or "its sections are nested too deeply") from None
+    if repeated is not None:
+        raise _wrong(id, f"the section {repeated!r} stands within one of the same name")
+    return parsed
+
+
+def _repeated_within(parsed: combustache.Template, around: frozenset[str] = frozenset()) -> str | None:
+    """The name of a section that stands within itself.
+
+    A list is found from within its own items as well, so ten of them, one within another, would make of fifty messages
+    fifty to the tenth.
+    """
+    from combustache.nodes.section import Inverted, Section
+
+    for node in parsed._list:
+        if isinstance(node, Section):
+            # Of `turns.items` that is what is gone through.
+            name = str(node.contents).rpartition(".")[2]
+            if isinstance(node, Inverted):
+                inner = around
+            elif name and name in around:
+                return name
+            else:
+                inner = around | {name}
+            repeated = _repeated_within(node.inside, inner)
+            if repeated is not None:
+                return repeated
+    return None
+
+
+def _unknown() -> Any:
+    raise InvalidInput(
+        "The template names a variable that there is not.", hint="The documentation lists those that there are."
+    )
+
+
+def _absent() -> str:
+    return ""
+
+
+def _wrong(id: str, what: str) -> InvalidInput:
+    return InvalidInput(f"The template {id!r} cannot be used: {what}.", hint="Mend it; the documentation has examples.")

@@ -1,0 +1,202 @@
+"""The operations on memory blocks, for one scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from longmind.blocks.prompt_text import reminder_of, user_memory_of
+from longmind.blocks.reader import BlockReader
+from longmind.blocks.tools import tools_of
+from longmind.blocks.validation import (
+    checked_agent,
+    checked_content,
+    checked_expectation,
+    checked_idle,
+    checked_place,
+)
+from longmind.clock import Clock, Instant, Micros
+from longmind.conversations.validation import checked_policy
+from longmind.errors import BlockConflict, InvalidInput
+from longmind.models.block import (
+    Block,
+    BlockLine,
+    BlockRevision,
+    BlockType,
+    MemoryPolicy,
+    SleepTime,
+    Writer,
+)
+from longmind.models.value import Page
+from longmind.providers.language_model import BoundTool
+from longmind.scope import Scope
+from longmind.store.database import Database, Transaction
+from longmind.store.tables import blocks as store
+from longmind.store.tables.blocks import Place
+from longmind.store.triggers import sleep_time as settling
+from longmind.store.triggers.sleep_time import Rule
+from longmind.validation.identifiers import checked_count
+from longmind.validation.text import check_text, shown
+
+LINES_LIMIT = 200
+_QUERY_LIMIT = 10_000
+_USUAL_IDLE_SECONDS = 600.0
+_EDIT_TRIES = 5
+
+
+class Blocks:
+    """The core and archival blocks of the current user, and those of each agent for this user.
+
+    Without an `agent_id` an operation is about the user's own blocks, also in a context that has an agent: to write
+    what only one agent sees, it has to be named. What goes into prompts (`user_memory`, `reminders`, `tools`) takes
+    the agent of the context where none is named.
+    """
+
+    def __init__(self, database: Database, scope: Scope, clock: Clock, reader: BlockReader) -> None:
+        self._database = database
+        self._scope = scope
+        self._clock = clock
+        self._reader = reader
+
+    def get(self, block_type: BlockType, *, agent_id: str | None = None) -> Block | None:
+        """Read a block: the user's, or with an agent id that agent's; None when there is none."""
+        return self._database.read(self._scope, store.get, checked_place(block_type, agent_id))
+
+    def list(self, scope: Literal["all", "user", "agent"] = "all", agent_id: str | None = None) -> Page[Block]:
+        """All blocks, the user's first; with an agent id, of the agents' only those of that agent."""
+        if scope not in ("all", "user", "agent"):
+            raise InvalidInput(f"scope is {shown(scope)}.", hint="It is 'all', 'user' or 'agent'.")
+        agent = checked_agent(agent_id)
+        if scope == "user" and agent is not None:
+            raise InvalidInput("The scope 'user' has no agent.", hint="Leave agent_id out, or ask for scope='agent'.")
+        return Page(
+            self._database.read(
+                self._scope, store.list_all, users=scope != "agent", agents=scope != "user", agent_id=agent
+            )
+        )
+
+    def update(
+        self, block_type: BlockType, content: str, expected_updated_at: Instant | None, *, agent_id: str | None = None
+    ) -> Block:
+        """Replace a whole block, or with `expected_updated_at=None` make one that is not there yet.
+
+        The instant is the `updated_at` that was last read, in any ISO form or zone; without a zone it is UTC. When
+        somebody else was faster, `BlockConflict` is raised, whose `current` is the block as it is now.
+        """
+        return self._write(checked_place(block_type, agent_id), content, expected_updated_at, "app")
+
+    def delete(
+        self, block_type: BlockType, *, agent_id: str | None = None, expected_updated_at: Instant | None = None
+    ) -> None:
+        """Delete a block with its revisions; with an instant, only if nobody has written since it was read."""
+        self._database.write(
+            self._scope,
+            store.delete,
+            self._scope,
+            checked_place(block_type, agent_id),
+            checked_expectation(expected_updated_at),
+            self._clock(),
+        )
+
+    def recall(self, query: str, *, agent_id: str | None = None, limit: int = 10) -> Page[BlockLine]:
+        """Find lines of the user's archival block and, with an agent id, of that agent's; best first.
+
+        An empty query lists the lines as they stand.
+        """
+        asked = check_text("query", query, limit=_QUERY_LIMIT)
+        most = checked_count("limit", limit, most=LINES_LIMIT)
+        return Page(self._reader.find(asked, checked_agent(agent_id), most))
+
+    def revisions(self, block_type: BlockType, *, agent_id: str | None = None, limit: int = 20) -> Page[BlockRevision]:
+        """What a block held before, newest first."""
+        most = checked_count("limit", limit, most=store.REVISIONS_KEPT + store.MARKED_REVISIONS_KEPT)
+        return Page(self._database.read(self._scope, store.revisions, checked_place(block_type, agent_id), most))
+
+    def restore(
+        self,
+        block_type: BlockType,
+        revision: int,
+        expected_updated_at: Instant | None,
+        *,
+        agent_id: str | None = None,
+    ) -> Block:
+        """Write what a block held in a revision once more; what it holds now becomes a revision in turn."""
+        return self._database.write(
+            self._scope,
+            store.restore,
+            self._scope,
+            checked_place(block_type, agent_id),
+            checked_count("revision", revision, most=2**62),
+            checked_expectation(expected_updated_at),
+            self._clock(),
+        )
+
+    def user_memory(self, agent_id: str | None = None, policy: MemoryPolicy | dict[str, Any] | None = None) -> str:
+        """The section of a system prompt with the user's core memory and the active agent's; empty without any.
+
+        It is read anew each time, so that what was written is in the next prompt.
+        """
+        chosen = checked_policy(policy)
+        return user_memory_of(self._reader.core(self._reader.active(agent_id), chosen))
+
+    def reminders(
+        self, text: str, *, agent_id: str | None = None, policy: MemoryPolicy | dict[str, Any] | None = None
+    ) -> Page[str]:
+        """What archival memory has to say to a message of the user, as texts for the model's eyes only.
+
+        Empty unless the policy's `archival_mode` is `auto`; its limit and its least score bound the lines.
+        """
+        chosen = checked_policy(policy)
+        asked = check_text("text", text)
+        reminder = reminder_of(self._reader.reminding(asked, self._reader.active(agent_id), chosen))
+        return Page([reminder] if reminder else [])
+
+    def tools(self, agent_id: str | None = None) -> Page[BoundTool]:
+        """The tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
+        return Page(tools_of(self, self._reader.active(agent_id)))
+
+    def set_sleep_time(self, enabled: bool, *, agent_id: str | None = None, idle_seconds: float = 600.0) -> SleepTime:
+        """Have blocks updated from conversations that are closed or idle, or stop that.
+
+        Without an agent it is about the user's blocks and all conversations; an agent's own setting goes before that,
+        and is about the agent's blocks and the conversations of contexts that have this agent.
+        """
+        if not isinstance(enabled, bool):
+            raise InvalidInput(f"enabled must be True or False, not {shown(enabled)}.")
+        rule = Rule(enabled, checked_idle(idle_seconds), checked_agent(agent_id))
+        self._database.write(self._scope, settling.set_rule, rule, self._clock())
+        return _as_told(rule)
+
+    def get_sleep_time(self, *, agent_id: str | None = None) -> SleepTime:
+        """Whether blocks are updated from conversations, with an agent or without."""
+        rule = self._database.read(self._scope, settling.rule_of, checked_agent(agent_id))
+        return _as_told(rule) if rule else SleepTime(enabled=False, idle_seconds=_USUAL_IDLE_SECONDS)
+
+    def _write(self, place: Place, content: str, expected_updated_at: Instant | None, by: Writer) -> Block:
+        checked = checked_content(place.block_type, content)
+        expected = checked_expectation(expected_updated_at)
+        return self._database.write(self._scope, store.update, self._scope, place, checked, expected, by, self._clock())
+
+    def _edit(self, place: Place, change: Callable[[str], str], by: Writer) -> Block:
+        """Change a block in the light of what it holds; who else writes it meanwhile waits, or is waited for."""
+        for _ in range(_EDIT_TRIES):
+            edited = self._database.write(self._scope, _edited, self._scope, place, change, by, self._clock())
+            if edited is not None:
+                return edited
+        raise BlockConflict(place.name, self.get(place.block_type, agent_id=place.agent_id), None)
+
+
+def _edited(
+    run: Transaction, scope: Scope, place: Place, change: Callable[[str], str], by: Writer, now: Micros
+) -> Block | None:
+    store.hold(run, place)
+    known = store.find(run, place)
+    before = known.block.content if known else ""
+    content = checked_content(place.block_type, change(before))
+    if known is not None and content == before:
+        return known.block
+    return store.write(run, scope, place, content, known, by, now)
+
+
+def _as_told(rule: Rule) -> SleepTime:
+    return SleepTime(enabled=rule.enabled, idle_seconds=rule.idle / 1_000_000)

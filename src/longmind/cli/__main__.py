@@ -1,0 +1,5 @@
+"""`python -m longmind.cli` is the same as `longmind`."""
+
+from longmind.cli import main
+
+main()

@@ -1,0 +1,79 @@
+"""All commands, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from longmind import __version__
+from longmind.cli import bench, demo
+from longmind.cli.commands import (
+    audit,
+    blocks,
+    context,
+    conversations,
+    copy,
+    doctor,
+    erase,
+    events,
+    jobs,
+    keys,
+    mcp,
+    memory,
+    migrate,
+    models,
+    recall,
+    reindex,
+    serve,
+    skill,
+    users,
+)
+from longmind.cli.output import write
+
+app = typer.Typer(
+    name="longmind",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        write(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def longmind(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_tell_version, is_eager=True)
+    ] = False,
+) -> None:
+    """A memory engine for AI agents."""
+
+
+app.command("demo")(demo.demo)
+app.add_typer(conversations.app, name="conversations")
+app.add_typer(memory.app, name="memory")
+app.add_typer(recall.app, name="recall")
+app.command("context")(context.context)
+app.add_typer(blocks.app, name="blocks")
+app.add_typer(events.app, name="events")
+app.command("serve")(serve.serve)
+app.command("worker")(serve.worker)
+app.command("mcp")(mcp.mcp)
+app.command("skill")(skill.skill)
+app.add_typer(keys.app, name="keys")
+app.add_typer(jobs.app, name="jobs")
+app.add_typer(audit.app, name="audit")
+app.command("doctor")(doctor.doctor)
+app.add_typer(migrate.app, name="migrate")
+app.add_typer(erase.app, name="erase")
+app.command("export")(users.export)
+app.command("import")(users.import_)
+app.command("copy")(copy.copy)
+app.command("reindex")(reindex.reindex)
+app.add_typer(models.app, name="models")
+app.add_typer(bench.app, name="bench")

@@ -1,0 +1,111 @@
+"""What a measurement of recall is shown as: tables of each set, and the goals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from longmind.cli.output import answers
+from longmind.providers.registry import AUTO
+from longmind.quality.goals import COVERED, OURS
+from longmind.quality.scoring import ALL, TOKENS_TO_COVER
+
+# What fits into a line; the file has all of it.
+_SHOWN = {
+    "R@5": "R@5",
+    "any@5": "any@5",
+    "all@5": "all@5",
+    "R@10": "R@10",
+    "any@10": "any@10",
+    "all@10": "all@10",
+    "NDCG@10": "NDCG",
+    "session R@5": "sess@5",
+    COVERED: "in 1k",
+}
+_LEGEND = """\
+R: share of the gold turns that is found. any, all: share of the questions of
+which one gold turn, or each, is found. sess@5: R@5 of sessions. in 1k: gold
+turns within 1,000 tokens. tokens: as many as cover all gold turns of half of
+the questions; never: more than half are not covered by the 100 best memories.
+"""
+
+
+def show(results: dict[str, Any]) -> None:
+    answers.print(f"Vectors: {_vectors(results)}. Tokens: {results['tokenizer']}.", markup=False, highlight=False)
+    answers.print(_LEGEND, highlight=False)
+    for name, measured in results["datasets"].items():
+        # Of questions without an answer alone there is nothing to compare, and of none at all nothing to tell.
+        if ALL in measured[OURS]:
+            answers.print(_comparison(name, measured))
+        else:
+            answers.print(f"{name}: no question that has an answer was asked.\n", markup=False, highlight=False)
+        if measured[OURS]:
+            answers.print(_categories(name, measured[OURS]))
+    if "updates" in results:
+        answers.print(_updates(results["updates"]), highlight=False)
+    if results["goals"]:
+        answers.print(_goals(results["goals"]))
+
+
+def _vectors(results: dict[str, Any]) -> str:
+    if results["embedder"] is not None:
+        return str(results["embedder"])
+    return "none, since auto found no model" if results["embedder chosen"] == AUTO else "none, overlap of words alone"
+
+
+def _updates(measured: dict[str, Any]) -> str:
+    shares = [f"{name} {' '.join(_with_interval(each))}" for name, each in measured.items() if isinstance(each, dict)]
+    return f"Of {measured['facts']} facts that changed (95 %): {', '.join(shares)}"
+
+
+def _comparison(name: str, measured: dict[str, Any]) -> Table:
+    """Every retriever over all questions that have an answer."""
+    answered = measured[OURS][ALL]["questions"]
+    title = f"{name}, {measured['questions']} questions, {answered} of them with an answer"
+    table = _table(title, "retriever", *_SHOWN.values(), "tokens")
+    for retriever, groups in measured.items():
+        if isinstance(groups, dict):
+            table.add_row(retriever, *_cells(groups[ALL]))
+    return table
+
+
+def _categories(name: str, groups: dict[str, Any]) -> Table:
+    table = _table(f"{name} by category", "category", "R@5", "95 %", "R@10", "95 %", "tokens")
+    for category, group in groups.items():
+        cells = [cell for measure in ("R@5", "R@10") for cell in _with_interval(group[measure])]
+        table.add_row(escape(f"{category} ({group['questions']})"), *cells, _tokens(group))
+    return table
+
+
+def _goals(judged: list[dict[str, Any]]) -> Table:
+    table = _table("Goals", "goal", "at least", "reached", "")
+    for each in judged:
+        verdict = "pass" if each["passed"] else "FAIL"
+        table.add_row(each["goal"], f"{each['least']:.2f}", f"{each['reached']:.3f}", verdict)
+    return table
+
+
+def _table(title: str, first: str, *columns: str) -> Table:
+    # With no more than a space between columns all of them have room in a terminal of 80.
+    table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 0))
+    table.add_column(first)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _cells(group: dict[str, Any]) -> list[str]:
+    return [*(f"{group[measure]['mean']:.3f}" for measure in _SHOWN), _tokens(group)]
+
+
+def _with_interval(measure: dict[str, Any]) -> tuple[str, str]:
+    low, high = measure["interval"]
+    return f"{measure['mean']:.3f}", f"{low:.2f}-{high:.2f}"
+
+
+def _tokens(group: dict[str, Any]) -> str:
+    median = group[TOKENS_TO_COVER]["median"]
+    return "never" if median is None else f"{median:,}"

@@ -1,0 +1,210 @@
+"""The whole story of a memory, told while it happens: learned, changed, recalled, asked about the past, and erased."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from longmind.cli.stage import Stage
+from longmind.clock import Micros, system_clock, to_iso
+from longmind.context import Context
+from longmind.engine import Engine
+from longmind.models.atom import Atom
+from longmind.models.conversation import Conversation
+from longmind.models.recall import Hit
+
+APP = "demo"
+NAMESPACE = "check-in"
+WHERE = "Where do I live?"
+_DAY: Micros = int(timedelta(days=1).total_seconds()) * 1_000_000
+_WORDS = ("Graz", "Vienna", "cello", "Tuesday")
+"""Words that only Ada has said: whoever finds one after the erasure has found Ada."""
+
+
+class TravellingClock:
+    """A clock that can be set back, so that a story of weeks takes seconds."""
+
+    def __init__(self) -> None:
+        self._behind = 0
+
+    def set_back(self, days: int) -> None:
+        self._behind = days * _DAY
+
+    def __call__(self) -> Micros:
+        return system_clock() - self._behind
+
+
+@dataclass(frozen=True)
+class Story:
+    """What every scene needs."""
+
+    stage: Stage
+    engine: Engine
+    clock: TravellingClock
+    tenant: str
+    file: Path | None = None
+    """The database, where it is a file."""
+
+    def tell(self) -> None:
+        """All scenes in their order; the last one leaves nothing behind but a receipt."""
+        ada = self.user("ada")
+        space_id = ada.memory.create_memory_space("personal").id
+        ada.memory.create_binding({"namespace": NAMESPACE, "userId": "ada"}, [space_id])
+        began = time.monotonic()
+        learn(self, ada, space_id)
+        change(self, ada, space_id)
+        recall(self, ada, space_id)
+        ask_about_the_past(self, ada, space_id)
+        prompt(self, ada, space_id)
+        guard(self, space_id)
+        erase(self, ada)
+        self.stage.open(f"\nThat took {time.monotonic() - began:.1f} seconds, with no key and no network.")
+
+    def user(self, user_id: str) -> Context:
+        return self.engine.context(tenant_id=self.tenant, app_id=APP, user_id=user_id)
+
+    def talk(self, context: Context, *turns: tuple[str, str]) -> Conversation:
+        """A conversation from its first word to its end, and what can be learned from it."""
+        chat = context.conversations
+        conversation = chat.create_conversation(NAMESPACE)
+        for said, answered in turns:
+            self.stage.say("Ada", said)
+            self.stage.say("Assistant", answered)
+            chat.append_turn(conversation.id, user_content=said, assistant={"content": answered})
+        closed = chat.close_conversation(conversation.id)
+        self.engine.work()
+        return closed
+
+    def ago(self, days: int) -> str:
+        return to_iso(system_clock() - days * _DAY)
+
+
+def learn(story: Story, ada: Context, space_id: str) -> None:
+    story.stage.scene("Six weeks ago. Ada talks to an assistant, and Longmind learns from what she says.")
+    story.clock.set_back(45)
+    story.talk(
+        ada,
+        ("I live in Graz, and I work as a nurse.", "How nice."),
+        ("I prefer meetings on Tuesday mornings. My sister Anna plays the cello.", "Noted."),
+    )
+    atoms = ada.memory.list_atoms(space_id)
+    story.stage.note("\nLearned, without a language model, and each with the message that it was said in:")
+    for atom in reversed(atoms):
+        story.stage.note(f"- {atom.text}", f"{atom.category.kind}, message {_number(ada, atom)}")
+    story.stage.check("four facts were learned", len(atoms) == 4)
+    story.stage.check("each one can be traced to a message", all(atom.source_message_ids for atom in atoms))
+
+
+def change(story: Story, ada: Context, space_id: str) -> None:
+    story.stage.scene("Yesterday. Something has changed.")
+    story.clock.set_back(1)
+    story.talk(ada, ("I have been living in Vienna for two weeks now.", "Congratulations!"))
+    timeline = ada.memory.recall_timeline(space_id, query=WHERE).hits
+    homes = [hit.atom for hit in timeline if "living in" in hit.atom.text or "lives in" in hit.atom.text]
+    story.stage.note("\nNothing is overwritten. The old fact ends where the new one begins:")
+    for atom in homes:
+        story.stage.note(f"- {atom.valid_from[:10]} to {(atom.valid_to or 'today')[:10]}: {atom.text}")
+    story.stage.check(
+        "the new home superseded the old one", [atom.superseded_by is None for atom in homes] == [False, True]
+    )
+    if homes:
+        story.stage.note("", f"because: {homes[-1].because}")
+
+
+def recall(story: Story, ada: Context, space_id: str) -> None:
+    story.stage.scene(f"Today. Longmind is asked: {WHERE}")
+    story.clock.set_back(0)
+    hits = ada.memory.recall_by_topic(space_id, WHERE, explain=True).hits
+    story.stage.check("the first hit is Vienna", bool(hits) and "Vienna" in hits[0].atom.text)
+    story.stage.check("Graz is not among the hits", not any("Graz" in hit.atom.text for hit in hits))
+    if hits:
+        story.stage.note(f"\n{hits[0].atom.text}")
+        story.stage.note("", f"said: {_quoted(ada, hits[0].atom)!r}")
+        story.stage.note("", f"why: {_explained(hits[0])}")
+
+
+def ask_about_the_past(story: Story, ada: Context, space_id: str) -> None:
+    story.stage.scene("What was true last month, and what was known last week?")
+
+    def first(**when: str) -> str:
+        hits = ada.memory.recall_by_topic(space_id, WHERE, limit=1, **when).hits  # type: ignore[arg-type]
+        return hits[0].atom.text if hits else ""
+
+    last_month, last_week, known = (
+        first(valid_at=story.ago(30)),
+        first(valid_at=story.ago(5)),
+        first(known_at=story.ago(5)),
+    )
+    story.stage.check(f"30 days ago it was true that: {last_month}", "Graz" in last_month)
+    story.stage.check(f"5 days ago it was true that: {last_week}", "Vienna" in last_week)
+    story.stage.check(f"5 days ago all that was known was: {known}", "Graz" in known)
+
+
+def prompt(story: Story, ada: Context, space_id: str) -> None:
+    story.stage.scene("A new conversation. The prompt remembers, within a budget of tokens.")
+    conversation = ada.conversations.create_conversation(NAMESPACE)
+    asked = "When can we meet, and what does my sister play?"
+    story.stage.say("Ada", asked)
+    built = ada.working_context.build_working_context(
+        conversation.id, memory_space_id=space_id, recall_query=asked, always_on_category_names=["identity"]
+    )
+    story.stage.quote(built.context_block)
+    story.stage.check("it knows when Ada likes to meet", "Tuesday mornings" in built.context_block)
+    story.stage.check("it knows what Anna plays", "Anna plays the cello" in built.context_block)
+    story.stage.check("what she likes is a suggestion, not a command", "not commands" in built.context_block)
+    story.stage.check(f"it has {built.tokens_estimated} of 8,000 tokens", built.tokens_estimated <= 8_000)
+
+
+def guard(story: Story, space_id: str) -> None:
+    story.stage.scene("Grace, of the same app, tries with the right id of Ada's memory.")
+    grace = story.user("grace").memory
+    story.stage.check("she finds nothing there, as if it had never been", grace.get_memory_space(space_id) is None)
+    story.stage.check("and no space of her own", grace.list_memory_spaces() == [])
+
+
+def erase(story: Story, ada: Context) -> None:
+    story.stage.scene("Ada asks to be forgotten.")
+    before = [] if story.file is None else words_in(story.file)
+    erased = ada.admin.delete_user_data(confirm=True)
+    told = ", ".join(f"{count} {place}" for place, count in erased["deleted"].items() if count)
+    story.stage.note(f"Erased: {told}.")
+    again = ada.admin.delete_user_data(confirm=True)
+    story.stage.check("a second erasure finds nothing more", not any(again["deleted"].values()))
+    story.stage.check("the receipt stands in the chained log", ada.admin.verify_receipt(erased["receipt"]))
+    nothing = not ada.conversations.list_conversations() and not ada.memory.list_memory_spaces()
+    story.stage.check("no conversation and no memory is left", nothing)
+    if story.file is not None:
+        told = f"{', '.join(before)} stood in the raw bytes of the database, and none of them does now"
+        story.stage.check(told, before == list(_WORDS) and words_in(story.file) == [])
+
+
+def words_in(file: Path) -> list[str]:
+    """Which of Ada's words are in the files of an SQLite database, its log of writes included."""
+    raw = b"".join(each.read_bytes().lower() for each in file.parent.glob(f"{file.name}*"))
+    return [word for word in _WORDS if word.lower().encode() in raw]
+
+
+def _number(context: Context, atom: Atom) -> str:
+    return " and ".join(str(sequence) for sequence, _ in _sources(context, atom))
+
+
+def _quoted(context: Context, atom: Atom) -> str:
+    return " … ".join(text for _, text in _sources(context, atom))
+
+
+def _sources(context: Context, atom: Atom) -> list[tuple[int, str]]:
+    if atom.source_conversation_id is None:
+        return []
+    messages = context.conversations.get_messages(atom.source_conversation_id)
+    return [(each.sequence, each.text) for each in messages if each.id in atom.source_message_ids]
+
+
+def _explained(hit: Hit) -> str:
+    why = hit.explanation
+    if why is None:
+        return ""
+    ranks = [("by words", why.lexical_rank), ("by meaning", why.dense_rank)]
+    places = " and ".join(f"number {rank} {how}" for how, rank in ranks if rank is not None)
+    return f"{places}; importance {why.importance_weight:.2f}, age {why.decay_weight:.2f}; score {hit.score:.3f}"

@@ -1,0 +1,432 @@
+"""The operations on conversations, for one scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+from longmind.clock import Clock, Instant, to_micros
+from longmind.conversations.turn_memory import BlockMemory, TurnMemory
+from longmind.conversations.turn_runner import RunningTurn, TurnPlan
+from longmind.conversations.turn_tools import ToolHandler, make_toolbox
+from longmind.conversations.validation import (
+    checked_assistant,
+    checked_cancel,
+    checked_idle,
+    checked_listener,
+    checked_namespace,
+    checked_options,
+    checked_policy,
+    checked_question,
+    checked_time,
+    checked_title,
+    checked_usage,
+    checked_visibility,
+    fingerprint,
+)
+from longmind.errors import InvalidInput
+from longmind.models.block import MemoryPolicy
+from longmind.models.content import Content, encode_content, encode_tool_result
+from longmind.models.conversation import Conversation, ConversationStatus, RollingSummary
+from longmind.models.message import AssistantTurn, Message, Turn, Usage, Visibility
+from longmind.models.turn import TurnOptions, TurnResult
+from longmind.models.value import Page
+from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, OnText, Tool
+from longmind.providers.model_pool import NamedModels
+from longmind.scope import IDENTITY_LIMIT, Scope, check_identity
+from longmind.store.database import Database
+from longmind.store.tables import conversations as store
+from longmind.store.tables.conversations import NewConversation, NewMessage
+from longmind.store.triggers.extraction import USUAL_ATTEMPTS
+from longmind.summaries.rolling import RollingSummaries
+from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_id, checked_label, checked_metadata
+from longmind.validation.text import check_text
+
+_EVERYTHING = 2**53
+"""More than any conversation has messages, and any user has conversations."""
+
+
+CYCLES_LIMIT = 1_000
+"""How often one turn may ask its model."""
+
+
+class Conversations:
+    """Append-only conversations of the current user."""
+
+    def __init__(
+        self,
+        database: Database,
+        scope: Scope,
+        clock: Clock,
+        models: NamedModels,
+        rolling: RollingSummaries,
+        blocks: BlockMemory,
+        summary_turns: int = 0,
+        job_attempts: int = USUAL_ATTEMPTS,
+        wake_workers: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._database = database
+        self._scope = scope
+        self._clock = clock
+        self._models = models
+        self._rolling = rolling
+        self._summary_turns = summary_turns
+        self._blocks = blocks
+        self._attempts = job_attempts
+        self._wake_workers = wake_workers
+
+    def create_conversation(
+        self,
+        namespace: str,
+        *,
+        title: str | None = None,
+        session_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Conversation:
+        """Begin a conversation. The namespace names its kind, for example `daily-checkin`."""
+        new = NewConversation(
+            namespace=checked_namespace(namespace),
+            title=checked_title(title),
+            session_id=check_identity("session_id", session_id) if session_id is not None else self._scope.session_id,
+            metadata=checked_metadata(metadata),
+        )
+        return self._database.write(self._scope, store.create, self._scope, new, self._clock())
+
+    def get_conversation(self, conversation_id: str) -> Conversation | None:
+        """Look a conversation up; None when there is none with this id, or it is not this user's."""
+        return self._database.read(self._scope, store.get, checked_id("conversation_id", conversation_id))
+
+    def list_conversations(
+        self,
+        *,
+        namespace: str | None = None,
+        status: ConversationStatus | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[Conversation]:
+        """List the user's conversations, newest first. With a limit, `next_cursor` of the answer leads on."""
+        if status not in (None, "open", "closed"):
+            raise InvalidInput(f"status is {status!r}.", hint="It is 'open' or 'closed'.")
+        if namespace is not None:
+            namespace = checked_namespace(namespace)
+        most = _EVERYTHING if limit is None else checked_count("limit", limit, most=READ_LIMIT)
+        before = None if cursor is None else _read_cursor(cursor)
+        found = self._database.read(self._scope, store.list_newest_first, namespace, status, before, most + 1)
+        more = len(found) > most
+        return Page(found[:most], f"{found[most - 1].created_at}/{found[most - 1].id}" if more else None)
+
+    def close_conversation(self, conversation_id: str) -> Conversation:
+        """Close a conversation for good. Closing it again changes nothing."""
+        closed = self._database.write(
+            self._scope,
+            store.close,
+            self._scope,
+            checked_id("conversation_id", conversation_id),
+            self._clock(),
+            self._attempts,
+        )
+        self._wake_workers()
+        return closed
+
+    def close_stale(self, idle: timedelta | float, *, namespace: str | None = None) -> list[Conversation]:
+        """Close the user's open conversations that nothing was appended to for this long (a timedelta, or seconds)."""
+        if namespace is not None:
+            namespace = checked_namespace(namespace)
+        now = self._clock()
+        before = now - checked_idle(idle)
+        stale = self._database.read(self._scope, store.find_stale, namespace, before)
+        closed = (
+            self._database.write(
+                self._scope, store.close_if_stale, self._scope, each, before, self._clock(), self._attempts
+            )
+            for each in stale
+        )
+        found = [conversation for conversation in closed if conversation is not None]
+        self._wake_workers()
+        return found
+
+    def append_user_message(
+        self,
+        conversation_id: str,
+        content: Content,
+        *,
+        idempotency_key: str | None = None,
+        trace_id: str | None = None,
+        visibility: Visibility = "user",
+        created_at: Instant | None = None,
+    ) -> Message:
+        """Append what the user said; it opens a new turn. A repeated idempotency key gives the first message back."""
+        return self._append(conversation_id, self._user(content, visibility, idempotency_key, trace_id, created_at))
+
+    def append_assistant_turn(
+        self,
+        conversation_id: str,
+        content: Content,
+        *,
+        stop_reason: str | None = None,
+        model: str | None = None,
+        provider: str | None = None,
+        usage: Usage | dict[str, Any] | None = None,
+        trace_id: str | None = None,
+        visibility: Visibility = "user",
+        created_at: Instant | None = None,
+    ) -> Message:
+        """Append what the assistant said, in the turn that is open."""
+        new = NewMessage(
+            role="assistant",
+            content=encode_content(content, may_be_empty=True),
+            visibility=checked_visibility(visibility),
+            at=checked_time(created_at, self._clock()),
+            stop_reason=checked_label("stop_reason", stop_reason),
+            model=checked_label("model", model),
+            provider=checked_label("provider", provider),
+            usage=checked_usage(usage),
+            trace_id=checked_label("trace_id", trace_id),
+        )
+        return self._append(conversation_id, new)
+
+    def append_tool_result(
+        self,
+        conversation_id: str,
+        tool_use_id: str,
+        content: Content,
+        *,
+        tool_name: str | None = None,
+        is_error: bool = False,
+        trace_id: str | None = None,
+        visibility: Visibility = "user",
+        created_at: Instant | None = None,
+    ) -> Message:
+        """Append a tool's answer to a tool_use block."""
+        tool_use_id = check_text("tool_use_id", tool_use_id, limit=IDENTITY_LIMIT, blank=False)
+        if not isinstance(is_error, bool):
+            raise InvalidInput(f"is_error must be True or False, not {is_error!r}.")
+        new = NewMessage(
+            role="tool",
+            content=encode_tool_result(tool_use_id, content, is_error),
+            visibility=checked_visibility(visibility),
+            at=checked_time(created_at, self._clock()),
+            tool_use_id=tool_use_id,
+            tool_name=checked_label("tool_name", tool_name),
+            is_error=is_error,
+            trace_id=checked_label("trace_id", trace_id),
+        )
+        return self._append(conversation_id, new)
+
+    def append_system_message(
+        self,
+        conversation_id: str,
+        content: Content,
+        *,
+        visibility: Visibility = "internal",
+        trace_id: str | None = None,
+        created_at: Instant | None = None,
+    ) -> Message:
+        """Append what the application itself says; by default the model sees it and the user does not."""
+        new = NewMessage(
+            role="system",
+            content=encode_content(content),
+            visibility=checked_visibility(visibility),
+            at=checked_time(created_at, self._clock()),
+            trace_id=checked_label("trace_id", trace_id),
+        )
+        return self._append(conversation_id, new)
+
+    def append_turn(
+        self,
+        conversation_id: str,
+        *,
+        user_content: Content,
+        assistant: AssistantTurn | dict[str, Any],
+        user_visibility: Visibility = "user",
+        idempotency_key: str | None = None,
+        trace_id: str | None = None,
+        created_at: Instant | None = None,
+    ) -> Turn:
+        """Append the user's message and the assistant's answer side by side, under one turn id, in one write.
+
+        A repeated idempotency key finds the user's message of the first time; the answer is always a new row, since
+        two model calls do not say the same.
+        """
+        user = self._user(user_content, user_visibility, idempotency_key, trace_id, created_at, field="user_content")
+        said = checked_assistant(assistant)
+        answer = NewMessage(
+            role="assistant",
+            content=encode_content(said.content, "assistant.content", may_be_empty=True),
+            visibility="user",
+            at=user.at,
+            stop_reason=checked_label("stop_reason", said.stop_reason),
+            model=checked_label("model", said.model),
+            provider=checked_label("provider", said.provider),
+            usage=checked_usage(said.usage),
+            trace_id=user.trace_id,
+        )
+        conversation_id = checked_id("conversation_id", conversation_id)
+        return self._database.write(
+            self._scope,
+            store.append_turn,
+            self._scope,
+            conversation_id,
+            user,
+            answer,
+            self._clock(),
+            self._attempts,
+            self._summary_turns,
+        )
+
+    def run_turn(
+        self,
+        conversation_id: str,
+        *,
+        model: str | LanguageModel,
+        provider: str | None = None,
+        user_text: str | None = None,
+        content: Content | None = None,
+        tools: Sequence[Tool | BoundTool | dict[str, Any]] = (),
+        tool_handler: ToolHandler | None = None,
+        options: TurnOptions | dict[str, Any] | None = None,
+        max_cycles: int = 8,
+        tail_limit: int = 50,
+        idempotency_key: str | None = None,
+        trace_id: str | None = None,
+        on_text: OnText | None = None,
+        cancel: Cancel | None = None,
+        memory_policy: MemoryPolicy | dict[str, Any] | None = None,
+        agent_id: str | None = None,
+    ) -> TurnResult:
+        """Have a model answer the user, with tools where it wants them, and keep all of it under one turn id.
+
+        Wrong input is an error and nothing is written. Once the user's message is kept there is always a result; when
+        the model fails, its status is `error`. A repeated idempotency key finds the user's message of the first time
+        and begins another answer.
+
+        The core memory blocks are put behind the system prompt, those of the agent too (by default the context's),
+        unless the memory policy leaves them out; and where it says so, what archival memory has to say to the user's
+        message is kept beside it as internal rows, once.
+        """
+        plan = TurnPlan(
+            conversation_id=checked_id("conversation_id", conversation_id),
+            user=self._user(
+                checked_question(user_text, content),
+                "user",
+                idempotency_key,
+                trace_id,
+                None,
+                field="content" if user_text is None else "user_text",
+            ),
+            toolbox=make_toolbox(tools, tool_handler, self._models.wait_for, checked_cancel(cancel)),
+            options=checked_options(options),
+            max_cycles=checked_count("max_cycles", max_cycles, most=CYCLES_LIMIT),
+            tail_limit=0 if tail_limit == 0 else checked_count("tail_limit", tail_limit, most=READ_LIMIT),
+            on_text=checked_listener(on_text),
+            memory=self._memory_of(memory_policy, agent_id),
+            # Last, since to make one may take a second.
+            model=self._models.choose(model, provider),
+        )
+        return RunningTurn(self._database, self._scope, self._clock, self._attempts, self._summary_turns, plan).run()
+
+    def refresh_rolling_summary(self, conversation_id: str) -> RollingSummary:
+        """Bring the summary of a conversation up to the last turn that is finished, now.
+
+        What the summariser does wrong is no error here: the outcome is `failed`, `error` says why, and the summary is
+        what it was before.
+        """
+        return self._rolling.refresh(self._scope, checked_id("conversation_id", conversation_id))
+
+    def _memory_of(self, policy: MemoryPolicy | dict[str, Any] | None, agent_id: str | None) -> TurnMemory:
+        agent = self._scope.agent_id if agent_id is None else check_identity("agent_id", agent_id)
+        return TurnMemory(self._blocks, checked_policy(policy), agent)
+
+    def get_messages(
+        self, conversation_id: str, *, limit: int = 50, include_internal: bool = False, before: int | None = None
+    ) -> list[Message]:
+        """The last messages that the user may see, oldest first; `before` a sequence number goes further back."""
+        return self._read(conversation_id, limit, before, internal=bool(include_internal))
+
+    def get_raw_turns(
+        self,
+        conversation_id: str,
+        *,
+        limit: int = 50,
+        include_hidden: bool = False,
+        latest_attempts: bool = False,
+        before: int | None = None,
+    ) -> list[Message]:
+        """The last messages with the internal ones, for replay, debugging or a model.
+
+        `latest_attempts` leaves out answers that were replaced by a retry of their turn, as a model should see it.
+        """
+        return self._read(
+            conversation_id,
+            limit,
+            before,
+            internal=True,
+            hidden=bool(include_hidden),
+            latest_attempts=bool(latest_attempts),
+        )
+
+    def _user(
+        self,
+        content: Content,
+        visibility: object,
+        idempotency_key: str | None,
+        trace_id: str | None,
+        created_at: Instant | None,
+        field: str = "content",
+    ) -> NewMessage:
+        encoded = encode_content(content, field)
+        seen_by = checked_visibility(visibility, "user_visibility" if field == "user_content" else "visibility")
+        return NewMessage(
+            role="user",
+            content=encoded,
+            visibility=seen_by,
+            at=checked_time(created_at, self._clock()),
+            trace_id=checked_label("trace_id", trace_id),
+            idempotency_key=checked_label("idempotency_key", idempotency_key),
+            fingerprint=fingerprint(encoded, seen_by) if idempotency_key is not None else None,
+        )
+
+    def _append(self, conversation_id: str, new: NewMessage) -> Message:
+        conversation_id = checked_id("conversation_id", conversation_id)
+        return self._database.write(
+            self._scope,
+            store.append,
+            self._scope,
+            conversation_id,
+            new,
+            self._clock(),
+            self._attempts,
+            self._summary_turns,
+        )
+
+    def _read(
+        self,
+        conversation_id: str,
+        limit: int,
+        before: int | None,
+        *,
+        internal: bool,
+        hidden: bool = False,
+        latest_attempts: bool = False,
+    ) -> list[Message]:
+        return self._database.read(
+            self._scope,
+            store.last_messages,
+            checked_id("conversation_id", conversation_id),
+            limit=checked_count("limit", limit, most=READ_LIMIT),
+            before=_EVERYTHING if before is None else checked_count("before", before, most=_EVERYTHING),
+            internal=internal,
+            hidden=hidden,
+            latest_attempts=latest_attempts,
+        )
+
+
+def _read_cursor(cursor: object) -> tuple[int, str]:
+    try:
+        instant, _, conversation_id = checked_id("cursor", cursor).partition("/")
+        if not conversation_id:
+            raise InvalidInput("")
+        return to_micros(instant), conversation_id
+    except InvalidInput:
+        raise InvalidInput(f"cursor {cursor!r} is not one.", hint="Pass next_cursor of the page before.") from None

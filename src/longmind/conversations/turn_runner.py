@@ -1,0 +1,275 @@
+"""One turn that is run: the model is asked, its tools are used, and each row is kept as soon as it is there."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from longmind.clock import Clock
+from longmind.conversations.history import as_messages, history_of
+from longmind.conversations.turn_memory import TurnMemory
+from longmind.conversations.turn_tools import Toolbox, told
+from longmind.conversations.validation import checked_usage
+from longmind.errors import InvalidInput, LongmindError, ModelCancelled, ModelFailed
+from longmind.ids import new_id
+from longmind.models.content import Block, TextBlock, ToolUseBlock, encode_content, encode_tool_result
+from longmind.models.message import Message, Usage
+from longmind.models.turn import ToolInvocation, TurnOptions, TurnResult, TurnStatus
+from longmind.providers.language_model import UNREADABLE, Cancel, LanguageModel, ModelReply, ModelRequest, OnText
+from longmind.scope import Scope
+from longmind.store.database import Database
+from longmind.store.erasure_fence import fenced
+from longmind.store.tables.conversations import NewMessage, last_messages
+from longmind.store.tables.running_turns import append_to_turn, begin_turn, end_turn
+from longmind.validation.identifiers import checked_label
+from longmind.validation.text import encode_json, storable_text
+
+_BEYOND_ALL_SEQUENCES = 2**53
+_log = logging.getLogger("longmind.conversations")
+
+
+@dataclass(frozen=True)
+class TurnPlan:
+    """What a turn is run with, checked."""
+
+    conversation_id: str
+    user: NewMessage
+    model: LanguageModel
+    toolbox: Toolbox
+    options: TurnOptions
+    max_cycles: int
+    tail_limit: int
+    on_text: OnText | None
+    memory: TurnMemory
+
+    @property
+    def cancel(self) -> Cancel:
+        return self.toolbox.cancel
+
+
+class CallerFailed(Exception):
+    """What the caller's own `on_text` raised, on its way past the model."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+@dataclass
+class RunningTurn:
+    database: Database
+    scope: Scope
+    clock: Clock
+    job_attempts: int
+    summary_turns: int
+    plan: TurnPlan
+    appended: list[Message] = field(default_factory=list)
+    beside: list[Message] = field(default_factory=list)
+    """What was put beside the user's message; the history has it, also when the message was there already."""
+    invocations: list[ToolInvocation] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
+    attempt: int | None = None
+    run_id: str = ""
+    """By which it is known that this turn is being run; empty before and afterwards."""
+
+    def run(self) -> TurnResult:
+        """Run the turn to its end. Until the user's message is kept errors are raised; afterwards there is a result."""
+        with fenced(self.database, self.scope):
+            return self._run()
+
+    def _run(self) -> TurnResult:
+        begun = time.monotonic()
+        plan = self.plan
+        beside = plan.memory.beside(plan.user, self.clock())
+        run_id = new_id("run", self.clock())
+        asked, *self.beside = self.database.write(
+            self.scope,
+            begin_turn,
+            self.scope,
+            plan.conversation_id,
+            run_id,
+            plan.user,
+            beside,
+            self.clock(),
+            self.job_attempts,
+            self.summary_turns,
+        )
+        self.run_id = run_id
+        self.appended.append(asked)
+        error: str | None = None
+        status: TurnStatus = "error"
+        try:
+            status = self._answer(asked)
+        except CallerFailed as failed:
+            raise failed.error from None
+        except Exception as failure:
+            error = failure.message if isinstance(failure, LongmindError) else told(failure)
+        finally:
+            self._end(asked)
+        return TurnResult(
+            turn_id=asked.turn_id,
+            status=status,
+            appended_messages=[asked, *self.beside, *self.appended[1:]],
+            aggregate_usage=_total(self.usages),
+            tool_invocations=self.invocations,
+            total_latency_ms=_milliseconds_since(begun),
+            error=error,
+        )
+
+    def _answer(self, asked: Message) -> TurnStatus:
+        history = history_of(asked, self._read, self.plan.tail_limit)
+        for cycle in range(1, self.plan.max_cycles + 1):
+            reply = self._ask([*history, *self.appended[1:]])
+            calls = [block for block in reply.content if isinstance(block, ToolUseBlock)]
+            self._keep(asked, self._assistant(reply), ends=not calls)
+            for number, call in enumerate(calls, 1):
+                invocation = self.plan.toolbox.use(call)
+                self.invocations.append(invocation)
+                last = cycle == self.plan.max_cycles and number == len(calls)
+                self._keep(asked, self._tool(invocation), ends=last)
+            if not calls:
+                return "completed"
+        return "max_cycles"
+
+    def _ask(self, rows: list[Message]) -> ModelReply:
+        options = self.plan.options
+        request = ModelRequest(
+            as_messages(rows),
+            system=self.plan.memory.system_prompt(options.system_prompt),
+            tools=self.plan.toolbox.tools,
+            max_tokens=options.max_tokens,
+            temperature=options.temperature,
+        )
+        if self.plan.cancel.cancelled:
+            raise ModelCancelled("The turn was cancelled.")
+        on_text = _guarded(self.plan.on_text, self.plan.toolbox)
+        reply = self.plan.model.ask(request, on_text=on_text, cancel=self.plan.cancel)
+        if not isinstance(reply, ModelReply):
+            raise ModelFailed(f"The model {self.plan.model.name!r} answered with a {type(reply).__name__}.")
+        if not isinstance(reply.usage, Usage | None):
+            raise ModelFailed(f"The model {self.plan.model.name!r} told its usage as a {type(reply.usage).__name__}.")
+        self.usages.append(reply.usage or Usage())
+        if reply.stop_reason == "error":
+            raise ModelFailed(f"The model {self.plan.model.name!r} ended its answer with an error.")
+        return replace(reply, content=[self._storable(block) for block in reply.content])
+
+    def _storable(self, block: Block) -> Block:
+        if isinstance(block, TextBlock):
+            return TextBlock(text=storable_text(block.text))
+        if isinstance(block, ToolUseBlock):
+            # Some servers give their calls no ids, and a result has to say which one it answers.
+            id = block.id if block.id.strip() else new_id("call", self.clock())
+            return block.model_copy(update={"id": id, "arguments": _storable_arguments(block.arguments)})
+        return block
+
+    def _assistant(self, reply: ModelReply) -> NewMessage:
+        return NewMessage(
+            role="assistant",
+            content=encode_content(reply.content, "The model's answer", may_be_empty=True),
+            visibility="user",
+            at=self.clock(),
+            stop_reason=checked_label("stop_reason", reply.stop_reason),
+            model=checked_label("model", reply.model),
+            provider=checked_label("provider", reply.provider),
+            usage=checked_usage(reply.usage),
+            trace_id=self.plan.user.trace_id,
+        )
+
+    def _tool(self, done: ToolInvocation) -> NewMessage:
+        return NewMessage(
+            role="tool",
+            content=encode_tool_result(done.id, done.result, done.is_error),
+            visibility="user",
+            at=self.clock(),
+            tool_use_id=done.id,
+            tool_name=done.name,
+            is_error=done.is_error,
+            trace_id=self.plan.user.trace_id,
+        )
+
+    def _keep(self, asked: Message, new: NewMessage, *, ends: bool) -> None:
+        message = self.database.write(
+            self.scope,
+            append_to_turn,
+            self.scope,
+            self.run_id,
+            asked,
+            self.attempt,
+            new,
+            self.clock(),
+            self.job_attempts,
+            self.summary_turns,
+            ends=ends,
+        )
+        self.attempt = message.attempt
+        self.appended.append(message)
+        if ends:
+            self.run_id = ""
+
+    def _end(self, asked: Message) -> None:
+        """Say that a turn whose answer was not finished is no longer being run."""
+        if self.run_id:
+            try:
+                self.database.write(self.scope, end_turn, asked.conversation_id, self.run_id)
+            except LongmindError as error:
+                # The rolling summary then waits for its answer for a while, and goes on without it.
+                _log.warning("the end of a turn was not kept: %s", error)
+
+    def _read(self, before: int | None) -> list[Message]:
+        return self.database.read(
+            self.scope,
+            last_messages,
+            self.plan.conversation_id,
+            # The user's message, and a turn that may be cut, beside what is wanted.
+            limit=self.plan.tail_limit + 2,
+            before=_BEYOND_ALL_SEQUENCES if before is None else before,
+            internal=True,
+            hidden=True,
+            latest_attempts=False,
+        )
+
+
+def _storable_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a tool is called with. Of what no database takes, such as NaN, the model is told like of broken JSON."""
+    try:
+        encode_json("arguments", arguments)
+    except InvalidInput:
+        return {UNREADABLE: storable_text(str(arguments))}
+    return arguments
+
+
+def _guarded(on_text: OnText | None, toolbox: Toolbox) -> OnText | None:
+    """A failure of the caller is told apart from one of the model, whichever way it takes."""
+    if on_text is None:
+        return None
+
+    def hear(text: str) -> None:
+        try:
+            heard = on_text(text)
+            if inspect.isawaitable(heard):
+                toolbox.wait_for(heard, toolbox.cancel)
+        except Exception as error:
+            if isinstance(error, ModelCancelled) and toolbox.cancel.cancelled:
+                # It was ended with the turn, and has not failed.
+                raise
+            raise CallerFailed(error) from error
+
+    return hear
+
+
+def _total(usages: list[Usage]) -> Usage:
+    def total(numbers: Callable[[Usage], Any]) -> Any:
+        return sum(numbers(usage) or 0 for usage in usages)
+
+    return Usage(
+        input_tokens=total(lambda usage: usage.input_tokens),
+        output_tokens=total(lambda usage: usage.output_tokens),
+        latency_ms=round(total(lambda usage: usage.latency_ms), 1),
+    )
+
+
+def _milliseconds_since(begun: float) -> float:
+    return round((time.monotonic() - begun) * 1000, 1)

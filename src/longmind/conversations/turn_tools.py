@@ -1,0 +1,144 @@
+"""The tools of a turn: what the model is told of them, and what is done when it calls one."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from longmind.errors import InvalidInput
+from longmind.models.content import ToolUseBlock, encode_tool_result
+from longmind.models.turn import ToolInvocation
+from longmind.models.value import Value
+from longmind.providers.language_model import UNREADABLE, BoundTool, Cancel, Tool
+from longmind.validation.text import check_text, encode_json, storable_text
+
+ToolHandler = Callable[[str, dict[str, Any]], Any]
+Waiting = Callable[[Awaitable[Any], Cancel], Any]
+"""Waits for what a coroutine gives, in a thread that has no loop."""
+
+CANCELLED = "The turn was cancelled before this tool was used."
+
+_FIELDS = ("name", "description", "parameters")
+_SCHEMA_NAMES = ("parameters", "input_schema", "inputSchema")
+
+
+@dataclass(frozen=True)
+class Toolbox:
+    tools: tuple[Tool, ...]
+    doing: Mapping[str, Callable[[dict[str, Any]], Any]]
+    """By the name of a tool."""
+    wait_for: Waiting
+    cancel: Cancel
+
+    def use(self, call: ToolUseBlock) -> ToolInvocation:
+        """Do what the model asks for. What goes wrong is told to the model, which may know a way out."""
+        begun = time.monotonic()
+        try:
+            result, is_error = self._result_of(call), False
+        except Exception as error:
+            result, is_error = told(error), True
+        return ToolInvocation(
+            id=call.id,
+            name=call.name,
+            arguments=call.arguments,
+            result=result,
+            is_error=is_error,
+            latency_ms=round((time.monotonic() - begun) * 1000, 1),
+        )
+
+    def _result_of(self, call: ToolUseBlock) -> str:
+        if self.cancel.cancelled:
+            raise _Refused(CANCELLED)
+        do = self.doing.get(call.name)
+        if do is None:
+            known = ", ".join(self.doing) or "none"
+            raise _Refused(f"There is no tool {call.name!r}. The tools are: {known}.")
+        if call.arguments.keys() == {UNREADABLE}:
+            raise _Refused(
+                "The arguments are not a JSON object that can be read. Call the tool again with one that can."
+            )
+        # What the tool does to its arguments is not what the model has said.
+        outcome = do(copy.deepcopy(call.arguments))
+        if inspect.isawaitable(outcome):
+            outcome = self.wait_for(outcome, self.cancel)
+        result = storable_text(outcome if isinstance(outcome, str) else _as_json(call.name, outcome))
+        # Refused here, the model is told of it, and can ask for less.
+        encode_tool_result(call.id, result, is_error=False)
+        return result
+
+
+class _Refused(Exception):
+    """A call that no tool is given."""
+
+
+def make_toolbox(tools: object, handler: ToolHandler | None, wait_for: Waiting, cancel: Cancel) -> Toolbox:
+    """Look the tools over before anything is written: each has a name of its own and somebody who does it."""
+    if handler is not None and not callable(handler):
+        raise InvalidInput(f"tool_handler must be a function, not {type(handler).__name__}.")
+    if isinstance(tools, str | Mapping) or not isinstance(tools, Sequence):
+        raise InvalidInput(f"tools must be a list of tools, not {type(tools).__name__}.")
+    doing: dict[str, Callable[[dict[str, Any]], Any]] = {}
+    described = []
+    for number, given in enumerate(tools):
+        tool = _checked_tool(f"tools[{number}]", given.tool if isinstance(given, BoundTool) else given)
+        if tool.name in doing:
+            raise InvalidInput(f"There are two tools {tool.name!r}.")
+        if isinstance(given, BoundTool):
+            doing[tool.name] = given.run
+        elif handler is not None:
+            doing[tool.name] = _handled(handler, tool.name)
+        else:
+            raise InvalidInput(
+                f"Nobody does what the tool {tool.name!r} is for.", hint="Give a tool_handler(name, arguments)."
+            )
+        described.append(tool)
+    return Toolbox(tuple(described), doing, wait_for, cancel)
+
+
+def _handled(handler: ToolHandler, name: str) -> Callable[[dict[str, Any]], Any]:
+    return lambda arguments: handler(name, arguments)
+
+
+def _checked_tool(where: str, given: object) -> Tool:
+    hint = f"A tool is a Tool, a BoundTool, or a dict of {', '.join(_FIELDS)}."
+    if isinstance(given, Mapping):
+        unknown = [key for key in given if key not in (*_FIELDS, *_SCHEMA_NAMES)]
+        if unknown or "name" not in given:
+            raise InvalidInput(f"{where} {f'has {unknown[0]!r}' if unknown else 'has no name'}.", hint=hint)
+        schema = next((given[name] for name in _SCHEMA_NAMES if name in given), Tool("").parameters)
+        given = Tool(given["name"], given.get("description") or "", schema)
+    if not isinstance(given, Tool):
+        raise InvalidInput(f"{where} is a {type(given).__name__}.", hint=hint)
+    check_text(f"{where}.name", given.name, limit=128, blank=False)
+    check_text(f"{where}.description", given.description)
+    if not isinstance(given.parameters, dict):
+        raise InvalidInput(f"{where}.parameters must be a JSON schema, not {type(given.parameters).__name__}.")
+    encode_json(f"{where}.parameters", given.parameters)
+    return given
+
+
+def _as_json(name: str, outcome: object) -> str:
+    if isinstance(outcome, Value):
+        return outcome.model_dump_json()
+    try:
+        return json.dumps(outcome, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise _Refused(f"{name} returned a {type(outcome).__name__}, which is neither a text nor JSON.") from None
+
+
+def told(error: Exception) -> str:
+    """The kind of an error and its words, as they can be stored."""
+    if isinstance(error, _Refused):
+        return str(error)
+    try:
+        return storable_text(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
+    except Exception:  # an error that cannot even say what it is
+        return type(error).__name__
+
+
+_LONGEST_ERROR = 10_000

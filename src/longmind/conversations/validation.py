@@ -1,0 +1,127 @@
+"""What may come in, checked at the edge: every refusal says what was wrong and nothing is written."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+from typing import Any, TypeVar, get_args
+
+from pydantic import ValidationError
+
+from longmind.clock import Instant, Micros, to_iso, to_micros
+from longmind.errors import InvalidInput
+from longmind.models.block import MemoryPolicy
+from longmind.models.content import Content
+from longmind.models.message import AssistantTurn, Usage, Visibility
+from longmind.models.turn import TurnOptions
+from longmind.models.value import Value
+from longmind.providers.language_model import Cancel, OnText
+from longmind.scope import check_identity
+from longmind.validation.text import check_text, encode_json, shown
+
+TITLE_LIMIT = 1_000
+
+V = TypeVar("V", bound=Value)
+
+
+def checked_namespace(namespace: object) -> str:
+    try:
+        return check_identity("namespace", namespace)
+    except InvalidInput as error:
+        raise InvalidInput(error.message, hint="Name the kind of conversation, for example 'daily-checkin'.") from None
+
+
+def checked_title(title: object) -> str | None:
+    return None if title is None else check_text("title", title, limit=TITLE_LIMIT)
+
+
+def checked_visibility(visibility: object, field: str = "visibility") -> Visibility:
+    if visibility in get_args(Visibility):
+        return visibility  # type: ignore[return-value]  # it is one of the known
+    raise InvalidInput(f"{field} is {visibility!r}.", hint="It is 'user', 'internal' or 'hidden'.")
+
+
+def checked_idle(idle: object) -> Micros:
+    """For how long nothing was said, as a timedelta or as seconds."""
+    seconds = idle.total_seconds() if isinstance(idle, timedelta) else idle
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+        raise InvalidInput(f"idle is {shown(idle)}.", hint="Give a timedelta or a number of seconds, zero or more.")
+    # As good as for ever, and still a number that a database can compare.
+    return int(min(seconds, 1e12) * 1_000_000)
+
+
+def checked_time(instant: Instant | None, now: Micros) -> Micros:
+    """When it was said: now, unless an older conversation is being brought in."""
+    if instant is None:
+        return now
+    at = to_micros(instant, "created_at")
+    if at < 0 or at > now + 24 * 3600 * 1_000_000:
+        raise InvalidInput(f"created_at {to_iso(at)} is before 1970 or more than a day in the future.")
+    return at
+
+
+def checked_assistant(given: object) -> AssistantTurn:
+    return _checked_value("assistant", AssistantTurn, given)
+
+
+def checked_usage(given: object) -> str | None:
+    if given is None:
+        return None
+    usage = _checked_value("usage", Usage, given)
+    return encode_json("usage", usage.model_dump(exclude_none=True))
+
+
+def checked_options(given: object) -> TurnOptions:
+    options = TurnOptions() if given is None else _checked_value("options", TurnOptions, given)
+    if options.system_prompt is not None:
+        check_text("options.system_prompt", options.system_prompt)
+    return options
+
+
+def checked_question(user_text: object, content: object) -> Content:
+    """What the user says in a turn that is run: a text, or texts and images."""
+    if (user_text is None) == (content is None):
+        given = "neither" if content is None else "both"
+        raise InvalidInput(f"A turn takes either user_text or content, and {given} is given.")
+    if content is None:
+        return check_text("user_text", user_text)
+    if isinstance(content, list | tuple):
+        for block in content:
+            kind = block.get("type") if isinstance(block, dict) else getattr(block, "type", None)
+            if kind in ("tool_use", "tool_result"):
+                raise InvalidInput(f"content holds a {kind}, and a user says texts and shows images.")
+    return content  # type: ignore[return-value]  # looked over where it is encoded
+
+
+def checked_listener(on_text: OnText | None) -> OnText | None:
+    if on_text is not None and not callable(on_text):
+        raise InvalidInput(f"on_text must be a function, not {type(on_text).__name__}.")
+    return on_text
+
+
+def checked_policy(policy: MemoryPolicy | dict[str, Any] | None) -> MemoryPolicy:
+    return _checked_value("memory_policy", MemoryPolicy, {} if policy is None else policy)
+
+
+def checked_cancel(cancel: Cancel | None) -> Cancel:
+    if cancel is not None and not isinstance(cancel, Cancel):
+        raise InvalidInput(f"cancel must be a Cancel, not {type(cancel).__name__}.")
+    return Cancel() if cancel is None else cancel
+
+
+def fingerprint(content: str, visibility: str) -> str:
+    """What tells two user messages apart when they come with the same idempotency key."""
+    return hashlib.blake2b(f"{visibility}\n{content}".encode(), digest_size=16).hexdigest()
+
+
+def _checked_value(field: str, kind: type[V], given: Any) -> V:
+    if isinstance(given, kind):
+        return given
+    if not isinstance(given, dict):
+        raise InvalidInput(f"{field} must be a dict or {kind.__name__}, not {type(given).__name__}.")
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(str(part) for part in (field, *first["loc"][:1]))
+        raise InvalidInput(f"{place}: {first['msg']}.", hint=f"{field} takes {', '.join(kind.model_fields)}.") from None

@@ -1,0 +1,1 @@
+"""The JSONL mirror: a copy of the event log in plain files."""

@@ -1,0 +1,185 @@
+"""What may come in as an event, checked at the edge: every refusal says what was wrong and nothing is written."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from longmind.clock import Instant, Micros, to_iso, to_micros
+from longmind.errors import InvalidInput, LimitExceeded
+from longmind.models.event import EVENT_DATA_LIMIT, EVENT_TAGS_LIMIT, EVENT_TEXT_LIMIT
+from longmind.scope import IDENTITY_LIMIT
+from longmind.validation.identifiers import METADATA_LIMIT
+from longmind.validation.text import check_size, check_text, encode_json, looks_unstorable, shown
+
+_DAY = 24 * 3600 * 1_000_000
+_MOST_DIMENSIONS = 16_384
+# Where there are no more brackets than this, nothing is nested deeper than can be read back.
+_FEW_BRACKETS = 100
+_write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def checked_kind(kind: object, where: str = "kind") -> str:
+    # The same few come again and again.
+    check = _checked_kind if type(kind) is str else _checked_kind.__wrapped__
+    return check(kind, where)
+
+
+@lru_cache(maxsize=1024)
+def _checked_kind(kind: object, where: str) -> str:
+    return check_text(where, kind, limit=IDENTITY_LIMIT, blank=False)
+
+
+def checked_text(text: object) -> str | None:
+    return None if text is None else check_text("text", text, limit=EVENT_TEXT_LIMIT)
+
+
+def checked_tags(tags: object, where: str = "tags") -> tuple[str, ...]:
+    """Without blanks around them, empty ones and repetitions, in the order in which they came."""
+    if tags is None:
+        return ()
+    if type(tags) is not list and (isinstance(tags, (str, bytes)) or not isinstance(tags, Iterable)):
+        raise InvalidInput(f"{where} must be a list of texts, not {type(tags).__name__}.")
+    given = tuple(tags)
+    try:
+        return _checked_tags(given, where)
+    except TypeError:
+        # A thing that cannot be looked up is no text, which is said by who checks it.
+        return _checked_tags.__wrapped__(given, where)
+
+
+@lru_cache(maxsize=1024)
+def _checked_tags(given: tuple[Any, ...], where: str) -> tuple[str, ...]:
+    # The same few come again and again.
+    for number, tag in enumerate(given):
+        check_text(f"{where}[{number}]", tag, limit=IDENTITY_LIMIT)
+    kept = tuple(dict.fromkeys(tag.strip() for tag in given if tag.strip()))
+    if len(kept) > EVENT_TAGS_LIMIT:
+        raise LimitExceeded(where, limit=EVENT_TAGS_LIMIT, given=len(kept), unit="at a time")
+    return kept
+
+
+def checked_names(names: object, where: str) -> tuple[str, ...] | None:
+    """A filter such as kinds: None lets everything through, and an empty one nothing."""
+    if names is None:
+        return None
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise InvalidInput(f"{where} must be a list of texts, not {type(names).__name__}.")
+    given = list(names)
+    if len(given) > EVENT_TAGS_LIMIT:
+        raise LimitExceeded(where, limit=EVENT_TAGS_LIMIT, given=len(given), unit="at a time")
+    return tuple(dict.fromkeys(check_text(f"{where}[{number}]", name) for number, name in enumerate(given)))
+
+
+def checked_severity(severity: object) -> int:
+    if isinstance(severity, bool) or not isinstance(severity, int) or not 1 <= severity <= 3:
+        raise InvalidInput(f"severity is {shown(severity)}.", hint="It is 1 for low, 2 for medium or 3 for high.")
+    return severity
+
+
+def checked_signal(signal: object, where: str = "signal") -> float:
+    if isinstance(signal, bool) or not isinstance(signal, int | float) or not 0 <= signal <= 1:
+        raise InvalidInput(f"{where} is {shown(signal)}.", hint="It is from 0 to 1, or None for what is usual.")
+    return float(signal)
+
+
+def checked_metrics(metrics: object) -> tuple[dict[str, float] | None, str | None]:
+    """The numbers, and as they are stored."""
+    if metrics is None:
+        return None, None
+    if not isinstance(metrics, Mapping):
+        raise InvalidInput(f"metrics must be a dict of numbers, not {type(metrics).__name__}.")
+    numbers: dict[str, float] = {}
+    for name, number in metrics.items():
+        check_text(f"the name {name!r} of a metric", name, limit=IDENTITY_LIMIT)
+        if isinstance(number, bool) or not isinstance(number, int | float) or not _is_finite(number):
+            raise InvalidInput(f"metrics.{name} is {shown(number)}, and must be a number.")
+        numbers[name] = number
+    encoded = _write(numbers)
+    check_size("metrics", encoded, METADATA_LIMIT)
+    return numbers, encoded
+
+
+def checked_time(instant: Instant, now: Micros) -> Micros:
+    """When something happened that is being brought in."""
+    at = to_micros(instant, "ts")
+    if at < 0 or at > now + _DAY:
+        raise InvalidInput(f"ts {to_iso(at)} is before 1970 or more than a day in the future.")
+    return at
+
+
+def checked_values(values: object, where: str) -> tuple[list[Any] | None, str | None]:
+    """What went into something, or came out of it, and as it is stored."""
+    if values is None:
+        return None, None
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence):
+        raise InvalidInput(f"{where} must be a list, not {type(values).__name__}.")
+    encoded = encode_json(where, list(values), limit=EVENT_DATA_LIMIT)
+    return from_json(encoded), encoded
+
+
+def checked_embedding(embedding: object) -> tuple[list[float] | None, str | None]:
+    if embedding is None:
+        return None, None
+    if isinstance(embedding, str | bytes) or not isinstance(embedding, Sequence):
+        raise InvalidInput(f"embedding must be a list of numbers, not {type(embedding).__name__}.")
+    if len(embedding) > _MOST_DIMENSIONS:
+        raise LimitExceeded("embedding", limit=_MOST_DIMENSIONS, given=len(embedding), unit="numbers")
+    for number, value in enumerate(embedding):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+            raise InvalidInput(f"embedding[{number}] is {shown(value)}, and must be a number.")
+    numbers = [float(value) for value in embedding]
+    return numbers, _write(numbers)
+
+
+def checked_flags(flags: object) -> tuple[dict[str, bool] | None, str | None]:
+    if flags is None:
+        return None, None
+    if not isinstance(flags, Mapping) or not all(isinstance(flag, bool) for flag in flags.values()):
+        raise InvalidInput("pii_flags must be a dict of booleans.")
+    return dict(flags), encode_json("pii_flags", dict(flags), limit=METADATA_LIMIT)
+
+
+def plain_json(value: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
+    """What a dict of nothing but JSON is when it is read back, and as it is stored. None says to look closer.
+
+    Whatever would be written as something else does not come back equal.
+    """
+    try:
+        written = to_json(value, inf_nan_mode="null")
+        back = from_json(written)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    if back != value or len(written) > EVENT_DATA_LIMIT or b"\\u0000" in written or _brackets(written) > _FEW_BRACKETS:
+        return None
+    return back, written.decode()
+
+
+def _brackets(written: bytes) -> int:
+    # Most are shorter than that many signs.
+    return written.count(b"[") + written.count(b"{") if len(written) > _FEW_BRACKETS else 0
+
+
+def encoded_or_none(where: str, value: Any) -> str | None:
+    """The value as JSON; None when it cannot be written so. A text in it that cannot be stored is refused."""
+    try:
+        encoded = _write(value)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    if looks_unstorable(encoded) or encoded.count("[") + encoded.count("{") > _FEW_BRACKETS:
+        # It may be in order nevertheless; who looks member by member knows, and says where it is not.
+        encode_json(where, json.loads(encoded))
+    check_size(where, encoded, EVENT_DATA_LIMIT)
+    return encoded
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # an integer that no float can hold
+        return False

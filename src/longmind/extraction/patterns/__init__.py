@@ -1,0 +1,1 @@
+"""Patterns mined from repeated episodes."""

@@ -1,0 +1,1 @@
+"""Decides what a candidate means for the facts already known: add, reinforce, supersede or skip."""

@@ -1,0 +1,51 @@
+"""How sure a speaker is of what is said."""
+
+from __future__ import annotations
+
+import re
+
+from longmind.language.speech_acts import Act
+from longmind.models.atom import Trust
+
+_HEDGES = (
+    (
+        0.4,
+        re.compile(
+            r"\b(?:not (?:really |quite |entirely |totally )?sure|no idea|don['\u2019]t know|"
+            r"can['\u2019]t remember|might|may be|could be|possibly|supposedly|allegedly|rumou?r)\b"
+        ),
+    ),
+    (
+        0.6,
+        re.compile(
+            r"\b(?:maybe|perhaps|i (?:think|guess|suppose|believe|assume|reckon)|seems?|apparently|"
+            r"if i (?:recall|remember)|as far as i)\b"
+        ),
+    ),
+    (
+        0.8,
+        re.compile(
+            r"\b(?:probably|likely|kind of|kinda|sort of|sorta|i feel like|hopefully|roughly|"
+            r"about \d|around \d|approximately|thinking (?:of|about)|considering)\b"
+        ),
+    ),
+)
+_HYPOTHETICAL_CONFIDENCE = 0.3
+_BY_TRUST: dict[Trust, float] = {"user": 1.0, "app": 1.0, "assistant": 0.7, "tool": 0.7}
+
+
+def _hedged(small: str) -> float:
+    for worth, pattern in _HEDGES:
+        if pattern.search(small):
+            return worth
+    return 1.0
+
+
+def confidence_of(sentence: str, act: Act, trust: Trust) -> float:
+    """How sure the speaker is, times how much the speaker's role is trusted."""
+    sure = 1.0
+    if act is Act.HYPOTHETICAL:
+        sure = _HYPOTHETICAL_CONFIDENCE
+    elif act is not Act.QUESTION:
+        sure = _hedged(sentence.lower())
+    return round(sure * _BY_TRUST[trust], 2)

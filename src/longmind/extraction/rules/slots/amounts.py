@@ -1,0 +1,135 @@
+"""Amounts that a thing of somebody's has at a time, as slots: "User's internet plan is 200 Mbps"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from longmind.language.normalisation import OWNER, WHO, folded, stem, stems
+from longmind.language.numbers import MONEY, NUMBER, PERIOD, TIME_UNIT
+
+Attribute = Callable[[re.Match[str], str], str]
+"""What is told of, by what was found and what was said before."""
+
+_ABOUT = r"(?:(?:about|around|almost|nearly|over|roughly|exactly|just|only|now|currently|already|a total of) )*"
+_NOUNS = r"(?:[\w'-]+ ){0,3}?[\w'-]+"
+_MEASURE = (
+    rf"(?:{MONEY}|{NUMBER}(?: |-)?(?:[MGKmk]bps|[GMT]B|pounds?|lbs?|kilos?|kg|miles?|km|minutes?|hours?|seconds?|"
+    rf"percent|"
+    rf"points?|degrees|calories|grams|ounces|cups?|pages|words|weeks?|months?|days?|people|%))(?: {PERIOD})?"
+)
+_BECOMING = (
+    r"(?:is|are|costs?|takes?|(?:has |have |just |recently )*(?:went|gone|goes|increased|decreased|dropped|risen|rose|"
+    r"raised|"
+    r"lowered|grown|grew|fell|fallen|jumped|climbed|crept)(?: (?:up|down|back))? to|was (?:raised|lowered|increased|"
+    r"reduced|cut|changed|bumped(?: up)?) to|stands at)"
+)
+_OWNED = re.compile(
+    rf"{OWNER} (?:new |current |monthly |weekly |daily )*(?P<what>{_NOUNS}) {_BECOMING} {_ABOUT}(?P<value>{_MEASURE})"
+)
+_RATED = re.compile(
+    rf"{OWNER} (?:new |current )?(?P<what>(?:[\w'-]+ ){{0,3}}?(?:score|rating|gpa|GPA|average|limit|rank|ranking|"
+    rf"streak|goal)) "
+    rf"{_BECOMING} {_ABOUT}(?P<value>{NUMBER})"
+)
+_STREAK = re.compile(
+    rf"{WHO} (?:[a-z]+ ){{1,4}}?(?:an? |{OWNER} )(?P<value>{NUMBER})-(?P<unit>day|week|month) "
+    rf"streak\b"
+)
+_WEIGHED = re.compile(
+    rf"{WHO} (?:now |currently )*(?:weighs|weighed(?: in)?|is (?:now )?(?:down|up) to)(?: in)?(?: at)? {_ABOUT}"
+    rf"(?P<value>{NUMBER} ?(?:kg|kilos|pounds|lbs))\b"
+)
+_SET_TO = re.compile(
+    rf"{WHO} (?:has |have |just |recently |now |also |finally )*(?:upgraded|raised|lowered|increased|decreased|"
+    rf"reduced|cut|"
+    rf"changed|adjusted|updated|switched|extended|bumped(?: up)?|brought|set) {OWNER} (?:monthly |weekly |daily "
+    rf")*(?P<what>{_NOUNS})(?: (?:from|by) [^,.;!?]+?)? to "
+    rf"{_ABOUT}(?P<value>{_MEASURE})"
+)
+_GRANTED = re.compile(
+    rf"{WHO} (?:is|are|was|were|got|has been|have been|gets?|received|has|have)(?: (?:now|just|also|already))* "
+    rf"(?:approved for |qualified for |offered )?an? (?P<what>(?:[\w-]+ ){{0,2}}(?:mortgage|loan|"
+    rf"budget|limit|salary|scholarship|grant|allowance|down payment|advance|raise)) of (?:up to "
+    rf")?{_ABOUT}(?P<value>{MONEY})"
+)
+_APPROVED = re.compile(
+    rf"{WHO} (?:[a-z]+ ){{0,3}}?pre-?approved for (?:an? [\w ]+? of |up to )*{_ABOUT}(?P<value>{MONEY})"
+)
+_RATE = re.compile(
+    rf"{WHO} (?P<doing>(?:[\w'-]+ ){{1,6}}?){_ABOUT}(?P<value>{NUMBER}) (?P<what>(?!times\b|days\b|nights\b)"
+    rf"(?:[\w-]+ )?(?:[\w-]+s|hour|minute|cup|glass|mile)(?: of [\w-]+(?: [\w-]+)?)?) (?P<period>{PERIOD})\b"
+)
+_PUT_BY = re.compile(
+    rf"{WHO} (?:[\w'-]+ ){{0,4}}?(?P<doing>sav(?:es?|ing)|earn(?:s|ing)?|mak(?:es?|ing)) {_ABOUT}(?P<value>{MONEY}) "
+    rf"(?P<period>{PERIOD})\b"
+)
+_TALLIED = re.compile(
+    rf"{OWNER} (?:current |total )?(?P<what>[\w-]+) count (?:(?:is|has|just|now|currently|up|grown|gone|risen|hit|"
+    rf"reached|passed|to|at|about|around|over|went) )+(?P<value>{NUMBER})"
+)
+_REACHED = re.compile(
+    rf"(?:{WHO} (?:is|are|has|have)|\b[Ii]t(?:'s| is| has)) (?:now |currently |already |just |probably )*(?:at|close "
+    rf"to|"
+    rf"around|about|up to|nearly|almost|over|reached|hit|passed|grown to) (?:about |around |over |almost )*"
+    rf"(?P<value>{NUMBER})(?= (?:now|already|so far|by now)\b|[,;!?]|\.(?!\d)| -|$)"
+)
+_HAS = (
+    r"(?:(?:now|currently|already|just|finally) )*(?:has|have|contains|includes|holds|got|passed|reached|hit|is up to|"
+    r"is at)"
+)
+_HOLDING = re.compile(
+    rf"{OWNER} (?P<held>{_NOUNS}) {_HAS}(?: (?:got|grown to|hit|reached|passed))? {_ABOUT}(?P<value>{NUMBER}) "
+    rf"(?P<what>(?!{TIME_UNIT}\b|times\b|percent\b)(?:[\w-]+ )?(?!{TIME_UNIT}\b|times\b)(?:[\w-]*[^s\W]s|people|"
+    rf"children))\b"
+)
+_THERE = re.compile(
+    rf"\b[Tt]here are (?:now |currently |already )*{_ABOUT}(?P<value>{NUMBER}) (?P<what>(?:[\w-]+ )?(?:[\w-]*[^s\W]s|"
+    rf"people)) "
+    rf"(?:on|in) {OWNER} (?P<held>[\w -]+?)(?= (?:now|so far|already)\b|[,.;!?]|$)"
+)
+_CONTAINER = re.compile(
+    r"(?:list|collection|library|shelf|watchlist|wishlist|backlog|queue|channel|account|page|profile|garden)$"
+)
+_DONE_IN_MANY_WAYS = re.compile(r"(?:hours?|minutes?|miles?|km|kilometers|kilometres)\b")
+
+
+def _amount(found: re.Match[str], _: str) -> str:
+    return folded(found["what"])
+
+
+def _held(found: re.Match[str], _: str) -> str:
+    """What is in a list of somebody's is what they have."""
+    held = "" if _CONTAINER.search(found["held"]) else stems(found["held"])
+    return f"count of {stems(found['what'])} {held}"
+
+
+def _rate(found: re.Match[str], _: str) -> str:
+    what = stems(found["what"])
+    if _DONE_IN_MANY_WAYS.search(found["what"]) and " of " not in found["what"]:
+        what += " " + " ".join(stems(found["doing"]).split()[-2:])
+    return f"{what} per {found['period'].split()[-1]}"
+
+
+def _counted_before(_: re.Match[str], earlier: str) -> str:
+    named = _COUNTED.findall(earlier)
+    return f"count of {stem(next(filter(None, named[-1])))}" if named else ""
+
+
+_COUNTED = re.compile(r"\b([\w-]+) count\b|\bnumber of ([\w-]+)\b")
+
+AMOUNTS: tuple[tuple[re.Pattern[str], Attribute], ...] = (
+    (_SET_TO, _amount),
+    (_OWNED, _amount),
+    (_RATED, _amount),
+    (_STREAK, lambda *_: "streak"),
+    (_WEIGHED, lambda *_: "weight"),
+    (_APPROVED, lambda *_: "pre-approved amount"),
+    (_GRANTED, _amount),
+    (_TALLIED, lambda found, _: f"count of {stems(found['what'])}"),
+    (_HOLDING, _held),
+    (_THERE, _held),
+    (_RATE, _rate),
+    (_PUT_BY, lambda found, _: f"amount {stem(found['doing'])} per {found['period'].split()[-1]}"),
+    (_REACHED, _counted_before),
+)

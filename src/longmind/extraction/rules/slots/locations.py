@@ -1,0 +1,56 @@
+"""Where somebody keeps a thing, as a slot: "User keeps the skis in the garage"."""
+
+from __future__ import annotations
+
+import re
+
+from longmind.extraction.rules.slots.pattern import SOON, STOP, Pattern, pattern
+from longmind.language.normalisation import WHO, folded, topic_of
+
+
+def _thing(found: re.Match[str]) -> str:
+    return re.sub(r" by .*", "", folded(found["what"]))
+
+
+PLACES: tuple[Pattern, ...] = (
+    pattern(
+        lambda f, _: f"place of {_thing(f)}",
+        "leave|keep|stor|hang|moved|put|hung|park",
+        rf"{WHO} {SOON}(?:usually |always |will |to |sure to |makes? )*(?:keeps?|keeping|"
+        rf"leaves?|stores?|storing|hangs?|hung|moved|put|parks?) (?:the |an? |[A-Z]\w*'s )(?P<what>(?:[\w'\"-]+ ){{0,6"
+        rf"}}?[\w'\"-]+) (?:in)?(?P<value>(?:in|on|under|above|behind|beside|near|at|inside|next to|"
+        rf"over) [^,.;!?()]+?){STOP}",
+    ),
+    pattern(
+        lambda f, earlier: f"place of {folded(topic_of(f.string[: f.start('who')]) or topic_of(earlier))}",
+        "it |them ",
+        rf"{WHO} {SOON}(?:usually |always |will |to )*(?:keeps?|keeping|leaves?|stores?|storing|hangs?|hung|moved|put|"
+        rf"parks?) "
+        rf"(?:it|them) (?P<value>(?:in|on|under|above|behind|beside|near|inside|next to) [^,.;!?()]+?){STOP}",
+    ),
+    pattern(
+        lambda f, _: f"place of {_thing(f)}",
+        "moved",
+        rf"{WHO} {SOON}moved (?:the |[A-Z]\w*'s )(?P<what>(?:[\w'\"-]+ ){{0,6}}?[\w'\"-]+) (?:from [^,.;!?()]+? "
+        rf")?(?:in)?to "
+        rf"(?=the |an? |[A-Z]\w*'s )(?P<value>[^,.;!?()]+?){STOP}",
+    ),
+    pattern(
+        lambda f, _: f"place of {_thing(f)}",
+        "hanging|leave|stored|kept|parked|located",
+        r"(?:the |(?P<owner>[A-Z]\w*)'s )(?P<what>(?:[\w'\"-]+ ){0,6}?[\w'\"-]+) (?:is |are |now |currently "
+        r")*(?:hanging|"
+        r"stored|kept|parked|located) (?P<value>(?:in|on|under|above|behind|beside|near|at|"
+        rf"inside|next to|over) [^,.;!?()]+?){STOP}",
+    ),
+    pattern(
+        lambda f, _: f"place of {_thing(f)}",
+        " is in | is on | is under | are in | are on | are under |s now |re now |s currently |re currently ",
+        r"(?:\b[Tt]he |(?P<owner>[A-Z]\w*)'s )(?P<what>(?:[\w'\"-]+ ){0,6}?[\w'\"-]+) (?:is|are)(?: now| currently)? "
+        r"(?P<value>"
+        r"(?:in|on|under|behind|beside|inside|next to) (?:the |an? |[A-Z]\w*'s )(?:[\w'-]+ ){0,2}?(?:drawer|closet|box|"
+        r"garage|basement|attic|shelf|rack|bed|bedroom|room|kitchen|hallway|cupboard|cabinet|wardrobe|desk|table|safe|"
+        r"shed|"
+        rf"trunk|bag|wall|pantry|fridge|freezer|storage|locker|pot|garden|porch|balcony|office)\b[^,.;!?()]*?){STOP}",
+    ),
+)

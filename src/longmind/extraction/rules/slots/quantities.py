@@ -1,0 +1,188 @@
+"""Counts, durations, frequencies and prices as slots: "User has tried three Korean restaurants"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from longmind.extraction.candidate import Slot
+from longmind.extraction.rules.slots.amounts import AMOUNTS, Attribute
+from longmind.language.normalisation import OWNER, WHO, found_of, stem, stems, topic_of
+from longmind.language.numbers import NUMBER, ORDINALS, PERIOD, TIME_UNIT, has_number, plain
+
+_WORD = r"[\w'-]+"
+
+_TIMES = re.compile(
+    rf"{WHO} (?:has|have)(?: been| now| already| just| only)* (?P<verb>[a-z]+)(?P<what>(?: (?!{NUMBER} times)["
+    rf"\w'\"-]+){{0,10}}?),?(?: for| about| around)? "
+    rf"(?P<value>{NUMBER} times|twice|once)\b(?! {PERIOD}| an?\b| per\b| before| I\b|-)"
+)
+_MAKING = re.compile(
+    rf"\b[Tt]hat(?:'s| is| makes(?: it)?|'ll be) (?:now |already |about )*(?P<value>{NUMBER} times|twice)"
+    rf"(?: now| already| so far| total)*,?(?: that)? {WHO} (?:has|have) (?P<verb>[a-z]+)(?P<what>[^,.;!?]*)"
+)
+_FREQUENCY = re.compile(
+    rf"{WHO} (?P<what>(?:{_WORD},? ){{0,9}}?)(?:which (?:is|are) )?(?P<value>(?:once|twice|"
+    rf"{NUMBER} times|{NUMBER} days|{NUMBER} nights) {PERIOD}|every {NUMBER} (?:days|weeks|months)|every (?:other |"
+    rf"single )?(?:day|"
+    r"weekend|week|month|morning|night|(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b"
+)
+_DURATION = re.compile(
+    rf"{WHO} (?:has|have) (?:now |already |only )?(?:been )?(?P<verb>(?!an?\b|the\b)[a-z]+) (?P<what>(?:(?!and\b|"
+    rf"but\b){_WORD},? ){{0,8}}?)fo"
+    rf"r (?:about |around |almost |nearly |over |more than |the past |the last )*(?P<value>{NUMBER} {TIME_UNIT}"
+    r")\b"
+)
+_SPENT = re.compile(
+    rf"{WHO} (?:has |have |already |now )*(?:spent|put in|invested|logged) (?:about |around |"
+    rf"almost |nearly |over )*(?P<value>{NUMBER} (?:hours?|days?|weeks?|minutes?))(?: (?:on|"
+    r"in|into|working on|for) (?P<what>[^,.;!?]+))?"
+)
+_PRICE = re.compile(
+    rf"(?:{OWNER}|\bthe|\ban?) (?P<what>(?:{_WORD} ){{0,4}}?{_WORD}) (?:costs?|cost|is worth|"
+    r"is priced at|goes for|was) (?:about |around |now )*(?P<value>[$\u20ac\u00a3]\d[\d,.]*(?:k|"
+    r" million| thousand)?)"
+)
+_PAID = re.compile(
+    rf"{WHO} (?:now |currently )*(?P<verb>pays|earns|makes)(?: about| around)? (?P<value>[$\u20ac\u00a3]\d[\d,."
+    r"]*(?:k| million| thousand)?)(?: (?:on|for|per|an?|in|each) (?P<what>[^,.;!?]+?))?(?=[,.;!?]|"
+    r" and | but |$)"
+)
+_TEAM = re.compile(
+    rf"{WHO} (?:now |currently |has )*(?P<verb>leads?|led|manages?|supervises?|teaches) (?:an? )?(?:team|"
+    rf"group|class|staff) of (?P<value>{NUMBER}) (?P<what>{_WORD})"
+)
+_PROGRESS = re.compile(
+    rf"{WHO} (?:(?:is|was|has)(?: now| currently| just| only| already)*(?: reached| up to| gotten| made it)? (?:on|"
+    r"at|to)|(?:just |now |already |has |finally )*(?:reached|finished|completed|got to|made it to|started)) "
+    r"(?P<unit>page|episode|chapter|level|season|lesson|week|day|book|volume|step|"
+    rf"module|stage|round) (?P<value>{NUMBER})(?: (?:of|in) (?P<what>[^,.;!?]+))?",
+    re.IGNORECASE,
+)
+_NTH = re.compile(
+    rf"{WHO} (?:is |now |currently |just |already |has |finally )*(?:on|in|reached|finished|started|watching|reading) "
+    rf"(?:the )?(?P<value>{'|'.join(ORDINALS)}) (?P<unit>season|chapter|book|volume|episode|level) (?:of|in) "
+    r"(?P<what>[^,.;!?]+)"
+)
+_ORDINAL = re.compile(
+    rf"{WHO} (?:has |just |now |already |recently )*(?P<verb>finished|completed|read|watched|"
+    rf"attended|ran|visited|wrote|published|bought|did|made|had|hiked|climbed|baked|painted|knitted|planted|added) "
+    rf"(?:{OWNER}|the) (?P<value>{'|'.join(ORDINALS[1:])}"
+    rf"|\d+(?:st|nd|rd|th)) (?P<what>{_WORD}(?: of [^,.;!?]+)?)"
+)
+_OF_THEM = re.compile(
+    rf"{WHO} (?:has|have|owns?)(?: (?:now|already|got|collected|about|around|over))* (?P<value>{NUMBER}) of them\b"
+)
+_PART = re.compile(
+    rf"{WHO} (?:has|have) (?:now |already |just |only )*(?P<verb>[a-z]+) (?P<value>{NUMBER}) (?:out )?of (?:the |"
+    rf"{OWNER} |those |all )?(?:{NUMBER} )?(?P<what>(?:[\w'-]+ ){{0,3}}?[\w-]*[^s\W]s)\b"
+)
+_COUNT = re.compile(
+    rf"{WHO} (?P<verbs>(?:now |currently |also |already |just )*(?:(?:has|have|had)(?: (?:now|"
+    r"already|also|just|only|got|been))* (?:(?:[a-z]+ed|[a-z]+en|[a-z]+ing|"
+    r"made|met|won|bought|caught|run|read|built|sold|had|led|taught|lost|got|gone|sent|"
+    r"spent|put) (?:my way |up |out |in |on )?)?|owns? |is (?:now |currently )?(?:at |"
+    r"close to |up to )|just (?:reached|hit|"
+    r"finished|completed|passed) |reached |completed |(?:leads?|manages?|teaches|speaks|"
+    r"collects|runs) ))(?:at |to |about |around |over |exactly |close to |a total of |"
+    r"enough points for |[A-Z]\w*'s )*"
+    rf"(?P<value>{NUMBER}) (?P<what>(?:(?!{TIME_UNIT}\b|of\b|percent\b|times\b|am\b|"
+    rf"pm\b|to\b|and\b|or\b|in\b|on\b|at\b|for\b)[\w'-]+ ){{0,4}}?(?!{TIME_UNIT}\b|times\b)"
+    r"(?:[\w-]*[^s\W]s|people|children|women|men|dozen \w+|dozen)\b(?: of (?:the )?[\w -]+?(?= (?:so|"
+    r"and|since|in|on|this|already)\b|[,.;!?]|$))?)(?! (?:ago|old|long|before|after|later|an?|per|each|every|today|"
+    r"tomorrow|tonight|yesterday|next|last|on \w+day)\b)"
+)
+_SITTING = re.compile(
+    rf"{WHO} (?:(?:did|has|have|just|already|also|remembers|recalls|now|only) )*(?P<verb>attend(?:ed|ing)?|"
+    r"complet(?:ed|ing)|finish(?:ed|ing)|watch(?:ed|ing)|read(?:ing)?|taken|taking|took|done|did|doing|had|having|"
+    rf"miss(?:ed|ing)) (?:about |only |all |around |a total of )*(?P<value>{NUMBER}) (?:more )?(?P<unit>sessions|"
+    rf"classes|"
+    r"lessons|meetings|episodes|chapters|lectures|modules|rounds|treatments|workshops|rehearsals|seasons|volumes)\b"
+    rf"(?: (?:of|in|with|from|at) (?:the |an? |{OWNER} )?(?P<what>[^,.;!?]+?)(?= (?:so|and|since|this|already|now|last|"
+    r"which|with|over|for)\b|[,.;!?]| -|$))?"
+)
+_HAVING = frozenset("got reached hit owns own at accumulated close up passed to".split())
+_SKIPPED = frozenset(
+    "has have had been is are now currently just already also recently only ever finally "
+    "so far still about out in on".split()
+)
+_NO_ACTIVITY = _SKIPPED | frozenset(
+    "goes going attends attending doing does takes taking practices to that more focused "
+    "days when usually tries tries".split()
+)
+_PET_BEFORE = re.compile(r"\b(?:dog|cat|puppy|kitten|hamster|rabbit|horse),? (?=[A-Z])")
+_ONES = re.compile(r"\b(?:ones|of them|more)$")
+_PLURAL = re.compile(
+    r"\b(?:(?:any|some|good|great|new|more|those|these|the|many|of|my|all|different|various|"
+    r"collecting|best) )+((?:[\w-]+ ){0,2}?[a-z-]+[^s\W]s)\b"
+)
+
+
+def quantity_in(text: str, earlier: str, people: Collection[str]) -> Slot | None:
+    """The slot of a number, if the sentence has one that tells how things stand and not what happened once."""
+    if not has_number(text):
+        return None
+    for pattern, attribute_of in _PATTERNS:
+        found = found_of(pattern, text, people)
+        if found is not None:
+            match, subject = found
+            attribute = " ".join(attribute_of(match, f"{earlier} {text[: match.start('value')]}").split())
+            if attribute and not attribute.endswith((" of", " in", " on")):
+                return Slot(subject, attribute, plain(match["value"]))
+    return None
+
+
+def _activity(found: re.Match[str], _: str) -> str:
+    doing = " ".join(word.strip(",") for word in found["what"].split() if word.strip(",") not in _NO_ACTIVITY)
+    return f"frequency of {' '.join(stems(doing).split()[-2:])}"
+
+
+def _object(found: re.Match[str], earlier: str) -> str:
+    what = found["what"] or ""
+    return stems(what) or stems(topic_of(earlier))
+
+
+def _meant(found: re.Match[str], earlier: str) -> str:
+    return stems(topic_of(earlier)) if re.search(r"\b(?:it|them|this|that)\b", found["what"]) else ""
+
+
+def _count(found: re.Match[str], earlier: str) -> str:
+    verbs = [word for word in found["verbs"].split() if word not in _SKIPPED and word not in _HAVING]
+    what = found["what"]
+    if _ONES.search(what):
+        plurals = _PLURAL.findall(earlier)
+        what = plurals[-1] if plurals else what
+    return f"count of {stems(what)} {stem(verbs[0]) if verbs else ''}"
+
+
+def _sittings(found: re.Match[str], earlier: str) -> str:
+    """How many times somebody went to what consists of many; without a name for that, it may be anything."""
+    meant = _SERIES.findall(earlier)
+    what = found["what"] or (meant[-1] if meant else "")
+    return f"count of {stem(found['unit'])} {stem(found['verb'])} {stems(what)}" if stems(what) else ""
+
+
+_SERIES = re.compile(
+    r"(?:'s|\bthe|\ban?) ((?:[\w'-]+ ){1,4}(?:group|course|club|program(?:me)?|workshop|series|league|class|therapy|"
+    r"training|show|podcast))\b"
+)
+
+
+_PATTERNS: tuple[tuple[re.Pattern[str], Attribute], ...] = (
+    (_TEAM, lambda found, _: f"count of {stems(found['what'])} {stem(found['verb'])}"),
+    (_PROGRESS, lambda found, earlier: f"{found['unit'].lower()} in {_object(found, earlier)}"),
+    (_NTH, lambda found, earlier: f"{found['unit']} in {_object(found, earlier)}"),
+    (_ORDINAL, lambda found, _: f"count of {stems(found['what'])} {stem(found['verb'])}"),
+    (_FREQUENCY, _activity),
+    (_SPENT, lambda found, earlier: f"time spent on {_object(found, earlier)}"),
+    (_DURATION, lambda found, _: f"duration of {stem(found['verb'])} {stems(_PET_BEFORE.sub('', found['what']))}"),
+    (_TIMES, lambda found, earlier: f"times {stem(found['verb'])} {stems(found['what'])} {_meant(found, earlier)}"),
+    (_MAKING, lambda found, earlier: f"times {stem(found['verb'])} {stems(found['what'])} {_meant(found, earlier)}"),
+    (_PRICE, lambda found, _: f"price of {stems(found['what'])}"),
+    (_PAID, lambda found, _: f"amount {stem(found['verb'])} {stems(found['what'] or '')}" if found["what"] else ""),
+    (_SITTING, _sittings),
+    (_OF_THEM, lambda _, earlier: f"count of {stems(topic_of(earlier))}"),
+    (_PART, lambda found, _: f"count of {stems(found['what'])} {stem(found['verb'])}"),
+    (_COUNT, _count),
+    *AMOUNTS,
+)

@@ -1,0 +1,96 @@
+"""When something takes place, or is done as a rule, as a slot."""
+
+from __future__ import annotations
+
+import re
+
+from longmind.extraction.rules.slots.pattern import SOON, Pattern, pattern
+from longmind.language.normalisation import OWNER, WHO, folded, stems
+
+_TIME_OF = (
+    r"(?:meeting|appointment|class(?:es)?|interview|flight|deadline|exam|session|lesson|"
+    r"training|practice|call|checkup|rehearsal|"
+    r"workshop|party|wedding|concert|ceremony|presentation|review|demo|launch|surgery|shift|lecture|test|"
+    r"game|match|date|trip|visit|due date)"
+)
+_WHEN = (
+    r"(?P<value>(?:(?:on|at|to|for|from|by|in) )?(?:(?:(?:next|this|every|the) )?(?:mon|"
+    r"tues|wednes|thurs|fri|satur|sun)days?|\d{1,2}(?::\d\d)? ?(?:am|pm|a\.m\.|p\.m\.)|"
+    r"\d{1,2}:\d\d|noon|midnight|tomorrow|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|"
+    r"nov|dec)\w* \d{1,2}|\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:jan|feb|mar|apr|may|jun|"
+    r"jul|aug|sep|oct|nov|dec)\w*|"
+    r"the \d{1,2}(?:st|nd|rd|th))(?:,? (?:(?:at|from|until|to|-) )*(?:\d{1,2}(?::\d\d)?(?: ?- ?\d{1,2}(?::\d\d)"
+    r"?)? ?(?:am|pm)?|noon|morning|afternoon|evening)\b)*)"
+)
+TOO_WIDE = frozenset(
+    "time of meeting|time of appointment|time of call|time of class|time of classes|"
+    "time of concert|time of trip|time of visit|time of game|time of party|time of date|time of session".split("|")
+)
+"""Of these one has many: what is said of one does not change another."""
+
+
+def _appointment(found: re.Match[str], _: str) -> str:
+    attribute = f"time of {folded(found['what'])}".replace("classes", "class")
+    of_many = attribute in TOO_WIDE or attribute == "time of deadline"
+    return f"{attribute} with {stems(found['with'])}" if of_many and found["with"] else attribute
+
+
+def _meant_time(found: re.Match[str], _: str) -> str:
+    what = folded(found["what"]).replace("classes", "class")
+    return f"time of {what if what.endswith('class') else stems(what)}"
+
+
+def _doing(found: re.Match[str], _: str) -> str:
+    """What is done at a time of day; to go somewhere is to be there."""
+    return f"time of {stems(_GOING.sub('', found['what']))}"
+
+
+_GOING = re.compile(
+    r"^(?:go(?:es|ing)?|heads?|heading|gets?|getting|leaves?|leaving) (?:off )?(?:to|for) (?:do )?|"
+    r"^(?:has|have|having) "
+)
+
+
+TIMES: tuple[Pattern, ...] = (
+    pattern(
+        _appointment,
+        "meeting|appointment|class|interview|flight|deadline|exam|session|lesson|training|practice|call|checkup|"
+        "rehearsal|workshop|party|wedding|concert|ceremony|presentation|review|demo|launch|surgery|"
+        "shift|lecture|test|game|match|date|trip|visit",
+        rf"(?i:{OWNER} |\bthe |\b(?P<having>User|[A-Z]\w+) (?:(?:has|have|got|also|already|takes|attends|"
+        rf"scheduled|now|(?:is|has been) (?:taking|attending)) )+(?:an? )?)(?P<what>(?:[\w'-]+ ){{0,4}}{_TIME_OF})(?: "
+        rf"(?:with|"
+        r"for|of) (?P<with>[\w' ]+?))?(?:,? which)?(?: (?:is|was|has been|got|will be|has|"
+        r"have|are|been|now|usually|moved|rescheduled|pushed|scheduled|set|changed|back|postponed|"
+        rf"due))* (?i:{_WHEN})",
+    ),
+    pattern(
+        _meant_time,
+        "which",
+        r"(?:\b[Tt]he|[A-Z]\w*'s) (?P<what>(?:[\w-]+ ){0,2}[\w-]+), which (?:User )?(?:(?:is|"
+        r"are|usually|always|now|goes|to|has|starts|begins|normally|currently) )*(?:at|on) (?P<value>\d{1,2}(?::"
+        r"\d\d)? ?(?:[ap]\.?m\b\.?)?)",
+    ),
+    pattern(
+        lambda f, _: f"time of {folded(f['what'])}",
+        "deadline|due",
+        rf"(?P<what>[\w'-]+(?: [\w'-]+){{0,3}}) (?:is|are|was) (?:now )?due (?i:{_WHEN})",
+    ),
+    pattern(
+        _doing,
+        ":| am| pm|am |pm |am.|pm.|am,|pm,|noon|midnight",
+        rf"{WHO} {SOON}(?:usually |always |normally |typically |often |likes to |tries to |"
+        r"starts? )*(?P<what>(?:wak(?:es?|ing)|gets?|getting|go(?:es|ing)?|heads?|starts?|"
+        rf"finish(?:es)?|leaves?|eats?|has|runs?|jogs?)(?: (?!at\b|around\b)[\w']+){{0,4}}?) (?:at|"
+        rf"around|by) (?P<value>\d{{1,2}}(?::\d\d)? ?(?:[ap]\.?m\b\.?)?|noon\b|midnight\b)(?P<days> on "
+        rf"\w+days?\b(?!,? (?:and )?\w+days?\b))?",
+    ),
+    pattern(
+        _doing,
+        ":| am| pm|am |pm |am.|pm.|am,|pm,|noon|midnight",
+        rf"{OWNER} (?P<what>(?:[\w'-]+ ){{0,2}}?[\w'-]+) (?:is|are|starts?|begins?)(?: now| usually| always)* at "
+        rf"(?P<value>\d{{1,2}}"
+        r"(?::\d\d)? ?(?:[ap]\.?m\b\.?)|\d{1,2}:\d\d|noon\b|midnight\b)(?P<days> on \w+days?\b(?!,? (?:and "
+        r")?\w+days?\b))?",
+    ),
+)

@@ -1,0 +1,128 @@
+"""The keys of the server, as its host makes and takes them back."""
+
+from __future__ import annotations
+
+import re
+
+from longmind.clock import Clock, Instant, Micros, to_micros
+from longmind.errors import InvalidInput, NotFound, Unauthenticated
+from longmind.keys.last_use import LastUses
+from longmind.keys.token import new_token, read_token
+from longmind.models.key import AccessKey, KeyAccess, MadeKey
+from longmind.models.value import Page
+from longmind.scope import IDENTITY_LIMIT, check_identity
+from longmind.store.database import Database
+from longmind.store.tables import keys
+from longmind.store.tables.keys import KeyCount, NewKey
+from longmind.validation.identifiers import checked_id
+from longmind.validation.text import check_text
+
+_RATE = re.compile(r"[1-9][0-9]{0,8}/(second|minute|hour|day)")
+
+
+class AccessKeys:
+    """For the host alone: whoever can call this can become anybody."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._uses = LastUses(database)
+
+    def create(
+        self,
+        *,
+        tenant_id: str,
+        app_id: str,
+        user_id: str | None = None,
+        any_user: bool = False,
+        admin: bool = False,
+        name: str = "",
+        expires_at: Instant | None = None,
+        rate: str | None = None,
+    ) -> MadeKey:
+        """Make a key for one user, for any user that a request names, or for administration.
+
+        Its `token` is shown here and never again: only a hash of it is kept.
+        """
+        now = self._clock()
+        token = new_token(now)
+        new = NewKey(
+            id=token.id,
+            name=check_text("name", name, limit=IDENTITY_LIMIT),
+            tenant_id=check_identity("tenant_id", tenant_id),
+            app_id=check_identity("app_id", app_id),
+            access=_access(user_id, any_user, admin),
+            user_id=None if user_id is None else check_identity("user_id", user_id),
+            digest=token.digest,
+            rate=None if rate is None else checked_rate("rate", rate),
+            expires_at=None if expires_at is None else _in_future(to_micros(expires_at, "expires_at"), now),
+        )
+        made = self._database.write(None, keys.insert, new, now)
+        return MadeKey(**made.model_dump(by_alias=False), token=token.text)
+
+    def list(self, *, tenant_id: str | None = None, app_id: str | None = None) -> Page[AccessKey]:
+        """The keys of all tenants, or of one, or of one app; the oldest first, those that were revoked included."""
+        return Page(self._database.read(None, keys.list_oldest_first, tenant_id, app_id))
+
+    def revoke(self, key_id: str) -> AccessKey:
+        """Take a key back, by its id. The next request with it is refused, on every server of this database."""
+        key_id = checked_id("key_id", key_id)
+        # Who has only the key may give that: its id is its beginning.
+        token = read_token(key_id)
+        key = self._database.write(None, keys.revoke, token.id if token else key_id, self._clock())
+        if key is None:
+            raise NotFound("key", token.id if token else key_id)
+        return key
+
+    def count(self) -> KeyCount:
+        """How many keys were ever made, and how many are valid."""
+        return self._database.read(None, keys.count, self._clock())
+
+    def any_made(self) -> bool:
+        """Whether there ever was a key."""
+        return self._database.read(None, keys.any_made)
+
+    def check(self, token: str) -> AccessKey:
+        """The key that a request was sent with; refused when it is unknown, wrong, revoked or expired.
+
+        The row is read anew each time: nothing that is remembered could tell what another server has revoked.
+        """
+        read = read_token(token)
+        known = None if read is None else self._database.read(None, keys.find, read.id)
+        if read is None or known is None or not read.fits(known.digest):
+            # One answer for all of it: which ids there are is told to nobody.
+            raise Unauthenticated("The key is not one of this server's.")
+        if known.key.revoked_at is not None:
+            raise Unauthenticated("The key was revoked.", hint="Ask who runs the server for a new one.")
+        now = self._clock()
+        if known.expires_at is not None and known.expires_at <= now:
+            raise Unauthenticated("The key has expired.", hint="Ask who runs the server for a new one.")
+        self._uses.note(read.id, known.last_used_at, now)
+        return known.key
+
+    def settle(self) -> None:
+        """Wait until the last uses are written: they are written in the background."""
+        self._uses.settle()
+
+
+def checked_rate(name: str, value: object) -> str:
+    if not isinstance(value, str) or not _RATE.fullmatch(value):
+        raise InvalidInput(
+            f"{name} is {value!r}.",
+            hint="Write it like 600/minute: a whole number of requests in a second, minute, hour or day.",
+        )
+    return value
+
+
+def _access(user_id: str | None, any_user: bool, admin: bool) -> KeyAccess:
+    if (user_id is not None) + any_user + admin != 1:
+        raise InvalidInput(
+            "Whom the key is for is not told, or told twice.", hint="Give one of user_id, any_user=True or admin=True."
+        )
+    return "user" if user_id is not None else "admin" if admin else "any-user"
+
+
+def _in_future(expires_at: Micros, now: Micros) -> Micros:
+    if expires_at <= now:
+        raise InvalidInput("expires_at is in the past.", hint="A key that has expired opens nothing.")
+    return expires_at

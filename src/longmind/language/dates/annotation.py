@@ -1,0 +1,92 @@
+"""Makes a text that names dates self-contained: the days stand in brackets behind the words that mean them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import date, timedelta
+
+from longmind.language.calendar import MONTHS
+from longmind.language.dates.span import DateSpan
+from longmind.language.dates.words import DAY_NUMBER, MONTH_OR_SHORT, YEAR, pattern
+
+_TO = "\N{EN DASH}"
+_FULL = pattern(rf"(?<!\d){YEAR}(?:s\b|(?!\d))|\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}}|['\u2019]\d0s$|\d{{4}}-\d\d-\d\d")
+_TOLD_FROM_ANOTHER = pattern(r"\b(?:before|after|following|prior|week|weekend|first|second|third|fourth|last|from)\b")
+_MONTH_LAST = pattern(rf"(?:.*[\s-])?(?:{MONTH_OR_SHORT})$")
+_DAY_LAST = pattern(rf".*?{MONTH_OR_SHORT} (?:the )?{DAY_NUMBER}$")
+
+
+def resolved(text: str, spans: Iterable[DateSpan]) -> str:
+    """The text with each date that only its time could explain made whole; what is whole already stays as it is."""
+    pieces: list[str] = []
+    done = 0
+    for span in spans:
+        addition = _addition(text[span.start : span.end], span)
+        if addition:
+            # "Friday's game" stays together.
+            end = span.end + 2 if text[span.end : span.end + 2] in ("'s", "\u2019s") else span.end
+            pieces += (text[done:end], addition)
+            done = end
+    return "".join(pieces) + text[done:]
+
+
+def _addition(words: str, span: DateSpan) -> str:
+    if span.relation == "recurring" or (_FULL.search(words) and not _TOLD_FROM_ANOTHER.search(words)):
+        return ""
+    if span.relation == "duration":
+        return f" (since {days_written(span)})"
+    return _without_year(words, span) or f" ({days_written(span)})"
+
+
+def _without_year(words: str, span: DateSpan) -> str:
+    """The year alone, for "7 May", "May 7th" and "in May"."""
+    if re.search(r"\b(?:last|this|next|past|coming)\b", words, re.IGNORECASE) or _TOLD_FROM_ANOTHER.search(words):
+        return ""
+    if span.first.year != span.last.year:
+        return ""
+    if _DAY_LAST.fullmatch(words):
+        return f", {span.last.year}"
+    return f" {span.last.year}" if _MONTH_LAST.fullmatch(words) else ""
+
+
+def days_written(span: DateSpan) -> str:
+    """The days in words, as exactly as they are known: "7 May 2023", "June 2023", "2022"."""
+    first, last = span.first, span.last
+    if first == last:
+        return f"around {_day(first)}" if span.precision == "week" else _day(first)
+    if (
+        span.precision == "season"
+        and span.last - span.first < timedelta(days=100)
+        and first.day == 1
+        and first.month % 3 == 0
+    ):
+        # The words name the season, and the months of it are not the same everywhere.
+        return _range(str(first.year), str(last.year))
+    if (first.month, first.day, last.month, last.day) == (1, 1, 12, 31):
+        return _range(str(first.year), str(last.year))
+    if first.day == 1 and _ends_month(last):
+        if first.year == last.year:
+            return _range(_month(first), _month(last)) + f" {last.year}"
+        return f"{_month(first)} {first.year}{_TO}{_month(last)} {last.year}"
+    if first.year != last.year:
+        return f"{_day(first)} {_TO} {_day(last)}"
+    if first.month != last.month:
+        return f"{first.day} {_month(first)} {_TO} {_day(last)}"
+    return f"{first.day}{_TO}{_day(last)}"
+
+
+def _range(one: str, two: str) -> str:
+    return one if one == two else f"{one}{_TO}{two}"
+
+
+def _month(day: date) -> str:
+    return MONTHS[day.month - 1].capitalize()
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {_month(day)} {day.year}"
+
+
+def _ends_month(day: date) -> bool:
+    return day == date.max or (day + timedelta(days=1)).day == 1

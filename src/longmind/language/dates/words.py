@@ -1,0 +1,74 @@
+"""Words that name times, as pieces of patterns."""
+
+from __future__ import annotations
+
+import re
+from datetime import time
+
+from longmind.language.calendar import MONTH_NUMBERS, MONTHS, NUMBERS, WEEKDAY_NUMBERS, WEEKDAYS
+
+
+def any_of(*words: str) -> str:
+    """A pattern for one of the words, the longest first."""
+    longest_first = sorted(words, key=len, reverse=True)
+    return "(?:" + "|".join(re.escape(word).replace("\\ ", " ") for word in longest_first) + ")"
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """A pattern in which a space stands for any white space, and letters for small and large ones."""
+    # Without ASCII a long s or a Kelvin sign would pass for a letter, and then be in none of the tables.
+    return re.compile(text.replace(" ", r"\s+"), re.IGNORECASE | re.ASCII)
+
+
+WEEKDAY = any_of(*WEEKDAYS)
+WEEKDAY_OR_SHORT = any_of(*WEEKDAY_NUMBERS)
+MONTH = any_of(*MONTHS)
+MONTH_OR_SHORT = rf"(?:{MONTH}(?![a-z])|{any_of(*MONTH_NUMBERS)}(?![a-z])\.?)"
+SEASON = any_of("spring", "summer", "autumn", "fall", "winter")
+YEAR = r"(?:1[5-9]\d\d|20\d\d)"
+UNIT = any_of("day", "week", "weekend", "fortnight", "month", "year", "decade")
+
+_TENS = {
+    word: 10 * number for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
+}
+ORDINALS = {
+    word: number
+    for number, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+        "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth".split(),
+        1,
+    )
+}
+ORDINALS |= {f"twenty-{word}": 20 + number for word, number in list(ORDINALS.items())[:9]}
+ORDINALS |= {"thirtieth": 30, "thirty-first": 31}
+NTH = any_of(*ORDINALS)
+DAY_NUMBER = rf"(?:(?:[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?(?!\d)|{NTH})"
+
+_SPELLED = rf"(?:{any_of(*_TENS)}(?:[-\s]{any_of(*list(NUMBERS)[:9])})?|{any_of(*NUMBERS)})"
+_COUNT = rf"(?:\d{{1,3}}(?:\.5)?\+?|{_SPELLED}|half an?|(?:an? )?(?:couple(?: of)?|dozen|(?:good )?few)|several|an?)"
+AMOUNT = (
+    rf"(?P<count>{_COUNT})(?:\s*(?:-|to|or)\s*(?P<upto>\d{{1,3}}|{_SPELLED}))?(?P<half> and a half)?"
+    rf"[\s-]+(?:or so )?(?P<unit>{UNIT})s?(?P<half_after> and a half)?(?: or (?:so|two))?"
+    rf"(?:(?:,| and) (?P<months>\d{{1,2}}|{_SPELLED}) months?)?"
+)
+"""So many days, weeks, months or years."""
+
+_TWELVE_HOURS = r"(?:1[0-2]|0?[1-9])(?::[0-5]\d)?\s?(?:am|pm|a\.m\.|p\.m\.)(?![a-z])"
+CLOCK = rf"(?:{_TWELVE_HOURS}|(?:[01]?\d|2[0-3]):[0-5]\d(?![\d:])|noon|midnight)"
+PARTS_OF_DAY = {
+    "morning": time(6), "noon": time(12), "midday": time(12), "lunchtime": time(12), "afternoon": time(12),
+    "evening": time(18), "night": time(21),
+}  # fmt: skip
+"""When each part of the day begins."""
+PART_OF_DAY = any_of(*PARTS_OF_DAY)
+
+
+def number_of(word: str) -> int:
+    """A number in digits or words, up to ninety-nine; also "7th" and "seventh"."""
+    word = word.lower()
+    digits = re.match(r"\d+", word)
+    if digits:
+        return int(digits[0])
+    if word in ORDINALS:
+        return ORDINALS[word]
+    return sum(_TENS.get(part) or NUMBERS[part] for part in re.split(r"[-\s]+", word))

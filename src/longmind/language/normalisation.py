@@ -1,0 +1,136 @@
+"""How subjects, attributes and values of slots are worded, so that two sentences about one thing meet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+
+import Stemmer  # type: ignore[import-not-found]  # it ships without types
+
+from longmind.language.gazetteer import FIRST_NAMES
+
+ROLE = (
+    r"(?:best friend|friend|wife|husband|spouse|partner|girlfriend|boyfriend|mother|mom|"
+    r"mum|father|dad|sister|brother|son|daughter|"
+    r"grandmother|grandfather|grandma|grandpa|aunt|uncle|cousin|niece|nephew|roommate|"
+    r"boss|manager|colleague|neighbou?r|doctor|teacher|tutor|coach|trainer|therapist|dentist|landlord|landlady|"
+    r"professor|mentor|client|student|fianc[ée]e?|grandson|granddaughter|stepmother|stepfather|assistant)"
+)
+_NAME = r"[A-Z][\w-]*(?: [A-Z][\w-]*)?"
+WHO = (
+    rf"\b(?P<who>[A-Z]\w*'s (?:\w+ )?{ROLE}(?:,? {_NAME})?|{_NAME}),?(?: and (?:others|"
+    r"[A-Z]\w*(?:'s \w+)?(?: [A-Z]\w*)?))?"
+)
+OWNER = rf"\b(?P<owner>[A-Z]\w*'s {ROLE}(?:,? {_NAME})?|[A-Z]\w*(?: [A-Z]\w*)?)'s"
+_ROLE_NAME = re.compile(rf"^[A-Z]\w*'s (?:\w+ )?{ROLE},? (?P<name>{_NAME})$")
+_FREE = re.compile(r"[^\w\s$%.,:@+/'-]|,(?!\d)|(?<!\w)['-]|['-](?!\w)|[.:](?!\w)")
+_LEADING = re.compile(r"^(?:the|a|an|my|user's|about|around|on|at|to|for|from|by|his|her|their|some|own) ")
+_EMPTY = frozenset(
+    "the a an my user's different new other total more own of to for in on at with and "
+    "some any good great amazing free best "
+    "little few full whole extra additional so far it them classes class sessions lessons "
+    "practice lately recently recent".split()
+)
+_SAME = {
+    "finish": "complet",
+    "bought": "buy",
+    "purchas": "buy",
+    "got": "get",
+    "read": "read",
+    "seen": "see",
+    "saw": "see",
+    "went": "go",
+    "gone": "go",
+    "done": "do",
+    "did": "do",
+    "made": "make",
+    "wrote": "write",
+    "written": "write",
+    "ran": "run",
+    "taken": "take",
+    "took": "take",
+    "met": "meet",
+    "worn": "wear",
+    "wore": "wear",
+    "led": "lead",
+    "lead": "lead",
+    "won": "win",
+    "caught": "catch",
+    "attend": "attend",
+    "given": "give",
+    "gave": "give",
+    "spent": "spend",
+    "brought": "bring",
+    "built": "build",
+    "eaten": "eat",
+    "ate": "eat",
+    "lost": "lose",
+    "ridden": "ride",
+    "rode": "ride",
+    "flown": "fly",
+    "flew": "fly",
+    "sold": "sell",
+    "held": "hold",
+    "taught": "teach",
+}
+
+_stemmer = Stemmer.Stemmer("english")
+
+
+@lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    stemmed: str = _stemmer.stemWord(word)
+    return _SAME.get(stemmed, stemmed)
+
+
+def stems(phrase: str) -> str:
+    """A phrase by the stems of its telling words."""
+    words = folded(phrase).split()
+    return " ".join(stem(word.removesuffix("'s")) for word in words if word not in _EMPTY)
+
+
+def folded(phrase: str) -> str:
+    """A phrase in lower case, without quotation marks and the words that only lead to it."""
+    phrase = " ".join(_FREE.sub(" ", phrase).lower().split())
+    while True:
+        shorter = _LEADING.sub("", phrase)
+        if shorter == phrase:
+            return phrase
+        phrase = shorter
+
+
+def subject_of(who: str, people: Collection[str]) -> str:
+    """Whose fact it is: the name where there is one, else the role; nothing where it is no person's."""
+    found = _ROLE_NAME.match(who)
+    name = found["name"] if found else who
+    first = name.split(" ")[0]
+    if "'s " not in name and first != "User" and first not in people and first not in FIRST_NAMES:
+        return ""
+    return " ".join(name.lower().split())
+
+
+def found_of(pattern: re.Pattern[str], text: str, people: Collection[str]) -> tuple[re.Match[str], str] | None:
+    """The first match that is about somebody, and whom."""
+    found = pattern.search(text)
+    while found is not None:
+        groups = found.groupdict()
+        who = next(filter(None, (groups.get(name) for name in ("who", "owner", "has", "having"))), "User")
+        if text.startswith(" and User ", found.start() + len(who)) and text.startswith(who, found.start()):
+            who = "User"  # what two do together is the user's too
+        if subject := subject_of(who, people):
+            return found, subject
+        found = pattern.search(text, found.start() + 1)
+    return None
+
+
+_TOPIC = re.compile(
+    r'"([^"]+)"|(?:\'s|\ban?) (?!lot\b|bit\b|few\b|while\b|total\b|new personal\b|highest\b)((?:[\w-]+ ){0,3}?[\w-]+?)'
+    r"(?= (?:at|in|on|and|to|for|lately|so|yesterday|today|again)\b|[,.;!?]| -|$)"
+)
+
+
+def topic_of(earlier: str) -> str:
+    """What was spoken of last: a title, or what belongs to somebody."""
+    found = _TOPIC.findall(earlier)
+    return next(filter(None, found[-1])) if found else ""

@@ -1,0 +1,176 @@
+"""What a sentence does: states something, asks, supposes, asks for something to be done, or is only polite."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from longmind.language.gazetteer import FIRST_NAMES
+
+
+class Act(Enum):
+    STATEMENT = "statement"
+    QUESTION = "question"
+    REQUEST = "request"
+    HYPOTHETICAL = "hypothetical"
+    SMALL_TALK = "small talk"
+
+
+_FILLER = re.compile(
+    r"(?:(?:oh|ah|aw+|well|yeah|yes|yep|yup|no|nope|nah|ok|okay|hey|hi|hello|anyway|anyways|"
+    r"so|and|also|but|btw|by the way|"
+    r"oh and|(?:and|but) of course|speaking of which|in other news|you know|i mean|haha+|lol|wow|hmm+|um+|uh+|"
+    r"thanks|thank you|thx|sure|right|"
+    r"plus|honestly|to be honest|tbh|fyi|just fyi|for sure|definitely|absolutely|of course|exactly|cool|great|nice|"
+    r"awesome|amazing|sounds good|actually|unfortunately|luckily|fortunately|sorry|please note|man|dude|gosh|omg|"
+    r"woah|whoa|yay|woohoo|update|absolutely|totally|indeed|agreed|true|alright)"
+    r"(?:,? (?P<name>[A-Z][a-z]+(?=[,!])))?\s*[,!:.\u2026-]+\s*|"
+    r"(?:oh|ah|and|so|but|well|hey|hi|also|honestly|basically|literally|actually|(?:please )?(?:remember|"
+    r"note|keep in mind|know)(?: that)?|"
+    r"(?:as )?(?:it )?turn(?:s|ed) out(?: that)?,?) (?=(?:i|i['\u2019]m|i['\u2019]ve|my|we|our|by the way|"
+    r"btw|also|yeah|yes)\b))",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(r",? (?:lol|haha+|lmao|tbh|btw|imo|haha|hehe)[.!]*$", re.IGNORECASE)
+_POLITE_WORDS = frozenset(
+    "thanks thank you thx ty cheers hi hello hey bye goodbye cya ya see later soon ok "
+    "okay k kk yes yeah yep yup no nope "
+    "sure cool nice great awesome amazing wonderful fantastic perfect excellent lovely good fine right exactly agreed "
+    "absolutely definitely totally indeed wow whoa woah haha lol hahaha hehe oh ah aw "
+    "aww hmm um please welcome problem "
+    "worries congrats congratulations sorry got it gotcha sounds that's thats that is "
+    "this it's its so very really much "
+    "too for the your a an of all and i to me my we well then now again have has had day night morning evening weekend "
+    "one luck take care talk catch up you're youre are was were be keep going done way go long time no how nice "
+    "what idea point glad happy hear know hope enjoy appreciate appreciated help helpful helps super such pretty just "
+    "thing stuff interesting true cheer cheers fun best wishes same here too also will i'll do i'm im what's whats up "
+    "there everyone everybody guys folks friend buddy pal dude man mate kind words word "
+    "input feedback info information "
+    "suggestion suggestions tip tips advice recommendation recommendations detailed clear quick "
+    "makes make sense understood noted alright fair enough let's lets on with by in at as soon talking chatting "
+    "seeing meeting today tomorrow yay woohoo hooray omg gosh impressive incredible "
+    "brilliant beautiful gorgeous stunning "
+    "inspiring adorable cute sweet neat rad dope love it's been can't cant wait".split()
+)
+_MEANING = frozenset("love hope enjoy can't cant wait friend advice".split())
+_GREETING = re.compile(
+    r"(?:hi|hey|hello|good (?:morning|afternoon|evening|night)|greetings|dear|bye|goodbye|"
+    r"see (?:you|ya)|talk (?:to you )?"
+    r"(?:soon|later)|take care|thanks?(?: you)?|congrat\w*|no (?:problem|worries)|you'?re (?:so )?welcome|my pleasure|"
+    r"(?:it'?s |it was |so )?(?:good|great|nice|lovely|glad) to (?:see|hear|meet|talk|chat|catch up)\b|"
+    r"long time no|happy (?:birthday|new year)|good luck|have a (?:good|great|nice|lovely)|"
+    r"sounds (?:good|great|like (?:a plan|fun))|"
+    r"will do|got it|keep (?:it up|up the|me (?:posted|updated))|way to go|well done|"
+    r"good (?:job|work|for you|idea|point|question)|"
+    r"great (?:job|work|idea|question|point)|nice (?:work|job|one)|you got this|go for it)\b",
+    re.IGNORECASE,
+)
+_QUESTION_START = re.compile(
+    r"(?:what|who|whom|whose|where|when|why|how|which|can|could|would|will|should|shall|do|does|did|is|are|was|were|am|"
+    r"have|has|had|may|might|isn't|aren't|don't|doesn't|didn't|won't|wouldn't|couldn't|any|got any|ever)\b",
+    re.IGNORECASE,
+)
+_ASKED_PLAINLY = re.compile(
+    r"(?:can|could|would|will) you\b|(?:what|who|where|when|why|how|which)(?:'s| is| are|"
+    r" do| does| did| can| should| much| many)\b"
+    r"|(?:do|did|have|are) you\b",
+    re.IGNORECASE,
+)
+_WONDERING = re.compile(
+    r"(?:i (?:was|am|'m)|i'm|just) (?:wondering|curious) (?:if|whether|what|how|about|where|when|which|why)\b.*\byou\b|"
+    r"(?:please )?(?:tell me|explain|remind me) (?:if|whether|what|how|about|where|when|which|why|more)\b",
+    re.IGNORECASE,
+)
+_SUPPOSING = re.compile(
+    r"if|suppos|imagin|preten|hypothe|say|wish|assum|i (?:c|w|sh)ould|i might|i'd|"
+    r"^(?:were|had|should)|ideal|perfect|parallel"
+)
+"""What every supposition has somewhere."""
+_HYPOTHETICAL = re.compile(
+    r"\bif (?:i|you|we|he|she|they|it|only|my \w+|the \w+) (?:were|was|had|could|would|"
+    r"ever|did|won|got|didn't|weren't)\b|"
+    r"\b(?:suppose|supposing|imagine|pretend|hypothetically|let's say|what if|say i|assuming)\b|"
+    r"\bi wish (?:i|we|he|she|it|they|my|there|that)\b|\bif only\b|\bin (?:a|another) (?:perfect|"
+    r"ideal|parallel) (?:world|life)\b|"
+    r"^(?:were|had|should) i\b|\bi (?:would|could|might|should)(?:'ve| have)\b|\b(?:i'd|i would) (?:have|be)\b.*\bif\b|"
+    r"\bas if (?:i|we)\b",
+)
+_REQUEST = re.compile(
+    r"(?:please|pls|kindly|(?:just )?(?:write|give|show|tell|explain|list|summari[sz]e|"
+    r"translate|make|create|generate|help|find|"
+    r"suggest|recommend|describe|compare|provide|rewrite|continue|fix|convert|calculate|"
+    r"check|draft|act as|remind|let)\b"
+    r"(?! (?:it|go|s)\b))",
+    re.IGNORECASE,
+)
+_POLITE_QUESTION = re.compile(
+    r"(?:(?:so|and|hey|hi|hello),? )*(?:how(?:['\u2019]s| is| are|['\u2019]ve| have| was)? (?:you|"
+    r"it|things|everything|life|your (?:day|week|weekend)|ya)(?: (?:been|doing|going|"
+    r"been doing|"
+    r"today|lately|these days|all|holding up))*|what['\u2019]?s (?:been )?(?:up|new|going on|"
+    r"happening)(?: with you)?|anything (?:new|exciting)(?: (?:going on|with you|happening))?|"
+    r"(?:and |how about |what about )?you|really|right|huh|isn['\u2019]t it|you know|"
+    r"pretty cool|cool,? huh|what now|and you)(?:,? [A-Z]\w+)?\s*\?+$",
+    re.IGNORECASE,
+)
+_OFFER = re.compile(
+    r"(?:please |just )?(?:let me know|feel free|don['\u2019]t hesitate|i(?:['\u2019]m|"
+    r" am) here (?:for you|to help|if))\b.{0,60}$",
+    re.IGNORECASE,
+)
+_TOLD_OF = re.compile(r"\b(?:[Ii]['\u2019]?m|[Ii] am|[Tt]his is|with|know) (?P<name>[A-Z][a-z]+)\b")
+_WORDS = re.compile(r"[a-z]+(?:['\u2019][a-z]+)?", re.IGNORECASE)
+_LONGEST_COURTESY = 90
+_DIGIT = re.compile(r"\d")
+_PHRASE_NAME = re.compile(r"\b[A-Z][a-z]+\b")
+
+
+def bare(sentence: str) -> str:
+    """The sentence without the words that only lead to it: "Oh, and by the way, I moved" is "I moved"."""
+    while True:
+        found = _FILLER.match(sentence)
+        if found is None or found.end() >= len(sentence):
+            return _TAIL.sub("", sentence)
+        sentence = sentence[found.end() :]
+
+
+def asks_at_once(sentence: str) -> bool:
+    """Whether a sentence begins like a question."""
+    return _QUESTION_START.match(sentence) is not None
+
+
+def act_of(sentence: str) -> Act:
+    """What a sentence does, which is already without its leading words."""
+    asked = sentence.rstrip("\"'\u201d) ").endswith(("?", "\uff1f"))
+    if asked:
+        return Act.SMALL_TALK if _POLITE_QUESTION.match(sentence) else Act.QUESTION
+    small = sentence.lower().replace("\u2019", "'")
+    if len(sentence) < _LONGEST_COURTESY and _is_polite(sentence, small):
+        return Act.SMALL_TALK
+    if _ASKED_PLAINLY.match(sentence) and sentence.count(" ") > 1 and not sentence.endswith("!"):
+        return Act.QUESTION
+    if _WONDERING.match(sentence):
+        return Act.QUESTION
+    if _SUPPOSING.search(small) and _HYPOTHETICAL.search(small):
+        return Act.HYPOTHETICAL
+    if _REQUEST.match(sentence):
+        return Act.REQUEST
+    return Act.STATEMENT
+
+
+def _is_polite(sentence: str, small: str) -> bool:
+    words = _WORDS.findall(small)
+    if not words:
+        return not any(letter.isalnum() for letter in sentence)
+    if len(words) > 12 or _DIGIT.search(sentence):
+        return False
+    if _OFFER.match(sentence):
+        return True
+    told_of = _TOLD_OF.search(sentence)
+    if told_of is not None and told_of["name"] in FIRST_NAMES:
+        return False  # "I'm Anna" is more than a greeting
+    names = {name.lower() for name in _PHRASE_NAME.findall(sentence) if name in FIRST_NAMES}
+    meaning = [word for word in words if word not in _POLITE_WORDS and word not in names]
+    if not meaning:
+        return len(words) <= 12 and not ({"i", "my", "we"} & set(words) and _MEANING & set(words))
+    return len(words) <= 9 and len(meaning) <= 2 and _GREETING.match(sentence) is not None

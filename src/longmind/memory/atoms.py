@@ -1,0 +1,211 @@
+"""Operations on atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from longmind.clock import Instant, Micros
+from longmind.errors import InvalidInput, LimitExceeded
+from longmind.ids import random_halves
+from longmind.memory.base import Bound
+from longmind.memory.validation import BULK_LIMIT, checked_atom, checked_instant, checked_name, checked_status
+from longmind.models.atom import Atom, AtomInput, AtomStatus
+from longmind.models.value import Page
+from longmind.runtime.gc_pause import uncollected
+from longmind.scope import Scope
+from longmind.store.database import Transaction
+from longmind.store.tables import atoms as store
+from longmind.store.tables import restored_atoms as restoring
+from longmind.store.tables import spaces
+from longmind.store.tables.atoms import CheckedAtom, Slot
+from longmind.store.tables.spaces import Change
+from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_id
+
+if TYPE_CHECKING:
+    # The functions below load it when they run: it brings numpy, which takes longer to load than all of the rest.
+    from longmind.recall.index.batch import Indexing
+    from longmind.recall.index.storage import Indexed
+
+
+class Atoms(Bound):
+    """What is remembered, fact by fact."""
+
+    def add_atom(self, memory_space_id: str, atom: AtomInput) -> Atom:
+        """Remember one fact."""
+        return self.add_atoms(memory_space_id, [atom])[0]
+
+    def add_atoms(self, memory_space_id: str, atoms: Sequence[AtomInput]) -> list[Atom]:
+        """Remember many facts in one transaction: all of them, or none."""
+        if isinstance(atoms, str | dict) or not isinstance(atoms, Sequence):
+            raise InvalidInput(f"atoms must be a list, not {type(atoms).__name__}.")
+        if len(atoms) > BULK_LIMIT:
+            raise LimitExceeded("atoms", limit=BULK_LIMIT, given=len(atoms), unit="at a time")
+        space_id = checked_id("memory_space_id", memory_space_id)
+        now = self._clock()
+        if not atoms:
+            self._database.read(self._scope, spaces.require, space_id)
+            return []
+        single, random = len(atoms) == 1, random_halves(len(atoms))
+        with uncollected():
+            checked = [
+                checked_atom(atom, now, "atom" if single else f"atoms[{place}]", next(random))
+                for place, atom in enumerate(atoms)
+            ]
+        indexing = self._recaller.indexing(checked)
+        return self._database.write(self._scope, keep, self._scope, space_id, checked, indexing, now)
+
+    def mine_patterns(self, memory_space_id: str) -> list[Atom]:
+        """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
+        return self._pipeline.mining.mine_now(self._scope, checked_id("memory_space_id", memory_space_id))
+
+    def get_atom(self, atom_id: str) -> Atom | None:
+        """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""
+        checked = checked_id("atom_id", atom_id)
+        found = self._of_id(lambda scope: self._database.read(scope, store.get, checked))
+        return found[0] if found else None
+
+    def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
+        """Replace a fact that has changed: all older versions end where the new one begins at the latest, and are kept.
+
+        A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version.
+        """
+        now = self._clock()
+        checked = checked_atom(atom, now)
+        indexed = self._recaller.index([checked])
+        old_id = checked_id("atom_id", atom_id)
+        return self._database.write(self._scope, replace, self._scope, old_id, checked, indexed, now)
+
+    def archive_atom(self, atom_id: str, *, rejected: bool = False) -> None:
+        """Take an atom out of recall; it can still be listed. Doing it again changes nothing.
+
+        One that is rejected, because it is wrong or unwanted, is not learned again from what is said.
+        """
+        checked = checked_id("atom_id", atom_id)
+        self._database.write(self._scope, _archive, self._scope, checked, bool(rejected), self._clock())
+
+    def delete_atom(self, atom_id: str) -> None:
+        """Remove an atom for good, from the store and the search index. Older versions of the fact stay superseded.
+
+        A keyed hash of it stays behind, so that it is not learned again from what was said.
+        """
+        self._database.write(self._scope, remove, self._scope, checked_id("atom_id", atom_id), self._clock())
+
+    def restore_atom(self, atom_id: str) -> Atom:
+        """Make an older version of a fact hold again after the newer one was deleted; takes the capability `admin`.
+
+        It ends where it was to end at first. A version whose newer one is there is a conflict, which names the newest;
+        so is one that was archived. One that was not superseded, or was restored already, is given back as it is.
+        """
+        self._scope.require("admin")
+        checked = checked_id("atom_id", atom_id)
+        return self._database.write(self._scope, restoring.restore, self._scope, checked, self._clock())
+
+    def list_atoms(
+        self,
+        memory_space_id: str,
+        *,
+        category: str | None = None,
+        status: AtomStatus | None = "ACTIVE",
+        valid_at: Instant | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page[Atom]:
+        """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
+        most = checked_count("limit", limit, most=READ_LIMIT)
+        listed = partial(
+            store.list_newest_first,
+            space_id=(space_id := checked_id("memory_space_id", memory_space_id)),
+            category=None if category is None else checked_name("category", category),
+            status=checked_status(status),
+            valid_at=checked_instant("valid_at", valid_at),
+            before=None if cursor is None else _read_cursor(cursor),
+            limit=most + 1,
+        )
+        found = self._in_space(space_id, lambda scope: self._database.read(scope, listed))
+        return Page([atom for _, atom in found[:most]], str(found[most - 1][0]) if len(found) > most else None)
+
+
+def keep(
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    atoms: Sequence[CheckedAtom],
+    indexing: Indexing,
+    now: Micros,
+) -> list[Atom]:
+    """Write atoms and their index, which is made, as far as it is not yet, while a server is busy."""
+    from longmind.recall.index import storage as writing
+
+    begun = spaces.beginning(run, space_id, now, len(atoms))
+    if len(atoms) < writing.SMALL:
+        if len(atoms) == 1:
+            # Of one it takes as long as a server takes to let the change begin.
+            indexing.finished()
+        added, change = store.add(run, scope, space_id, atoms, now, begun, indexing.advance)
+        writing.write(run, space_id, change, indexing.finished())
+    else:
+        index = writing.Bulk(run, space_id, begun(), len(atoms), indexing.model)
+
+        def meanwhile(until: int) -> None:
+            index.put_vectors(indexing.vectors, until)
+            indexing.advance(until)
+
+        added, change = store.add(run, scope, space_id, atoms, now, begun, meanwhile)
+        index.finish(indexing.finished())
+    _lift_tombstones(run, space_id, change, atoms)
+    return added
+
+
+def replace(run: Transaction, scope: Scope, old_id: str, atom: CheckedAtom, indexed: Indexed, now: Micros) -> Atom:
+    """Write an atom and its index in the place of another."""
+    from longmind.recall.index import storage as writing
+
+    added, change = store.supersede(run, scope, old_id, atom, now)
+    writing.write(run, added.memory_space_id, change, indexed)
+    _lift_tombstones(run, added.memory_space_id, change, [atom])
+    return added
+
+
+def _archive(run: Transaction, scope: Scope, atom_id: str, rejected: bool, now: Micros) -> None:
+    store.archive(run, scope, atom_id, now)
+    if rejected:
+        atom, slot = store.with_slot(run, atom_id)
+        spaces.begin_change(run, atom.memory_space_id, now)
+        _bury(run, atom.memory_space_id, atom, slot)
+
+
+def remove(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> None:
+    """Take an atom out of the store and the index, and leave behind what keeps it from being learned again."""
+    from longmind.recall.index import storage as writing
+
+    atom, slot = store.with_slot(run, atom_id)
+    space_id, position = store.delete(run, scope, atom_id, now)
+    writing.scrub(run, space_id, position)
+    _bury(run, space_id, atom, slot)
+    if atom.category.kind == "EPISODE":
+        from longmind.extraction.patterns import evidence
+
+        evidence.withdraw(run, scope, space_id, atom_id, now)
+
+
+def _bury(run: Transaction, space_id: str, atom: Atom, slot: Slot | None) -> None:
+    from longmind.extraction import forgotten as tombstones
+
+    tombstones.bury(run, space_id, tombstones.Fact(atom.text, slot, tuple(atom.source_message_ids)))
+
+
+def _lift_tombstones(run: Transaction, space_id: str, change: Change, atoms: Sequence[CheckedAtom]) -> None:
+    """What the app itself tells is meant, even if it was deleted before."""
+    if change.tombstone_key is not None:
+        from longmind.extraction import forgotten as tombstones
+
+        tombstones.lift(run, space_id, change.tombstone_key, [tombstones.Fact(atom.text) for atom in atoms])
+
+
+def _read_cursor(cursor: object) -> int:
+    # A position has 19 digits at the most, and a longer number would not fit into a column.
+    if isinstance(cursor, str) and cursor.isascii() and cursor.isdigit() and len(cursor) < 19:
+        return int(cursor)
+    raise InvalidInput(f"cursor {cursor!r} is not one.", hint="Pass next_cursor of the page before.")

@@ -1,0 +1,91 @@
+"""What every part of the memory service is bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from longmind.clock import Clock
+from longmind.errors import NotFound
+from longmind.scope import ReaderScope, Scope
+from longmind.store.database import Database
+from longmind.store.tables import grants
+
+if TYPE_CHECKING:
+    from longmind.extraction.pipeline import Pipeline
+    from longmind.recall.retriever import Recaller
+
+T = TypeVar("T")
+
+
+class InSpace(Protocol):
+    """What is kept in a space, and says in which."""
+
+    @property
+    def memory_space_id(self) -> str: ...
+
+
+Kept = TypeVar("Kept", bound=InSpace)
+
+
+class Bound:
+    def __init__(
+        self,
+        database: Database,
+        scope: Scope,
+        clock: Clock,
+        recaller: Callable[[], Recaller],
+        pipeline: Callable[[], Pipeline],
+        job_attempts: int,
+        wake_workers: Callable[[], None],
+    ) -> None:
+        self._database = database
+        self._scope = scope
+        self._clock = clock
+        self._find_recaller = recaller
+        self._found_recaller: Recaller | None = None
+        self._find_pipeline = pipeline
+        self._job_attempts = job_attempts
+        self._wake_workers = wake_workers
+
+    # Both are asked for when they are used: they are made at the first use, since what they compute with takes long to
+    # load.
+
+    @property
+    def _recaller(self) -> Recaller:
+        if self._found_recaller is None:
+            self._found_recaller = self._find_recaller()
+        return self._found_recaller
+
+    @property
+    def _pipeline(self) -> Pipeline:
+        return self._find_pipeline()
+
+    # Reads, and nothing but reads, go through the next two. One's own memory is looked at first, so that it costs no
+    # look at the grants; those are looked up at each call: one that was withdrawn ends at once in every process.
+
+    def _in_space(self, space_id: str, read: Callable[[Scope], T]) -> T:
+        """Read a space in the user's own scope, or else, where it is shared with the user, in that of its owner."""
+        try:
+            return read(self._scope)
+        except NotFound as error:
+            missing = error
+        owner = self._owner_of(space_id)
+        if owner is None:
+            raise missing
+        return read(owner)
+
+    def _of_id(self, look: Callable[[Scope], Kept | None]) -> tuple[Kept, Scope] | None:
+        """Look something up by its id alone, in the same manner; gives also the scope that it was found in."""
+        found = look(self._scope)
+        if found is not None:
+            return found, self._scope
+        granted = self._database.read(self._scope, grants.held_by, self._scope)
+        for owner in dict.fromkeys(owner for _, owner in granted):
+            found = look(owner)
+            if found is not None and self._owner_of(found.memory_space_id) == owner:
+                return found, owner
+        return None
+
+    def _owner_of(self, space_id: str) -> ReaderScope | None:
+        return grants.find_owner(self._database, self._scope, space_id)

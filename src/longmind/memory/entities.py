@@ -1,0 +1,124 @@
+"""Operations on entities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+from longmind.memory.base import Bound
+from longmind.memory.validation import DESCRIPTION_LIMIT, checked_entity_type, checked_name, checked_names
+from longmind.models.entity import Entity, EntityType, folded_name
+from longmind.store.database import Transaction
+from longmind.store.tables import entities as store
+from longmind.store.tables import spaces
+from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_id, checked_metadata
+from longmind.validation.text import check_text
+
+
+class Entities(Bound):
+    """The people, places and things that atoms are about."""
+
+    def create_entity(
+        self,
+        memory_space_id: str,
+        type: EntityType,
+        canonical_name: str,
+        *,
+        description: str | None = None,
+        attributes: dict[str, Any] | None = None,
+        aliases: Sequence[str] = (),
+    ) -> Entity:
+        """Make an entity. If the space knows one of that type by that name, that one is given back as it is.
+
+        A name belongs to one entity of a type: an alias that is another one's is a conflict that names the owner.
+        """
+        return self._database.write(
+            self._scope,
+            store.create,
+            self._scope,
+            checked_id("memory_space_id", memory_space_id),
+            checked_entity_type(type),
+            checked_name("canonical_name", canonical_name),
+            None if description is None else check_text("description", description, limit=DESCRIPTION_LIMIT),
+            checked_metadata(attributes, "attributes"),
+            checked_names("aliases", aliases) or (),
+            self._clock(),
+        )
+
+    def get_entity(self, entity_id: str) -> Entity | None:
+        """Look an entity up. One that was merged is given as it is, with the id it was merged into."""
+        checked = checked_id("entity_id", entity_id)
+        found = self._of_id(lambda scope: self._database.read(scope, store.get, checked))
+        return found[0] if found else None
+
+    def find_entity_by_name(self, memory_space_id: str, type: EntityType, name: str) -> Entity | None:
+        """The entity of a type that is known by exactly this name, or has it as an alias; case does not matter."""
+        space_id = checked_id("memory_space_id", memory_space_id)
+        asked = (checked_entity_type(type), checked_name("name", name))
+        return self._in_space(space_id, lambda scope: self._database.read(scope, _find, space_id, *asked))
+
+    def merge_entities(self, canonical_id: str, alias_id: str) -> Entity:
+        """Fold one entity into another: its atoms and names go over, and its id leads there from now on."""
+        return self._database.write(
+            self._scope,
+            store.merge,
+            self._scope,
+            checked_id("canonical_id", canonical_id),
+            checked_id("alias_id", alias_id),
+            self._clock(),
+        )
+
+    def search_entities(
+        self, memory_space_id: str, query: str, *, type: EntityType | None = None, limit: int = 20
+    ) -> list[Entity]:
+        """Entities whose names are like the query, the most alike first."""
+        space_id = checked_id("memory_space_id", memory_space_id)
+        asked = (
+            check_text("query", query),
+            None if type is None else checked_entity_type(type),
+            checked_count("limit", limit, most=READ_LIMIT),
+        )
+        return self._in_space(space_id, lambda scope: self._database.read(scope, _search, space_id, *asked))
+
+
+def _find(run: Transaction, space_id: str, type: EntityType, name: str) -> Entity | None:
+    spaces.require(run, space_id)
+    return store.find(run, space_id, type, name)
+
+
+def _search(run: Transaction, space_id: str, query: str, type: EntityType | None, limit: int) -> list[Entity]:
+    spaces.require(run, space_id)
+    wanted = folded_name(query)
+    best: dict[str, float] = {}
+    for name, entity_id, _ in store.names_in(run, space_id):
+        likeness = _likeness(wanted, name)
+        if likeness > best.get(entity_id, 0.0):
+            best[entity_id] = likeness
+    ranked = sorted(best, key=lambda entity_id: (-best[entity_id], entity_id))
+    found = (store.get(run, entity_id) for entity_id in ranked)
+    # By the type that it has: a name that came over by a merge may be of another one.
+    return list(islice((each for each in found if each is not None and type in (None, each.type)), limit))
+
+
+def _likeness(wanted: str, name: str) -> float:
+    """How much a name is like what is wanted: the same, a beginning, a part, or made of the same words or letters."""
+    if not wanted or wanted == name:
+        return 1.0
+    if name.startswith(wanted):
+        return 0.9
+    if f" {wanted}" in f" {name}":
+        return 0.8
+    if wanted in name or name in wanted.split():
+        return 0.7
+    words, others = set(wanted.split()), set(name.split())
+    if words & others:
+        return 0.6 * len(words & others) / len(words | others)
+    pairs, other_pairs = _letter_pairs(wanted), _letter_pairs(name)
+    alike = 2 * len(pairs & other_pairs) / (len(pairs) + len(other_pairs) or 1)
+    # A slip of the pen leaves most pairs of letters as they are; fewer is another name.
+    return 0.5 * alike if alike >= 0.5 else 0.0
+
+
+def _letter_pairs(text: str) -> set[str]:
+    return {text[place : place + 2] for place in range(len(text) - 1)}

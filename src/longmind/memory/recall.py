@@ -1,0 +1,183 @@
+"""The three ways to find memory again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from longmind.clock import Instant
+from longmind.errors import InvalidInput, NotFound
+from longmind.memory.base import Bound
+from longmind.memory.validation import (
+    checked_importance,
+    checked_instant,
+    checked_kinds,
+    checked_names,
+    checked_status,
+    checked_trusts,
+)
+from longmind.models.atom import AtomKind, AtomStatus, Trust
+from longmind.models.recall import Recall, WhyNot
+from longmind.recall.request import Filters, Wanted
+from longmind.store.tables import atoms
+from longmind.validation.identifiers import checked_count, checked_id
+from longmind.validation.text import check_text
+
+HITS_LIMIT = 200
+QUERY_LIMIT = 10_000
+
+
+class Recalls(Bound):
+    def recall_by_topic(
+        self,
+        memory_space_id: str,
+        query: str,
+        *,
+        limit: int = 10,
+        category_names: Sequence[str] | None = None,
+        kinds: Sequence[AtomKind] | None = None,
+        tags: Sequence[str] | None = None,
+        min_importance: int | None = None,
+        status: AtomStatus | None = "ACTIVE",
+        trust: Sequence[Trust] | None = None,
+        entity: str | None = None,
+        valid_at: Instant | None = None,
+        known_at: Instant | None = None,
+        explain: bool = False,
+    ) -> Recall:
+        """Find what is known about a topic, best first.
+
+        `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then; `status` may ask
+        for what was archived instead, and `status=None` for both.
+        """
+        space_id = checked_id("memory_space_id", memory_space_id)
+        filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
+        asked = check_text("query", query, limit=QUERY_LIMIT)
+        most = checked_count("limit", limit, most=HITS_LIMIT)
+        named = None if entity is None else _checked_entity("entity", entity)
+
+        wanted = Wanted(filters, asked, named)
+        return self._in_space(
+            space_id, lambda scope: self._recaller.by_topic(scope, space_id, wanted, most, explain=bool(explain))
+        )
+
+    def why_not(
+        self,
+        atom_id: str,
+        query: str,
+        *,
+        limit: int = 10,
+        category_names: Sequence[str] | None = None,
+        kinds: Sequence[AtomKind] | None = None,
+        tags: Sequence[str] | None = None,
+        min_importance: int | None = None,
+        status: AtomStatus | None = "ACTIVE",
+        trust: Sequence[Trust] | None = None,
+        entity: str | None = None,
+        valid_at: Instant | None = None,
+        known_at: Instant | None = None,
+    ) -> WhyNot:
+        """Why `recall_by_topic` does not find an atom: which filter leaves it out, that it is over, or its place."""
+        checked = checked_id("atom_id", atom_id)
+        filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
+        asked = check_text("query", query, limit=QUERY_LIMIT)
+        most = checked_count("limit", limit, most=HITS_LIMIT)
+        named = None if entity is None else _checked_entity("entity", entity)
+        found = self._of_id(lambda scope: self._database.read(scope, atoms.get, checked))
+        if found is None:
+            raise NotFound("atom", atom_id)
+        atom, scope = found
+        return self._recaller.why_not(scope, atom, Wanted(filters, asked, named), most)
+
+    def _filters(
+        self,
+        category_names: Sequence[str] | None,
+        kinds: Sequence[AtomKind] | None,
+        tags: Sequence[str] | None,
+        min_importance: int | None,
+        status: AtomStatus | None,
+        trust: Sequence[Trust] | None,
+        valid_at: Instant | None,
+        known_at: Instant | None,
+    ) -> Filters:
+        now = self._clock()
+        by_what = category_names is None and kinds is None and tags is None and min_importance is None
+        if by_what and trust is None and valid_at is None and known_at is None:
+            # As most questions are asked.
+            return Filters(now, status=checked_status(status))
+        return Filters(
+            now=now,
+            category_names=checked_names("category_names", category_names),
+            kinds=checked_kinds(kinds),
+            tags=checked_names("tags", tags),
+            min_importance=None if min_importance is None else checked_importance("min_importance", min_importance),
+            status=checked_status(status),
+            trust=checked_trusts(trust),
+            valid_at=checked_instant("valid_at", valid_at),
+            known_at=checked_instant("known_at", known_at),
+        )
+
+    def recall_by_entity(
+        self,
+        memory_space_id: str,
+        entity_id_or_name: str,
+        *,
+        limit: int = 20,
+        category_names: Sequence[str] | None = None,
+        valid_at: Instant | None = None,
+        known_at: Instant | None = None,
+    ) -> Recall:
+        """Everything that mentions an entity, newest first; an unknown name finds nothing."""
+        space_id = checked_id("memory_space_id", memory_space_id)
+        filters = Filters(
+            now=self._clock(),
+            category_names=checked_names("category_names", category_names),
+            valid_at=checked_instant("valid_at", valid_at),
+            known_at=checked_instant("known_at", known_at),
+        )
+        most = checked_count("limit", limit, most=HITS_LIMIT)
+        entity = _checked_entity("entity_id_or_name", entity_id_or_name)
+
+        wanted = Wanted(filters, entity=entity)
+        return self._in_space(
+            space_id, lambda scope: self._recaller.by_time(scope, space_id, "BY_ENTITY", wanted, most)
+        )
+
+    def recall_timeline(
+        self,
+        memory_space_id: str,
+        *,
+        entity_id_or_name: str | None = None,
+        query: str | None = None,
+        from_: Instant | None = None,
+        to: Instant | None = None,
+        limit: int = 50,
+        include_superseded: bool = True,
+        known_at: Instant | None = None,
+    ) -> Recall:
+        """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants.
+
+        `include_superseded=False` leaves out what something newer has replaced; what has ended by itself is there.
+        """
+        if entity_id_or_name is not None and query is not None:
+            raise InvalidInput("A timeline is of an entity or of a query, not of both.", hint="Give one of the two.")
+        space_id = checked_id("memory_space_id", memory_space_id)
+        start, end = checked_instant("from_", from_), checked_instant("to", to)
+        if start is not None and end is not None and start > end:
+            raise InvalidInput("from_ is after to.", hint="A window begins before it ends.")
+        filters = Filters(
+            now=self._clock(),
+            include_superseded=bool(include_superseded),
+            include_ended=True,
+            window=(start, end),
+            known_at=checked_instant("known_at", known_at),
+        )
+        asked = None if query is None else check_text("query", query, limit=QUERY_LIMIT)
+        most = checked_count("limit", limit, most=HITS_LIMIT)
+        entity = None if entity_id_or_name is None else _checked_entity("entity_id_or_name", entity_id_or_name)
+
+        wanted = Wanted(filters, asked, entity)
+        return self._in_space(space_id, lambda scope: self._recaller.by_time(scope, space_id, "TIMELINE", wanted, most))
+
+
+def _checked_entity(where: str, id_or_name: str) -> str:
+    return check_text(where, id_or_name, blank=False)

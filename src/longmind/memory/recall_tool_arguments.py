@@ -1,0 +1,158 @@
+"""What a model may ask of the recall tools: one class a tool, which is schema, check and asking in one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from datetime import UTC, date, datetime, time
+from functools import cache
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from longmind.clock import to_micros
+from longmind.errors import InvalidInput
+from longmind.memory.recall import HITS_LIMIT, QUERY_LIMIT, Recalls
+from longmind.memory.recall_tool_schema import ToolType
+from longmind.memory.validation import LIST_LIMIT, NAME_LIMIT
+from longmind.models.recall import Recall
+
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUERY_LIMIT)]
+Count = Annotated[int, Field(ge=1, le=HITS_LIMIT)]
+Names = Annotated[list[Annotated[str, Field(max_length=NAME_LIMIT)]], Field(max_length=LIST_LIMIT)]
+Date = Annotated[str, Field(max_length=64)]
+
+# A model that fills in everything writes an empty list for no wish, so it is taken for that.
+_CATEGORIES = "Only facts of these categories, by their names. Leave it out unless you know the names."
+_DATE = "as an ISO 8601 date or instant, like 2026-03-01 or 2026-03-01T09:30:00Z."
+
+
+class ToolArguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    purpose: ClassVar[str]
+    """What the tool is for, in words for the model that has to choose between tools."""
+
+    @abstractmethod
+    def recall(self, recalls: Recalls, space_id: str) -> Recall:
+        """Do what is asked for."""
+
+
+class TopicArguments(ToolArguments):
+    purpose = (
+        "Look up what is remembered about a topic from earlier conversations, best match first. Use it when the answer "
+        "may depend on what was said or done before and is not in this conversation."
+    )
+    query: Words = Field(description="What to look for: a few telling words, or a question, with names spelled out.")
+    limit: Count = Field(default=10, description="How many facts to return at most.")
+    category_names: Names | None = Field(default=None, description=_CATEGORIES)
+    min_importance: Annotated[int, Field(ge=1, le=5)] | None = Field(
+        default=None, description="Only facts at least this important, from 1 to 5."
+    )
+    valid_at: Date | None = Field(default=None, description=f"What was true then instead of now, {_DATE}")
+
+    def recall(self, recalls: Recalls, space_id: str) -> Recall:
+        return recalls.recall_by_topic(
+            space_id,
+            self.query,
+            limit=self.limit,
+            category_names=self.category_names or None,
+            min_importance=self.min_importance,
+            valid_at=_begin("valid_at", self.valid_at),
+        )
+
+
+class EntityArguments(ToolArguments):
+    purpose = (
+        "Look up everything that is remembered about one person, organisation, place or thing, newest first. Use it "
+        "when you know its name."
+    )
+    entity: Words = Field(description="The name of a person, an organisation, a place or a thing, or an entity's id.")
+    limit: Count = Field(default=20, description="How many facts to return at most.")
+    category_names: Names | None = Field(default=None, description=_CATEGORIES)
+
+    def recall(self, recalls: Recalls, space_id: str) -> Recall:
+        return recalls.recall_by_entity(
+            space_id, self.entity, limit=self.limit, category_names=self.category_names or None
+        )
+
+
+class TimelineArguments(ToolArguments):
+    purpose = (
+        "Look up how something has changed over time, oldest first, with dates and with what has been replaced since. "
+        "Use it for questions about before, after, when, or how things have changed."
+    )
+    entity: Words | None = Field(
+        default=None, description="Whose timeline: a name or an entity's id. Give this or query, not both."
+    )
+    query: Words | None = Field(
+        default=None, description="What the timeline is about, in a few words. Give this or entity, not both."
+    )
+    from_: Date | None = Field(default=None, alias="from", description=f"Only what was true at or after this, {_DATE}")
+    to: Date | None = Field(default=None, description=f"Only what was true at or before this, {_DATE}")
+    limit: Count = Field(default=50, description="How many facts to return at most.")
+    include_superseded: bool = Field(
+        default=True, description="Whether to return also facts that have been replaced by newer ones since."
+    )
+
+    def recall(self, recalls: Recalls, space_id: str) -> Recall:
+        return recalls.recall_timeline(
+            space_id,
+            entity_id_or_name=self.entity,
+            query=self.query,
+            from_=_begin("from", self.from_),
+            to=_end("to", self.to),
+            limit=self.limit,
+            include_superseded=self.include_superseded,
+        )
+
+
+ARGUMENTS_OF: dict[ToolType, type[ToolArguments]] = {
+    "RECALL_BY_TOPIC": TopicArguments,
+    "RECALL_BY_ENTITY": EntityArguments,
+    "RECALL_TIMELINE": TimelineArguments,
+}
+
+
+def _begin(name: str, written: str | None) -> str | None:
+    if written is not None:
+        # Looked at here, so that an error has the name that the model knows.
+        to_micros(written, name)
+    return written
+
+
+def _end(name: str, written: str | None) -> str | datetime | None:
+    """Where a window ends: a date alone stands for all of its day."""
+    try:
+        return None if written is None else datetime.combine(date.fromisoformat(written), time.max, UTC)
+    except ValueError:
+        return _begin(name, written)
+
+
+def checked_arguments(kind: type[ToolArguments], given: object) -> ToolArguments:
+    """The arguments that a model chose, or an error that it can mend them by."""
+    fields = ", ".join(schema_of(kind)["properties"])
+    if not isinstance(given, dict):
+        raise InvalidInput(f"The arguments must be an object, not {type(given).__name__}.", hint=f"It takes {fields}.")
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_context=False, include_input=False)
+        told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
+        raise InvalidInput(f"The arguments are wrong: {told}.", hint=f"The tool takes {fields}.") from None
+
+
+@cache
+def schema_of(kind: type[ToolArguments]) -> dict[str, Any]:
+    """The JSON schema as models read it best: no titles, and what may be left out is simply not required."""
+    schema = kind.model_json_schema()
+    return {
+        "type": "object",
+        "properties": {name: _plain(each) for name, each in schema["properties"].items()},
+        "required": schema.get("required", []),
+        "additionalProperties": False,
+    }
+
+
+def _plain(field: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in field.items() if key not in ("title", "anyOf") and value is not None}
+    told: dict[str, Any] = next((each for each in field.get("anyOf", []) if each["type"] != "null"), {})
+    return {**told, **kept}

@@ -1,0 +1,68 @@
+"""The recall tools that an agent's model may call in the middle of a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from longmind.errors import InvalidInput
+from longmind.memory.recall import Recalls
+from longmind.memory.recall_tool_arguments import ARGUMENTS_OF, checked_arguments, schema_of
+from longmind.memory.recall_tool_schema import ToolDefinition, checked_definitions
+from longmind.memory.recalled_text import recalled_text
+from longmind.models.recall import Recall
+from longmind.providers.language_model import BoundTool, Tool
+
+
+class AgentTools(Recalls):
+    """What an agent may look up on its own."""
+
+    def agent_tools(
+        self, definitions: dict[str, Any] | Sequence[dict[str, Any]], arguments: Mapping[str, Any] | None = None
+    ) -> list[BoundTool]:
+        """The recall tools of an agent's JSON, or of a list of definitions, ready to be given to a model and run.
+
+        A memory space that is written `$name` is read from `arguments` when a tool runs, and only then is it looked at
+        whether this user may read it. Tools of other types in an agent's JSON are left to the caller.
+        """
+        if arguments is not None and not isinstance(arguments, Mapping):
+            raise InvalidInput(f"arguments must be a dict, not {type(arguments).__name__}.")
+        given = {} if arguments is None else arguments
+        return [self._bound(definition, given) for definition in checked_definitions(definitions)]
+
+    def _bound(self, definition: ToolDefinition, arguments: Mapping[str, Any]) -> BoundTool:
+        kind = ARGUMENTS_OF[definition.type]
+        tool = Tool(definition.name, definition.description or kind.purpose, deepcopy(schema_of(kind)))
+        return BoundTool(tool, RecallTool(definition, arguments, self))
+
+
+@dataclass(frozen=True)
+class RecallTool:
+    """One recall tool at work: called with what a model chose, it gives text, or raises what was wrong."""
+
+    definition: ToolDefinition
+    arguments: Mapping[str, Any] = field(repr=False)
+    recalls: Recalls = field(repr=False)
+
+    def __call__(self, chosen: dict[str, Any]) -> str:
+        return recalled_text(self.find(chosen))
+
+    def find(self, chosen: dict[str, Any]) -> Recall:
+        """The same as a value, for callers that show more than text."""
+        asked = checked_arguments(ARGUMENTS_OF[self.definition.type], chosen)
+        return asked.recall(self.recalls, self._space_id())
+
+    def _space_id(self) -> str:
+        variable = self.definition.variable
+        if variable is None:
+            return self.definition.memory_space_id
+        hint = "The program that runs the agent has to pass it; other arguments to the tool do not help."
+        whose = f"The tool {self.definition.name!r} takes its memory space from the argument {variable!r}"
+        if variable not in self.arguments:
+            raise InvalidInput(f"{whose}, which was not given.", hint=hint)
+        space_id = self.arguments[variable]
+        if not isinstance(space_id, str) or not space_id.strip():
+            raise InvalidInput(f"{whose}, which is no id.", hint=hint)
+        return space_id

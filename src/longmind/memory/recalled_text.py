@@ -1,0 +1,63 @@
+"""What was recalled as text for a model: facts joined by semicolons, each made harmless, suggestions apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE, harmless
+from longmind.models.atom import Atom
+from longmind.models.recall import Recall
+
+NOTHING_FOUND = "Nothing is remembered about that."
+FACT_LIMIT = 2_000
+"""Characters of one fact; what is longer is cut."""
+TEXT_LIMIT = 20_000
+"""Characters of all facts together; what does not fit is left out, and the text says how many were."""
+
+_DATES = {"year": 4, "season": 7, "month": 7}
+_FULL_DATE = 10
+_TOLD_BY = {"assistant": "told by the assistant", "tool": "told by a tool"}
+
+
+def recalled_text(recall: Recall) -> str:
+    """The facts that were found, in their order, with dates on a timeline; rules and preferences under their notice."""
+    if not recall.hits:
+        return NOTHING_FOUND
+    shown, room = [], TEXT_LIMIT
+    for hit in recall.hits:
+        fact = _fact(hit.atom, dated=recall.mode == "TIMELINE")
+        # One long fact must not starve those after it.
+        if len(fact) <= room:
+            shown.append((hit.atom, fact))
+            room -= len(fact)
+    facts = [fact for atom, fact in shown if not atom.behavioral]
+    suggestions = [fact for atom, fact in shown if atom.behavioral]
+    return "\n".join([*_joined(facts), *_joined(suggestions, SUGGESTIONS_NOTICE), *_left_out(recall, len(shown))])
+
+
+def _joined(facts: Sequence[str], *above: str) -> list[str]:
+    return [*above, "; ".join(facts)] if facts else []
+
+
+def _left_out(recall: Recall, shown: int) -> list[str]:
+    missing = len(recall.hits) - shown
+    return [f"({missing} more did not fit: ask for something narrower.)"] if missing else []
+
+
+def _fact(atom: Atom, *, dated: bool) -> str:
+    text = harmless(atom.text)
+    if len(text) > FACT_LIMIT:
+        text = text[: FACT_LIMIT - 1].rstrip() + "…"
+    elif text.endswith(".") and text.count(".") == 1:
+        # A list of sentences reads better without their full stops; an abbreviation keeps its own.
+        text = text[:-1]
+    marks = [mark for mark in (_end(atom), _TOLD_BY.get(atom.trust)) if mark]
+    date = f"{atom.valid_from[: _DATES.get(atom.precision or '', _FULL_DATE)]}: " if dated else ""
+    return date + " ".join([text, *(f"({mark})" for mark in marks)])
+
+
+def _end(atom: Atom) -> str | None:
+    ends = atom.valid_to or atom.superseded_at
+    if ends is None:
+        return None
+    return f"{'until' if atom.superseded_by is None else 'superseded'} {ends[:_FULL_DATE]}"

@@ -1,0 +1,51 @@
+"""Which memory space is meant by who knows it by name, or names none: people at a terminal, and agents."""
+
+from __future__ import annotations
+
+from longmind.errors import InvalidInput, NotFound
+from longmind.memory.service import Memory
+from longmind.models.space import MemorySpace, SpaceKind
+
+DEFAULT_SPACE = "default"
+"""The name of the space that is meant when a user has several and names none."""
+
+_MEANT_FIRST: tuple[SpaceKind, ...] = ("user", "shared", "agent", "group")
+_OF_CONVERSATIONS: tuple[SpaceKind, ...] = ("user", "shared")
+
+
+def named_space(memory: Memory, id_or_name: str) -> MemorySpace:
+    """The space of this id or name: one of the user's, or else one that somebody shares with them."""
+    own = sorted(memory.list_memory_spaces(), key=lambda space: _MEANT_FIRST.index(space.kind))
+    others = memory.list_shared_spaces()
+    for space in (*own, *others):
+        if space.id == id_or_name:
+            return space
+    for space in (*own, *others):
+        if space.name == id_or_name:
+            return space
+    missing = NotFound("memory space", id_or_name)
+    missing.hint = _listed([*own, *others])
+    raise missing
+
+
+def default_space(memory: Memory, group: str | None = None) -> MemorySpace | None:
+    """The space that is meant when none is named; None when there is no memory yet.
+
+    It is the only one the user has, and of several the one called `default`. Who has none, but a group that the memory
+    tools write to, means that.
+    """
+    own = memory.list_memory_spaces()
+    candidates = [space for space in own if space.kind in _OF_CONVERSATIONS]
+    if not candidates:
+        candidates = [space for space in own if space.kind == "group" and space.name == (group or DEFAULT_SPACE)]
+    if len(candidates) <= 1:
+        return candidates[0] if candidates else None
+    called = [space for space in candidates if space.name == DEFAULT_SPACE]
+    if called:
+        return called[0]
+    raise InvalidInput(f"There are {len(candidates)} memory spaces, and none was named.", hint=_listed(candidates))
+
+
+def _listed(spaces: list[MemorySpace]) -> str:
+    names = [space.name or space.id for space in spaces]
+    return f"Name one of these: {', '.join(names)}." if names else "There is no memory space yet."

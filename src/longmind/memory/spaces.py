@@ -1,0 +1,61 @@
+"""Operations on memory spaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from longmind.clock import Micros
+from longmind.errors import InvalidInput
+from longmind.memory.base import Bound
+from longmind.memory.validation import checked_name
+from longmind.models.space import MemorySpace, SpaceKind
+from longmind.scope import Scope
+from longmind.store.database import Transaction
+from longmind.store.tables import bindings, grants
+from longmind.store.tables import spaces as store
+from longmind.validation.identifiers import checked_id, checked_metadata
+
+_MADE_BY_APPS: tuple[SpaceKind, ...] = ("user", "shared")
+
+
+class Spaces(Bound):
+    """Named partitions of the current user's memory."""
+
+    def create_memory_space(
+        self, name: str | None = None, *, kind: SpaceKind = "user", metadata: dict[str, Any] | None = None
+    ) -> MemorySpace:
+        """Make a space. If the user has a live one of that name and kind, that one is given back as it is.
+
+        A space of the kind `shared` is the user's own too, and can be granted to others to read.
+        """
+        checked = None if name is None else checked_name("name", name)
+        if kind not in _MADE_BY_APPS:
+            raise InvalidInput(f"kind is {kind!r}.", hint=f"An app makes spaces of {' or '.join(_MADE_BY_APPS)}.")
+        return self._database.write(
+            self._scope, store.create, self._scope, checked, kind, checked_metadata(metadata), self._clock()
+        )
+
+    def get_memory_space(self, memory_space_id: str) -> MemorySpace | None:
+        """Look a space up; None when it is not there, was deleted, or is neither the user's nor shared with them."""
+        space_id = checked_id("memory_space_id", memory_space_id)
+        own = self._database.read(self._scope, store.get, space_id)
+        owner = self._owner_of(space_id) if own is None else None
+        return own if owner is None else self._database.read(owner, store.get, space_id)
+
+    def list_memory_spaces(self) -> list[MemorySpace]:
+        """The user's spaces, oldest first."""
+        return self._database.read(self._scope, store.list_all)
+
+    def delete_memory_space(self, memory_space_id: str) -> None:
+        """Put a space away: it and its memory are found no more, by nobody, and nothing is extracted into it.
+
+        Erasing the user removes them for good.
+        """
+        space_id = checked_id("memory_space_id", memory_space_id)
+        self._database.write(self._scope, _delete, self._scope, space_id, self._clock())
+
+
+def _delete(run: Transaction, scope: Scope, space_id: str, now: Micros) -> None:
+    store.delete(run, scope, space_id, now)
+    bindings.rest(run, scope, space_id)
+    grants.withdraw_all(run, scope, space_id)

@@ -1,0 +1,272 @@
+"""What may become memory, checked at the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import product
+from typing import Any, TypeGuard, TypeVar, get_args
+
+from pydantic import ValidationError
+from pydantic.alias_generators import to_snake
+
+from longmind.clock import Instant, Micros, to_iso, to_micros
+from longmind.errors import InvalidInput, LimitExceeded
+from longmind.ids import id_of, new_id
+from longmind.models.atom import AtomInput, AtomKind, AtomStatus, Category, NewAtom, Origin, Trust
+from longmind.models.entity import EntityType
+from longmind.models.value import Value
+from longmind.store.tables.atoms import CheckedAtom
+from longmind.validation.identifiers import checked_label
+from longmind.validation.text import check_text, shown
+
+TEXT_LIMIT = 1024 * 1024
+"""Characters of an atom's text, and of its search context."""
+NAME_LIMIT = 255
+DESCRIPTION_LIMIT = 10_000
+LIST_LIMIT = 1_000
+"""Members of an atom's lists: sources, entities and tags."""
+BULK_LIMIT = 100_000
+
+V = TypeVar("V", bound=Value)
+_NOTHING: Mapping[str, Callable[[str, Any], object]] = {}
+
+
+def checked_atom(given: AtomInput, now: Micros, where: str = "atom", random: str | None = None) -> CheckedAtom:
+    """The random half of its id may be given, by who has drawn many at once."""
+    try:
+        return _checked_atom(given, now, where, random)
+    except (TypeError, AttributeError, KeyError):
+        if not isinstance(given, NewAtom):
+            raise
+        # By `model_construct` or `model_copy`, which check nothing. To look at all of every value would take too long.
+        return _checked_atom(_checked_anew(given, where), now, where, random)
+
+
+def _checked_atom(given: AtomInput, now: Micros, where: str, random: str | None) -> CheckedAtom:
+    if _is_plain(given):
+        fields = _USUAL | given
+        name, kind = given["category"]["name"], given["category"]["kind"]
+    else:
+        new = checked_value(NewAtom, given, where, _SAID_EXACTLY)
+        if type(new.category) is not Category or (new.category.kind, new.trust, new.origin) not in _CHOICES:
+            new = _checked_anew(new, where)
+        fields, name, kind = new.__dict__, new.category.name, new.category.kind
+    if kind == "PATTERN":
+        raise InvalidInput(
+            f"{where}.category.kind is PATTERN, which only the platform makes, from many episodes.",
+            hint="Use EPISODE or FACT.",
+        )
+    given_at, begins, ends = fields["created_at"], fields["valid_from"], fields["valid_to"]
+    created_at = now if given_at is None else to_micros(given_at, f"{where}.created_at")
+    if created_at > now:
+        raise InvalidInput(f"{where}.created_at {to_iso(created_at)} is in the future.")
+    valid_from = created_at if begins is None else to_micros(begins, f"{where}.valid_from")
+    valid_to = None if ends is None else to_micros(ends, f"{where}.valid_to")
+    if valid_to is not None and valid_to <= valid_from:
+        raise InvalidInput(f"{where}.valid_to is not after valid_from.")
+    text, context, confidence = fields["text"], fields["search_context"], fields["confidence"]
+    if not 0.0 <= confidence <= 1.0:
+        raise InvalidInput(f"{where}.confidence is {shown(confidence)}.", hint="It is a number from 0 to 1.")
+    trust, speaker, conversation_id = fields["trust"], fields["speaker"], fields["source_conversation_id"]
+    # By their places, in the order of the fields: to name them takes as long as all of the checks.
+    return CheckedAtom(
+        new_id("atom", created_at) if random is None else id_of("atom", created_at, random),
+        text if _plain(text) else check_text(f"{where}.text", text, limit=TEXT_LIMIT, blank=False),
+        _checked_context(f"{where}.search_context", context) if context else (),
+        _SPEAKERS.get(trust) if speaker is None else checked_name(f"{where}.speaker", speaker),
+        name if _plain(name, NAME_LIMIT) else checked_name(f"{where}.category.name", name),
+        kind,
+        checked_importance(f"{where}.importance", fields["importance"]),
+        float(confidence),
+        valid_from,
+        valid_to,
+        None if conversation_id is None else checked_label(f"{where}.source_conversation_id", conversation_id),
+        _checked_list(f"{where}.source_message_ids", messages) if (messages := fields["source_message_ids"]) else (),
+        _checked_list(f"{where}.entity_ids", entities) if (entities := fields["entity_ids"]) != [] else (),
+        _checked_list(f"{where}.tags", tags) if (tags := fields["tags"]) != [] else (),
+        fields["origin"],
+        trust,
+        created_at,
+    )
+
+
+def _checked_anew(new: NewAtom, where: str) -> NewAtom:
+    fields = {name: value.__dict__ if isinstance(value, Value) else value for name, value in new.__dict__.items()}
+    return checked_value(NewAtom, fields, where, _SAID_EXACTLY)
+
+
+def _is_plain(given: object) -> TypeGuard[dict[str, Any]]:
+    """Whether it is a dict of the very values that a `NewAtom` made of it would have.
+
+    Most are, and of thousands it takes longer to make them than to look whether they have to be made.
+    """
+    if type(given) is not dict or not given.keys() >= _NEEDED:
+        return False
+    for name, value in given.items():
+        kind = type(value)
+        if kind not in _TAKEN_AS_IT_IS.get(name, ()) or (kind is list and not _TEXT.issuperset(map(type, value))):
+            return False
+    category = given["category"]
+    return (
+        category.keys() == _CATEGORY
+        and type(category["name"]) is type(category["kind"]) is str
+        and category["kind"] in _KINDS
+        and given.get("trust", "app") in _TRUSTS
+        and given.get("origin", "app") in _ORIGINS
+    )
+
+
+_TEXT: frozenset[type] = frozenset({str})
+_TEXT_OR_NONE: frozenset[type] = frozenset({str, type(None)})
+_TEXTS: frozenset[type] = frozenset({list})
+_TAKEN_AS_IT_IS: dict[str, frozenset[type]] = {
+    "text": _TEXT,
+    "category": frozenset({dict}),
+    "importance": frozenset({int}),
+    "confidence": frozenset({float}),
+    "valid_from": _TEXT_OR_NONE,
+    "valid_to": _TEXT_OR_NONE,
+    "source_conversation_id": _TEXT_OR_NONE,
+    "source_message_ids": _TEXTS,
+    "entity_ids": _TEXTS,
+    "tags": _TEXTS,
+    "search_context": _TEXT | _TEXTS,
+    "speaker": _TEXT_OR_NONE,
+    "origin": _TEXT,
+    "trust": _TEXT,
+    "created_at": _TEXT_OR_NONE,
+}
+"""The types of values, of each field, that a `NewAtom` takes without making another of them."""
+_NEEDED = frozenset(name for name, field in NewAtom.model_fields.items() if field.is_required())
+_USUAL = {
+    name: field.get_default(call_default_factory=True)
+    for name, field in NewAtom.model_fields.items()
+    if not field.is_required()
+}
+_CATEGORY = frozenset(Category.model_fields)
+_KINDS, _TRUSTS, _ORIGINS = frozenset(get_args(AtomKind)), frozenset(get_args(Trust)), frozenset(get_args(Origin))
+_CHOICES = frozenset(product(_KINDS, _TRUSTS, _ORIGINS))
+
+
+def _plain(text: object, limit: int = TEXT_LIMIT) -> bool:
+    """Whether a text is of the usual kind, in which nothing can be wrong."""
+    return isinstance(text, str) and text.isascii() and "\x00" not in text and len(text) <= limit and bool(text.strip())
+
+
+_SPEAKERS = {"user": "user", "assistant": "assistant"}
+
+
+def _checked_context(where: str, context: object) -> tuple[str, ...]:
+    texts = [context] if isinstance(context, str) else context
+    if not isinstance(texts, list | tuple):
+        raise InvalidInput(f"{where} must be a text or a list of texts, not {type(context).__name__}.")
+    if len(texts) > LIST_LIMIT:
+        raise LimitExceeded(where, limit=LIST_LIMIT, given=len(texts), unit="texts")
+    # An empty text stays: how far away the others are is told by their places.
+    return tuple(check_text(f"{where}[{place}]", text, limit=TEXT_LIMIT) for place, text in enumerate(texts))
+
+
+def checked_importance(where: str, importance: object) -> int:
+    if isinstance(importance, int) and not isinstance(importance, bool) and 1 <= importance <= 5:
+        return importance
+    raise InvalidInput(f"{where} is {shown(importance)}.", hint="It is a whole number from 1 to 5.")
+
+
+def checked_name(where: str, name: object) -> str:
+    return check_text(where, name, limit=NAME_LIMIT, blank=False)
+
+
+def checked_entity_type(type: object) -> EntityType:
+    if type in get_args(EntityType):
+        return type  # type: ignore[return-value]  # it is one of the known
+    raise InvalidInput(f"type is {type!r}.", hint=f"It is one of {', '.join(get_args(EntityType))}.")
+
+
+def checked_status(status: object) -> AtomStatus | None:
+    if status is None or status in _STATUSES:
+        return status  # type: ignore[return-value]  # it is one of the known
+    raise InvalidInput(f"status is {status!r}.", hint=f"It is one of {', '.join(_STATUSES)}.")
+
+
+_STATUSES = get_args(AtomStatus)
+
+
+def checked_kinds(kinds: object) -> tuple[AtomKind, ...] | None:
+    if kinds is None:
+        return None
+    return _checked_choices("kinds", kinds, get_args(AtomKind))  # type: ignore[return-value]  # they are of the known
+
+
+def checked_trusts(trusts: object) -> tuple[Trust, ...] | None:
+    if trusts is None:
+        return None
+    return _checked_choices("trust", trusts, get_args(Trust))  # type: ignore[return-value]  # they are of the known
+
+
+def _checked_choices(where: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
+    names = _checked_list(where, given)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InvalidInput(f"Unknown {where} {unknown}.", hint=f"Known are {', '.join(known)}.")
+    return names
+
+
+def checked_names(where: str, names: object) -> tuple[str, ...] | None:
+    return None if names is None else _checked_list(where, names)
+
+
+def checked_instant(where: str, instant: Instant | None) -> Micros | None:
+    return None if instant is None else to_micros(instant, where)
+
+
+def _checked_list(where: str, members: object) -> tuple[str, ...]:
+    if members == []:
+        return ()
+    if isinstance(members, str) or not isinstance(members, list | tuple | set | frozenset):
+        raise InvalidInput(f"{where} must be a list of texts, not {type(members).__name__}.")
+    if len(members) > LIST_LIMIT:
+        raise LimitExceeded(where, limit=LIST_LIMIT, given=len(members), unit="members")
+    checked = [
+        member if _plain(member, NAME_LIMIT) else checked_name(f"{where}[{place}]", member)
+        for place, member in enumerate(members)
+    ]
+    # Order is kept, and what is said twice counts once.
+    return tuple(dict.fromkeys(checked))
+
+
+def checked_value(
+    kind: type[V], given: object, where: str, said_exactly: Mapping[str, Callable[[str, Any], object]] = _NOTHING
+) -> V:
+    """A value as a caller gives it: the value itself, or a dict of its fields.
+
+    Of a field that may be of several types, which would be told apart as if they were fields, a check of its own says
+    what is wrong.
+    """
+    if isinstance(given, kind):
+        return given
+    if not isinstance(given, dict):
+        raise InvalidInput(f"{where} must be a dict or {kind.__name__}, not {type(given).__name__}.")
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        # Of a name that cannot be written as text it is not told where it stands.
+        field, *within = first["loc"] or ("",)
+        place = f"{where}.{field}" if field else where
+        check = said_exactly.get(to_snake(str(field)))
+        if check is not None:
+            check(place, given[field])
+        place += "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in within)
+        raise InvalidInput(f"{place}: {first['msg']}.", hint=f"It takes {', '.join(kind.model_fields)}.") from None
+
+
+def _check_instant(where: str, instant: Any) -> None:
+    to_micros(instant, where)
+
+
+_SAID_EXACTLY = {
+    "valid_from": _check_instant,
+    "valid_to": _check_instant,
+    "created_at": _check_instant,
+    "search_context": _checked_context,
+}

@@ -1,0 +1,51 @@
+"""A change: what subscribers are told and followers read."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from longmind.models.value import Value
+
+ChangeKind = Literal[
+    "conversation.created",
+    "conversation.closed",
+    "conversation.summarised",
+    "message.appended",
+    "event.recorded",
+    "space.created",
+    "space.deleted",
+    "space.granted",
+    "space.revoked",
+    "atoms.added",
+    "atom.superseded",
+    "atom.restored",
+    "atom.archived",
+    "atom.reinforced",
+    "atom.deleted",
+    "entity.created",
+    "entity.merged",
+    "binding.created",
+    "binding.updated",
+    "binding.deleted",
+    "block.created",
+    "block.updated",
+    "block.deleted",
+]
+"""The kinds that this version writes, and that one can subscribe to."""
+
+
+class Change(Value):
+    """Something that was committed. `cursor` is its place in the ledger; follow on from there."""
+
+    cursor: int
+    kind: str
+    """A `ChangeKind`, or one that a later version has written to the same database."""
+    tenant_id: str
+    app_id: str
+    user_id: str
+    conversation_id: str | None
+    event_id: str
+    """The id of the ledger row; for message.appended it is the message's id."""
+    at: str
+    data: dict[str, Any]
+    """What is needed to act on it without reading more; never what was said."""

@@ -1,0 +1,98 @@
+"""An event: one row of the ledger that was recorded on a timeline."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from longmind.models.value import Value
+
+ChatRole = Literal["user", "assistant", "system", "tool"]
+
+CHAT_TURN = "chat.turn"
+"""The kind of every row that is something said, in a conversation or out of one."""
+TOOL_RESULT = "tool_result"
+STATE_SNAPSHOT = "state.snapshot"
+
+EVENT_TEXT_LIMIT = 1024 * 1024
+"""Characters that the text of an event may have."""
+EVENT_DATA_LIMIT = 1024 * 1024
+"""Bytes of JSON that each of data, inputs and outputs may have."""
+EVENT_TAGS_LIMIT = 100
+"""How many tags an event may have, each of at most 255 characters."""
+RECORD_LIMIT = 10_000
+"""How many events one call may record."""
+
+_ROW = (
+    "event_id", "ts", "kind", "stage", "text", "tags", "data", "metrics", "tool", "topic", "severity", "signal",
+    "inputs", "outputs", "run_id", "scope_id", "session_id", "graph_id", "node_id", "user_id", "org_id", "client_id",
+)  # fmt: skip
+
+
+class Event(Value):
+    """Something that happened, as it was recorded. Its JSON has the same names as its attributes."""
+
+    model_config = ConfigDict(serialize_by_alias=False)
+
+    event_id: str
+    ts: str
+    """When it happened: ISO 8601 in UTC, with six decimals and `Z`."""
+    kind: str = "misc"
+    run_id: str | None = None
+    scope_id: str | None = None
+    """The bucket of its timeline, such as `session:s1`."""
+    user_id: str | None = None
+    org_id: str | None = None
+    """The tenant."""
+    client_id: str | None = None
+    session_id: str | None = None
+    stage: str | None = None
+    text: str | None = None
+    tags: list[str] | None = None
+    data: dict[str, Any] | None = None
+    metrics: dict[str, float] | None = None
+    graph_id: str | None = None
+    node_id: str | None = None
+    tool: str | None = None
+    """The old name of `topic`, and always the same."""
+    topic: str | None = None
+    severity: int = Field(default=2, ge=1, le=3)
+    signal: float = Field(default=0.0, ge=0, le=1)
+    inputs: list[Any] | None = None
+    outputs: list[Any] | None = None
+    app_id: str | None = None
+    agent_id: str | None = None
+    embedding: list[float] | None = None
+    pii_flags: dict[str, bool] | None = None
+    version: int = 2
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_topic(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            topic = given.get("topic")
+            tool = given.get("tool")
+            if None not in (topic, tool) and topic != tool:
+                raise ValueError(f"tool is {tool!r} and topic {topic!r}, and both are names of one thing")
+            name = tool if topic is None else topic
+            return {**given, "tool": name, "topic": name}
+        return given
+
+    def as_row(self) -> dict[str, Any]:
+        """The event as a plain dict, for who asked with `return_event=False`."""
+        return {name: getattr(self, name) for name in _ROW}
+
+
+class EventUsage(Value):
+    """How many events of a kind somebody has recorded."""
+
+    model_config = ConfigDict(serialize_by_alias=False)
+
+    tenant_id: str
+    app_id: str
+    user_id: str
+    kind: str
+    meter: str
+    """The name it is counted under: `memory.` and the kind."""
+    events: int

@@ -1,0 +1,48 @@
+"""What a search among events answers."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict
+
+from longmind.models.event import Event
+from longmind.models.value import Value
+
+SearchMode = Literal["auto", "semantic", "lexical", "hybrid", "structural"]
+
+
+class SearchItem(Value):
+    """What an index knows of a hit."""
+
+    model_config = ConfigDict(serialize_by_alias=False)
+
+    item_id: str
+    corpus: str
+    score: float
+    metadata: dict[str, Any]
+
+
+class EventSearchResult(Value):
+    """An event that was found, and how well it answers the query."""
+
+    model_config = ConfigDict(serialize_by_alias=False)
+
+    item: SearchItem
+    event: Event
+
+    @property
+    def score(self) -> float:
+        """From 0 to 1; 0 where nothing was asked for."""
+        return self.item.score
+
+    @classmethod
+    def of(cls, event: Event, score: float) -> EventSearchResult:
+        metadata = {name: getattr(event, name) for name in _METADATA}
+        return cls(item=SearchItem(item_id=event.event_id, corpus="event", score=score, metadata=metadata), event=event)
+
+
+_METADATA = (
+    "kind", "stage", "ts", "tags", "topic", "severity", "signal", "scope_id", "session_id", "run_id", "user_id",
+    "org_id",
+)  # fmt: skip

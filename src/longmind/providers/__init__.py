@@ -1,0 +1,1 @@
+"""What thinks for Longmind: embedders and language models."""

@@ -1,0 +1,61 @@
+"""The embedder that runs here: a small ONNX model, no key, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from longmind.providers.embedder import Vectors
+from longmind.providers.local.onnx import OnnxModel, padded
+from longmind.providers.weights import LocalModel
+
+_LONGEST = 256
+"""Tokens of a text that are looked at."""
+_AT_ONCE = 16
+
+
+class LocalEmbedder(OnnxModel):
+    """Loads its weights when it is first used. Threads may share it."""
+
+    def __init__(self, model: LocalModel, folder: Path) -> None:
+        super().__init__(model, folder, longest=_LONGEST)
+        self._model = model
+
+    @property
+    def model(self) -> str:
+        return self._model.stamp
+
+    @property
+    def dimension(self) -> int:
+        return self._model.dimension
+
+    @property
+    def usual_similarity(self) -> tuple[float, float]:
+        return self._model.usual_similarity
+
+    def embed_texts(self, texts: Sequence[str]) -> Vectors:
+        return self._embed([self._model.text_prefix + text for text in texts])
+
+    def embed_query(self, query: str) -> Vectors:
+        return self._embed([self._model.query_prefix + query])[0]  # type: ignore[no-any-return]
+
+    def _embed(self, texts: list[str]) -> Vectors:
+        import numpy as np
+
+        tokenizer, session = self.load()
+        encoded = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+        vectors = np.empty((len(texts), self._model.dimension), np.float32)
+        # Texts of like length go together, so that little time is spent on padding.
+        order = sorted(range(len(texts)), key=lambda place: len(encoded[place]))
+        for start in range(0, len(order), _AT_ONCE):
+            places = order[start : start + _AT_ONCE]
+            vectors[places] = _run(session, [encoded[place] for place in places])
+        return vectors
+
+
+def _run(session: Any, batch: list[list[int]]) -> Vectors:
+    given = padded(batch)
+    (states, *_) = session.run(None, {each.name: given[each.name] for each in session.get_inputs()})
+    # The first token stands for the whole text in this family of models.
+    return states[:, 0] if states.ndim == 3 else states  # type: ignore[no-any-return]

@@ -1,0 +1,54 @@
+"""The language models of an engine by their names: each is made once, and keeps its connections."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from longmind.errors import InvalidInput
+from longmind.providers.background_loop import BackgroundLoop
+from longmind.providers.registry import choose_model
+from longmind.runtime.fork_safety import survive_forks
+from longmind.settings import Settings
+from longmind.validation.text import check_text
+
+if TYPE_CHECKING:
+    from longmind.providers.language_model import Cancel, LanguageModel
+
+_HINT = "Write provider='anthropic', model='claude-…', or model='anthropic:claude-…', or give a model itself."
+
+
+class NamedModels:
+    def __init__(self, loop: BackgroundLoop, settings: Settings) -> None:
+        self._loop = loop
+        self._settings = settings
+        self._made: dict[str, LanguageModel] = {}
+        self._making = threading.Lock()
+        survive_forks(self)
+
+    def renew_after_fork(self) -> None:
+        self._making = threading.Lock()
+
+    def choose(self, model: str | LanguageModel | Any, provider: str | None = None) -> LanguageModel:
+        """The model of a vendor, of a name such as `openai:gpt-5-mini`, or the one that is given."""
+        if not isinstance(model, str):
+            if model is None:
+                raise InvalidInput("There is no model.", hint=_HINT)
+            if provider is not None:
+                raise InvalidInput("A provider is for the name of a model, and the model itself is given.", hint=_HINT)
+            return choose_model(model, self._loop, self._settings)
+        name = check_text("model", model, blank=False).strip()
+        if provider is not None:
+            vendor = check_text("provider", provider, blank=False).strip()
+            name = name if name.startswith(f"{vendor}:") else f"{vendor}:{name}"
+        with self._making:
+            if name not in self._made:
+                self._made[name] = choose_model(name, self._loop, self._settings)
+            return self._made[name]
+
+    def wait_for(self, awaitable: Awaitable[Any], cancel: Cancel) -> Any:
+        """Wait for what a coroutine gives on the engine's own loop, in a thread that has none."""
+        from longmind.runtime.thread_pool import awaited
+
+        return cancel.result_of(self._loop.submit(awaited(awaitable)))

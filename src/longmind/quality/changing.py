@@ -1,0 +1,67 @@
+"""Facts that have changed: whether extraction closes the old version, and recall then answers with the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from longmind.clock import to_micros
+from longmind.context import Context
+from longmind.engine import Engine
+from longmind.quality.dataset import Statement, Update
+from longmind.quality.moments import Moments
+
+_LIMIT = 20
+SUPERSEDED = "old superseded"
+ANSWERED = "recall answers the new"
+BOTH = "old superseded, and recall answers the new"
+
+
+def measure_changes(engine: Engine, clock: Moments, updates: Sequence[Update]) -> dict[str, object]:
+    """Each pair is a user of its own: what was said at first, in a conversation that was closed, then what came later.
+
+    The old version is superseded when an atom of what was said at first was superseded by one of what came later.
+    Recall answers with the new one when of the hits that cite either, the first cites what came later.
+    """
+    superseded, answered = [], []
+    for number, update in enumerate(updates):
+        context = engine.context(tenant_id="bench", app_id="changes", user_id=f"user {number}")
+        space_id = context.memory.create_memory_space("memory").id
+        context.memory.create_binding({"namespace": "talks", "userId": context.scope.user_id}, [space_id])
+        old, new = (_said(engine, context, clock, each) for each in (update.old, update.new))
+        atoms = context.memory.list_atoms(space_id, status=None, limit=1000)
+        by_id = {atom.id: atom for atom in atoms}
+        superseded.append(
+            any(
+                atom.superseded_by in by_id and new & set(by_id[atom.superseded_by].source_message_ids)
+                for atom in atoms
+                if old & set(atom.source_message_ids)
+            )
+        )
+        hits = context.memory.recall_by_topic(space_id, update.question, limit=_LIMIT).hits
+        cited = [set(hit.atom.source_message_ids) for hit in hits]
+        first = next((each for each in cited if each & (old | new)), set())
+        answered.append(bool(first & new))
+    both = [one and other for one, other in zip(superseded, answered, strict=True)]
+    return {
+        "facts": len(updates),
+        SUPERSEDED: _share(superseded),
+        ANSWERED: _share(answered),
+        BOTH: _share(both),
+    }
+
+
+def _said(engine: Engine, context: Context, clock: Moments, statements: Sequence[Statement]) -> set[str]:
+    conversations = context.conversations
+    conversation = conversations.create_conversation("talks")
+    ids = set()
+    for each in statements:
+        clock.now = to_micros(each.at)
+        append = conversations.append_user_message if each.role == "user" else conversations.append_assistant_turn
+        ids.add(append(conversation.id, each.text, created_at=each.at).id)
+    conversations.close_conversation(conversation.id)
+    engine.work()
+    return ids
+
+
+def _share(right: Sequence[bool]) -> float:
+    return round(sum(right) / len(right), 4)

@@ -1,0 +1,200 @@
+"""Measures extraction: what becomes of conversations, through the public operations only.
+
+Messages go in, conversations are closed, workers do what is due, and then memory is looked at and asked.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from longmind.clock import to_micros
+from longmind.context import Context
+from longmind.engine import Engine, open
+from longmind.errors import InvalidInput
+from longmind.language.words import terms_of, words_of
+from longmind.models.atom import Atom
+from longmind.quality.benchmark import Means
+from longmind.quality.changing import measure_changes
+from longmind.quality.dataset import (
+    Dataset,
+    Question,
+    Session,
+    ToldFact,
+    read_datasets,
+    read_dated_facts,
+    read_told_facts,
+    read_updates,
+)
+from longmind.quality.dates import measure_dates
+from longmind.quality.extraction_goals import judge
+from longmind.quality.feeding import append, turns_of
+from longmind.quality.moments import Moments
+from longmind.quality.scoring import APART, Memory, Row, score_question, summarise
+
+LIMIT = 100
+COVERAGE = "evidence turns with an atom"
+ANSWERS = "answer words kept"
+DUPLICATES = "duplicates"
+SHARING = "facts with an atom that shares their words"
+
+
+@dataclass
+class _Extracted:
+    """What was made of one history."""
+
+    space_id: str
+    turn_of: dict[str, str]
+    text_of: dict[str, str]
+    atoms: list[Atom]
+    citing: dict[str, list[Atom]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for atom in self.atoms:
+            for message_id in atom.source_message_ids:
+                self.citing.setdefault(self.turn_of[message_id], []).append(atom)
+
+
+def measure_extraction(folder: Path, means: Means, corpora: int | None = None) -> dict[str, Any]:
+    """Run everything that is in a folder; `corpora` limits each data set to the first so many histories."""
+    datasets = [dataset.first(corpora) for dataset in read_datasets(folder)]
+    if not datasets:
+        raise InvalidInput(f"There are no conversations with questions in {folder}.")
+    told = read_told_facts(folder)
+    results: dict[str, Any] = {
+        **means.told,
+        "datasets": {dataset.name: _measure(dataset, told, means) for dataset in datasets},
+        "dates": measure_dates(read_dated_facts(folder), datasets),
+    }
+    updates = read_updates(folder)
+    if updates:
+        means.say(f"{len(updates)} facts that changed")
+        clock = Moments()
+        with tempfile.TemporaryDirectory() as scratch, _engine(scratch, means, clock) as engine:
+            results["updates"] = measure_changes(engine, clock, updates)
+    results["goals"] = judge(results)
+    return results
+
+
+def _engine(folder: str, means: Means, clock: Moments) -> Engine:
+    return open(f"sqlite:///{folder}/memory.db", embedder=means.opened_with, clock=clock, durability="normal")
+
+
+def _measure(dataset: Dataset, told: Sequence[ToldFact], means: Means) -> dict[str, Any]:
+    session_of = dataset.session_of
+    rows: list[Row] = []
+    asked: list[Question] = []
+    counts: Counter[str] = Counter()
+    clock = Moments()
+    with tempfile.TemporaryDirectory() as scratch, _engine(scratch, means, clock) as engine:
+        for number, (corpus, sessions) in enumerate(dataset.corpora.items(), 1):
+            means.say(f"{dataset.name}: {corpus} ({number} of {len(dataset.corpora)})")
+            context = engine.context(tenant_id="bench", app_id="extraction", user_id=corpus)
+            clock.now = None
+            began = time.process_time()
+            extracted = _extract(engine, context, sessions)
+            counts["CPU milliseconds"] += round(1000 * (time.process_time() - began))
+            questions = [question for question in dataset.questions if question.corpus == corpus]
+            counts += _counted(extracted, questions, told)
+            for question in questions:
+                asked.append(question)
+                clock.now = to_micros(question.at)
+                hits = context.memory.recall_by_topic(extracted.space_id, question.text, limit=LIMIT).hits
+                ranked = [_memory(hit.atom, extracted.turn_of, means) for hit in hits]
+                rows.append(score_question(question, ranked, session_of))
+    return {**_shares(counts), "recall": summarise(asked, rows)}
+
+
+def _extract(engine: Engine, context: Context, sessions: Sequence[Session]) -> _Extracted:
+    space = context.memory.create_memory_space("memory")
+    context.memory.create_binding({"namespace": "history", "userId": context.scope.user_id}, [space.id])
+    turn_of: dict[str, str] = {}
+    text_of: dict[str, str] = {}
+    for session in sessions:
+        conversation = context.conversations.create_conversation("history", title=session.id)
+        for fed in turns_of(session):
+            message = append(context, conversation.id, fed, session)
+            turn_of[message.id] = fed.turn.id
+            text_of[fed.turn.id] = fed.text
+        context.conversations.close_conversation(conversation.id)
+        done = engine.work()
+        if done.failed or done.dead:
+            raise RuntimeError(f"Extraction of {session.id} failed: {context.jobs.list_jobs()[0].error}")
+    return _Extracted(space.id, turn_of, text_of, _all_atoms(context, space.id))
+
+
+def _all_atoms(context: Context, space_id: str) -> list[Atom]:
+    atoms: list[Atom] = []
+    cursor = None
+    while True:
+        page = context.memory.list_atoms(space_id, status=None, limit=10_000, cursor=cursor)
+        atoms += page
+        cursor = page.next_cursor
+        if cursor is None:
+            return atoms
+
+
+def _memory(atom: Atom, turn_of: Mapping[str, str], means: Means) -> Memory:
+    return Memory(tuple(turn_of[id] for id in atom.source_message_ids), means.tokenizer.count(atom.text))
+
+
+def _counted(extracted: _Extracted, questions: Sequence[Question], told: Sequence[ToldFact]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    counts["messages"] = len(extracted.turn_of)
+    counts["atoms"] = len(extracted.atoms)
+    texts = Counter(" ".join(words_of(atom.text)) for atom in extracted.atoms if atom.superseded_by is None)
+    counts["doubled"] = sum(number - 1 for number in texts.values())
+    answered = [question for question in questions if question.category not in APART]
+    evidence = {turn for question in answered for turn in question.gold}
+    counts["evidence"] = len(evidence)
+    counts["cited"] = sum(turn in extracted.citing for turn in evidence)
+    for question in answered:
+        said = _words(extracted.text_of[turn] for turn in question.gold)
+        kept = _words(atom.text for turn in question.gold for atom in extracted.citing.get(turn, ()))
+        wanted = _telling(question.answer)
+        counts["answer words said"] += len(wanted & said)
+        counts["answer words kept"] += len(wanted & said & kept)
+        counts["answer words"] += len(wanted)
+        counts["answer words found"] += len(wanted & kept)
+    for fact in told:
+        if fact.turn in extracted.text_of:
+            wanted = _telling(fact.text) - _telling(fact.speaker)
+            said = wanted & _telling(extracted.text_of[fact.turn])
+            most = max((len(said & _telling(atom.text)) for atom in extracted.citing.get(fact.turn, ())), default=-1)
+            counts["facts"] += 1
+            # An atom can share no more of the reader's words than the turn itself does.
+            counts["facts shared"] += most >= 0 and 2 * most >= len(said)
+    return counts
+
+
+def _words(texts: Iterable[str]) -> set[int]:
+    return {word for text in texts for word in _telling(text)}
+
+
+def _telling(text: str) -> set[int]:
+    """The words of a text that tell something, by their stems."""
+    return set(terms_of(text))
+
+
+def _shares(counts: Counter[str]) -> dict[str, Any]:
+    def share(part: str, whole: str) -> float:
+        return round(counts[part] / counts[whole], 4) if counts[whole] else 0.0
+
+    return {
+        "messages": counts["messages"],
+        "atoms per message": share("atoms", "messages"),
+        DUPLICATES: share("doubled", "atoms"),
+        "evidence turns": counts["evidence"],
+        COVERAGE: share("cited", "evidence"),
+        ANSWERS: share("answer words kept", "answer words said"),
+        "answer words in the turns": share("answer words said", "answer words"),
+        "answer words in the atoms": share("answer words found", "answer words"),
+        "facts": counts["facts"],
+        SHARING: share("facts shared", "facts"),
+        "CPU milliseconds per message, all in": share("CPU milliseconds", "messages"),
+    }

@@ -1,0 +1,37 @@
+"""How many tokens a text has, roughly as a language model would count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from longmind.providers.registry import DEFAULT_MODEL
+from longmind.providers.weights import MODELS, is_present
+
+_TOKENS_PER_WORD = 1.3
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    name: str
+    count: Callable[[str], int]
+
+
+def choose_tokenizer(models_folder: Path) -> Tokenizer:
+    """The tokenizer of the built-in embedder where it is installed, else a count of words."""
+    model = MODELS[DEFAULT_MODEL]
+    try:
+        from tokenizers import BertWordPieceTokenizer
+    except ImportError:
+        return WORDS
+    if not is_present(model, models_folder):
+        return WORDS
+    wordpiece = BertWordPieceTokenizer(str(models_folder / model.name / "vocab.txt"), lowercase=True)
+    return Tokenizer(
+        f"WordPiece of {model.name}", lambda text: len(wordpiece.encode(text, add_special_tokens=False).ids)
+    )
+
+
+WORDS = Tokenizer(f"words x {_TOKENS_PER_WORD}", lambda text: math.ceil(len(text.split()) * _TOKENS_PER_WORD))

@@ -1,0 +1,131 @@
+"""Changes the embedder of a space while it is in use: new vectors are made in the background, then taken at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from longmind.clock import Micros
+from longmind.errors import EmbedderFailed, NotFound
+from longmind.providers.embedder import Embedding, Vectors
+from longmind.recall.embedding_requests import kind_for
+from longmind.scope import Scope
+from longmind.store.database import Database, Transaction
+from longmind.store.tables import spaces
+
+if TYPE_CHECKING:
+    from longmind.recall.index.segments import VectorsSegment
+
+_AT_ONCE = 256
+
+
+def reindex_kind(model: str) -> str:
+    """The kind of the job that gives a space the vectors of a model."""
+    return kind_for("memory.reindex", model)
+
+
+def embed_kind(model: str) -> str:
+    """The kind of the job that gives the events of a timeline the vectors of a model."""
+    return kind_for("events.embed", model)
+
+
+def fill_vectors(
+    database: Database,
+    scope: Scope,
+    space_id: str,
+    embedding: Embedding,
+    now: Micros,
+    tell: Callable[[int], object] = lambda made: None,
+) -> int:
+    """Give every atom of a space a vector of this embedder; gives how many were made, and tells so again and again.
+
+    Until it is done recall goes on with what it has: words, and the vectors of the embedder before if that one is used.
+    """
+    from longmind.recall.index.segments import VectorsSegment
+
+    made, stamp = 0, embedding.stamp
+    try:
+        while True:
+            batch = database.read(scope, _without_vector, space_id, stamp)
+            if batch:
+                vectors = VectorsSegment.of(_embedded(embedding, [text for _, text in batch]))
+                positions = [position for position, _ in batch]
+                made += database.write(scope, _put, space_id, stamp, positions, vectors, now)
+                tell(made)
+            elif not made and database.read(scope, spaces.vector_model, space_id) == stamp:
+                # It was whole before, and is not changed.
+                break
+            elif database.write(scope, _adopt, space_id, stamp, now):
+                break
+    except NotFound:
+        # The space was deleted meanwhile, and needs no vectors any more.
+        pass
+    return made
+
+
+def _embedded(embedding: Embedding, texts: Sequence[str]) -> Vectors:
+    try:
+        return embedding.texts(texts)
+    except EmbedderFailed as failure:
+        # Of other writes nothing is kept when it fails, as its own hint says.
+        own = "" if failure.hint == failure.default_hint else f"{failure.hint} "
+        raise EmbedderFailed(failure.message, hint=f"{own}{_GOES_ON}") from failure
+
+
+_GOES_ON = (
+    "The vectors that were made before are kept, and recall goes on with what it had. "
+    "Reindex again: only those that are missing are made."
+)
+
+
+def _without_vector(run: Transaction, space_id: str, model: str) -> list[tuple[int, str]]:
+    """Atoms that have no vector of this model, neighbouring positions only, as many as make a segment."""
+    covered = 0
+    spans = run.all("vector_spans", space_id=space_id, model=model)
+    for first, atoms, _ in [*spans, (None, 0, model)]:
+        if first is None or first > covered:
+            rows = run.all("atom_texts", space_id=space_id, first=covered, until=first, limit=_AT_ONCE)
+            if rows:
+                return [(position, text) for position, text in rows]
+            # Between the vectors there are only the places of atoms that were deleted.
+        if first is not None:
+            covered = max(covered, first + atoms)
+    return []
+
+
+def _put(
+    run: Transaction,
+    space_id: str,
+    model: str,
+    positions: list[int],
+    vectors: VectorsSegment,
+    now: Micros,
+) -> int:
+    """Keep the vectors of a batch; gives how many, which is none when another has put vectors there meanwhile."""
+    spaces.begin_change(run, space_id, now)
+    first, until = positions[0], positions[-1] + 1
+    spans = run.all("vector_spans", space_id=space_id, model=model)
+    if any(begin < until and first < begin + atoms for begin, atoms, _ in spans):
+        # Segments that overlap could not be joined: what is still missing is looked for once more.
+        return 0
+    segment = vectors.spread([position - first for position in positions])
+    kept = {row[0] for row in run.all("atom_texts", space_id=space_id, first=first, until=until, limit=len(positions))}
+    for position in positions:
+        if position not in kept:
+            # Deleted while its vector was being made.
+            segment = segment.without(position - first)
+    run.send(
+        "put_vector_segment", space_id=space_id, model=model, first=first, atoms=segment.atoms, body=segment.encode()
+    )
+    return len(positions)
+
+
+def _adopt(run: Transaction, space_id: str, model: str, now: Micros) -> bool:
+    """Let recall ask the vectors of this model; False when an atom has come meanwhile that has none."""
+    # The space is held from here on, so that nothing can come between the look and the change.
+    spaces.begin_change(run, space_id, now)
+    if _without_vector(run, space_id, model):
+        return False
+    run.send("adopt_vector_model", space_id=space_id, model=model)
+    run.send("drop_other_vectors", space_id=space_id, model=model)
+    return True

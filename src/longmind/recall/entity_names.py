@@ -1,0 +1,140 @@
+"""The names of a space's entities, and which of them a question holds.
+
+Where words have spaces between them, a name is one or more whole words. Chinese, Japanese, Thai, Lao, Burmese and Khmer
+have none: there a name is looked for at every character, the longest first, and what it covers is not looked at again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from longmind.language.words import COMBINING, UNSPACED
+from longmind.models.entity import folded_name
+from longmind.recall.index.atom_columns import FOREVER
+
+_CLINGING = (
+    ".,;:!?()[]{}<>\"'\u2026\u2013\u2014"
+    # Quotation marks, and signs that end or begin a sentence in Spanish, Greek, Armenian, Arabic and Indic scripts.
+    "\u201c\u201d\u201e\u201f\u2018\u201a\u201b\u00ab\u00bb\u2039\u203a\u00bf\u00a1\u00b7\u0387\u055c\u055e\u0589"
+    "\u060c\u061b\u061f\u06d4\u0964\u0965"
+)
+_LETTERS = f"[\\w{COMBINING.pattern.removeprefix('[').removesuffix(']+')}]+"
+_PART = re.compile(f"{_LETTERS}(?:['.&+-]{_LETTERS})*[+#]*")
+"""A word within signs that are not always around it, as in *this*, and #this, and this/that."""
+_SIGNED = re.compile(r"\w[+#]+")
+"""Names that end with their signs: C++ is not C."""
+_APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
+_LONGEST_NAME = 6
+"""Words of the longest name that is looked for."""
+_LONGEST_RUN = 64
+"""Characters of the longest name that is looked for in a text without spaces."""
+_MOST_WORDS = 500
+"""Words of a question in which names are looked for: those that it begins with."""
+
+_IS_UNSPACED = re.compile(f"[{UNSPACED}]")
+_SPACE_WITHIN = re.compile(f"(?<=[{UNSPACED}]) (?=[{UNSPACED}])")
+_BORDER = re.compile(f"[{UNSPACED} {re.escape(_CLINGING)}\u2010-\u2027\u3000-\u303f]")
+"""What a word with spaces around it elsewhere may stand beside in a text that has none."""
+_KATAKANA = re.compile("[\u30a1-\u30fa\u30fc-\u30ff]")
+
+
+class Names:
+    def __init__(self, names: Iterable[tuple[str, str, int]] = ()) -> None:
+        """From names as they are compared, each with its entity, and since when it has it."""
+        self._entities: dict[str, list[tuple[str, int]]] = {}
+        for name, entity_id, since in names:
+            said = " ".join(_plain(name))
+            if said:
+                self._entities.setdefault(said, []).append((entity_id, since))
+            if not said.isascii() and (closed := _SPACE_WITHIN.sub("", said)) != said:
+                # In a running text nobody leaves a space between the parts of a name that is written without.
+                self._entities.setdefault(closed, []).append((entity_id, since))
+        self._most_words = min(max((name.count(" ") + 1 for name in self._entities), default=0), _LONGEST_NAME)
+
+    def __len__(self) -> int:
+        return len(self._entities)
+
+    def entities_in(self, query: str, known_at: int | None = None) -> list[str]:
+        """The entities that a question names, by the names that were known at an instant."""
+        words = _plain(folded_name(query))
+        found = set(self._of_words(words))
+        parts = self._parts(words)
+        if parts != words:
+            found.update(self._of_words(parts))
+        text = "" if query.isascii() else " ".join(words)
+        if _IS_UNSPACED.search(text):
+            found.update(self._within(text))
+        until = FOREVER if known_at is None else known_at
+        return sorted({entity_id for name in found for entity_id, since in self._entities[name] if since <= until})
+
+    def _parts(self, words: list[str]) -> list[str]:
+        """Words cut at the signs in them, but for what is a name with these."""
+        parts: list[str] = []
+        for word in words:
+            for part in [word] if word.isalnum() or word in self._entities else _PART.findall(word):
+                whole = part in self._entities or _SIGNED.fullmatch(part)
+                parts.append(part if whole else part.rstrip("+#").removesuffix("'s"))
+        return parts
+
+    def _of_words(self, words: list[str]) -> Iterator[str]:
+        for start in range(len(words)):
+            for length in range(1, min(self._most_words, len(words) - start) + 1):
+                if (name := " ".join(words[start : start + length])) in self._entities:
+                    yield name
+
+    def _within(self, text: str) -> Iterator[str]:
+        at = 0
+        while at < len(text):
+            name = self._longest_at(text, at)
+            if name is not None:
+                yield name
+            at += 1 if name is None else len(name)
+
+    def _longest_at(self, text: str, at: int) -> str | None:
+        for beginning in (text[at : at + 2], text[at]):
+            for length in self._lengths.get(beginning, ()):
+                name = text[at : at + length]
+                if name in self._entities and _stands_out(text, at, at + length):
+                    return name
+        return None
+
+    @cached_property
+    def _lengths(self) -> dict[str, list[int]]:
+        """How long the names are that begin with two characters, the longest first: few, also of many names."""
+        lengths: dict[str, set[int]] = {}
+        for name in self._entities:
+            if len(name) <= _LONGEST_RUN:
+                lengths.setdefault(name[:2], set()).add(len(name))
+        return {first: sorted(each, reverse=True) for first, each in lengths.items()}
+
+
+def _plain(folded: str) -> list[str]:
+    """Words without the signs around them, in a name as in a query: one says "Dr Who" and "at McDonald's?"."""
+    words = (folded if folded.isascii() else folded.translate(_APOSTROPHES)).split()[:_MOST_WORDS]
+    return [word.strip(_CLINGING).removesuffix("'s") for word in words]
+
+
+def _stands_out(text: str, start: int, end: int) -> bool:
+    """Whether what looks like a name is one, and not a part of another word, as far as can be told without knowing it.
+
+    A single character is part of many words, and stands for a name only where nothing is written right beside it. Words
+    of katakana end where other signs begin, as words do at spaces, and no letter is parted from its marks.
+    """
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if after and COMBINING.match(after):
+        return False
+    alone = len(COMBINING.sub("", text[start:end])) == 1
+    return _may_meet(before, text[start], alone) and _may_meet(after, text[end - 1], alone)
+
+
+def _may_meet(neighbour: str, edge: str, alone: bool) -> bool:
+    """Whether a name may end with a character where this neighbour follows, or begin with it after the neighbour."""
+    if not neighbour:
+        return True
+    if not _IS_UNSPACED.match(edge):
+        return _BORDER.match(neighbour) is not None
+    if alone:
+        return _IS_UNSPACED.match(neighbour) is None
+    return not (_KATAKANA.match(edge) and _KATAKANA.match(neighbour))

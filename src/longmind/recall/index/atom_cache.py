@@ -1,0 +1,80 @@
+"""The atoms of a space that were recalled lately: what is found again need not be fetched again.
+
+Most of an atom is the same for many of a space, such as whose it is, and is kept once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from sys import getsizeof
+from typing import Any
+
+from longmind.models.atom import Atom
+from longmind.models.value import beside_fields
+from longmind.recall import kernels as kernel
+from longmind.store.tables.atoms import LISTS
+
+_BESIDE_FIELDS = beside_fields(Atom)
+
+_Common = dict[str, Any]
+_Kept = tuple[_Common, str, str, str, str, str, tuple[tuple[str, ...], ...] | None, int]
+"""What is the same for others, what is of `_OWN`, what is of `LISTS` or None where these are empty, and the bytes."""
+
+_OWN = ("id", "text", "valid_from", "created_at", "updated_at")
+_APART = dict.fromkeys((*_OWN, *LISTS))
+_SHAPES = 256
+"""Sets of values in common that are looked among; the older ones stay with the atoms that have them."""
+
+_ATOM_BYTES = 450
+"""What an atom takes besides its text and its lists."""
+_COMMON_BYTES = 2_000
+_MEMBER_BYTES = 100
+
+
+class KeptAtoms:
+    """Holds no more than it is given room for; the ones that came first go first."""
+
+    def __init__(self) -> None:
+        self._atoms: dict[int, _Kept] = {}
+        self._common: dict[tuple[Any, ...], _Common] = {}
+        self.nbytes = 0
+
+    def at(self, positions: list[int]) -> list[Atom | None]:
+        """The atoms at some positions, None for one that is not kept. Each is a new value, whose lists are its own."""
+        return kernel.loops.kept_values(Atom, _BESIDE_FIELDS, _OWN, LISTS, self._atoms, positions)
+
+    def keep(self, atoms: Mapping[int, Atom], room: int) -> None:
+        """Keep atoms by their positions, in so many bytes."""
+        for position, atom in atoms.items():
+            kept = self._kept(atom)
+            if kept[-1] > room // 4:
+                continue
+            self.drop((position,))
+            self._atoms[position] = kept
+            self.nbytes += kept[-1]
+        while self._atoms and self.nbytes > room:
+            self.drop((next(iter(self._atoms)),))
+
+    def _kept(self, atom: Atom) -> _Kept:
+        fields = atom.__dict__
+        size = _ATOM_BYTES + getsizeof(atom.text)
+        shape = tuple([None if name in _APART else value for name, value in fields.items() if name != "category"])
+        shape += (atom.category.name, atom.category.kind)
+        common = self._common.get(shape)
+        if common is None:
+            if len(self._common) == _SHAPES:
+                self._common.clear()
+            common = self._common[shape] = {**fields, **_APART}
+            size += _COMMON_BYTES
+        lists = tuple([tuple(fields[name]) for name in LISTS])
+        members = sum(map(len, lists))
+        id, text, valid_from, created_at, updated_at = [fields[name] for name in _OWN]
+        size += _MEMBER_BYTES * members
+        return common, id, text, valid_from, created_at, updated_at, lists if members else None, size
+
+    def drop(self, positions: Sequence[int]) -> None:
+        """Forget atoms that have changed, or are gone."""
+        for position in positions if self._atoms else ():
+            dropped = self._atoms.pop(position, None)
+            if dropped is not None:
+                self.nbytes -= dropped[-1]

@@ -1,0 +1,201 @@
+"""What recall filters and weighs atoms by, as columns: of rows that were read, or of a segment that was written down.
+
+A segment is a cache of the rows of atoms with neighbouring positions. It is current up to the revision that is kept
+with it, and holds names that users chose, so that nothing of a deleted atom may stay in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic_core import from_json, to_json
+
+from longmind.models.atom import AtomKind, Trust
+from longmind.recall.index.segments import opened, sealed
+from longmind.store.database import Row
+from longmind.store.tables.atoms import CheckedAtom
+from longmind.validation.text import decode_json
+
+# What is written down are places in these lists: new members go to the end.
+KINDS: tuple[AtomKind, ...] = ("FACT", "RULE", "INTENTION", "EPISODE", "PREFERENCE", "PATTERN")
+TRUSTS: tuple[Trust, ...] = ("user", "app", "assistant", "tool")
+FOREVER = int(np.iinfo(np.int64).max)
+_NEVER = int(np.iinfo(np.int64).min)
+NOBODY = -1
+"""In the place of a speaker or a category that an atom does not have."""
+
+_MARK = b"FCTS"
+_ROW = np.dtype(
+    [
+        ("present", "?"), ("kind", "u1"), ("trust", "u1"), ("importance", "u1"), ("category", "<i4"),
+        ("speaker", "<i4"), ("valid_from", "<i8"), ("valid_to", "<i8"), ("open_until", "<i8"), ("created_at", "<i8"),
+        ("superseded_at", "<i8"), ("archived_at", "<i8"), ("fresh_at", "<i8"), ("ids", "S37"),
+    ]
+)  # fmt: skip
+_NOTHING = np.zeros(1, _ROW)
+_NOTHING[["category", "speaker"]] = (NOBODY, NOBODY)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A row for each atom. Categories and speakers are places in lists of names; tags tell the rows that have them."""
+
+    rows: NDArray[Any]
+    categories: list[str]
+    speakers: list[str]
+    tags: dict[str, list[int]]
+
+    @property
+    def atoms(self) -> int:
+        return len(self.rows)
+
+    @classmethod
+    def of(cls, read: Sequence[Row]) -> Facts:
+        """From rows of the columns that SQL calls `fact_columns`, at least one."""
+        *columns, tags, speakers = zip(*read, strict=True)
+        return cls._of(columns, [() if written == "[]" else decode_json(written, list) for written in tags], speakers)
+
+    @classmethod
+    def of_new(cls, atoms: Sequence[CheckedAtom]) -> Facts:
+        """Of atoms that are about to be kept, at least one."""
+        # Column by column: to make rows of thousands first, and then columns of them, takes several times as long.
+        never = (None,) * len(atoms)
+        valid_to = [each.valid_to for each in atoms]
+        columns = (
+            never,
+            [each.kind for each in atoms],
+            [each.trust for each in atoms],
+            [each.importance for each in atoms],
+            [each.valid_from for each in atoms],
+            valid_to,
+            valid_to,
+            [each.created_at for each in atoms],
+            never,
+            never,
+            never,
+            [each.category_name for each in atoms],
+            [each.id for each in atoms],
+        )
+        return cls._of(columns, [each.tags for each in atoms], [each.speaker for each in atoms])
+
+    @classmethod
+    def _of(cls, columns: Sequence[Any], tags: Sequence[Sequence[str]], speakers: Iterable[str | None]) -> Facts:
+        (
+            _, kinds, trusts, importances, valid_from, valid_to, open_until, created_at, superseded_at, archived_at,
+            confirmed_at, categories, ids,
+        ) = columns  # fmt: skip
+        rows = np.empty(len(kinds), _ROW)
+        rows["present"] = True
+        rows["ids"] = ids
+        rows["kind"] = [_KIND_CODES[kind] for kind in kinds]
+        rows["trust"] = [_TRUST_CODES[trust] for trust in trusts]
+        rows["importance"] = importances
+        rows["valid_from"] = valid_from
+        rows["valid_to"] = _or_forever(valid_to)
+        rows["open_until"] = _or_forever(open_until)
+        rows["created_at"] = created_at
+        rows["superseded_at"] = _or_forever(superseded_at)
+        rows["archived_at"] = _or_forever(archived_at)
+        rows["fresh_at"] = np.maximum(valid_from, [_NEVER if instant is None else instant for instant in confirmed_at])
+        names: dict[str, int] = {}
+        rows["category"] = [names.setdefault(name, len(names)) for name in categories]
+        voices: dict[str, int] = {}
+        rows["speaker"] = [NOBODY if who is None else voices.setdefault(who, len(voices)) for who in speakers]
+        tagged: dict[str, list[int]] = {}
+        for place, own in enumerate(tags):
+            for tag in own:
+                tagged.setdefault(tag, []).append(place)
+        return cls(rows, list(names), list(voices), tagged)
+
+    @classmethod
+    def of_range(cls, read: Sequence[Row], first: int, until: int) -> Facts:
+        """From the rows of all atoms that are left of a range of positions; nothing stands where one was deleted."""
+        empty = cls(np.repeat(_NOTHING, until - first), [], [], {})
+        if not read:
+            return empty
+        facts = cls.of(read)
+        places = [row[0] - first for row in read]
+        empty.rows[places] = facts.rows
+        tags = {tag: [places[each] for each in tagged] for tag, tagged in facts.tags.items()}
+        return cls(empty.rows, facts.categories, facts.speakers, tags)
+
+    @classmethod
+    def joined(cls, pieces: Sequence[Facts]) -> Facts:
+        """Adjacent ones, oldest first, as one."""
+        names: dict[str, int] = {}
+        voices: dict[str, int] = {}
+        tags: dict[str, list[int]] = {}
+        rows, first = [], 0
+        for piece in pieces:
+            moved = piece.rows.copy()
+            moved["category"] = codes_in(names, piece.categories)[moved["category"]]
+            moved["speaker"] = codes_in(voices, piece.speakers)[moved["speaker"]]
+            for tag, places in piece.tags.items():
+                tags.setdefault(tag, []).extend(place + first for place in places)
+            rows.append(moved)
+            first += piece.atoms
+        return cls(np.concatenate(rows), list(names), list(voices), tags)
+
+    def cut(self, bounds: Sequence[int]) -> list[Facts]:
+        """In pieces that begin at these places; the first of them is 0."""
+        return [self._kept(start, until) for start, until in pairwise([*bounds, self.atoms])]
+
+    def _kept(self, start: int, until: int) -> Facts:
+        tags = {tag: [each - start for each in places if start <= each < until] for tag, places in self.tags.items()}
+        return Facts(self.rows[start:until].copy(), self.categories, self.speakers, tags)._tidied()
+
+    def without(self, place: int) -> Facts:
+        """The same with nothing left of one atom, not even a name that only this one had."""
+        rows = self.rows.copy()
+        rows[place] = _NOTHING[0]
+        tags = {tag: [each for each in places if each != place] for tag, places in self.tags.items()}
+        return Facts(rows, self.categories, self.speakers, tags)._tidied()
+
+    def _tidied(self) -> Facts:
+        """Without the names that no atom has."""
+        rows = self.rows
+        categories, rows["category"] = _still_used(self.categories, rows["category"])
+        speakers, rows["speaker"] = _still_used(self.speakers, rows["speaker"])
+        return Facts(rows, categories, speakers, {tag: places for tag, places in self.tags.items() if places})
+
+    def encode(self) -> bytes:
+        names = to_json([self.categories, self.speakers, self.tags])
+        return sealed(_MARK, 0, (self.atoms, len(names), 0), np.frombuffer(names, "u1"), self.rows)
+
+    @classmethod
+    def decode(cls, blob: bytes) -> Facts:
+        _, (atoms, length, _), take = opened(blob, _MARK)
+        categories, speakers, tags = from_json(take("u1", length).tobytes())
+        rows = take(_ROW, atoms)
+        if (rows["valid_from"] < 0).any():
+            # What began before 1970 and was never confirmed was once written down as fresh in 1970.
+            rows = rows.copy()
+            rows["fresh_at"] = np.where(rows["fresh_at"] == 0, rows["valid_from"], rows["fresh_at"])
+        return cls(rows, categories, speakers, tags)
+
+
+def codes_in(known: dict[str, int], names: Iterable[str]) -> NDArray[np.int32]:
+    """The codes of names, which learn new ones; one more at the end stays what it was, for who has no name."""
+    return np.array([*(known.setdefault(name, len(known)) for name in names), NOBODY], np.int32)
+
+
+def _still_used(names: list[str], codes: NDArray[Any]) -> tuple[list[str], NDArray[np.int32]]:
+    """The names that are left, and the codes that they have now."""
+    used = set(codes.tolist())
+    left = {name: None for code, name in enumerate(names) if code in used}
+    known = {name: code for code, name in enumerate(left)}
+    renumbered = np.array([*(known.get(name, NOBODY) for name in names), NOBODY], np.int32)
+    return list(left), renumbered[codes]
+
+
+_KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
+_TRUST_CODES = {trust: code for code, trust in enumerate(TRUSTS)}
+
+
+def _or_forever(instants: Iterable[int | None]) -> list[int]:
+    return [FOREVER if instant is None else instant for instant in instants]

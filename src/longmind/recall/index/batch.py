@@ -1,0 +1,41 @@
+"""The index of some atoms, while it is being made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from longmind.providers.embedder import Vectors
+from longmind.recall.index.atom_columns import Facts
+from longmind.recall.index.segments import VectorsSegment, Words
+from longmind.recall.index.storage import SMALL, Indexed
+from longmind.store.tables.atoms import CheckedAtom
+
+
+class Indexing:
+    """What the search index will keep of atoms that are embedded already: the rest can be done bit by bit.
+
+    So it can be done while a server is busy with the atoms themselves.
+    """
+
+    def __init__(self, atoms: Sequence[CheckedAtom], embedded: Vectors | None, model: str | None) -> None:
+        self._atoms = atoms
+        self._embedded = embedded
+        self.model = model
+        self._words = Words([atom.text for atom in atoms], [atom.search_context for atom in atoms])
+        self._finished: Indexed | None = None
+
+    @cached_property
+    def vectors(self) -> VectorsSegment | None:
+        return None if self._embedded is None else VectorsSegment.of(self._embedded)
+
+    def advance(self, until: int) -> None:
+        """Do what there is to do for each of the first so many atoms; what was done before is not done again."""
+        if self._finished is None:
+            self._words.read(until)
+
+    def finished(self) -> Indexed:
+        if self._finished is None:
+            facts = Facts.of_new(self._atoms) if len(self._atoms) >= SMALL else None
+            self._finished = Indexed(self._words.segment(), self.vectors, self.model, facts)
+        return self._finished

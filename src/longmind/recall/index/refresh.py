@@ -1,0 +1,139 @@
+"""Brings what is in memory of a space up to what is in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from longmind.errors import NotFound
+from longmind.recall.index.atom_columns import Facts
+from longmind.recall.index.segments import VectorsSegment, WordsSegment
+from longmind.recall.index.space_index import SpaceIndex
+from longmind.recall.index.storage import SMALL
+from longmind.store.database import Row, Transaction
+from longmind.store.tables import atom_versions as versions
+from longmind.store.tables import entities
+from longmind.store.tables.spaces import of_one_epoch
+
+T = TypeVar("T")
+
+_ROUNDS = 3
+
+
+class Unsettled(Exception):
+    """The space has changed each time it was read."""
+
+
+def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
+    """Fetch what has changed since the index was last refreshed; False when there was nothing.
+
+    Each statement sees what is committed by then. So it is read until nothing has changed meanwhile: of a change that
+    came in between one part would be here and another not, such as the end of a fact without the one in its place.
+    """
+    for round in range(_ROUNDS + 1):
+        if not _refresh(run, space_id, index):
+            return round > 0
+    raise Unsettled
+
+
+def refresh_cuts(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
+    """Fetch also what was known of ends that were cut more than once. Only inside of `read_at_once`."""
+    news = refresh(run, space_id, index)
+    index.know_cuts(versions.cuts(run, space_id))
+    return news
+
+
+def unless_changed(run: Transaction, space_id: str, index: SpaceIndex, work: Callable[[SpaceIndex], T]) -> T | None:
+    """What is done with the index while the database says whether anything has changed since it was refreshed.
+
+    None if something has: then it was done for nothing.
+    """
+    pending = run.ask("space_revision", space_id=space_id)
+    try:
+        done = work(index)
+    except Exception:
+        # What is not listened to would be left to the next who uses the connection.
+        pending()
+        raise
+    same = pending() == (index.revision,) and index.history == run.history
+    return done if same else None
+
+
+def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
+    """Fetch what there is now; False when all of it is here already.
+
+    The revision is read first: what is committed meanwhile is read twice, once now and once the next time, which does
+    no harm. The other way round it would be missed.
+    """
+    state = run.one("space_state", space_id=space_id)
+    if state is None:
+        raise NotFound("memory space", space_id)
+    revision, atoms, model, names_revision = state
+    same = index.history == run.history
+    if same and revision == index.revision:
+        return False
+    if index.revision >= 0 and not (same and of_one_epoch(revision, index.revision)):
+        # It was erased and brought in again, or its database has lost some of it: what is known is of another time.
+        index.begin_anew()
+    index.history = run.history
+    index.grow(atoms)
+    _load_words(run, space_id, index)
+    if model != index.model:
+        index.drop_vectors()
+        index.model = model
+    if model is not None:
+        _load_vectors(run, space_id, model, index)
+    _load_facts(run, space_id, index, atoms, revision)
+    index.forget([row[0] for row in run.all("removals_since", space_id=space_id, revision=index.revision)])
+    if names_revision != index.names_revision:
+        index.know_names(entities.names_in(run, space_id))
+        index.names_revision = names_revision
+    # Of atoms that were added meanwhile the facts may be here before the vectors: they do not count yet.
+    index.lacks_vectors = model is not None and index.lacks_vectors_in(0, atoms)
+    index.reach(revision)
+    return True
+
+
+def _load_words(run: Transaction, space_id: str, index: SpaceIndex) -> None:
+    for first, _, body in run.all("term_segments_from", space_id=space_id, position=index.words_until):
+        segment = WordsSegment.decode(body)
+        index.add_words(max(first, index.words_until), segment.after(index.words_until - first))
+
+
+def _load_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex) -> None:
+    rows = run.all("vector_segments_from", space_id=space_id, model=model, position=index.vectors_until)
+    for first, _, body in rows:
+        segment = VectorsSegment.decode(body)
+        index.add_vectors(max(first, index.vectors_until), segment.after(index.vectors_until - first))
+    if index.lacks_vectors:
+        _load_late_vectors(run, space_id, model, index)
+
+
+def _load_late_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex) -> None:
+    """Fetch the vectors of atoms that had none when they were loaded, and were given theirs since."""
+    for first, atoms, _ in run.all("vector_spans", space_id=space_id, model=model):
+        if index.lacks_vectors_in(first, first + atoms):
+            for whose, at, body in run.all("vector_segments_of", space_id=space_id, position=first):
+                if whose == model:
+                    index.add_vectors(at, VectorsSegment.decode(body))
+
+
+def _load_facts(run: Transaction, space_id: str, index: SpaceIndex, atoms: int, revision: int) -> None:
+    """From segments where there are many atoms to learn of, and for the rest from the atoms themselves."""
+    # Of atoms that are read by their positions nothing older is known that could have changed.
+    since = revision if index.revision < 0 else index.revision
+    if atoms - index.facts_until >= SMALL:
+        segments = run.all("fact_segments_between", space_id=space_id, first=index.facts_until, until=atoms)
+        for first, count, of_revision, body in segments:
+            if first > index.facts_until:
+                _know(index, run.all("facts_between", space_id=space_id, first=index.facts_until, until=first))
+            index.know(range(first, first + count), Facts.decode(body))
+            index.facts_until = first + count
+            since = min(since, of_revision)
+    _know(index, run.all("facts_since", space_id=space_id, first=index.facts_until, revision=since))
+    index.facts_until = max(index.facts_until, index.atoms)
+
+
+def _know(index: SpaceIndex, rows: list[Row]) -> None:
+    if rows:
+        index.know([row[0] for row in rows], Facts.of(rows))

@@ -1,0 +1,216 @@
+"""What is kept in memory of texts that can be found: their words and their vectors, by place.
+
+Atoms of a space and events of a timeline are such texts; what they are filtered and weighed by stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longmind.recall import kernels as kernel
+from longmind.recall.index.growable_column import Column
+from longmind.recall.index.postings import OWN, Postings, RunArrays
+from longmind.recall.index.segments import AMOUNTS, VectorsSegment, WordsSegment, damaged
+from longmind.recall.kernels.numpy_kernels import doubt, pieces_in
+
+T = TypeVar("T")
+Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+Steps = NDArray[np.int8]
+
+SATURATION = 0.8
+"""BM25's k1: how soon holding a word more does not count more."""
+WORTH = np.tile(AMOUNTS / (SATURATION + AMOUNTS), 2).astype(np.float64)
+"""By code. Whether the word is the text's own does not matter here: that bit has the same amounts over again."""
+
+
+class TextIndex:
+    def __init__(self) -> None:
+        self.atoms = 0
+        """How many places there are, those of deleted texts included."""
+        self.words_until = 0
+        self.vectors_until = 0
+        self.model: str | None = None
+        self.present = Column(np.bool_, False)
+        self.statements = Column(np.uint8)
+        self._own_terms = Column(np.float32)
+        self._forgotten = False
+        self._derived: dict[str, Any] = {}
+        self._postings = Postings()
+        self._vectors: Column | None = None
+        self._finer: Column | None = None
+        self._scales = Column(np.float32)
+        self._embedded = Column(np.bool_, False)
+        self._column_bytes = 0
+
+    def _columns(self) -> list[Column]:
+        own = [each for each in vars(self).values() if isinstance(each, Column)]
+        return [each for each in own if each is not self._vectors and each is not self._finer]
+
+    def grow(self, atoms: int) -> None:
+        if atoms > self.atoms:
+            self.atoms = atoms
+            # What was derived may hold on to columns that are too short now.
+            self.renew()
+        columns = self._columns()
+        for column in columns:
+            column.grow(self.atoms)
+        self._column_bytes = sum(column.nbytes for column in columns)
+        if self._vectors is not None and self._finer is not None:
+            self._vectors.grow(self.atoms)
+            self._finer.grow(self.atoms)
+
+    def add_words(self, first: int, segment: WordsSegment) -> None:
+        until = first + segment.atoms
+        self.grow(until)
+        self.renew()
+        self._postings.add(segment.run.moved(first))
+        self.statements.values[first:until] = segment.statements
+        own = segment.run.places[segment.run.codes >= OWN]
+        self._own_terms.values[first:until] = np.bincount(own, minlength=segment.atoms)
+        self.words_until = until
+
+    def add_vectors(self, first: int, segment: VectorsSegment) -> None:
+        until = first + segment.atoms
+        self.grow(until)
+        self.put_vectors(slice(first, until), segment)
+        self.vectors_until = max(self.vectors_until, until)
+
+    def put_vectors(self, to: slice | NDArray[np.intp], segment: VectorsSegment) -> None:
+        """Take in the vectors of texts that are known, neighbours or not."""
+        self.renew()
+        if self._vectors is None or self._finer is None:
+            self._vectors, self._finer = (Column(np.int8, 0, segment.dimension) for _ in range(2))
+            self._vectors.grow(self.atoms)
+            self._finer.grow(self.atoms)
+        self._vectors.values[to] = segment.rows
+        self._finer.values[to] = segment.finer
+        self._scales.values[to] = segment.scales
+        self._embedded.values[to] = True
+
+    @property
+    def embedded(self) -> Mask:
+        """Which texts were given to the embedder; also one of which it could make nothing."""
+        return self._embedded.values
+
+    def lacks_vectors_in(self, first: int, until: int) -> bool:
+        lacking = self.present.values[first:until] & ~self._embedded.values[first:until]
+        return bool(lacking.any())
+
+    def drop_vectors(self) -> None:
+        self.renew()
+        self._vectors = self._finer = None
+        self._embedded = Column(np.bool_, False)
+        self._embedded.grow(self.atoms)
+        self._scales = Column(np.float32)
+        self._scales.grow(self.atoms)
+        self.vectors_until = 0
+
+    def forget(self, positions: Sequence[int]) -> None:
+        for at in positions:
+            self.present.values[at] = False
+            self._forgotten = True
+
+    def similarity(self, query: Floats) -> NDArray[np.float64] | None:
+        """The cosine of the query with each atom; NaN where an atom has no vector. None when no atom has one."""
+        if self._vectors is None or self._finer is None:
+            return None
+        found = np.empty(self.atoms)
+        vectors = self._vectors.values, self._finer.values, self._scales.values
+        kernel.loops.fine_likeness(in_a_row(query), *vectors, found)
+        return found
+
+    def rough_similarity(self, query: Floats) -> Floats | None:
+        """The same to about the third digit, in a fraction of the time."""
+        if self._vectors is None:
+            return None
+        found = np.empty(self.atoms, np.float32)
+        kernel.likeness(in_a_row(query), self._vectors.values, self._scales.values, found)
+        return found
+
+    def doubt(self, query: Floats) -> float:
+        """How much a rough similarity is wrong by at the most."""
+        return doubt(query, self._scales.values)
+
+    @property
+    def compared(self) -> Mask | None:
+        """The atoms whose vectors tell what similarity is usual; None when it is all of them."""
+        return self.derived("compared", self._compared)
+
+    def _compared(self) -> Mask | None:
+        compared = self.present.values & (self._scales.values != 0)
+        return None if compared.all() else compared
+
+    def renew(self) -> None:
+        """Forget what was derived: something has changed."""
+        self._derived = {}
+
+    def derived(self, name: str, make: Callable[[], T]) -> T:
+        """What follows from the columns: made once, and again when something has changed."""
+        if name not in self._derived:
+            self._derived[name] = make()
+        made: T = self._derived[name]
+        return made
+
+    def word_scores(self, terms: Sequence[int], known: Mask | None = None) -> NDArray[np.float64]:
+        """BM25 of each atom, as a share of what holding every word of the query without end would give.
+
+        Given which atoms were known, a word is as rare as it was among them.
+        """
+        among, atoms = self.counted_for_words(known)
+        scores = np.zeros(self.atoms)
+        try:
+            kernel.loops.word_scores(self._postings.arrays(), tuple(terms), WORTH, among, atoms, scores)
+        except ValueError as error:
+            raise damaged() from error
+        return scores
+
+    def counted_for_words(self, known: Mask | None) -> tuple[Mask | None, int]:
+        """Among which atoms a word is rare or not, None for all of them, and how many they are."""
+        if known is not None:
+            return known, int(np.count_nonzero(known))
+        # Without those that are gone, so that a word is as rare as it is after the space was loaded anew.
+        return self.present.values if self._forgotten else None, self.derived("there", self._there)
+
+    @property
+    def searched(self) -> tuple[tuple[RunArrays, ...], Steps | None, Steps | None, Floats]:
+        """The words of all atoms, the rough and the finer numbers of their vectors if there are any, and the scales."""
+        rows = None if self._vectors is None else self._vectors.values
+        finer = None if self._finer is None else self._finer.values
+        return self._postings.arrays(), rows, finer, self._scales.values
+
+    def _there(self) -> int:
+        """How many atoms there are, without deleted ones: of those it is not known when they were there."""
+        return int(np.count_nonzero(self.present.values))
+
+    def overlap(self, terms: Sequence[int], around: float = 0.0) -> NDArray[np.float64]:
+        """The distinct words that each atom has in common with a query, against the geometric mean of their numbers.
+
+        Those that stand around its text alone count as much as is said, and nothing counts more than all of its own.
+        """
+        common = np.zeros(self.atoms)
+        for _, places, codes, _ in pieces_in(self._postings.arrays(), terms):
+            common[places] += np.where(codes >= OWN, 1.0, around)
+        common /= np.sqrt(np.maximum(len(terms) * self._own_terms.values.astype(np.float64), 1.0))
+        return np.minimum(common, 1.0, out=common)
+
+    @property
+    def _text_bytes(self) -> int:
+        vectors = sum(each.nbytes for each in (self._vectors, self._finer) if each is not None)
+        derived = self.atoms * _DERIVED_BYTES
+        return _INDEX_BYTES + vectors + derived + self._postings.nbytes + self._column_bytes
+
+
+def in_a_row(vector: Floats) -> Floats:
+    """An embedder may give every second number of an array, or one that begins anywhere in memory."""
+    return vector if vector.flags.carray else np.array(vector)
+
+
+_DERIVED_BYTES = 9
+"""What is derived for each text at the most."""
+_INDEX_BYTES = 8_192
+"""What an index takes that nothing is in: about thirty objects."""

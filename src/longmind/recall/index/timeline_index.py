@@ -1,0 +1,178 @@
+"""What is kept in memory of one timeline: the words and vectors of its events, and what they are filtered by.
+
+It is a cache of the ledger, which only grows: what has come since the last look is read, and nothing else.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longmind.models.content import said_in
+from longmind.recall.event_vectors import EventVectors
+from longmind.recall.index.atom_columns import NOBODY
+from longmind.recall.index.growable_column import Column
+from longmind.recall.index.segments import WordsSegment
+from longmind.recall.index.text_index import Mask, TextIndex
+from longmind.store.database import Row, Transaction
+from longmind.store.erasure_fence import epoch_of
+from longmind.store.tables.events import Window
+from longmind.validation.text import decode_json
+
+_AT_ONCE = 16_384
+_LITTLE = 4096
+"""New rows of the whole ledger, of anybody, that are looked at one by one."""
+_NAME_BYTES = 300
+"""What a tag, a kind, a session or a run takes with what it leads to."""
+
+
+class Names(dict[str, int]):
+    """Numbers for names, given out as they come."""
+
+    def __missing__(self, name: str) -> int:
+        number = self[name] = len(self)
+        return number
+
+
+class TimelineIndex(TextIndex):
+    def __init__(self) -> None:
+        super().__init__()
+        self.epoch = -1
+        self.history: object = None
+        self.settled = 0
+        """The position in the ledger up to which all is here, and nothing can come any more. On PostgreSQL a
+        transaction may commit after another one whose positions are higher."""
+        self._unsettled: set[int] = set()
+        self.position = Column(np.int64)
+        self.ts = Column(np.int64)
+        self._kind = Column(np.int32, NOBODY)
+        self._session = Column(np.int32, NOBODY)
+        self._run = Column(np.int32, NOBODY)
+        self._kinds, self._sessions, self._runs = Names(), Names(), Names()
+        self._says = Column(np.bool_, False)
+        """Which events have a text: of the others no vector is made."""
+        self._tagged: dict[str, array[int]] = {}
+
+    def clear(self) -> None:
+        """Hold nothing, as in the beginning."""
+        self.__dict__.update(TimelineIndex().__dict__)
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Take in rows of the ledger, as SQL calls them `timeline_rows_after`."""
+        new = [row for row in rows if row[0] not in self._unsettled]
+        if not new:
+            return
+        first, until = self.atoms, self.atoms + len(new)
+        texts = [_text(row[6], row[7]) for row in new]
+        self.add_words(first, WordsSegment.of(texts, [()] * len(texts)))
+        here = slice(first, until)
+        self.present.values[here] = True
+        self.position.values[here] = [row[0] for row in new]
+        self.ts.values[here] = [row[1] for row in new]
+        self._kind.values[here] = [self._kinds[row[2]] for row in new]
+        self._session.values[here] = [NOBODY if row[3] is None else self._sessions[row[3]] for row in new]
+        self._run.values[here] = [NOBODY if row[4] is None else self._runs[row[4]] for row in new]
+        self._says.values[here] = [bool(text.strip()) for text in texts]
+        for place, row in enumerate(new, first):
+            if row[5] not in (None, "[]"):
+                for tag in decode_json(row[5], list):
+                    self._tagged.setdefault(tag, array("I")).append(place)
+        self._unsettled.update(row[0] for row in new)
+        self.renew()
+
+    def settle(self, position: int) -> None:
+        """Note that all is here of what there is up to a position."""
+        self.settled = position
+        self._unsettled = {each for each in self._unsettled if each > position}
+
+    def _located(self, positions: NDArray[np.int64]) -> tuple[NDArray[np.intp], Mask]:
+        """Where the events of some positions in the ledger stand in the index, and which of them are there."""
+        order = self.derived("by position", lambda: self.position.values.argsort(kind="stable"))
+        at = self.position.values.searchsorted(positions, sorter=order)
+        here = at < len(order)
+        places = order[at[here]]
+        here[here] = self.position.values[places] == positions[here]
+        return order[at[here]], here
+
+    def drop(self, positions: Sequence[int] | NDArray[np.int64]) -> None:
+        """Find the events of some positions no more."""
+        self.forget(self._located(np.asarray(positions, np.int64))[0].tolist())
+        self.renew()
+
+    def learn(self, made: EventVectors) -> None:
+        """Take in vectors of the model of this index; those of events that have not been read yet can wait."""
+        places, here = self._located(made.positions)
+        if len(places):
+            self.put_vectors(places, made.vectors.at(here.nonzero()[0].tolist()))
+
+    def lacking(self) -> NDArray[np.int64]:
+        """The positions, ascending, of events that have no vector yet."""
+        return np.sort(self.position.values[self.present.values & self._says.values & ~self.embedded])
+
+    def allowed(self, window: Window, kinds: Sequence[str] | None) -> Mask:
+        """Which events pass the filters that a search knows: all but the tags of which one is enough, and signal."""
+        mask = self.present.values & (self.ts.values >= window.since) & (self.ts.values <= window.until)
+        if kinds is not None:
+            mask &= np.isin(self._kind.values, [self._kinds[kind] for kind in kinds if kind in self._kinds])
+        for tag in window.all_tags:
+            tagged = np.zeros(self.atoms, np.bool_)
+            tagged[np.array(self._tagged.get(tag, ()), np.intp)] = True
+            mask &= tagged
+        for column, codes, wanted in (
+            (self._session, self._sessions, window.session_id),
+            (self._run, self._runs, window.run_id),
+        ):
+            if wanted is not None:
+                # No event has the number of a name that was never met.
+                mask &= column.values == codes.get(wanted, len(codes))
+        return mask
+
+    @property
+    def loaded(self) -> bool:
+        return self.epoch >= 0
+
+    @property
+    def nbytes(self) -> int:
+        names = len(self._tagged) + len(self._kinds) + len(self._sessions) + len(self._runs)
+        tags = sum(places.itemsize * len(places) for places in self._tagged.values())
+        return self._text_bytes + names * _NAME_BYTES + tags
+
+
+def refresh(run: Transaction, timeline_id: str, index: TimelineIndex, last: int) -> bool:
+    """Read what has come to the timeline since the index was last refreshed; False when there was nothing.
+
+    The last position of the ledger, as of now, tells whether anything can have come at all.
+    """
+    now = epoch_of(run)
+    if index.loaded and (index.epoch, index.history) != (now, run.history):
+        # All of it was erased, by whichever process, or the database has lost some of it: all is read anew.
+        index.clear()
+    index.history = run.history
+    changed, index.epoch, after = not index.loaded, now, index.settled
+    query = "timeline_rows_lately" if last - after <= _LITTLE else "timeline_rows_after"
+    while after < last:
+        rows = run.all(query, timeline_id=timeline_id, after=after, limit=_AT_ONCE)
+        known = index.atoms
+        index.add(rows)
+        changed = changed or index.atoms > known
+        _forget_replaced(run, index, rows)
+        if len(rows) < _AT_ONCE:
+            break
+        after = rows[-1][0]
+    return changed
+
+
+def _forget_replaced(run: Transaction, index: TimelineIndex, rows: Sequence[Row]) -> None:
+    """An answer in whose place another was given later was not said in the end."""
+    for row in rows:
+        stage, attempt, conversation_id, turn_id = row[8:12]
+        if stage == "assistant" and attempt is not None and attempt > 1:
+            at = {"conversation_id": conversation_id, "turn_id": turn_id, "attempt": attempt}
+            index.drop([position for (position,) in run.all("replaced_answers", **at)])
+
+
+def _text(text: str | None, content: str | None) -> str:
+    return (text or "") if content is None else said_in(content)

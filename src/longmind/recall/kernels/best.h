@@ -1,0 +1,315 @@
+/* The best: who stands highest once age, importance and entities are weighed in. */
+
+#ifndef LONGMIND_BEST_H
+#define LONGMIND_BEST_H
+
+#include "vectors.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* So many spreads below the middle the curve ends: who stands lower than that is as similar as who stands there. */
+#define FARTHEST 700.0
+
+typedef struct {
+    Py_ssize_t place;
+    double similarity, decay, importance, bonus, final;
+} Scored;
+
+typedef struct {
+    double standing;
+    Py_ssize_t place;
+} Standing;
+
+typedef struct {
+    const double *standing, *bonus;
+    const uint8_t *matching, *kinds, *importance;
+    const int64_t *fresh_at, *valid_from;
+    const char *ids;
+    Py_ssize_t atoms, id_size;
+    const double *rates, *by_importance;
+    Py_ssize_t rates_count, importances_count;
+    double floor, middle, spread, most;
+    int64_t known_at, now;
+    Scored *heap;
+    Standing *highest;
+    Py_ssize_t limit, found;
+    /* Where vectors were compared roughly, everybody may stand so much higher or lower, until this settles it. */
+    double slack, by;
+    const float *roughly;
+    const Likeness *likeness;
+    CompareOne *compare_one;
+} Best;
+
+/* Whether one comes after another: its score is lower, or it is valid from earlier on, or its id is the higher one. */
+static int comes_after(const Best *best, const Scored *one, const Scored *other) {
+    if (one->final != other->final) return one->final < other->final;
+    int64_t from = best->valid_from[one->place], of_other = best->valid_from[other->place];
+    if (from != of_other) return from < of_other;
+    const char *id = best->ids + one->place * best->id_size, *id_of_other = best->ids + other->place * best->id_size;
+    return memcmp(id, id_of_other, (size_t)best->id_size) > 0;
+}
+
+/* The heap has the one that comes last at its top. */
+static void put_at_top(Best *best, Py_ssize_t size, const Scored *one) {
+    Scored *heap = best->heap;
+    Py_ssize_t at = 0;
+    for (;;) {
+        Py_ssize_t child = 2 * at + 1;
+        if (child >= size) break;
+        if (child + 1 < size && comes_after(best, &heap[child + 1], &heap[child])) child++;
+        if (!comes_after(best, &heap[child], one)) break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = *one;
+}
+
+static void put_at_end(Best *best, const Scored *one) {
+    Scored *heap = best->heap;
+    Py_ssize_t at = best->found++;
+    while (at > 0 && comes_after(best, one, &heap[(at - 1) / 2])) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = *one;
+}
+
+#define GROUP 16
+
+/* The next place that is not in a group which all stands below a bound, or cannot be compared with it: most groups do,
+   and a processor tells that of several at a time. Who asks goes from the start of a group to its end. */
+static inline Py_ssize_t passed_over(const Best *best, Py_ssize_t place, double bound) {
+    for (; place % GROUP == 0 && place + GROUP <= best->atoms; place += GROUP) {
+        int reaching = 0;
+        for (int at = 0; at < GROUP; at++) reaching += best->standing[place + at] >= bound;
+        if (reaching) break;
+    }
+    return place;
+}
+
+/* Find those that stand highest, up to the limit, the lowest of them first; how many they are. */
+static Py_ssize_t find_highest(const Best *best) {
+    Standing *heap = best->highest;
+    Py_ssize_t size = 0, limit = best->limit;
+    for (Py_ssize_t place = 0; place < best->atoms; place++) {
+        if (size == limit && (place = passed_over(best, place, heap[0].standing)) == best->atoms) break;
+        double standing = best->standing[place];
+        if (size == limit && !(standing > heap[0].standing)) continue;
+        if (!best->matching[place] || standing != standing) continue;
+        Py_ssize_t at = 0;
+        if (size < limit) {
+            for (at = size++; at > 0 && heap[(at - 1) / 2].standing > standing; at = (at - 1) / 2)
+                heap[at] = heap[(at - 1) / 2];
+        } else {
+            for (;;) {
+                Py_ssize_t child = 2 * at + 1;
+                if (child >= size) break;
+                if (child + 1 < size && heap[child + 1].standing < heap[child].standing) child++;
+                if (heap[child].standing >= standing) break;
+                heap[at] = heap[child];
+                at = child;
+            }
+        }
+        heap[at] = (Standing){standing, place};
+    }
+    return size;
+}
+
+static int is_known(const Best *best, Py_ssize_t place) {
+    return best->kinds[place] < best->rates_count && best->importance[place] < best->importances_count;
+}
+
+/* How an atom stands by all that is known of its vector, and not only roughly. */
+static double settled(const Best *best, Py_ssize_t place) {
+    double standing = best->standing[place];
+    if (best->likeness == NULL) return standing;
+    double more = (best->compare_one(best->likeness, place) - (double)best->roughly[place]) * best->by;
+    return more == more ? standing + more : standing;
+}
+
+static Scored scored(const Best *best, Py_ssize_t place, double standing) {
+    int64_t fresh = best->fresh_at[place] > best->known_at ? best->valid_from[place] : best->fresh_at[place];
+    /* Without a sign, since a difference of instants that no calendar has must not be undefined. */
+    double aged = (double)(int64_t)((uint64_t)fresh - (uint64_t)best->now) * best->rates[best->kinds[place]];
+    Scored one = {.place = place};
+    one.similarity = standing;
+    if (best->spread != 0.0) one.similarity = 1 / (1 + exp(fmin((best->middle - standing) / best->spread, FARTHEST)));
+    one.decay = fmax(exp(fmin(aged, 0.0)), best->floor);
+    one.importance = best->by_importance[best->importance[place]];
+    one.bonus = best->bonus ? best->bonus[place] : 1.0;
+    one.final = one.similarity * one.decay * one.importance;
+    if (best->bonus) one.final = fmin(one.final * one.bonus, 1.0);
+    return one;
+}
+
+/* Who stands below this cannot be among the best: as many as are wanted have a score of which it falls short, even if
+   age, importance and entities are all in its favour. */
+static double least_standing(const Best *best) {
+    const double surely = 1e-6, nearly = 1 - 1e-9;
+    double likeness = best->heap[0].final / best->most;
+    if (best->spread == 0.0) return likeness - surely - best->slack;
+    /* Short of one, where it has no end: what stands higher than that is as good as equal. */
+    likeness = fmin(likeness, 1.0) * nearly;
+    double least = best->middle + best->spread * log(likeness / (1 - likeness)) - surely - best->slack;
+    return least > best->middle - best->spread * FARTHEST ? least : -INFINITY;
+}
+
+/* Put the heap in order, the best first. */
+static void put_in_order(Best *best) {
+    for (Py_ssize_t left = best->found - 1; left > 0; left--) {
+        Scored last = best->heap[0], moved = best->heap[left];
+        put_at_top(best, left, &moved);
+        best->heap[left] = last;
+    }
+}
+
+static int is_among(const Standing *some, Py_ssize_t count, Py_ssize_t place) {
+    while (count > 0)
+        if (some[--count].place == place) return 1;
+    return 0;
+}
+
+/* Choose the best; false when an atom has a kind or an importance that there is not. */
+static int choose(Best *best) {
+    if (best->limit == 0) return 1;
+    /* Who stands highest comes first: most of the best are among them, and whoever else there is has to reach those. */
+    Py_ssize_t count = find_highest(best);
+    for (Py_ssize_t at = 0; at < count; at++) {
+        Py_ssize_t place = best->highest[at].place;
+        if (!is_known(best, place)) return 0;
+        Scored one = scored(best, place, settled(best, place));
+        put_at_end(best, &one);
+    }
+    /* Where there are fewer than are wanted, nobody else is left. */
+    Py_ssize_t first = best->found < best->limit ? best->atoms : 0;
+    double least = best->found > 0 ? least_standing(best) : 0.0;
+    for (Py_ssize_t place = first; place < best->atoms; place++) {
+        if ((place = passed_over(best, place, least)) == best->atoms) break;
+        if (!(best->standing[place] >= least) || !best->matching[place]) continue;
+        if (is_among(best->highest, count, place)) continue;
+        if (!is_known(best, place)) return 0;
+        Scored one = scored(best, place, settled(best, place));
+        if (!comes_after(best, &best->heap[0], &one)) continue;
+        put_at_top(best, best->found, &one);
+        least = least_standing(best);
+    }
+    put_in_order(best);
+    return 1;
+}
+
+static int read_columns(Best *best, Views *held, PyObject *columns) {
+    Py_ssize_t bytes = -1;
+    best->kinds = READ(held, PyTuple_GetItem(columns, 0), uint8_t, &best->atoms);
+    if (best->kinds == NULL) return 0;
+    best->importance = READ(held, PyTuple_GetItem(columns, 1), uint8_t, &best->atoms);
+    if (best->importance == NULL) return 0;
+    best->fresh_at = READ(held, PyTuple_GetItem(columns, 2), int64_t, &best->atoms);
+    if (best->fresh_at == NULL) return 0;
+    best->valid_from = READ(held, PyTuple_GetItem(columns, 3), int64_t, &best->atoms);
+    if (best->valid_from == NULL) return 0;
+    best->ids = READ(held, PyTuple_GetItem(columns, 4), char, &bytes);
+    if (best->ids == NULL) return 0;
+    if (best->atoms > 0 && bytes % best->atoms != 0) return damaged("not every atom has an id");
+    best->id_size = best->atoms > 0 ? bytes / best->atoms : 0;
+    return 1;
+}
+
+static int read_weights(Best *best, Views *held, PyObject *weights) {
+    best->rates_count = best->importances_count = -1;
+    best->rates = READ(held, PyTuple_GetItem(weights, 0), double, &best->rates_count);
+    if (best->rates == NULL) return 0;
+    best->by_importance = READ(held, PyTuple_GetItem(weights, 1), double, &best->importances_count);
+    if (best->by_importance == NULL) return 0;
+    double *numbers[] = {&best->floor, &best->middle, &best->spread};
+    for (int at = 0; at < 3; at++) {
+        *numbers[at] = number_in(weights, 2 + at);
+        if (PyErr_Occurred()) return 0;
+    }
+    return 1;
+}
+
+static PyObject *listed_places(const Best *best) {
+    PyObject *list = PyList_New(best->found);
+    for (Py_ssize_t at = 0; list != NULL && at < best->found; at++) {
+        PyObject *place = PyLong_FromSsize_t(best->heap[at].place);
+        if (place == NULL || PyList_SetItem(list, at, place) < 0) Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *listed_factors(const Best *best, size_t offset) {
+    PyObject *list = PyList_New(best->found);
+    for (Py_ssize_t at = 0; list != NULL && at < best->found; at++) {
+        PyObject *factor = PyFloat_FromDouble(*(const double *)((const char *)&best->heap[at] + offset));
+        if (factor == NULL || PyList_SetItem(list, at, factor) < 0) Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* The best and their factors, each a list. */
+static PyObject *told(const Best *best) {
+    static const size_t factors[] = {offsetof(Scored, similarity), offsetof(Scored, decay),
+                                     offsetof(Scored, importance), offsetof(Scored, bonus), offsetof(Scored, final)};
+    PyObject *answer = PyTuple_New(6);
+    for (Py_ssize_t at = 0; answer != NULL && at < 6; at++) {
+        PyObject *list = at == 0 ? listed_places(best) : listed_factors(best, factors[at - 1]);
+        if (list == NULL || PyTuple_SetItem(answer, at, list) < 0) Py_CLEAR(answer);
+    }
+    return answer;
+}
+
+/* What is asked of the best: most, known_at, now, limit. */
+static int read_wish(Best *best, PyObject *const *given) {
+    best->most = PyFloat_AsDouble(given[0]);
+    if (PyErr_Occurred()) return 0;
+    best->known_at = PyLong_AsLongLong(given[1]);
+    if (PyErr_Occurred()) return 0;
+    best->now = PyLong_AsLongLong(given[2]);
+    if (PyErr_Occurred()) return 0;
+    best->limit = PyLong_AsSsize_t(given[3]);
+    if (PyErr_Occurred()) return 0;
+    if (best->limit < 0) return damaged("there is no such limit");
+    if (best->limit > best->atoms) best->limit = best->atoms;
+    best->heap = malloc(sizeof(Scored) * (size_t)(best->limit + 1));
+    best->highest = malloc(sizeof(Standing) * (size_t)(best->limit + 1));
+    if (best->heap != NULL && best->highest != NULL) return 1;
+    PyErr_NoMemory();
+    return 0;
+}
+
+static void forget_wish(Best *best) {
+    free(best->heap);
+    free(best->highest);
+}
+
+/* best(standing, matching, bonus, columns, weights, most, known_at, now, limit) */
+static PyObject *best(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
+    if (!takes(count, 9)) return NULL;
+    VIEWS(held, 10);
+    PyObject *answer = NULL;
+    Best of = {.atoms = -1};
+    int fine;
+    of.standing = READ(&held, given[0], double, &of.atoms);
+    of.matching = of.standing ? READ(&held, given[1], uint8_t, &of.atoms) : NULL;
+    if (of.matching == NULL) goto done;
+    if (!READ_ANY(of.bonus, &held, given[2], double, &of.atoms)) goto done;
+    if (!read_columns(&of, &held, given[3]) || !read_weights(&of, &held, given[4])) goto done;
+    if (!read_wish(&of, given + 5)) goto done;
+    if (of.atoms < MANY) {
+        fine = choose(&of);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        fine = choose(&of);
+        Py_END_ALLOW_THREADS
+    }
+    answer = fine ? told(&of) : NULL;
+    if (!fine) damaged("an atom has a kind or an importance that there is not");
+done:
+    forget_wish(&of);
+    let_go(&held);
+    return answer;
+}
+
+#endif

@@ -1,0 +1,92 @@
+"""What a question asks for, besides its words: who said it, and when."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+from typing import NamedTuple
+
+from longmind.language.words import STOP_WORDS, terms_among, terms_of_characters, words_of
+from longmind.recall.question_dates import Interval, intervals_in, may_name_a_date
+
+_FIRST_PERSON = frozenset(("i", "me", "my", "mine", "myself"))
+_ANSWERER = re.compile(r"\byour?\b", re.IGNORECASE)
+_ANSWERED = re.compile(
+    r"\b(?:said|told|mention\w*|recommend\w*|suggest\w*|provid\w*|gave|list\w*|explain\w*|describ\w*)\b",
+    re.IGNORECASE,
+)
+_HOW_MUCH = re.compile(
+    r"\bhow (?:many|much|long|often|old)\b(?: (?:more|less|total|different))?"
+    r"(?: (?:days?|weeks?|months?|years?|hours?|minutes?|times?)\b(?: (?:ago|in total|passed|before))?)?",
+    re.IGNORECASE,
+)
+ROLES = ("user", "assistant")
+
+
+class Question(NamedTuple):
+    to_embed: str
+    """The question without the names of those who speak: whom it is about is told by `speakers`."""
+    terms: tuple[int, ...]
+    speakers: dict[str, float] | None
+    """How much each speaker is asked about, from 0 to 1; None when nobody in particular is."""
+    dates: tuple[Interval, ...]
+
+
+def understand(query: str, speakers: Collection[str], now: int, *, by_words: bool = False) -> Question:
+    """Read a question, given who speaks in the space.
+
+    Where there are words alone to go by, every one of them counts. By meaning too, "how many days" asks for no days.
+    """
+    known = _words_of_names(tuple(speakers))
+    words = words_of(query)
+    named = [(place, known[word]) for place, word in enumerate(words) if word in known] if known else []
+    asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in words and not by_words else (query, 0)
+    telling = words_of(asked) if replaced else words
+    terms = terms_among(words if STOP_WORDS.issuperset(telling) else telling)
+    if not query.isascii():
+        terms += terms_of_characters(query)
+    return Question(
+        to_embed=_without(known, query) if named else query,
+        terms=tuple(dict.fromkeys(terms)),
+        speakers=_asked_about(query, words, named, speakers),
+        dates=tuple(intervals_in(query, now)) if may_name_a_date(query, words) else (),
+    )
+
+
+# They are the same from question to question.
+@lru_cache(maxsize=256)
+def _words_of_names(speakers: tuple[str, ...]) -> dict[str, set[str]]:
+    """Whom each word names; the roles are no names."""
+    known: dict[str, set[str]] = {}
+    for speaker in speakers:
+        if speaker not in ROLES:
+            for word in words_of(speaker):
+                known.setdefault(word, set()).add(speaker)
+    return known
+
+
+def _asked_about(
+    query: str, words: list[str], named: list[tuple[int, set[str]]], speakers: Collection[str]
+) -> dict[str, float] | None:
+    if named:
+        order = list(dict.fromkeys(who for _, group in named for who in sorted(group)))
+        first = named[0][1]
+        together = "both" in words or any(
+            words[place - 1] == "and" for (place, group) in named[1:] if group != first and place > 0
+        )
+        return {who: 1.0 if together or who in first else 0.5 for who in order}
+    if "user" in speakers and not _FIRST_PERSON.isdisjoint(words) and not _is_about_answers(query):
+        return {"user": 1.0}
+    return None
+
+
+def _is_about_answers(query: str) -> bool:
+    """Whether it asks for what the one who is asked has said."""
+    answerer = _ANSWERER.search(query)
+    return answerer is not None and _ANSWERED.search(query, answerer.end()) is not None
+
+
+def _without(known: dict[str, set[str]], query: str) -> str:
+    kept = [token for token in query.split() if not (words_of(token)[:1] and words_of(token)[0] in known)]
+    return " ".join(kept) or query

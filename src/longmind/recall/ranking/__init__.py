@@ -1,0 +1,1 @@
+"""Scoring and ordering of indexed atoms and events."""

@@ -1,0 +1,341 @@
+"""The one retriever: indexes what is written, and finds it again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longmind.errors import NotFound
+from longmind.models.atom import Atom
+from longmind.models.recall import Explanation, Recall, RecallMode, WhyNot
+from longmind.providers.embedder import Embedding, Vectors
+from longmind.providers.reranker import Reranking
+from longmind.recall.embedding_jobs import reindex_kind
+from longmind.recall.embedding_requests import Wish, Wishes
+from longmind.recall.exclusion_reasons import reasons_against
+from longmind.recall.index.batch import Indexing
+from longmind.recall.index.cache import IndexCache
+from longmind.recall.index.segments import IndexedText, VectorsSegment, WordsSegment
+from longmind.recall.index.space_index import Heard, SpaceIndex
+from longmind.recall.index.storage import Indexed
+from longmind.recall.question import Question, understand
+from longmind.recall.ranking.atoms import ANY_REVISION, Query, best, ranked, related, score, unasked, weigh
+from longmind.recall.ranking.filter_masks import Mask, allowed
+from longmind.recall.request import Filters, Wanted
+from longmind.recall.results import Choose, Chosen, explanation, shown, told
+from longmind.recall.snapshot import Mentions, Settling, read_mentions
+from longmind.scope import Scope
+from longmind.store.database import Database
+from longmind.store.tables import atoms
+from longmind.store.tables.atoms import CheckedAtom
+from longmind.store.tables.spaces import of_one_epoch
+
+RERANKED = 20
+"""How many of the best hits a reranker reads."""
+WORDS_BEFORE = 30
+
+
+class Opinions(NamedTuple):
+    """What a reranker thinks of hits, by their position at a revision."""
+
+    thoughts: Mapping[int, float] = {}
+    revision: int = ANY_REVISION
+
+    def of(self, index: SpaceIndex) -> Mapping[int, float]:
+        """Those that are of what is in the space now: what was brought in anew after an erasure is something else."""
+        if not self.thoughts or not of_one_epoch(self.revision, index.revision):
+            return {}
+        return {place: thought for place, thought in self.thoughts.items() if place < index.atoms}
+
+
+_NO_OPINIONS = Opinions()
+
+
+class Recaller:
+    def __init__(
+        self,
+        database: Database,
+        embedding: Embedding | None,
+        indexes: IndexCache,
+        *,
+        overlap_only: bool = False,
+        reranking: Reranking | None = None,
+    ) -> None:
+        self._database = database
+        self._embedding = embedding
+        self._overlap_only = overlap_only
+        self._reranking = reranking
+        self._wishes = Wishes(database)
+        self._settling = Settling(database, indexes, self)
+        self.indexes = indexes
+
+    def index(self, checked: Sequence[CheckedAtom]) -> Indexed:
+        """Prepare what the search index keeps of atoms. It may take long, so it happens outside of a transaction."""
+        return self.indexing(checked).finished()
+
+    def indexing(self, checked: Sequence[CheckedAtom]) -> Indexing:
+        """The same for who writes them: where a server takes a while for that, only the embedding is done already."""
+        embedded = self._embedded([atom.text for atom in checked])
+        indexing = Indexing(checked, embedded, None if embedded is None else self._stamp)
+        if not self._database.far:
+            # All who want to write to a file wait for the one who does.
+            indexing.finished()
+        return indexing
+
+    def index_texts(self, texts: Sequence[IndexedText]) -> Indexed:
+        own = [each.text for each in texts]
+        words, embedded = WordsSegment.of(own, [each.around for each in texts]), self._embedded(own)
+        if embedded is None:
+            return Indexed(words, None, None)
+        return Indexed(words, VectorsSegment.of(embedded), self._stamp)
+
+    def _embedded(self, texts: Sequence[str]) -> Vectors | None:
+        return None if self._embedding is None or not texts else self._embedding.texts(texts)
+
+    @property
+    def _stamp(self) -> str | None:
+        return None if self._embedding is None else self._embedding.stamp
+
+    def ask_texts(self, query: str, now: int) -> Query:
+        """A question to texts of which this engine's index is in memory alone."""
+        embedding = self._embedding
+        question = understand(query, (), now, by_words=embedding is None)
+        if embedding is None:
+            return Query(question, None, None, None, False, self._overlap_only, {})
+        return Query(question, embedding.query(question.to_embed), embedding.stamp, embedding.usual, True, False, {})
+
+    def space(self, scope: Scope, space_id: str) -> AbstractContextManager[SpaceIndex]:
+        """The index of a space with everything that was committed before this call; one caller at a time has it."""
+        return self._settling.current(scope, space_id)
+
+    def by_topic(
+        self,
+        scope: Scope,
+        space_id: str,
+        wanted: Wanted,
+        limit: int,
+        *,
+        explain: bool = False,
+        related_only: bool = False,
+    ) -> Recall:
+        """What is known about a topic, best first; all there is, however far away, or only what is related to it."""
+        began, filters = time.perf_counter(), wanted.filters
+        # A reranker is asked about what there is now, and an answer is chosen by what there is afterwards.
+        asked = self.ask(scope, space_id, wanted, fresh=self._reranking is not None)
+        opinions = self._read_again(scope, space_id, asked, wanted)
+
+        def choosing(asked: Query) -> Choose:
+            plain = asked.by_meaning and not (asked.overlap_only or opinions.thoughts or explain or related_only)
+
+            def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+                if plain:
+                    return *ranked(index, asked, passing, limit, filters.as_of), None
+                evidence = weigh(index, asked, opinions.of(index))
+                matching = passing if evidence.matches is None else passing & evidence.matches
+                if related_only:
+                    matching = matching & related(index, asked, evidence)
+                return best(index, asked, evidence, matching, limit, filters.as_of), _count(matching), evidence
+
+            return choose
+
+        if self._reranking is None and self._settling.is_quiet(scope, space_id):
+            foreseen = self._settling.foreseen(scope, space_id, wanted, asked, choosing(asked), explain=explain)
+            if foreseen is not None:
+                return told(*foreseen, "BY_TOPIC", began)
+        draft = self._settling.settled(scope, space_id, wanted, choosing, asked, explain=explain)
+        return told(draft, shown(draft), "BY_TOPIC", began)
+
+    def _read_again(self, scope: Scope, space_id: str, asked: Query, wanted: Wanted) -> Opinions:
+        """What the reranker thinks of the best hits. It takes long, so nobody else waits for it."""
+        query = wanted.query
+        if self._reranking is None or query is None or not query.strip():
+            return _NO_OPINIONS
+        filters = wanted.filters_at(asked.about)
+        with self._settling.current(scope, space_id, filters.known_at, fresh=False) as index:
+            revision = index.revision
+            evidence = weigh(index, asked)
+            passed = allowed(index, filters)
+            matching = passed if evidence.matches is None else passed & evidence.matches
+            places = best(index, asked, evidence, matching, RERANKED, filters.as_of).places
+        texts = self._database.read(scope, atoms.texts_at, space_id, places) if places else {}
+        thoughts = self._reranking.score(query, [_in_context(*texts[place]) for place in texts]) if texts else []
+        return Opinions(dict(zip(texts, thoughts, strict=True)), revision)
+
+    def by_time(self, scope: Scope, space_id: str, mode: RecallMode, wanted: Wanted, limit: int) -> Recall:
+        """What passes the filters, in the order of time: newest first by entity, oldest first on a timeline.
+
+        With a query, a timeline is of what is about it: the best hits of the topic, put into their order.
+        """
+        began, filters = time.perf_counter(), wanted.filters
+
+        def choosing(asked: Query) -> Choose:
+            def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+                def in_order(places: NDArray[np.intp]) -> NDArray[np.intp]:
+                    order = np.lexsort((places, index.valid_from.values[places]))
+                    return (order if mode == "TIMELINE" else order[::-1])[:limit]
+
+                if wanted.query is None:
+                    places = passing.nonzero()[0]
+                    return _unasked(index, filters, places[in_order(places)], len(places))
+                evidence = weigh(index, asked)
+                matching = passing if evidence.matches is None else passing & evidence.matches
+                scores = best(index, asked, evidence, matching, limit, filters.as_of)
+                return scores.taken(in_order(np.array(scores.places, np.intp)).tolist()), _count(matching), evidence
+
+            return choose
+
+        asked = self.ask(scope, space_id, wanted)
+        draft = self._settling.settled(scope, space_id, wanted, choosing, asked)
+        return told(draft, shown(draft), mode, began)
+
+    def standing(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> dict[int, Atom]:
+        """What passes the filters whatever is asked, by its position: the most important first, then the newest."""
+
+        def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+            places = passing.nonzero()[0]
+            order = np.lexsort(
+                (
+                    index.ids.values[places],
+                    -index.valid_from.values[places],
+                    -index.importance.values[places].astype(np.int16),
+                )
+            )
+            return _unasked(index, filters, places[order[:limit]], len(places))
+
+        draft = self._settling.settled(scope, space_id, Wanted(filters), lambda _: choose, _nothing(filters))
+        return {place: atom for place, atom in zip(draft.scores.places, draft.atoms, strict=True) if atom is not None}
+
+    def newest(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> Recall:
+        """What passes the filters, the one that was recorded last first."""
+        began = time.perf_counter()
+
+        def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+            places = passing.nonzero()[0]
+            order = np.lexsort((places, index.created_at.values[places]))[::-1][:limit]
+            return _unasked(index, filters, places[order], len(places))
+
+        draft = self._settling.settled(scope, space_id, Wanted(filters), lambda _: choose, _nothing(filters))
+        return told(draft, shown(draft), "TIMELINE", began)
+
+    def why_not(self, scope: Scope, atom: Atom, wanted: Wanted, limit: int) -> WhyNot:
+        """What keeps an atom from being found, or at which place among the hits it is."""
+        space_id = atom.memory_space_id
+        with self.space(scope, space_id) as index:
+            read_at = index.revision
+        position = self._database.read(scope, atoms.position, atom.id)
+        asked = self.ask(scope, space_id, wanted, fresh=self._reranking is not None)
+        opinions = self._read_again(scope, space_id, asked, wanted)
+        found: list[tuple[list[str], int | None, Explanation]] = []
+
+        def choosing(asked: Query) -> Choose:
+            filters = wanted.filters_at(asked.about)
+
+            def choose(index: SpaceIndex, passed: Mask) -> Chosen:
+                if not of_one_epoch(read_at, index.revision):
+                    # It was erased meanwhile, and what has been brought in since may have its place.
+                    raise NotFound("atom", atom.id)
+                evidence = weigh(index, asked, opinions.of(index))
+                matching = passed if evidence.matches is None else passed & evidence.matches
+                order = best(index, asked, evidence, matching, index.atoms, filters.as_of).places
+                own = score(index, asked, evidence, np.array([position]), filters.as_of)
+                rank = order.index(position) + 1 if position in order else None
+                described = explanation(own, evidence, passed, 0)
+                found.append((reasons_against(index, filters, atom, position), rank, described))
+                return own.taken(()), len(order), evidence
+
+            return choose
+
+        self._settling.settled(scope, space_id, wanted, choosing, asked)
+        reasons, rank, described = found[-1]
+        if rank is None and not reasons:
+            reasons.append("it has no word of the query, and there is no vector to compare")
+        if rank is not None and rank > limit:
+            reasons.append(f"it is at place {rank}, and the limit is {limit}")
+        is_found = rank is not None and rank <= limit
+        return WhyNot(atom_id=atom.id, found=is_found, rank=rank, reasons=reasons, explanation=described)
+
+    def ask(
+        self, scope: Scope, space_id: str, wanted: Wanted, before: Query | None = None, *, fresh: bool = False
+    ) -> Query:
+        """A question as it is understood by what is in memory of a space; one asked before is not embedded again.
+
+        Who goes by it before another look asks for a fresh one.
+        """
+        filters, query, embedding = wanted.filters, wanted.query, self._embedding
+        if query is None and wanted.entity is None:
+            return _nothing(filters)
+        with self._settling.current(scope, space_id, fresh=fresh) as index:
+            heard = index.hear(query or "", filters.known_at)
+        if (
+            embedding is not None
+            and query is not None
+            and heard.filled
+            and (heard.model != embedding.stamp or heard.lacks_vectors)
+        ):
+            # It has another embedder's vectors, or not all: they are made in the background.
+            changes = heard.model is not None and heard.model != embedding.stamp
+            wish = Wish(reindex_kind(embedding.model), {"spaceId": space_id}, embedding.stamp, changes)
+            self._wishes.make(scope, wish, heard.revision, filters.now)
+        mentions = _NO_MENTIONS
+        if heard.named or wanted.entity is not None:
+            mentions = self._database.read(scope, read_mentions, space_id, heard.named, wanted.entity)
+        return self._query(heard, wanted, mentions, before, embed=True)
+
+    def understood(self, heard: Heard, wanted: Wanted, mentions: Mentions, before: Query) -> Query:
+        """The same at once: with the vector that there is already, if there is one."""
+        return self._query(heard, wanted, mentions, before, embed=False)
+
+    def _query(self, heard: Heard, wanted: Wanted, mentions: Mentions, before: Query | None, *, embed: bool) -> Query:
+        query, filters = wanted.query or "", wanted.filters
+        question = understand(query, heard.speakers, filters.as_of, by_words=self._embedding is None)
+        embedding, vector, usual, by_meaning = self._embedding, None, None, False
+        if embedding is not None:
+            usual = embedding.usual
+            by_meaning = heard.filled and bool(query.strip())
+            if by_meaning and heard.model == embedding.stamp:
+                if before is not None and (before.question.to_embed == question.to_embed or not embed):
+                    vector = before.vector
+                if vector is None and embed:
+                    vector = embedding.query(question.to_embed)
+        return Query(
+            question,
+            vector,
+            heard.model,
+            usual,
+            by_meaning,
+            self._overlap_only,
+            mentions.named,
+            filters.known_at,
+            heard.revision,
+            mentions.about,
+            filters.valid_at,
+        )
+
+
+_NO_MENTIONS = Mentions({}, None)
+
+
+def _in_context(text: str, around: Sequence[str]) -> str:
+    """A text after the end of what was said before it, without which an answer often cannot be told for one."""
+    before = " ".join(around[0].split()[-WORDS_BEFORE:]) if around else ""
+    return f"{before} {text}" if before else text
+
+
+def _count(mask: Mask) -> int:
+    return int(np.count_nonzero(mask))
+
+
+def _unasked(index: SpaceIndex, filters: Filters, places: NDArray[np.intp], candidates: int) -> Chosen:
+    """Atoms that were chosen by something else than a question."""
+    evidence = unasked(index)
+    return score(index, _nothing(filters), evidence, places, filters.as_of), candidates, evidence
+
+
+def _nothing(filters: Filters) -> Query:
+    """What is asked where there is no query."""
+    return Query(Question("", (), None, ()), None, None, None, False, False, {}, filters.known_at)

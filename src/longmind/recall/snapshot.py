@@ -1,0 +1,188 @@
+"""Answers as of one instant, of spaces that others change meanwhile.
+
+What a question needs of a space is in memory and in the database, and takes its time to be read. So whatever was read
+is taken for true only where a look at the space, after it, finds the revision at which it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from longmind.models.atom import Atom
+from longmind.models.recall import Hit
+from longmind.recall.index.cache import IndexCache
+from longmind.recall.index.refresh import Unsettled, refresh, refresh_cuts, unless_changed
+from longmind.recall.index.space_index import Heard, SpaceIndex
+from longmind.recall.ranking.atoms import ANY_REVISION, Query
+from longmind.recall.request import Wanted
+from longmind.recall.results import Choose, Draft, drafted, shown
+from longmind.scope import Scope
+from longmind.store.database import Database, Transaction
+from longmind.store.tables import atoms, entities
+
+_LOOKS = 5
+"""How often a space is looked at that changes each time before the answer is complete."""
+
+
+class Mentions(NamedTuple):
+    """Where the entities are mentioned that a question is about."""
+
+    named: Mapping[str, tuple[int, ...]]
+    about: tuple[int, ...] | None
+
+
+class Asking(Protocol):
+    """Understands questions."""
+
+    def ask(self, scope: Scope, space_id: str, wanted: Wanted, before: Query | None = None) -> Query:
+        """A question as it is understood by what is in memory of a space; one asked before is not embedded again."""
+
+    def understood(self, heard: Heard, wanted: Wanted, mentions: Mentions, before: Query) -> Query:
+        """The same at once: with the vector that there is already, if there is one."""
+
+
+class Settling:
+    def __init__(self, database: Database, indexes: IndexCache, asking: Asking) -> None:
+        self._database = database
+        self._indexes = indexes
+        self._asking = asking
+
+    def current(
+        self, scope: Scope, space_id: str, known_at: int | None = None, *, fresh: bool = True
+    ) -> AbstractContextManager[SpaceIndex]:
+        """The index of a space with everything that was committed before this call; one caller at a time has it."""
+
+        def look(index: SpaceIndex) -> bool:
+            try:
+                news = self._database.read(scope, refresh, space_id, index)
+            except Unsettled:
+                news = self._database.read_at_once(scope, refresh, space_id, index) or True
+            index.quiet = not news
+            return news
+
+        if known_at is None:
+            return self._indexes.current(scope, space_id, SpaceIndex, look, fresh=fresh)
+
+        def look_back(index: SpaceIndex) -> bool:
+            news = (fresh or not index.loaded) and look(index)
+            return (index.lacks_cuts and self._database.read_at_once(scope, refresh_cuts, space_id, index)) or news
+
+        return self._indexes.current(scope, space_id, SpaceIndex, look_back)
+
+    def is_quiet(self, scope: Scope, space_id: str) -> bool:
+        """Whether an answer may well hold that is made before the database has said that nothing has changed."""
+        index = self._indexes.peek(scope, space_id) if self._database.far else None
+        return index is not None and index.quiet
+
+    def foreseen(
+        self, scope: Scope, space_id: str, wanted: Wanted, asked: Query, choose: Choose, *, explain: bool
+    ) -> tuple[Draft, list[Hit]] | None:
+        """The answer of a space in which nothing has changed, made while the database says whether that is so.
+
+        There is none if something has changed, and it is not tried again before a look has found nothing new.
+        """
+
+        def answer(index: SpaceIndex) -> tuple[Draft | None, list[Hit] | None]:
+            if asked.revision != index.revision:
+                # Somebody else has looked since, and it was understood by what was known before.
+                return None, None
+            draft = drafted(index, wanted.filters_at(asked.about), choose, explain)
+            return draft, None if draft.lacking() else shown(draft)
+
+        known_at = wanted.filters.known_at
+        with self.current(scope, space_id, known_at, fresh=False) as index:
+            held = self._database.read(scope, unless_changed, space_id, index, answer)
+            index.quiet = held is not None
+        draft, hits = held or (None, None)
+        if draft is not None and hits is None:
+            self._fetch(scope, space_id, draft, known_at)
+            hits = None if draft.lacking() else shown(draft)
+        return None if draft is None or hits is None else (draft, hits)
+
+    def settled(
+        self,
+        scope: Scope,
+        space_id: str,
+        wanted: Wanted,
+        choosing: Callable[[Query], Choose],
+        asked: Query,
+        *,
+        explain: bool = False,
+    ) -> Draft:
+        """What is chosen in a space as it was at an instant after the question was asked, with its atoms as of then."""
+        known_at, fresh = wanted.filters.known_at, True
+        for _ in range(_LOOKS):
+            with self.current(scope, space_id, known_at, fresh=fresh) as index:
+                draft = None
+                if asked.revision in (ANY_REVISION, index.revision):
+                    draft = drafted(index, wanted.filters_at(asked.about), choosing(asked), explain)
+            if draft is None:
+                before, asked = asked, self._asking.ask(scope, space_id, wanted, asked)
+                # What takes time is of an instant of its own.
+                fresh = asked.vector is not before.vector or bool(asked.mentioned) or asked.about is not None
+                continue
+            self._fetch(scope, space_id, draft, known_at)
+            if not draft.lacking():
+                return draft
+            # Some have changed since they were chosen, and what has come instead of them may not have been seen.
+            fresh = True
+        return self._settled_at_once(scope, space_id, wanted, choosing, asked, explain)
+
+    def _settled_at_once(
+        self,
+        scope: Scope,
+        space_id: str,
+        wanted: Wanted,
+        choosing: Callable[[Query], Choose],
+        asked: Query,
+        explain: bool,
+    ) -> Draft:
+        """The same of a space in which others write all the time. They can go on, but who else recalls there waits."""
+        known_at = wanted.filters.known_at
+        drafts: list[Draft] = []
+
+        def work(run: Transaction, index: SpaceIndex) -> bool:
+            news = (refresh if known_at is None else refresh_cuts)(run, space_id, index)
+            understood = asked
+            if asked.revision != ANY_REVISION:
+                heard = index.hear(wanted.query or "", known_at)
+                mentions = read_mentions(run, space_id, heard.named, wanted.entity)
+                understood = self._asking.understood(heard, wanted, mentions, asked)
+            draft = drafted(index, wanted.filters_at(understood.about), choosing(understood), explain)
+            draft.complete(_read(run, space_id, draft, known_at))
+            drafts.append(draft)
+            return news
+
+        def look(index: SpaceIndex) -> bool:
+            return self._database.read_at_once(scope, work, index)
+
+        with self._indexes.current(scope, space_id, SpaceIndex, look):
+            return drafts[-1]
+
+    def _fetch(self, scope: Scope, space_id: str, draft: Draft, known_at: int | None) -> None:
+        """Complete a draft with the atoms that were not at hand, as far as they are still as they were."""
+        if not draft.lacking():
+            return
+        fetched = self._database.read(scope, _read, space_id, draft, known_at)
+        if known_at is None:
+            with self._indexes.if_kept(scope, space_id) as index:
+                if index is not None:
+                    index.keep(fetched, draft.revision)
+        draft.complete(fetched)
+
+
+def read_mentions(run: Transaction, space_id: str, named: list[str], entity: str | None) -> Mentions:
+    about = None if entity is None else entities.positions_of_named(run, space_id, entity)
+    return Mentions(entities.positions_of_each(run, space_id, named), about)
+
+
+def _read(run: Transaction, space_id: str, draft: Draft, known_at: int | None) -> dict[int, Atom]:
+    """The atoms that a draft lacks, without those that have changed since it was made.
+
+    As they were known at an instant, they end where they did then.
+    """
+    if known_at is None:
+        return atoms.at_positions(run, space_id, draft.lacking(), unchanged_since=draft.revision)
+    return atoms.as_known(run, space_id, draft.ends, known_at, unchanged_since=draft.revision)

@@ -1,0 +1,1 @@
+"""Authentication of requests: API keys, signed web tokens, single-user mode and rate limits."""

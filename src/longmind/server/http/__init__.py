@@ -1,0 +1,1 @@
+"""Reading requests and writing responses: bodies, headers, parameters and limits."""

@@ -1,0 +1,53 @@
+"""The body of a request, read within its limits of size and time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from longmind.server.http.header_reader import RequestHeaders
+from longmind.server.problems import BodyTooLarge, BodyTooSlow, NotJson
+
+
+class ClientGone(Exception):
+    """The client has hung up before its request was whole."""
+
+
+async def read_body(headers: RequestHeaders, receive: Any, most_bytes: int, seconds: float) -> bytes:
+    """The whole body. One that is announced to be too large is refused before it is read."""
+    announced = headers.get("content-length")
+    if announced is not None and announced.isdecimal() and int(announced) > most_bytes:
+        raise _too_large(most_bytes)
+    try:
+        async with asyncio.timeout(seconds):
+            body = await _received(receive, most_bytes)
+    except TimeoutError:
+        raise BodyTooSlow from None
+    if body:
+        _check_type(headers.get("content-type"))
+    return body
+
+
+async def _received(receive: Any, most_bytes: int) -> bytes:
+    parts, size, more = [], 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        more = message.get("more_body", False)
+        if size > most_bytes:
+            raise _too_large(most_bytes)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _check_type(content_type: str | None) -> None:
+    kind = (content_type or "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        shown = repr(content_type) if content_type else "missing"
+        raise NotJson(f"The Content-Type is {shown}.")
+
+
+def _too_large(most_bytes: int) -> BodyTooLarge:
+    return BodyTooLarge(f"A request may have {most_bytes:,} bytes.")

@@ -1,0 +1,1 @@
+"""Logs, metrics, traces, request ids and health probes of the server."""

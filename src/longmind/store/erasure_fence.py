@@ -1,0 +1,70 @@
+"""Keeps work that began before an erasure from writing after it.
+
+A job, or a turn that is run, writes several times and takes long in between. What it began with is gone once its user
+was erased, and what it would still write must not come back: each of its writes first looks whether the scope's count
+of erasures is still the one that it began with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from longmind.errors import UserErased
+from longmind.scope import Scope
+from longmind.store.database import Database, Transaction
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Whose erasures count, and how many there had been when the work began."""
+
+    scope: Scope
+    epoch: int
+
+
+_standing: ContextVar[Fence | None] = ContextVar("fence", default=None)
+
+
+def epoch_of(run: Transaction) -> int:
+    """How often the scope was erased."""
+    row = run.one("scope_epoch")
+    return int(row[0]) if row else 0
+
+
+@contextmanager
+def fenced(database: Database, scope: Scope, epoch: int | None = None) -> Iterator[None]:
+    """Whatever is written meanwhile, in whichever scope, is refused once this user is erased."""
+    known = database.read(scope, epoch_of) if epoch is None else epoch
+    standing = _standing.get()
+    if standing is not None and standing.scope.id == scope.id:
+        # What is done inside of older work belongs to it, and ends with it.
+        known = min(known, standing.epoch)
+    token = _standing.set(Fence(scope, known))
+    try:
+        yield
+    finally:
+        _standing.reset(token)
+
+
+def guarded(work: Callable[..., T]) -> Callable[..., T]:
+    """The same unit of work, behind the fence that stands in this context, if one does."""
+    fence = _standing.get()
+    return work if fence is None else _behind(fence, work)
+
+
+def _behind(fence: Fence, work: Callable[..., T]) -> Callable[..., T]:
+    def check_first(run: Transaction, *args: Any, **kwargs: Any) -> T:
+        with run.in_scope(fence.scope) as theirs:
+            # Held until the end of the transaction, so that an erasure waits for it, or this for the erasure.
+            theirs.one("hold_epoch")
+            if epoch_of(theirs) != fence.epoch:
+                raise UserErased
+        return work(run, *args, **kwargs)
+
+    return check_first

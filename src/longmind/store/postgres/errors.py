@@ -1,0 +1,110 @@
+"""PostgreSQL's words put into ours, and its address without the password."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+import psycopg_pool
+from psycopg.conninfo import conninfo_to_dict
+
+from longmind.errors import (
+    EngineClosed,
+    InvalidUrl,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from longmind.store.database import RowRefused
+from longmind.store.postgres.connection import Silent
+
+_READ_ONLY = "Read-only file system"
+
+
+def without_password(url: str) -> str:
+    """The address as the driver reads it. One it would misread is refused: its words about it quote the password."""
+    parts: dict[str, Any] | None = None
+    with suppress(psycopg.ProgrammingError):
+        parts = conninfo_to_dict(url)
+    user_info, at, place = url.partition("://")[2].partition("@")
+    unescaped = at and ("/" in user_info or "@" in place.partition("?")[0])
+    if parts is None or unescaped or not re.fullmatch(r"[0-9,]*", parts.get("port") or ""):
+        raise InvalidUrl(
+            "The address of PostgreSQL cannot be understood.",
+            hint="Write postgresql://user:password@host:5432/database, and in a password %40 for '@' and %2F for '/'.",
+        )
+    named = {key: parts.get(key) or "" for key in ("user", "host", "port", "dbname")}
+    return "postgresql://{user}@{host}:{port}/{dbname}".format(**named)
+
+
+def words_of(error: BaseException) -> str:
+    """What PostgreSQL says, without its details: those quote the row, which holds what users said."""
+    told = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return " ".join((told or str(error)).split())
+
+
+def translate(error: Exception, address: str) -> Exception:
+    """Put PostgreSQL's words into ours."""
+    words = words_of(error)
+    match error:
+        case psycopg.errors.LockNotAvailable() | psycopg.errors.QueryCanceled() | psycopg.errors.DeadlockDetected():
+            return StoreBusy(f"Other transactions held what was needed at {address} for too long ({words}).")
+        case psycopg.errors.SerializationFailure():
+            return StoreBusy(
+                f"Another transaction at {address} came in between ({words}).",
+                hint="Try again; nothing was written.",
+            )
+        case psycopg_pool.PoolClosed():
+            return EngineClosed()
+        case Silent():
+            return StoreUnavailable(
+                f"PostgreSQL at {address} does not answer ({words}).",
+                hint="Nothing was written: try again when it does. answer_timeout_seconds says how long to wait.",
+            )
+        case psycopg.errors.TransactionTimeout() | psycopg.errors.IdleInTransactionSessionTimeout():
+            return StoreUnavailable(
+                f"PostgreSQL at {address} ended a transaction that took too long ({words}).",
+                hint="Nothing was written: try again. Give less at a time if the process was not stopped meanwhile, or "
+                "raise answer_timeout_seconds.",
+            )
+        case psycopg_pool.PoolTimeout() | psycopg_pool.TooManyRequests():
+            return StoreUnavailable(
+                f"No connection to {address} became free in time: all of them were in use.",
+                hint="Nothing was done: try again, and raise pool_size if many callers share one engine.",
+            )
+        case psycopg.errors.DiskFull():
+            return StoreFull(f"{address}: {words}")
+        case psycopg.errors.ReadOnlySqlTransaction():
+            return StoreReadOnly(f"{address}: {words}", hint="This may be a replica: connect to the primary.")
+        case psycopg.errors.InsufficientPrivilege() | psycopg.errors.IoError() if _READ_ONLY in words:
+            return StoreReadOnly(
+                f"PostgreSQL at {address} cannot write to its own disk ({words}).",
+                hint="Look at the disk of the server: it is mounted read-only, often after a fault.",
+            )
+        case psycopg.errors.IoError():
+            return StoreError(
+                f"The disk of PostgreSQL at {address} failed ({words}).", hint="Look at the disk and log of the server."
+            )
+        case psycopg.errors.ProgramLimitExceeded():
+            return StoreError(
+                f"This is more than PostgreSQL at {address} can take ({words}).",
+                hint="Give less at a time, or shorter names; to repeat it as it is does not help.",
+            )
+        case psycopg.OperationalError() | psycopg.errors.InvalidCatalogName():
+            return StoreUnavailable(
+                f"PostgreSQL at {address} cannot be reached ({words}).",
+                hint="Check host, port, database, user and password, and that the server is running.",
+            )
+        case psycopg.errors.InsufficientPrivilege():
+            return StoreError(
+                f"PostgreSQL at {address} refused ({words}).",
+                hint="The first open makes the schema: connect with a role that may create in this database.",
+            )
+        case psycopg.errors.IntegrityError() | psycopg.errors.DataError():
+            return RowRefused(f"PostgreSQL at {address} refused a row ({words}).")
+        case _:
+            return StoreError(f"PostgreSQL failed at {address} ({words}).")

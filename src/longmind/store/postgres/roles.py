@@ -1,0 +1,105 @@
+"""What a PostgreSQL database must have before use: the schema, pgvector, and a role that sees no more than it may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from longmind.clock import Micros
+from longmind.errors import ExtensionMissing, StoreError
+from longmind.settings import Settings
+from longmind.store.postgres.errors import translate, without_password
+from longmind.store.postgres.former_name import find_version_table, read_versions
+from longmind.store.postgres.keepalive import compared_clocks, connect_alone
+
+APP_ROLE = "longmind_app"
+
+
+def refuse_other_encodings(connection: psycopg.Connection[Any]) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreError(
+            f"This database keeps text as {encoding}, which has no room for every character.",
+            hint="Make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
+        )
+
+
+def ensure_schema(connection: psycopg.Connection[Any]) -> None:
+    if find_version_table(connection) is None:
+        connection.execute("CREATE SCHEMA IF NOT EXISTS longmind")
+        connection.execute("CREATE TABLE longmind.longmind_schema (version INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+
+
+def ensure_vector(connection: psycopg.Connection[Any]) -> None:
+    if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
+        return
+    if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
+        raise ExtensionMissing(
+            "This PostgreSQL server does not have the extension pgvector.",
+            hint="Install pgvector on the server (the package is often called postgresql-NN-pgvector) and open again.",
+        )
+    try:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise ExtensionMissing(
+            "The extension pgvector is not enabled in this database, and this role may not enable it.",
+            hint="Let an administrator run CREATE EXTENSION vector; in this database once, and open again.",
+        ) from error
+
+
+def role_is_ready(connection: psycopg.Connection[Any]) -> bool:
+    """Whether the role that superusers step down to is there, if one is needed."""
+    if not sees_through(connection):
+        return True
+    ready = connection.execute(
+        "SELECT bool_and(has_table_privilege(pg_roles.oid, pg_class.oid, 'SELECT')) FROM pg_roles, pg_class "
+        "WHERE rolname = %s AND relnamespace = to_regnamespace('longmind') AND relkind IN ('r', 'S')",
+        (APP_ROLE,),
+    )
+    return ready.fetchone() == (True,)
+
+
+def ensure_role(connection: psycopg.Connection[Any]) -> None:
+    """Make the role that superusers step down to. Anybody else is held by the wall as it is, the owner included."""
+    if not role_is_ready(connection):
+        # Roles are shared by all databases of a server: another process may be making it this moment. Who bypasses
+        # the wall without being a superuser has to be a member to step down.
+        connection.execute(
+            f"DO $$ BEGIN CREATE ROLE {APP_ROLE} NOLOGIN; GRANT {APP_ROLE} TO CURRENT_USER; "
+            "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
+        )
+        connection.execute(f"GRANT USAGE ON SCHEMA longmind TO {APP_ROLE}")
+        connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA longmind TO {APP_ROLE}")
+        connection.execute(f"GRANT SELECT ON ALL SEQUENCES IN SCHEMA longmind TO {APP_ROLE}")
+        connection.execute(f"REVOKE INSERT, UPDATE, DELETE ON longmind.longmind_schema FROM {APP_ROLE}")
+
+
+def try_role(connection: psycopg.Connection[Any]) -> None:
+    """Step down for a moment: the pool would say only after a long wait that it cannot be done."""
+    if sees_through(connection):
+        connection.execute(f"SET LOCAL ROLE {APP_ROLE}")
+
+
+def sees_through(connection: psycopg.Connection[Any]) -> bool:
+    """Whether row-level security does not bind this role."""
+    return connection.execute(
+        "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+    ).fetchone() == (True,)
+
+
+def look_at_server(settings: Settings) -> tuple[str, list[int] | None, Micros]:
+    """Its version, the migrations of our schema if there is one, and how far off its clock is; nothing is changed."""
+    address = without_password(settings.url)
+    try:
+        with connect_alone(settings) as connection:
+            connection.read_only = True
+            refuse_other_encodings(connection)
+            version = connection.info.parameter_status("server_version") or ""
+            took, behind = compared_clocks(connection)
+            applied = read_versions(connection)
+    except psycopg.Error as error:
+        raise translate(error, address) from error
+    # By so much at least: what it took to ask may all have been before the answer, or all after it.
+    off = max(0, abs(behind) - took // 2)
+    return version, applied, off

@@ -1,0 +1,72 @@
+"""How far a database's schema is, without changing anything in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from longmind.errors import InvalidUrl, NotADatabase, StoreUnavailable
+from longmind.settings import Settings
+from longmind.store.database_url import sqlite_path
+from longmind.store.migrations import Migration, load_migrations
+from longmind.store.sqlite.database import MEMORY
+
+
+@dataclass(frozen=True)
+class SchemaState:
+    """The migrations there are, and which of them the database has been through."""
+
+    known: list[Migration]
+    applied: list[int]
+    """Empty for a database that is not there yet."""
+
+    @property
+    def missing(self) -> list[Migration]:
+        return [migration for migration in self.known if migration.version not in self.applied]
+
+    @property
+    def too_new(self) -> list[int]:
+        """What a newer Longmind has done to it."""
+        return [version for version in self.applied if version > self.known[-1].version]
+
+
+def schema_state(settings: Settings) -> SchemaState:
+    """Look at the database of `settings.url`. One that does not exist is not made."""
+    if settings.url.startswith("sqlite:"):
+        return SchemaState(load_migrations("sqlite"), _of_file(sqlite_path(settings.url)))
+    if settings.url.startswith(("postgresql://", "postgres://")):
+        return SchemaState(load_migrations("postgres"), _of_server(settings))
+    raise InvalidUrl("This is not an address Longmind knows.")
+
+
+def _of_file(path: str) -> list[int]:
+    import apsw
+
+    from longmind.store.sqlite.versions import read_versions
+
+    if path == MEMORY or not Path(path).exists():
+        return []
+    try:
+        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            return read_versions(connection) or []
+        finally:
+            connection.close()
+    except apsw.NotADBError as error:
+        raise NotADatabase(f"{path} is not a SQLite database.") from error
+    except apsw.Error as error:
+        raise StoreUnavailable(f"{path} cannot be read: {error}.") from error
+
+
+def _of_server(settings: Settings) -> list[int]:
+    import psycopg
+
+    from longmind.store.postgres.former_name import read_versions
+    from longmind.store.postgres.keepalive import connect_alone
+
+    try:
+        with connect_alone(settings) as connection:
+            connection.read_only = True
+            return read_versions(connection) or []
+    except psycopg.Error as error:
+        raise StoreUnavailable(f"The schema cannot be read: {str(error).strip()}") from error

@@ -1,0 +1,2 @@
+-- The database carries the name of the product, which has changed. What carries it is renamed before any migration is
+-- applied, since these refer to the schema by name; the number tells older versions that there is something newer.

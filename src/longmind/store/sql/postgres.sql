@@ -1,0 +1,288 @@
+-- What PostgreSQL says differently.
+
+-- Holds the row until the end of the transaction, so that a look at an idempotency key stays true.
+-- name: lock_conversation
+SELECT status FROM conversations WHERE scope_id = :scope_id AND id = :conversation_id FOR UPDATE;
+
+-- Held until the end of the transaction by all who write behind a fence; an erasure takes the same lock for itself alone.
+-- name: hold_epoch
+SELECT pg_advisory_xact_lock_shared(hashtextextended(:scope_id, 0));
+
+-- Which file each table is in: it is another once the table was written anew.
+-- name: table_files
+SELECT relname::text, pg_relation_filenode(oid)::bigint FROM pg_class
+WHERE relnamespace = 'longmind'::regnamespace AND relkind = 'r'
+ORDER BY relname;
+
+-- name: table_columns
+SELECT column_name::text, data_type::text FROM information_schema.columns
+WHERE table_schema = 'longmind' AND table_name = :table
+ORDER BY ordinal_position;
+
+-- What is due at once by the clock of who queues it is due at once for everybody.
+-- fragment: due
+CASE WHEN CAST(:due_at AS BIGINT) <= :now THEN LEAST(:due_at, {lease_clock}) ELSE :due_at END
+
+-- Leases go by the server's clock alone: one machine's may be minutes off from another's, which would then take every
+-- job away from the others, or never keep one.
+-- fragment: lease_clock
+CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)
+
+-- system: which of its kinds a worker can take jobs of, so that it need not try to take one of each
+-- name: due_kinds
+SELECT wanted.kind FROM json_array_elements_text(:kinds::json) WITH ORDINALITY AS wanted (kind, turn)
+WHERE EXISTS (
+    SELECT 1 FROM jobs
+    WHERE jobs.kind = wanted.kind AND due_at <= GREATEST(:now, {lease_clock})
+      AND due_at <= CASE status WHEN 'running' THEN {lease_clock} ELSE :now END
+      AND {of_this_epoch}
+)
+ORDER BY wanted.turn;
+
+-- system: a worker takes jobs of all scopes, those of dead workers included
+-- The job is chosen apart, so that no plan can choose again, and more than one, for each row it looks at. That it is one
+-- stands in the text for the planner to see: it would else sort the whole queue for each claim.
+-- name: claim_jobs
+WITH due AS MATERIALIZED (
+    SELECT scope_id, id FROM jobs
+    WHERE kind = :kind AND due_at <= GREATEST(:now, {lease_clock})
+      AND due_at <= CASE status WHEN 'running' THEN {lease_clock} ELSE :now END
+      AND {of_this_epoch}
+    ORDER BY due_at
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE jobs
+SET status = 'running', attempts = attempts + 1, fencing_token = fencing_token + 1, worker = :worker,
+    due_at = {lease_clock} + :lease, updated_at = :now
+WHERE (scope_id, id) IN (SELECT scope_id, id FROM due)
+RETURNING tenant_id, app_id, user_id, fencing_token, epoch, {job_columns};
+
+-- system: who may still fill a gap in the ledger. The lock is taken before a place is, and let go after the commit can
+-- be seen. Transaction ids would not do: a snapshot's xmax is past those that have ended, not past those that run.
+-- name: ledger_writers
+SELECT virtualtransaction FROM pg_locks
+WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND relation = 'events'::regclass
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
+
+-- One atom alone: to take the arrays and the object of the next statement apart takes longer than to insert a row.
+-- name: insert_atom
+INSERT INTO atoms ({new_atom_columns}) VALUES ({new_atom_values});
+
+-- What differs from atom to atom comes as arrays, and what is the same for all in one object: most atoms have much in
+-- common, and what is not sent need not be written and read. An array that is NULL has NULL for each. One statement for
+-- all, since COPY knows no row-level security. Their revision is 0 until they change: a cache finds new atoms by their
+-- positions.
+-- name: insert_atoms
+INSERT INTO atoms ({new_atom_columns})
+SELECT
+    :scope_id, :space_id, COALESCE(own.position, same.position), own.id, :tenant_id, :app_id, :user_id,
+    COALESCE(own.text, same.text), COALESCE(own.search_context, same.search_context),
+    COALESCE(own.speaker, same.speaker), COALESCE(own.category_name, same.category_name),
+    COALESCE(own.kind, same.kind), COALESCE(own.importance, same.importance),
+    COALESCE(own.confidence, same.confidence), COALESCE(own.valid_from, same.valid_from),
+    COALESCE(own.valid_to, same.valid_to), COALESCE(own.valid_to, same.valid_to), 'ACTIVE',
+    COALESCE(own.source_conversation_id, same.source_conversation_id),
+    COALESCE(own.source_message_ids, same.source_message_ids), COALESCE(own.entity_ids, same.entity_ids),
+    COALESCE(own.tags, same.tags), :supersedes, COALESCE(own.origin, same.origin), COALESCE(own.trust, same.trust),
+    :session_id, :group, :run_id, :agent_id, COALESCE(own.created_at, same.created_at),
+    COALESCE(own.created_at, same.created_at), 0, COALESCE(own.decision, same.decision),
+    COALESCE(own.because, same.because), COALESCE(own.precision, same.precision),
+    COALESCE(own.extraction_version, same.extraction_version), COALESCE(own.evidence, same.evidence),
+    COALESCE(own.slot_subject, same.slot_subject), COALESCE(own.slot_attribute, same.slot_attribute),
+    COALESCE(own.slot_value, same.slot_value)
+FROM unnest(
+    :position::bigint[], :id::text[], :text::text[], :search_context::text[], :speaker::text[],
+    :category_name::text[], :kind::text[], :importance::int[], :confidence::float8[], :valid_from::bigint[],
+    :valid_to::bigint[], :source_conversation_id::text[], :source_message_ids::text[], :entity_ids::text[],
+    :tags::text[], :origin::text[], :trust::text[], :created_at::bigint[], :decision::text[], :because::text[],
+    :precision::text[], :extraction_version::text[], :evidence::text[], :slot_subject::text[],
+    :slot_attribute::text[], :slot_value::text[]
+) AS own (
+    position, id, text, search_context, speaker, category_name, kind, importance, confidence, valid_from, valid_to,
+    source_conversation_id, source_message_ids, entity_ids, tags, origin, trust, created_at, decision, because,
+    precision, extraction_version, evidence, slot_subject, slot_attribute, slot_value
+) CROSS JOIN json_to_record(:same::json) AS same (
+    position bigint, text text, search_context text, speaker text, category_name text, kind text, importance int,
+    confidence float8, valid_from bigint, valid_to bigint, source_conversation_id text, source_message_ids text,
+    entity_ids text, tags text, origin text, trust text, created_at bigint, decision text, because text,
+    precision text, extraction_version text, evidence text, slot_subject text, slot_attribute text, slot_value text
+);
+
+-- Each position is looked up apart: joined to a list the planner would read all of a space that it knows nothing of yet.
+-- name: atoms_at
+SELECT found.* FROM json_array_elements_text(:positions::json) AS wanted (position)
+CROSS JOIN LATERAL (
+    SELECT {atom_columns} FROM atoms
+    WHERE scope_id = :scope_id AND space_id = :space_id AND atoms.position = wanted.position::bigint
+      AND revision <= :revision
+      AND EXISTS (SELECT 1 FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND revision < :next_epoch)
+    OFFSET 0
+) AS found;
+
+-- name: atom_texts_at
+SELECT position, text, search_context FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id
+  AND position = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text(:positions::json)));
+
+-- name: entities_named_any
+SELECT DISTINCT entity_id FROM entity_names
+WHERE scope_id = :scope_id AND space_id = :space_id
+  AND folded = ANY (ARRAY(SELECT value FROM json_array_elements_text(:names::json)))
+ORDER BY entity_id;
+
+-- name: tombstones_of
+SELECT hash, fact FROM tombstones
+WHERE scope_id = :scope_id AND space_id = :space_id
+  AND hash = ANY (ARRAY(SELECT value FROM json_array_elements_text(:hashes::json)));
+
+-- name: message_times
+SELECT event_id, ts FROM events WHERE scope_id = :scope_id AND event_id = ANY (ARRAY(SELECT value FROM json_array_elements_text(:ids::json)));
+
+-- As atoms are: what differs comes as arrays, and what is the same for all in one object. Numbered, so that positions are
+-- given out in the order in which the rows came.
+-- name: insert_many_recorded
+INSERT INTO events ({recorded_columns})
+SELECT
+    :scope_id, :tenant_id, :app_id, :user_id, :agent_id, :client_id, :session_id, :run_id, :timeline_id, own.event_id,
+    COALESCE(own.graph_id, same.graph_id), COALESCE(own.node_id, same.node_id), COALESCE(own.ts, same.ts),
+    COALESCE(own.kind, same.kind), COALESCE(own.stage, same.stage), COALESCE(own.text, same.text),
+    COALESCE(own.tags, same.tags), COALESCE(own.data, same.data), COALESCE(own.metrics, same.metrics),
+    COALESCE(own.topic, same.topic), COALESCE(own.severity, same.severity), COALESCE(own.signal, same.signal),
+    COALESCE(own.inputs, same.inputs), COALESCE(own.outputs, same.outputs), COALESCE(own.embedding, same.embedding),
+    COALESCE(own.pii_flags, same.pii_flags), COALESCE(own.state_key, same.state_key),
+    COALESCE(own.version, same.version)
+FROM unnest(
+    :event_id::text[], :graph_id::text[], :node_id::text[], :ts::bigint[], :kind::text[], :stage::text[], :text::text[],
+    :tags::text[], :data::text[], :metrics::text[], :topic::text[], :severity::int[], :signal::float8[],
+    :inputs::text[], :outputs::text[], :embedding::text[], :pii_flags::text[], :state_key::text[], :version::int[]
+) WITH ORDINALITY AS own (
+    event_id, graph_id, node_id, ts, kind, stage, text, tags, data, metrics, topic, severity, signal, inputs, outputs,
+    embedding, pii_flags, state_key, version, number
+) CROSS JOIN json_to_record(:same::json) AS same (
+    graph_id text, node_id text, ts bigint, kind text, stage text, text text, tags text, data text, metrics text,
+    topic text, severity int, signal float8, inputs text, outputs text, embedding text, pii_flags text, state_key text,
+    version int
+)
+ORDER BY own.number
+RETURNING position;
+
+-- fragment: has_all_tags
+(:all_tags::text IS NULL OR tags::jsonb @> :all_tags::jsonb)
+
+-- fragment: has_any_tag
+(:any_tags::text IS NULL OR EXISTS (
+    SELECT 1 FROM jsonb_array_elements_text(tags::jsonb) AS given (tag)
+    WHERE given.tag IN (SELECT jsonb_array_elements_text(:any_tags::jsonb))
+))
+
+-- Each half brings no more than can be given out: the planner would sort the whole timeline if it knew nothing of it yet.
+-- name: newest_events
+SELECT * FROM (
+    SELECT {event_columns} FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND {in_window}
+    ORDER BY ts DESC, position DESC
+    LIMIT :limit::bigint + :offset::bigint
+) AS recorded
+UNION ALL
+SELECT * FROM (
+    SELECT {event_columns} FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind = 'chat.turn' AND {in_window} AND {still_said}
+    ORDER BY ts DESC, position DESC
+    LIMIT :limit::bigint + :offset::bigint
+) AS said
+ORDER BY ts DESC, position DESC
+LIMIT :limit::bigint OFFSET :offset::bigint;
+
+-- The transaction that wrote a row: whatever is changed or put in again, even by hand, has another one.
+-- fragment: row_version
+xmin
+
+-- Only what is given out is read: a value of a row that is not asked for costs nothing to leave where it is. A row that
+-- came after all that are kept is told whole at once, so that no second look has to fetch it.
+-- name: hot_log_versions
+SELECT event_id, row_version, if_new FROM (
+    SELECT * FROM (
+        SELECT
+            event_id, {row_version} AS row_version, ts, position,
+            CASE WHEN position > :known THEN json_build_array({event_columns}) END AS if_new
+        FROM events
+        WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND ts >= :since
+        ORDER BY ts DESC, position DESC
+        LIMIT :limit::bigint
+    ) AS recorded
+    UNION ALL
+    SELECT * FROM (
+        SELECT
+            event_id, {row_version} AS row_version, ts, position,
+            CASE WHEN position > :known THEN json_build_array({event_columns}) END AS if_new
+        FROM events
+        WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind = 'chat.turn' AND ts >= :since
+          AND {still_said}
+        ORDER BY ts DESC, position DESC
+        LIMIT :limit::bigint
+    ) AS said
+) AS newest
+ORDER BY ts DESC, position DESC
+LIMIT :limit::bigint;
+
+-- name: hot_log_rows
+SELECT * FROM (
+    SELECT {row_version} AS row_version, {event_columns} FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND ts >= :since
+    ORDER BY ts DESC, position DESC
+    LIMIT :limit::bigint
+) AS recorded
+UNION ALL
+SELECT * FROM (
+    SELECT {row_version} AS row_version, {event_columns} FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind = 'chat.turn' AND ts >= :since AND {still_said}
+    ORDER BY ts DESC, position DESC
+    LIMIT :limit::bigint
+) AS said
+ORDER BY ts DESC, position DESC
+LIMIT :limit::bigint;
+
+-- name: hot_log_rows_of
+SELECT found.* FROM json_array_elements_text(:ids::json) AS wanted (event_id)
+CROSS JOIN LATERAL (
+    SELECT {row_version} AS row_version, {event_columns} FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND events.event_id = wanted.event_id
+    OFFSET 0
+) AS found;
+
+-- name: hot_log_floor
+SELECT * FROM (
+    SELECT ts, position FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND ts >= :since
+    ORDER BY ts DESC, position DESC
+    LIMIT :kept::bigint + 1
+) AS recorded
+UNION ALL
+SELECT * FROM (
+    SELECT ts, position FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind = 'chat.turn' AND ts >= :since AND {still_said}
+    ORDER BY ts DESC, position DESC
+    LIMIT :kept::bigint + 1
+) AS said
+ORDER BY ts DESC, position DESC
+LIMIT 1 OFFSET :kept::bigint;
+
+-- Each position is looked up apart, for the same reason as those of atoms.
+-- name: events_at
+SELECT found.* FROM json_array_elements_text(:positions::json) AS wanted (position)
+CROSS JOIN LATERAL (
+    SELECT {event_columns} FROM events
+    WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND events.position = wanted.position::bigint
+    OFFSET 0
+) AS found;
+
+-- fragment: came_after
+scope_id = :scope_id AND timeline_id = :timeline_id AND position > :after
+
+-- fragment: came_lately
+scope_id = :scope_id AND timeline_id = :timeline_id AND position > :after
+
+-- system: the newest place in the ledger that was ever taken, so that a rebuild of the mirror knows what is before it
+-- name: newest_place
+SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM events_position_seq;

@@ -1,0 +1,1 @@
+"""Units of work on the tables, one module per table or aggregate."""

@@ -1,0 +1,134 @@
+"""Where the versions of a fact end: each where a later one begins, in whichever order they begin.
+
+An atom keeps the end that holds now. Which it had at an earlier instant follows from the versions that were recorded by
+then, so it is written nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from longmind.clock import Micros
+from longmind.store.database import Transaction
+
+
+class Superseded(NamedTuple):
+    """A version that another has taken the place of, as SQL calls it `superseded_versions`."""
+
+    id: str
+    position: int
+    valid_from: Micros
+    valid_to: Micros
+    open_until: Micros | None
+    superseded_by: str
+    superseded_at: Micros
+    next_begins: Micros | None
+    """Where the one after it begins; None when that was deleted."""
+    next_recorded: Micros | None
+
+
+class Cut(NamedTuple):
+    """Since when it was known that the atom at a position ends no later than there."""
+
+    position: int
+    known_from: Micros
+    ends: Micros
+
+
+def close(
+    run: Transaction,
+    statement: str,
+    space_id: str,
+    old_id: str,
+    new_id: str,
+    *,
+    begins: Micros,
+    recorded_at: Micros,
+    revision: int,
+    now: Micros,
+) -> bool:
+    """End a version where a new one begins, and the versions before it that reach further; False if it was closed."""
+    closed = run.one(
+        statement,
+        id=old_id,
+        valid_from=begins,
+        superseded_by=new_id,
+        superseded_at=recorded_at,
+        revision=revision,
+        now=now,
+    )
+    if closed is None:
+        return False
+    began, before = closed
+    if begins < began and before is not None:
+        settle(run, space_id, old_id, revision, now)
+    return True
+
+
+def settle(run: Transaction, space_id: str, atom_id: str, revision: int, now: Micros, *, undoing: bool = False) -> None:
+    """Let the versions before an atom end where those after them begin; later than now only where that is undone."""
+    newer = {atom_id}
+    for version, later, gap in _followed(run, space_id):
+        if version.superseded_by in newer:
+            newer.add(version.id)
+            latest = version.open_until if undoing and gap is None else version.valid_to
+            ends = [end for end in (latest, later and later.lowest) if end is not None]
+            end = max(version.valid_from, min(ends))
+            if end != version.valid_to:
+                run.send("put_end", id=version.id, valid_to=end, revision=revision, now=now)
+
+
+def cuts(run: Transaction, space_id: str) -> list[Cut]:
+    """What was known when of the ends of those atoms that a version has cut which is not the next after them.
+
+    All others have had one end before they were superseded, and have another since.
+    """
+    found: list[Cut] = []
+    for version, later, gap in _followed(run, space_id):
+        if later is None or version.next_begins is None or version.valid_to >= version.next_begins:
+            continue
+        known_from = later.recorded
+        while later is not None:
+            known_from = later.recorded
+            found.append(Cut(version.position, known_from, later.begins))
+            later = later.then
+        # Since then it ends where it ends now, whichever of them has brought that about.
+        found.append(Cut(version.position, known_from if gap is None else gap, version.valid_to))
+    return found
+
+
+class _Later(NamedTuple):
+    """A version that comes after another, and of those after it the first that begins earlier."""
+
+    begins: Micros
+    recorded: Micros
+    then: _Later | None
+    lowest: Micros
+    """Where the one begins that begins first."""
+
+
+def _followed(run: Transaction, space_id: str) -> Iterator[tuple[Superseded, _Later | None, Micros | None]]:
+    """Each version that was superseded, the newest first, what comes after it, and since when one of that is deleted.
+
+    Where a deleted one began was forgotten with it, but not the ends that it may have brought about.
+    """
+    before: dict[str, list[Superseded]] = {}
+    superseded: set[str] = set()
+    for version in map(Superseded._make, run.all("superseded_versions", space_id=space_id)):
+        before.setdefault(version.superseded_by, []).append(version)
+        superseded.add(version.id)
+    left: list[tuple[str, _Later | None, Micros | None]] = [(each, None, None) for each in before.keys() - superseded]
+    while left:
+        newer_id, after, gap_after = left.pop()
+        for version in before.get(newer_id, ()):
+            later, gap = after, gap_after
+            begins, recorded = version.next_begins, version.next_recorded
+            if begins is not None and recorded is not None:
+                while later is not None and later.begins >= begins:
+                    later = later.then
+                later = _Later(begins, recorded, later, begins if later is None else later.lowest)
+            if recorded is None or recorded > version.superseded_at:
+                gap = version.superseded_at
+            yield version, later, gap
+            left.append((version.id, later, gap))

@@ -1,0 +1,252 @@
+"""Units of work on bindings. They belong to an app; who made one sees it, and so does an administrator of the app."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from longmind.clock import Micros, to_iso
+from longmind.errors import InvalidInput, NotFound
+from longmind.ids import new_id
+from longmind.models.binding import Binding, ConversationScope, ExtractionPolicy
+from longmind.scope import Scope
+from longmind.store.database import BEYOND_ALL_IDS, Row, Transaction
+from longmind.store.tables import spaces
+from longmind.store.tables.ledger import record_change
+
+_ALL = 2**53
+"""More than anybody has bindings."""
+
+
+State = Literal["active", "paused", "gone"]
+
+
+@dataclass(frozen=True)
+class BoundSpace:
+    """A space as a binding knows it. In the memory of others it stands for their space of the same name."""
+
+    id: str
+    name: str | None
+    deleted: bool = False
+    owner: str | None = None
+    """Whose it is if it is a shared one, which stands for nothing but itself."""
+
+
+@dataclass(frozen=True)
+class NewBinding:
+    conversation_scope: ConversationScope | list[ConversationScope]
+    space_ids: tuple[str, ...]
+    policy: ExtractionPolicy
+
+    @property
+    def members(self) -> list[ConversationScope]:
+        scope = self.conversation_scope
+        return [scope] if isinstance(scope, ConversationScope) else scope
+
+
+def reaches_others(members: list[ConversationScope], user_id: str) -> bool:
+    return any(member.user_id != user_id for member in members)
+
+
+def create(run: Transaction, scope: Scope, new: NewBinding, now: Micros) -> Binding:
+    bound = [_bound(run, space_id) for space_id in new.space_ids]
+    if reaches_others(new.members, scope.user_id):
+        unnamed = [space.id for space in bound if space.name is None and space.owner is None]
+        if unnamed:
+            raise InvalidInput(
+                f"The space {unnamed[0]!r} has no name.",
+                hint="What other users say goes into their own spaces of the same name: bind spaces that have one.",
+            )
+    binding_id = new_id("bind", now)
+    single = isinstance(new.conversation_scope, ConversationScope)
+    members = [member.model_dump() for member in new.members]
+    run.send(
+        "insert_binding",
+        id=binding_id,
+        tenant_id=scope.tenant_id,
+        app_id=scope.app_id,
+        user_id=scope.user_id,
+        conversation_scope=_json(members[0] if single else members),
+        spaces=_json([vars(space) for space in bound]),
+        now=now,
+        **_policy_columns(new.policy),
+    )
+    binding = get(run, scope, binding_id)
+    _put_members(run, binding)
+    record_change(run, scope, "binding.created", now, binding_id=binding_id)
+    return binding
+
+
+def find(run: Transaction, scope: Scope, binding_id: str) -> Binding | None:
+    row = run.one("get_binding", id=binding_id, user_id=_whose(scope))
+    return _binding(row) if row else None
+
+
+def get(run: Transaction, scope: Scope, binding_id: str) -> Binding:
+    binding = find(run, scope, binding_id)
+    if binding is None:
+        raise NotFound("binding", binding_id)
+    return binding
+
+
+def list_newest_first(run: Transaction, scope: Scope, before_id: str | None, limit: int) -> list[Binding]:
+    rows = run.all("list_bindings", user_id=_whose(scope), before_id=before_id or BEYOND_ALL_IDS, limit=limit)
+    return [_binding(row) for row in rows]
+
+
+def every(run: Transaction, scope: Scope) -> Iterator[Binding]:
+    """All bindings that a user has made. Only inside of `read_at_once`."""
+    return map(_binding, run.each("every_binding", user_id=scope.user_id))
+
+
+def update(
+    run: Transaction, scope: Scope, binding_id: str, policy: ExtractionPolicy, enabled: bool | None, now: Micros
+) -> Binding:
+    """Give a binding a policy, and pause or resume it."""
+    known = get(run, scope, binding_id)
+    _require_reach(scope, known)
+    row = run.one(
+        "update_binding",
+        id=binding_id,
+        enabled=int(known.enabled if enabled is None else enabled),
+        now=now,
+        **_policy_columns(policy),
+    )
+    if row is None:
+        raise NotFound("binding", binding_id)
+    binding = _binding(row)
+    run.send("drop_binding_members", binding_id=binding_id)
+    _put_members(run, binding)
+    record_change(run, scope, "binding.updated", now, binding_id=binding_id)
+    return binding
+
+
+def delete(run: Transaction, scope: Scope, binding_id: str, now: Micros) -> None:
+    _require_reach(scope, get(run, scope, binding_id))
+    if run.one("delete_binding", id=binding_id) is None:
+        raise NotFound("binding", binding_id)
+    run.send("drop_binding_members", binding_id=binding_id)
+    record_change(run, scope, "binding.deleted", now, binding_id=binding_id)
+
+
+def of_conversation(run: Transaction, user_id: str, namespace: str) -> list[tuple[Binding, list[BoundSpace]]]:
+    """The bindings that a conversation falls under, with their spaces; not those that are paused."""
+    rows = run.all("bindings_of_conversation", user_id=user_id, namespace=namespace)
+    return [(_binding(row), [space for space in _spaces(row) if not space.deleted]) for row in rows]
+
+
+def find_space(run: Transaction, binding_id: str, space_id: str) -> tuple[State, BoundSpace | None]:
+    """Whether a binding extracts into a space, is paused, or is gone, or its space is; and the space."""
+    row = run.one("get_binding", id=binding_id, user_id=None)
+    bound = [] if row is None else [space for space in _spaces(row) if space.id == space_id and not space.deleted]
+    if row is None or not bound:
+        return "gone", None
+    return ("active" if _binding(row).enabled else "paused"), bound[0]
+
+
+def rest(run: Transaction, scope: Scope, space_id: str) -> None:
+    """Let the bindings of a space that is deleted extract no more into it, and for others into theirs of that name."""
+    for row in run.all("list_bindings", user_id=scope.user_id, before_id=BEYOND_ALL_IDS, limit=_ALL):
+        bound = _spaces(row)
+        if any(space.id == space_id for space in bound):
+            marked = [replace(space, deleted=space.deleted or space.id == space_id) for space in bound]
+            run.send("put_bound_spaces", id=row[0], spaces=_json([vars(space) for space in marked]))
+
+
+def forget_user(run: Transaction, user_id: str) -> int:
+    """Take a user out of the bindings that others have made; gives how many named them.
+
+    A binding that is for nobody else goes with them.
+    """
+    named = 0
+    for row in run.all("list_bindings", user_id=None, before_id=BEYOND_ALL_IDS, limit=_ALL):
+        binding = _binding(row)
+        left = [member for member in binding.members if member.user_id != user_id]
+        if binding.user_id == user_id or len(left) == len(binding.members):
+            continue
+        named += 1
+        if left:
+            run.send(
+                "put_conversation_scope", id=binding.id, conversation_scope=_json([each.model_dump() for each in left])
+            )
+        else:
+            run.send("delete_binding", id=binding.id)
+            run.send("drop_binding_members", binding_id=binding.id)
+    return named
+
+
+def _whose(scope: Scope) -> str | None:
+    return None if "admin" in scope.capabilities else scope.user_id
+
+
+def _require_reach(scope: Scope, binding: Binding) -> None:
+    if binding.user_id != scope.user_id or reaches_others(binding.members, scope.user_id):
+        scope.require("admin")
+
+
+def _bound(run: Transaction, space_id: str) -> BoundSpace:
+    space = spaces.get(run, space_id)
+    if space is None:
+        raise NotFound("memory space", space_id)
+    return BoundSpace(space.id, space.name, owner=space.user_id if space.kind == "shared" else None)
+
+
+def _put_members(run: Transaction, binding: Binding) -> None:
+    policy = binding.extraction_policy
+    if not binding.enabled:
+        return
+    for member in binding.members:
+        run.send(
+            "insert_binding_member",
+            binding_id=binding.id,
+            user_id=member.user_id,
+            namespace=member.namespace,
+            on_closed=int(policy.on_conversation_closed),
+            window_turns=policy.window_turns if policy.windowed else 0,
+        )
+
+
+def _policy_columns(policy: ExtractionPolicy) -> dict[str, Any]:
+    return {
+        "extraction_version": policy.extraction_version,
+        "on_closed": int(policy.on_conversation_closed),
+        "windowed": int(policy.windowed),
+        "window_turns": policy.window_turns,
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _spaces(row: Row) -> list[BoundSpace]:
+    return [BoundSpace(**space) for space in json.loads(row[5])]
+
+
+def _binding(row: Row) -> Binding:
+    (
+        id, tenant_id, app_id, user_id, conversation_scope, _, extraction_version, on_closed, windowed, window_turns,
+        enabled, created_at, updated_at,
+    ) = row  # fmt: skip
+    members = json.loads(conversation_scope)
+    return Binding(
+        id=id,
+        tenant_id=tenant_id,
+        app_id=app_id,
+        user_id=user_id,
+        conversation_scope=[ConversationScope(**each) for each in members]
+        if isinstance(members, list)
+        else ConversationScope(**members),
+        memory_space_ids=[space.id for space in _spaces(row)],
+        extraction_policy=ExtractionPolicy(
+            extraction_version=extraction_version,
+            on_conversation_closed=bool(on_closed),
+            windowed=bool(windowed),
+            window_turns=window_turns,
+        ),
+        enabled=bool(enabled),
+        created_at=to_iso(created_at),
+        updated_at=to_iso(updated_at),
+    )

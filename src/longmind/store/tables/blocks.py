@@ -1,0 +1,249 @@
+"""Units of work on memory blocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from longmind.clock import Micros, to_iso
+from longmind.errors import BlockConflict, NotFound
+from longmind.ids import new_id
+from longmind.models.block import Block, BlockRevision, BlockScope, BlockType, Writer, entries_of
+from longmind.scope import Scope
+from longmind.store.database import Row, Transaction
+from longmind.store.tables.ledger import record_change
+from longmind.validation.text import decode_json
+
+REVISIONS_KEPT = 100
+MARKED_REVISIONS_KEPT = 20
+_USER = ""
+"""The agent_id of blocks that belong to the user across all agents. It cannot be an agent's: those are not blank."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which block of a user: its type and, if it is one agent's, whose."""
+
+    block_type: BlockType
+    agent_id: str | None = None
+
+    @property
+    def columns(self) -> dict[str, str]:
+        return {"agent_id": self.agent_id or _USER, "block_type": self.block_type}
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a change says of it."""
+        return {"block_type": self.block_type, "agent_id": self.agent_id}
+
+    @property
+    def name(self) -> str:
+        whose = "the user" if self.agent_id is None else f"the agent {self.agent_id!r}"
+        return f"{self.block_type} block of {whose}"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A block with what is kept beside it."""
+
+    block: Block
+    updated_at: Micros
+    line_times: tuple[Micros, ...]
+    """When each line that is not blank was said or, if that is not known, written."""
+    written_by: Writer
+
+
+def find(run: Transaction, place: Place) -> Kept | None:
+    row = run.one("get_block", **place.columns)
+    return _kept(row) if row else None
+
+
+def hold(run: Transaction, place: Place) -> None:
+    """Keep a block as it is, until the end of the transaction, from whoever else would write it."""
+    run.one("hold_block", **place.columns)
+
+
+def get(run: Transaction, place: Place) -> Block | None:
+    kept = find(run, place)
+    return kept.block if kept else None
+
+
+def list_all(
+    run: Transaction,
+    *,
+    users: bool,
+    agents: bool,
+    agent_id: str | None = None,
+    block_type: BlockType | None = None,
+    known_at: Micros | None = None,
+) -> list[Block]:
+    """The blocks as they are, or as they were at an instant as far as their revisions are kept."""
+    wanted = {"users": int(users), "agents": int(agents), "agent_id": agent_id, "block_type": block_type}
+    if known_at is None:
+        rows = run.all("list_blocks", **wanted)
+    else:
+        rows = run.all("list_blocks_known_at", known_at=known_at, **wanted)
+    return [_kept(row).block for row in rows]
+
+
+def update(
+    run: Transaction, scope: Scope, place: Place, content: str, expected: Micros | None, by: Writer, now: Micros
+) -> Block:
+    """Replace a block that was read at an instant, or make one where none was; else the error shows what there is."""
+    known = find(run, place)
+    if (known.updated_at if known else None) != expected:
+        raise _conflict(place, known, expected)
+    written = write(run, scope, place, content, known, by, now)
+    if written is not None:
+        return written
+    # Somebody was faster, and what is there may be gone again. Held, it stays as it is when it is next looked at.
+    hold(run, place)
+    return update(run, scope, place, content, expected, by, now)
+
+
+def write(
+    run: Transaction,
+    scope: Scope,
+    place: Place,
+    content: str,
+    known: Kept | None,
+    by: Writer,
+    now: Micros,
+    said_at: Mapping[str, Micros] | None = None,
+) -> Block | None:
+    """Write a block in the place of what is known of it; None when that is no longer so."""
+    values = {
+        **place.columns,
+        "content": content,
+        "line_times": json.dumps(_times(content, known, said_at or {}, now), separators=(",", ":")),
+        "written_by": by,
+        "now": now,
+    }
+    if known is None:
+        identity = {"tenant_id": scope.tenant_id, "app_id": scope.app_id, "user_id": scope.user_id}
+        row = run.one("create_block", id=new_id("blk", now), **identity, **values)
+    else:
+        row = run.one("replace_block", version=known.block.version, **values)
+    if row is None:
+        return None
+    written = _kept(row)
+    if known is not None:
+        _keep_revision(run, place, known, written, by)
+    kind = "block.created" if known is None else "block.updated"
+    record_change(
+        run, scope, kind, now, block_id=written.block.id, version=written.block.version, written_by=by, **place.told
+    )
+    return written.block
+
+
+def delete(run: Transaction, scope: Scope, place: Place, expected: Micros | None, now: Micros) -> None:
+    """Remove a block and all that it held before; given an instant, only if nobody has written since."""
+    while True:
+        # Without an instant it is removed whoever writes it at the same time.
+        hold(run, place)
+        known = find(run, place)
+        if known is None:
+            raise NotFound("block", place.name)
+        if expected is not None and known.updated_at != expected:
+            raise _conflict(place, known, expected)
+        if run.one("delete_block", version=known.block.version, now=now, **place.columns) is not None:
+            break
+        # It was not there to be held, and was made and written again since. Now it can be.
+    run.send("drop_revisions", **place.columns)
+    record_change(run, scope, "block.deleted", now, block_id=known.block.id, **place.told)
+
+
+def revisions(run: Transaction, place: Place, limit: int) -> list[BlockRevision]:
+    """What a block held before, newest first."""
+    return [_revision(row) for row in run.all("list_revisions", limit=limit, **place.columns)]
+
+
+def every(run: Transaction) -> Iterator[Block]:
+    """All blocks of a user. Only inside of `read_at_once`, like the next."""
+    return (_kept(row).block for row in run.each("every_block"))
+
+
+def every_revision(run: Transaction) -> Iterator[BlockRevision]:
+    """What all blocks of a user held before."""
+    return map(_revision, run.each("every_revision"))
+
+
+def restore(run: Transaction, scope: Scope, place: Place, revision: int, expected: Micros | None, now: Micros) -> Block:
+    """Write what a block held before once more."""
+    row = run.one("get_revision", version=revision, **place.columns)
+    if row is None:
+        raise NotFound(f"revision of the {place.name}", str(revision))
+    return update(run, scope, place, _revision(row).content, expected, "app", now)
+
+
+def shrinks(new: str, old: str) -> bool:
+    """Whether less than half is left."""
+    return 2 * len(new) < len(old)
+
+
+def _keep_revision(run: Transaction, place: Place, known: Kept, written: Kept, by: Writer) -> None:
+    marked = by != "app" and shrinks(written.block.content, known.block.content)
+    run.send(
+        "insert_revision",
+        version=known.block.version,
+        content=known.block.content,
+        written_by=known.written_by,
+        updated_at=known.updated_at,
+        replaced_at=written.updated_at,
+        shrunk=int(marked),
+        **place.columns,
+    )
+    run.send("drop_old_revisions", until=known.block.version - REVISIONS_KEPT, **place.columns)
+    if marked:
+        run.send("drop_old_marked_revisions", limit=MARKED_REVISIONS_KEPT, **place.columns)
+
+
+def _times(content: str, known: Kept | None, said_at: Mapping[str, Micros], now: Micros) -> list[Micros]:
+    """When each line was said: as it is told, else as it is known of the same line before, else now."""
+    before = dict(zip(known.block.entries, known.line_times, strict=True)) if known else {}
+    return [said_at.get(line, before.get(line, now)) for line in entries_of(content)]
+
+
+def _conflict(place: Place, known: Kept | None, expected: Micros | None) -> BlockConflict:
+    read_at = None if expected is None else to_iso(expected)
+    return BlockConflict(place.name, known.block if known else None, read_at)
+
+
+def _scope_of(agent_id: str | None) -> BlockScope:
+    return "user" if agent_id is None else "agent"
+
+
+def _kept(row: Row) -> Kept:
+    id, block_type, content, agent_id, created_at, updated_at, version, line_times, written_by = row
+    block = Block.trusted(
+        {
+            "id": id,
+            "block_type": block_type,
+            "content": content,
+            "scope": _scope_of(agent_id or None),
+            "agent_id": agent_id or None,
+            "created_at": to_iso(created_at),
+            "updated_at": to_iso(updated_at),
+            "version": version,
+        }
+    )
+    return Kept(block, updated_at, tuple(decode_json(line_times, list)), written_by)
+
+
+def _revision(row: Row) -> BlockRevision:
+    version, block_type, agent_id, content, written_by, updated_at, replaced_at, shrunk = row
+    return BlockRevision.trusted(
+        {
+            "revision": version,
+            "block_type": block_type,
+            "scope": _scope_of(agent_id or None),
+            "agent_id": agent_id or None,
+            "content": content,
+            "written_by": written_by,
+            "updated_at": to_iso(updated_at),
+            "replaced_at": to_iso(replaced_at),
+            "shrunk": bool(shrunk),
+        }
+    )

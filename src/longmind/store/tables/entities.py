@@ -1,0 +1,263 @@
+"""Units of work on entities and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from longmind.clock import Micros, to_iso, to_micros
+from longmind.errors import Conflict, InvalidInput, NotFound
+from longmind.ids import new_id
+from longmind.models.entity import Entity, EntityType, folded_name
+from longmind.scope import Scope
+from longmind.store.database import Pending, Row, Transaction
+from longmind.store.tables import atoms, spaces
+from longmind.store.tables.ledger import record_change
+from longmind.validation.text import decode_json
+
+
+def create(
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    type: EntityType,
+    canonical_name: str,
+    description: str | None,
+    attributes: str,
+    aliases: tuple[str, ...],
+    now: Micros,
+) -> Entity:
+    """Make an entity, or find the one that is known by this name already."""
+    known = find(run, space_id, type, canonical_name)
+    if known is not None:
+        return known
+    change = spaces.begin_change(run, space_id, now)
+    # Now that the space is held nobody can be first any more, but somebody may have been.
+    known = find(run, space_id, type, canonical_name)
+    if known is not None:
+        return known
+    for alias in aliases:
+        owner = find(run, space_id, type, alias)
+        if owner is not None:
+            raise Conflict(
+                f"The alias {alias!r} is a name of the entity {owner.id!r} ({owner.canonical_name}).",
+                hint="If they are one, create this one without the alias and call merge_entities; else leave it out.",
+            )
+    entity_id = _make(
+        run, scope, space_id, type, canonical_name, description, attributes, aliases, change.revision, now
+    )
+    return _existing(run, entity_id)
+
+
+def meet(
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    type: EntityType,
+    name: str,
+    aliases: tuple[str, ...],
+    revision: int,
+    now: Micros,
+) -> str:
+    """The id of the entity that a name or one of its aliases stands for, which is made if there is none.
+
+    The caller has begun to change the space. Names that are new are learned; one that is another entity's stays theirs.
+    """
+    for each in (name, *aliases):
+        rows = _named(run, space_id, type, each)
+        if rows:
+            learned = [_add_name(run, space_id, type, alias, rows[0][1], now)() for alias in (name, *aliases)]
+            if any(learned):
+                run.send("names_changed", space_id=space_id, revision=revision)
+            return str(rows[0][1])
+    return _make(run, scope, space_id, type, name, None, "{}", aliases, revision, now)
+
+
+def _make(
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    type: EntityType,
+    canonical_name: str,
+    description: str | None,
+    attributes: str,
+    aliases: tuple[str, ...],
+    revision: int,
+    now: Micros,
+) -> str:
+    entity_id = new_id("ent", now)
+    run.send(
+        "insert_entity",
+        id=entity_id,
+        space_id=space_id,
+        tenant_id=scope.tenant_id,
+        app_id=scope.app_id,
+        user_id=scope.user_id,
+        type=type,
+        canonical_name=canonical_name,
+        description=description,
+        attributes=attributes,
+        now=now,
+    )
+    for name in (canonical_name, *aliases):
+        _add_name(run, space_id, type, name, entity_id, now)
+    run.send("names_changed", space_id=space_id, revision=revision)
+    record_change(run, scope, "entity.created", now, space_id=space_id, entity_id=entity_id)
+    return entity_id
+
+
+def get(run: Transaction, entity_id: str) -> Entity | None:
+    """The entity of an id as it is; one that was merged says into which."""
+    row = run.one("get_entity", id=entity_id)
+    return _entity(run, row) if row else None
+
+
+def every(run: Transaction) -> Iterator[Entity]:
+    """All entities of a user. Only inside of `read_at_once`."""
+    return (_entity(run, row) for row in run.each("every_entity"))
+
+
+def resolve(run: Transaction, entity_id: str) -> Entity | None:
+    """The entity that an id stands for now: the end of the chain of merges."""
+    entity = get(run, entity_id)
+    while entity is not None and entity.merged_into is not None:
+        entity = get(run, entity.merged_into)
+    return entity
+
+
+def find(run: Transaction, space_id: str, type: EntityType | None, name: str) -> Entity | None:
+    """The entity known by a name. Names of merged entities belong to the one they were merged into."""
+    rows = _named(run, space_id, type, name)
+    return resolve(run, rows[0][1]) if rows else None
+
+
+def ids_named(run: Transaction, space_id: str, id_or_name: str) -> list[str]:
+    """The entities that an id or a name stands for in a space; a name may stand for several, of different types."""
+    entity = resolve(run, id_or_name)
+    if entity is not None:
+        return [entity.id] if entity.memory_space_id == space_id else []
+    return list(dict.fromkeys(row[1] for row in _named(run, space_id, None, id_or_name)))
+
+
+_CURLED = "\u2019\u2018\u02bc"
+_APOSTROPHES = str.maketrans(dict.fromkeys(_CURLED, "'"))
+
+
+def _named(run: Transaction, space_id: str, type: EntityType | None, name: str) -> list[Row]:
+    """What a name leads to; one with an apostrophe also as it is written with another kind of it."""
+    folded = folded_name(name)
+    plainly = folded.translate(_APOSTROPHES)
+    spellings = dict.fromkeys((folded, plainly, *(plainly.replace("'", each) for each in _CURLED)))
+    if plainly.count("'") > 1:
+        # As quotation marks: one that opens, and one that closes.
+        opened = plainly.replace("'", "\u2018", 1).replace("'", "\u2019")
+        spellings[opened] = None
+    return [row for each in spellings for row in run.all("entities_named", space_id=space_id, folded=each, type=type)]
+
+
+def positions_of(run: Transaction, space_id: str, entity_id: str) -> tuple[int, ...]:
+    return tuple(row[0] for row in run.all("positions_of_entity", space_id=space_id, entity_id=entity_id))
+
+
+def positions_of_each(run: Transaction, space_id: str, entity_ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    return {entity_id: positions_of(run, space_id, entity_id) for entity_id in entity_ids}
+
+
+def positions_of_named(run: Transaction, space_id: str, id_or_name: str) -> tuple[int, ...]:
+    """Where the atoms are that mention the entities an id or a name stands for."""
+    spaces.require(run, space_id)
+    found = {place for each in ids_named(run, space_id, id_or_name) for place in positions_of(run, space_id, each)}
+    return tuple(sorted(found))
+
+
+def names_in(run: Transaction, space_id: str, type: EntityType | None = None) -> list[tuple[str, str, Micros]]:
+    """All names in a space, in the form in which they are compared, each with its entity, and since when it has it."""
+    rows = run.all("names_in_space", space_id=space_id, type=type)
+    return [(folded, entity_id, since) for folded, entity_id, _, since in rows]
+
+
+def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now: Micros) -> Entity:
+    """Fold one entity into another: its atoms and its names go over, and its id leads there."""
+    found = get(run, canonical_id)
+    if found is None:
+        raise NotFound("entity", canonical_id)
+    # First the space is held: of two merges at once, the second must see where the first has led.
+    revision = spaces.begin_change(run, found.memory_space_id, now).revision
+    canonical, alias = resolve(run, canonical_id), resolve(run, alias_id)
+    if canonical is None:
+        raise NotFound("entity", canonical_id)
+    if alias is None:
+        raise NotFound("entity", alias_id)
+    if canonical.id == alias.id:
+        raise InvalidInput(f"{canonical_id!r} and {alias_id!r} are one entity already.")
+    if canonical.memory_space_id != alias.memory_space_id:
+        raise InvalidInput("Entities of different spaces cannot be merged.")
+    for (atom_id,) in run.all("atoms_of_entity", entity_id=alias.id):
+        atoms.relink(run, atom_id, alias.id, canonical.id, revision, now)
+    run.send("unlink_entity", entity_id=alias.id)
+    run.send("move_names", canonical_id=canonical.id, alias_id=alias.id)
+    if alias.type != canonical.type:
+        # Names are looked up by type, so the alias' names must also be found under the type it now has.
+        for name in (alias.canonical_name, *alias.aliases):
+            _add_name(run, canonical.memory_space_id, canonical.type, name, canonical.id, now)
+    run.send("names_changed", space_id=canonical.memory_space_id, revision=revision)
+    run.send("merge_entity", canonical_id=canonical.id, alias_id=alias.id, now=now)
+    run.send(
+        "widen_entity",
+        id=canonical.id,
+        first_seen_at=to_micros(alias.first_seen_at),
+        last_seen_at=to_micros(alias.last_seen_at),
+        now=now,
+    )
+    record_change(
+        run, scope, "entity.merged", now, space_id=canonical.memory_space_id, entity_id=canonical.id, alias_id=alias.id
+    )
+    return _existing(run, canonical.id)
+
+
+def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, entity_id: str, now: Micros) -> Pending:
+    """Let a name lead to an entity, unless it leads to one already; a row comes back if it is new."""
+    return run.send(
+        "insert_entity_name",
+        space_id=space_id,
+        type=type,
+        folded=folded_name(name),
+        name=name,
+        entity_id=entity_id,
+        now=now,
+    )
+
+
+def _existing(run: Transaction, entity_id: str) -> Entity:
+    entity = get(run, entity_id)
+    if entity is None:
+        raise NotFound("entity", entity_id)
+    return entity
+
+
+def _entity(run: Transaction, row: Row) -> Entity:
+    (
+        id, space_id, tenant_id, app_id, user_id, type, canonical_name, description, attributes, merged_into,
+        first_seen_at, last_seen_at, created_at, updated_at,
+    ) = row  # fmt: skip
+    canonical = folded_name(canonical_name)
+    names = {folded_name(name): name for (name,) in run.all("names_of_entity", entity_id=id)}
+    counted = run.one("count_atoms_of_entity", entity_id=id)
+    return Entity(
+        id=id,
+        memory_space_id=space_id,
+        tenant_id=tenant_id,
+        app_id=app_id,
+        user_id=user_id,
+        type=type,
+        canonical_name=canonical_name,
+        description=description,
+        attributes=decode_json(attributes, dict),
+        aliases=[name for folded, name in sorted(names.items()) if folded != canonical],
+        status="ACTIVE" if merged_into is None else "MERGED",
+        merged_into=merged_into,
+        first_seen_at=to_iso(first_seen_at),
+        last_seen_at=to_iso(last_seen_at),
+        atom_count=counted[0] if counted else 0,
+        created_at=to_iso(created_at),
+        updated_at=to_iso(updated_at),
+    )

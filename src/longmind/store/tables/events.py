@@ -1,0 +1,243 @@
+"""Units of work on recorded events: they go into the ledger, and are read back timeline by timeline, newest first."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import islice
+from operator import itemgetter
+from typing import Any
+
+from longmind.clock import Micros, to_iso
+from longmind.models.content import said_in
+from longmind.models.event import CHAT_TURN, Event
+from longmind.scope import Scope, bucket_of
+from longmind.store.database import Row, Transaction
+from longmind.store.tables import ledger
+from longmind.validation.text import decode_json
+
+_BEYOND_ALL_TIMES = 2**62
+_WHEN = itemgetter(1, 0)
+RECORDED = (
+    "event_id", "graph_id", "node_id", "ts", "kind", "stage", "text", "tags", "data", "metrics", "topic", "severity",
+    "signal", "inputs", "outputs", "embedding", "pii_flags", "state_key", "version",
+)  # fmt: skip
+"""What a row brings itself, in this order."""
+EVENT_COLUMNS = (
+    "position", "ts", "event_id", "kind", "timeline_id", "stage", "text", "tags", "data", "metrics", "topic",
+    "severity", "signal", "inputs", "outputs", "session_id", "run_id", "client_id", "agent_id", "graph_id", "node_id",
+    "embedding", "pii_flags", "version", "conversation_id", "turn_id", "sequence", "content",
+)  # fmt: skip
+"""What a row is read as: the fragment event_columns has the same."""
+_ROLES = ("first_role", "second_role", "third_role", "fourth_role")
+
+
+@dataclass(frozen=True)
+class Window:
+    """Which rows of a timeline are wanted. What is left out is not asked for."""
+
+    timeline_id: str
+    since: Micros = -_BEYOND_ALL_TIMES
+    until: Micros = _BEYOND_ALL_TIMES
+    session_id: str | None = None
+    run_id: str | None = None
+    all_tags: Sequence[str] = ()
+    any_tags: Sequence[str] = ()
+    min_signal: float = 0.0
+    kept: int | None = None
+    """How many of the newest rows are looked at, whatever else is asked for; None is all of them."""
+
+    @property
+    def narrows(self) -> bool:
+        return bool(self.session_id or self.run_id or self.all_tags or self.any_tags or self.min_signal)
+
+
+def insert(run: Transaction, same: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    """Append rows of RECORDED columns that were checked and encoded, and announce each once all are committed.
+
+    What is the same for all of them are the columns that the context knows.
+    """
+    if len(rows) == 1:
+        whole = _whole(same, rows[0])
+        ledger.announce(run, whole, run.send("insert_recorded", **whole))
+        return
+    positions = run.number_each("insert_many_recorded", RECORDED, rows, **same)
+    run.emit_each(
+        ledger.Announcement(partial(_whole, same, row), partial(_nth, positions, number))
+        for number, row in enumerate(rows)
+    )
+
+
+def newest(
+    run: Transaction, scope: Scope, window: Window, limit: int, offset: int = 0, kinds: Sequence[str] | None = None
+) -> list[Event]:
+    """The newest events after so many newer ones were skipped, in the order in which they happened."""
+    values = _values(run, window, filtered=kinds is not None)
+    if kinds is None:
+        rows = run.all("newest_events", **values, limit=limit, offset=offset)
+    elif len(kinds) == 1:
+        rows = _of_kind(run, kinds[0], values, limit, offset)
+    else:
+        # Each kind comes in order out of its index, so that a rare one is not looked for among all others.
+        each = [_of_kind(run, kind, values, limit + offset, 0) for kind in kinds]
+        rows = list(islice(heapq.merge(*each, key=_WHEN, reverse=True), offset, offset + limit))
+    return _in_order(rows, scope)
+
+
+def newest_chat(run: Transaction, scope: Scope, window: Window, limit: int, roles: Sequence[str] | None) -> list[Event]:
+    values = _values(run, window, filtered=True)
+    return _in_order(run.all("newest_chat", **values, **_roles(roles), limit=limit, offset=0), scope)
+
+
+def newest_on_topic(run: Transaction, scope: Scope, window: Window, limit: int, kind: str, topic: str) -> list[Event]:
+    values = _values(run, window, filtered=True)
+    rows = run.all("newest_events_on_topic", **values, kind=kind, topic=topic, limit=limit, offset=0)
+    return _in_order(rows, scope)
+
+
+def newest_states(run: Transaction, scope: Scope, window: Window, limit: int, kind: str, state_key: str) -> list[Event]:
+    values = _values(run, window, filtered=True)
+    rows = run.all("newest_states", **values, kind=kind, state_key=state_key, limit=limit, offset=0)
+    return _in_order(rows, scope)
+
+
+def newest_summaries(run: Transaction, scope: Scope, window: Window, limit: int) -> list[Event]:
+    """Summaries of whatever kind."""
+    return _in_order(run.all("newest_summaries", **_values(run, window, filtered=True), limit=limit), scope)
+
+
+def newest_sources(
+    run: Transaction,
+    scope: Scope,
+    window: Window,
+    limit: int,
+    kinds: Sequence[str] | None,
+    left_out: Callable[[Event], bool],
+) -> list[Event]:
+    """The newest events but for those left out, which are few among the others."""
+    found: list[Event] = []
+    offset = 0
+    while True:
+        page = newest(run, scope, window, limit, offset, kinds)
+        found = [*(event for event in page if not left_out(event)), *found]
+        if len(page) < limit or len(found) >= limit:
+            return found[-limit:]
+        offset += limit
+
+
+def at_positions(run: Transaction, scope: Scope, timeline_id: str, positions: Sequence[int]) -> dict[int, Event]:
+    """Those of the events at some places of the ledger that are there."""
+    rows = run.all("events_at", timeline_id=timeline_id, positions=json.dumps(list(positions)))
+    return {row[0]: event_from_row(row, scope) for row in rows}
+
+
+def get(run: Transaction, scope: Scope, event_id: str) -> Event | None:
+    row = run.one("get_event", event_id=event_id)
+    return event_from_row(row, scope) if row else None
+
+
+def usage(run: Transaction, since: Micros) -> list[tuple[str, int]]:
+    """How many events of each kind there are."""
+    return sorted((kind, count) for kind, count in run.all("usage_by_kind", since=since) if count)
+
+
+def _of_kind(run: Transaction, kind: str, values: Mapping[str, Any], limit: int, offset: int) -> list[Row]:
+    if kind == CHAT_TURN:
+        return run.all("newest_chat", **values, **_roles(None), limit=limit, offset=offset)
+    return run.all("newest_events_of_kind", **values, kind=kind, limit=limit, offset=offset)
+
+
+def _roles(roles: Sequence[str] | None) -> dict[str, str | None]:
+    """There are four roles, so a list of them has four places."""
+    return dict(zip(_ROLES, [*(roles or ()), *[None] * len(_ROLES)], strict=False))
+
+
+def _values(run: Transaction, window: Window, *, filtered: bool) -> dict[str, Any]:
+    since, first = window.since, 0
+    # The newest rows of all are the newest of the hot log too: only a filter could reach below it.
+    if window.kept is not None and (filtered or window.narrows):
+        floor = run.one("hot_log_floor", timeline_id=window.timeline_id, since=since, kept=window.kept - 1)
+        since, first = floor or (since, 0)
+    return {
+        "timeline_id": window.timeline_id,
+        "since": since,
+        "first": first,
+        "until": window.until,
+        "session_id": window.session_id,
+        "run_id": window.run_id,
+        "all_tags": json.dumps(list(window.all_tags)) if window.all_tags else None,
+        "any_tags": json.dumps(list(window.any_tags)) if window.any_tags else None,
+        "min_signal": window.min_signal,
+    }
+
+
+def _whole(same: Mapping[str, Any], row: Row) -> dict[str, Any]:
+    return {**same, **dict(zip(RECORDED, row, strict=True))}
+
+
+def _nth(positions: Callable[[], Sequence[int]], number: int) -> int:
+    return positions()[number]
+
+
+@lru_cache(maxsize=4096)
+def _tags(stored: str) -> tuple[str, ...]:
+    # The same few are read over and over.
+    return tuple(decode_json(stored, list))
+
+
+def _in_order(rows: list[Row], scope: Scope) -> list[Event]:
+    rows.reverse()
+    return [event_from_row(row, scope) for row in rows]
+
+
+def event_from_row(row: Row, scope: Scope) -> Event:
+    (
+        _position, ts, event_id, kind, timeline_id, stage, text, tags, data, metrics, topic, severity, signal, inputs,
+        outputs, session_id, run_id, client_id, agent_id, graph_id, node_id, embedding, pii_flags, version,
+        conversation_id, turn_id, sequence, content,
+    ) = row  # fmt: skip
+    if content is not None:
+        text = said_in(content)
+        said: Any = {
+            "role": stage,
+            "text": text,
+            "conversation_id": conversation_id,
+            "turn_id": turn_id,
+            "sequence": sequence,
+        }
+    else:
+        said = decode_json(data, dict) if data is not None else None
+    return Event.trusted(
+        {
+            "event_id": event_id,
+            "ts": to_iso(ts),
+            "kind": kind,
+            "run_id": run_id,
+            "scope_id": bucket_of(timeline_id),
+            "user_id": scope.user_id,
+            "org_id": scope.tenant_id,
+            "client_id": client_id,
+            "session_id": session_id,
+            "stage": stage,
+            "text": text,
+            "tags": [*_tags(tags)] if tags is not None else [],
+            "data": said,
+            "metrics": decode_json(metrics, dict) if metrics is not None else None,
+            "graph_id": graph_id,
+            "node_id": node_id,
+            "tool": topic,
+            "topic": topic,
+            "severity": severity,
+            "signal": signal,
+            "inputs": decode_json(inputs, list) if inputs is not None else None,
+            "outputs": decode_json(outputs, list) if outputs is not None else None,
+            "app_id": scope.app_id,
+            "agent_id": agent_id,
+            "embedding": decode_json(embedding, list) if embedding is not None else None,
+            "pii_flags": decode_json(pii_flags, dict) if pii_flags is not None else None,
+            "version": version,
+        }
+    )

@@ -1,0 +1,212 @@
+"""Units of work on the queue of jobs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from longmind.clock import Micros, to_iso, to_micros
+from longmind.errors import Conflict, LeaseLost, NotFound
+from longmind.ids import new_id
+from longmind.models.job import Job
+from longmind.scope import Scope
+from longmind.store.database import BEYOND_ALL_IDS, Row, Transaction
+from longmind.validation.text import decode_json
+
+
+@dataclass(frozen=True)
+class NewJob:
+    kind: str
+    payload: str
+    due_at: Micros
+    max_attempts: int
+    unique_key: str | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A job in the hands of one worker: whose it is, and the token that proves the claim."""
+
+    scope: Scope
+    job: Job
+    fencing_token: int
+    epoch: int
+    """How often the user had been erased when it was queued."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an attempt ended: with a result, with an error and a next attempt, or with an error for good."""
+
+    status: str
+    result: str | None = None
+    error: str | None = None
+    due_at: Micros | None = None
+
+
+@dataclass(frozen=True)
+class Later:
+    """What a handler gives back when its job has to wait for something: it was no attempt."""
+
+    seconds: float
+
+
+def enqueue(run: Transaction, scope: Scope, new: NewJob, now: Micros) -> Job:
+    """Queue a job in the transaction of the change that causes it. A job with a known unique key is that job."""
+    row = run.one(
+        "insert_job",
+        id=new_id("job", now),
+        tenant_id=scope.tenant_id,
+        app_id=scope.app_id,
+        user_id=scope.user_id,
+        kind=new.kind,
+        payload=new.payload,
+        max_attempts=new.max_attempts,
+        unique_key=new.unique_key,
+        due_at=new.due_at,
+        now=now,
+    ) or run.one("job_by_key", kind=new.kind, unique_key=new.unique_key)
+    if row is None:
+        raise Conflict("The job of this unique key was removed this moment.", hint="Try again.")
+    return _job(row)
+
+
+def get(run: Transaction, job_id: str) -> Job | None:
+    row = run.one("get_job", id=job_id)
+    return _job(row) if row else None
+
+
+def list_newest_first(
+    run: Transaction, status: str | None, kind: str | None, before_id: str | None, limit: int
+) -> list[Job]:
+    return [
+        _job(row)
+        for row in run.all("list_jobs", status=status, kind=kind, before_id=before_id or BEYOND_ALL_IDS, limit=limit)
+    ]
+
+
+def of_all_scopes(
+    run: Transaction, status: str | None, kind: str | None, job_id: str | None, limit: int
+) -> list[tuple[Scope, Job]]:
+    """Jobs of all users, newest first, each with whose it is."""
+    if job_id is not None:
+        rows = run.all("job_of_any_scope", id=job_id, status=status, kind=kind)
+    else:
+        rows = run.all("jobs_of_all_scopes", status=status, kind=kind, limit=limit)
+    return [(Scope(tenant, app, user), _job(tuple(rest))) for tenant, app, user, *rest in rows]
+
+
+def every(run: Transaction) -> Iterator[Job]:
+    """All jobs of a user, oldest first. Only inside of `read_at_once`."""
+    return map(_job, run.each("every_job"))
+
+
+def by_key(run: Transaction, kind: str, unique_key: str) -> Job | None:
+    row = run.one("job_by_key", kind=kind, unique_key=unique_key)
+    return _job(row) if row else None
+
+
+def is_over(job: Job, done_until: Micros, dead_until: Micros) -> bool:
+    """Whether a job has succeeded by an instant, or was dead by another one."""
+    until = {"succeeded": done_until, "dead": dead_until}.get(job.status)
+    return until is not None and to_micros(job.updated_at) <= until
+
+
+def enqueue_again(
+    run: Transaction, scope: Scope, new: NewJob, now: Micros, done_until: Micros, dead_until: Micros
+) -> Job:
+    """Queue a job of a unique key also where the one of that key is over."""
+    job = enqueue(run, scope, new, now)
+    if not is_over(job, done_until, dead_until):
+        return job
+    row = run.one("queue_again", id=job.id, payload=new.payload, now=now)
+    return job if row is None else _job(row)
+
+
+def retry(run: Transaction, job_id: str, now: Micros) -> Job:
+    row = run.one("retry_job", id=job_id, now=now)
+    if row:
+        return _job(row)
+    job = get(run, job_id)
+    if job is None:
+        raise NotFound("job", job_id)
+    raise Conflict(f"Job {job_id!r} is {job.status}.", hint="Only a failed or dead job can be retried.")
+
+
+def due_kinds(run: Transaction, kinds: list[str], now: Micros) -> list[str]:
+    """Those of the kinds of which there are due jobs, in the given order."""
+    return [kind for (kind,) in run.all("due_kinds", kinds=json.dumps(kinds), now=now)]
+
+
+def claim(run: Transaction, kind: str, worker: str, lease: Micros, now: Micros) -> list[Claim]:
+    """Take the job of one kind that has been due for longest, of any scope; none is an empty list."""
+    rows = run.all("claim_jobs", kind=kind, worker=worker, lease=lease, now=now)
+    return [
+        Claim(Scope(tenant, app, user), _job(tuple(rest)), token, epoch)
+        for tenant, app, user, token, epoch, *rest in rows
+    ]
+
+
+def extend(run: Transaction, claim: Claim, lease: Micros, now: Micros) -> bool:
+    """Give a sign of life; False when the job is no longer this worker's."""
+    row = run.one("extend_lease", id=claim.job.id, fencing_token=claim.fencing_token, lease=lease, now=now)
+    return row is not None
+
+
+def finish(run: Transaction, claim: Claim, ending: Ending, now: Micros) -> None:
+    """End an attempt. Refused, with everything else in the transaction, when the claim is no longer the newest."""
+    row = run.one(
+        "finish_job",
+        id=claim.job.id,
+        fencing_token=claim.fencing_token,
+        status=ending.status,
+        result=ending.result,
+        error=ending.error,
+        due_at=ending.due_at,
+        finished_at=now if ending.due_at is None else None,
+        now=now,
+    )
+    if row is None:
+        raise LeaseLost(f"Job {claim.job.id!r} was taken over by another worker, or its user's data was erased.")
+
+
+def put_off(run: Transaction, claim: Claim, due_at: Micros, now: Micros) -> None:
+    """Let a job wait that was taken but not attempted."""
+    row = run.one("put_off_job", id=claim.job.id, fencing_token=claim.fencing_token, due_at=due_at, now=now)
+    if row is None:
+        raise LeaseLost(f"Job {claim.job.id!r} was taken over by another worker, or its user's data was erased.")
+
+
+def hasten(run: Transaction, kind: str, named: str, now: Micros) -> None:
+    """Let the jobs of a kind that wait for something be taken now, of all scopes: those that name it."""
+    run.send("hasten_jobs", kind=kind, named=f"%{named}%", now=now)
+
+
+def raise_epoch(run: Transaction) -> int:
+    """Begin a new epoch of this scope: jobs queued before it can no longer write."""
+    row: Any = run.one("raise_epoch")
+    return int(row[0])
+
+
+def _job(row: Row) -> Job:
+    (
+        id, kind, status, payload, result, error, attempts, max_attempts, unique_key, due_at, created_at, updated_at,
+        finished_at,
+    ) = row  # fmt: skip
+    return Job(
+        id=id,
+        kind=kind,
+        status=status,
+        payload=decode_json(payload, dict),
+        result=None if result is None else decode_json(result, object),
+        error=error,
+        attempts=attempts,
+        max_attempts=max_attempts,
+        unique_key=unique_key,
+        due_at=None if due_at is None else to_iso(due_at),
+        created_at=to_iso(created_at),
+        updated_at=to_iso(updated_at),
+        finished_at=None if finished_at is None else to_iso(finished_at),
+    )

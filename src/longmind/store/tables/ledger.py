@@ -1,0 +1,144 @@
+"""Units of work on the ledger: rows go in at the end, and are read back as changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from longmind.clock import Micros, to_iso
+from longmind.ids import new_id
+from longmind.models.change import Change
+from longmind.scope import Scope
+from longmind.store.database import Pending, Row, Transaction
+from longmind.validation.text import decode_json
+
+CHAT = "chat.turn"
+"""The kind of every row that is a message."""
+
+_COLUMNS = (
+    "timeline_id", "stage", "tags", "data", "conversation_id", "sequence", "turn_id", "attempt", "visibility",
+    "content", "stop_reason", "model", "provider", "usage", "tool_use_id", "tool_name", "is_error", "trace_id",
+    "idempotency_key", "fingerprint",
+)  # fmt: skip
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+_camel = cache(to_camel)
+_NOTHING: Mapping[str, None] = dict.fromkeys(_COLUMNS)
+
+
+class Announcement:
+    """A row that was written. Called after the commit, it is the change that subscribers are told."""
+
+    __slots__ = ("_position", "_row")
+
+    def __init__(self, row: Callable[[], Mapping[str, Any]], position: Callable[[], int]) -> None:
+        # Made only when somebody asks, which is seldom.
+        self._row = row
+        self._position = position
+
+    @property
+    def row(self) -> Mapping[str, Any]:
+        return self._row()
+
+    @property
+    def position(self) -> int:
+        return self._position()
+
+    def __call__(self) -> Change:
+        return _change({**_NOTHING, **self.row, "position": self.position})
+
+
+def record(run: Transaction, scope: Scope, *, event_id: str, kind: str, at: Micros, **columns: Any) -> None:
+    """Append a row, and announce it as a change once it is committed."""
+    row = {
+        **_NOTHING,
+        "tenant_id": scope.tenant_id,
+        "app_id": scope.app_id,
+        "user_id": scope.user_id,
+        "agent_id": scope.agent_id,
+        "client_id": scope.client_id,
+        "session_id": scope.session_id,
+        "run_id": scope.run_id,
+        "graph_id": scope.graph_id,
+        "node_id": scope.node_id,
+        "event_id": event_id,
+        "kind": kind,
+        "ts": at,
+        **columns,
+    }
+    announce(run, row, run.send("insert_event", **row))
+
+
+def announce(run: Transaction, row: Mapping[str, Any], position: Pending) -> None:
+    """Tell of a row, once it is committed."""
+    run.emit(Announcement(lambda: row, partial(_number, position)))
+
+
+def _number(position: Pending) -> int:
+    row = position()
+    return int(row[0]) if row else 0
+
+
+def record_change(
+    run: Transaction, scope: Scope, kind: str, at: Micros, *, conversation_id: str | None = None, **data: Any
+) -> None:
+    """Append what happened to a conversation or to memory. It has no timeline: nobody said or did it there."""
+    record(
+        run,
+        scope,
+        event_id=new_id("evt", at),
+        kind=kind,
+        at=at,
+        conversation_id=conversation_id,
+        data=_encode({_camel(name): value for name, value in data.items()}),
+    )
+
+
+def read_changes(run: Transaction, after: int, limit: int) -> list[Row]:
+    return run.all("changes_after", after=after, limit=limit)
+
+
+def last_position(run: Transaction) -> int:
+    row = run.one("last_position")
+    return int(row[0]) if row else 0
+
+
+def change_from_row(row: Row) -> Change:
+    names = (
+        "position", "kind", "tenant_id", "app_id", "user_id", "conversation_id", "event_id", "ts", "stage", "sequence",
+        "turn_id", "visibility", "data", "timeline_id",
+    )  # fmt: skip
+    return _change(dict(zip(names, row, strict=True)))
+
+
+def _change(row: Mapping[str, Any]) -> Change:
+    if row["sequence"] is not None:
+        kind: Any = "message.appended"
+        data = {
+            "messageId": row["event_id"],
+            "role": row["stage"],
+            "sequence": row["sequence"],
+            "turnId": row["turn_id"],
+            "visibility": row["visibility"],
+        }
+    elif row["timeline_id"] is not None:
+        # What was recorded may be of any kind, also of one that a change has, and says nothing here of what it holds.
+        kind = "event.recorded"
+        data = {"kind": row["kind"], "stage": row["stage"], "timelineId": row["timeline_id"]}
+    else:
+        kind = row["kind"]
+        data = decode_json(row["data"] or "{}", dict)
+    return Change(
+        cursor=row["position"],
+        kind=kind,
+        tenant_id=row["tenant_id"],
+        app_id=row["app_id"],
+        user_id=row["user_id"],
+        conversation_id=row["conversation_id"],
+        event_id=row["event_id"],
+        at=to_iso(row["ts"]),
+        data=data,
+    )

@@ -1,0 +1,49 @@
+"""Units of work that only count: the queue of all users, and how long they waited lately."""
+
+from __future__ import annotations
+
+from longmind.clock import Micros
+from longmind.models.engine_measures import ExtractionLag, QueueLength
+from longmind.store.database import Transaction
+from longmind.store.triggers.extraction import EXTRACT
+
+LATELY = 5 * 60 * 1_000_000
+_MOST_LAGS = 1000
+
+
+def queue(run: Transaction, now: Micros) -> list[QueueLength]:
+    dead: dict[str, int] = dict(run.all("dead_by_kind"))
+    waiting = {kind: rest for kind, *rest in run.all("queue_by_kind", now=now)}
+    lengths = []
+    for kind in sorted(dead.keys() | waiting.keys()):
+        due, running, later, first = waiting.get(kind, (0, 0, 0, now))
+        lengths.append(
+            QueueLength(
+                kind=kind,
+                due=due,
+                running=running,
+                later=later,
+                dead=dead.get(kind, 0),
+                oldest_due_seconds=max(0, now - first) / 1_000_000,
+            )
+        )
+    return lengths
+
+
+def extraction_lag(run: Transaction, now: Micros) -> ExtractionLag:
+    rows = run.all("recent_lags", kind=EXTRACT, since=now - LATELY, limit=_MOST_LAGS)
+    lags = sorted(max(0, lag) / 1_000_000 for (lag,) in rows)
+    return ExtractionLag(
+        extractions=len(lags),
+        median_seconds=_quantile(lags, 0.5),
+        p95_seconds=_quantile(lags, 0.95),
+        longest_seconds=_quantile(lags, 1.0),
+    )
+
+
+def schema_versions(run: Transaction) -> list[int]:
+    return [version for (version,) in run.all("schema_versions")]
+
+
+def _quantile(ordered: list[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

@@ -1,0 +1,92 @@
+"""Rows of the ledger as the JSONL mirror writes them down, and the units of work that a rebuild reads them with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from longmind.clock import Micros
+from longmind.scope import Scope
+from longmind.store.database import Row, Transaction
+from longmind.store.tables.events import EVENT_COLUMNS, event_from_row
+from longmind.store.tables.ledger import Announcement
+
+_MIRRORED = ("tenant_id", "app_id", "user_id", *EVENT_COLUMNS)
+_HIDDEN = "hidden"
+# What the table itself puts where a row says nothing.
+_DEFAULTS = {"severity": 2, "signal": 0.0, "version": 2}
+
+
+@dataclass(frozen=True)
+class Mirrored:
+    """A row that has a place in a file."""
+
+    user: str
+    """The key of the scope."""
+    timeline_id: str
+    at: Micros
+    position: int
+    event: dict[str, Any]
+    """As reads give it as a dict, with its position."""
+
+
+def mirrored(announced: Iterable[Callable[[], object]]) -> list[Mirrored]:
+    """What belongs in files of what a transaction has committed.
+
+    Changes of memory have no timeline. A hidden message is nobody's to see, and a line does not tell that it is one.
+    """
+    found = []
+    for each in announced:
+        if isinstance(each, Announcement):
+            row = each.row
+            if row.get("timeline_id") is not None and row.get("visibility") != _HIDDEN:
+                whole = {**_DEFAULTS, **row, "position": each.position}
+                found.append(_mirrored(tuple([whole.get(name) for name in _MIRRORED])))
+    return found
+
+
+def _mirrored(row: Row) -> Mirrored:
+    tenant_id, app_id, user_id, *columns = row
+    position, at, _event_id, _kind, timeline_id, *_ = columns
+    scope = _scope(tenant_id, app_id, user_id)
+    event = event_from_row(tuple(columns), scope).as_row()
+    return Mirrored(scope.id, timeline_id, at, position, {**event, "position": position})
+
+
+@lru_cache(maxsize=1024)
+def _scope(tenant_id: str, app_id: str, user_id: str) -> Scope:
+    return Scope(tenant_id, app_id, user_id)
+
+
+def newest_place(run: Transaction) -> int:
+    """The newest place in the ledger that was ever taken, be its row there, gone, or still to come."""
+    row = run.one("newest_place")
+    return int(row[0]) if row else 0
+
+
+def users(run: Transaction, tenant_id: str | None, app_id: str | None, user_id: str | None) -> dict[str, int]:
+    """The keys of the scopes that have something to be mirrored, and how many rows each has."""
+    return dict(run.all("mirrored_users", tenant_id=tenant_id, app_id=app_id, user_id=user_id))
+
+
+def timelines(run: Transaction, user: str) -> list[str]:
+    return [row[0] for row in run.all("mirrored_timelines", user=user)]
+
+
+def rows(
+    run: Transaction, user: str, timeline_id: str, after: tuple[Micros, int], through: int, limit: int
+) -> list[Mirrored]:
+    """The next rows of a timeline after an instant and a position at it, none of them beyond a place."""
+    at, position = after
+    found = run.all(
+        "mirrored_rows",
+        user=user,
+        timeline_id=timeline_id,
+        after_time=at,
+        after_position=position,
+        through=through,
+        limit=limit,
+    )
+    return [_mirrored(row) for row in found]

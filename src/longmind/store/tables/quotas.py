@@ -1,0 +1,21 @@
+"""Units of work on what a session may do with the memory tools."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from longmind.clock import Micros
+from longmind.scope import Scope
+from longmind.store.database import Transaction
+
+Counter = Literal["stores", "supersedes", "deletes"]
+LIMITS: dict[Counter, int] = {"stores": 20, "supersedes": 5, "deletes": 5}
+"""How often each may succeed in a session."""
+
+
+def take(run: Transaction, scope: Scope, counters: tuple[Counter, ...], now: Micros) -> Counter | None:
+    """Count a call; gives the first counter that has no more, and then the caller must not commit."""
+    counted = {name: int(name in counters) for name in LIMITS}
+    row = run.one("take_quota", group=scope.group, session_id=scope.session_id, **counted, now=now)
+    used = dict(zip(LIMITS, row or (), strict=True))
+    return next((name for name in counters if used[name] > LIMITS[name]), None)

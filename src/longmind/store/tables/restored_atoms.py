@@ -1,0 +1,50 @@
+"""The unit of work that makes an older version of a fact the one that holds, after the newer one was deleted."""
+
+from __future__ import annotations
+
+from longmind.clock import Micros
+from longmind.errors import Conflict, NotFound
+from longmind.models.atom import Atom
+from longmind.scope import Scope
+from longmind.store.database import Transaction
+from longmind.store.tables import atom_versions as versions
+from longmind.store.tables import atoms, spaces
+from longmind.store.tables.ledger import record_change
+
+
+def restore(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> Atom:
+    """Take back that an atom was superseded. One that holds already is left as it is."""
+    atom = _restorable(run, atom_id)
+    if atom.superseded_by is None:
+        return atom
+    space_id = atom.memory_space_id
+    change = spaces.begin_change(run, space_id, now)
+    if run.one("restore_atom", id=atom_id, revision=change.revision, now=now):
+        if atom.supersedes is not None:
+            # The deleted version may have ended older ones too.
+            versions.settle(run, space_id, atom_id, change.revision, now, undoing=True)
+        record_change(run, scope, "atom.restored", now, space_id=space_id, atom_id=atom_id)
+    # Looked at again, now that the space is held: another process may have restored or archived it meanwhile.
+    atom = _restorable(run, atom_id)
+    if atom.superseded_by is not None:
+        raise _superseded_still(run, atom_id)
+    return atom
+
+
+def _restorable(run: Transaction, atom_id: str) -> Atom:
+    atom = atoms.get(run, atom_id)
+    if atom is None:
+        raise NotFound("atom", atom_id)
+    if atom.status == "ARCHIVED":
+        raise Conflict(f"Atom {atom_id!r} was archived, and stays so.", hint="Add what is true now as a new atom.")
+    return atom
+
+
+def _superseded_still(run: Transaction, atom_id: str) -> Conflict:
+    head = atoms.head(run, atom_id)
+    newest = atoms.get(run, head)
+    if newest is not None and newest.superseded_by is not None:
+        hint = f"The newest version that is left is {head!r}: restore that one."
+    else:
+        hint = f"Its newest version is {head!r}: only when that one is deleted can an older one be restored."
+    return Conflict(f"Atom {atom_id!r} is superseded by a version that is there.", hint=hint)

@@ -1,0 +1,143 @@
+"""Units of work on memory spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from longmind.clock import Micros, to_iso
+from longmind.errors import NotFound
+from longmind.ids import new_id
+from longmind.models.space import MemorySpace, SpaceKind
+from longmind.scope import Scope
+from longmind.store.database import Row, Transaction
+from longmind.store.tables.ledger import record_change
+from longmind.validation.text import decode_json
+
+REVISIONS_OF_AN_EPOCH = 2**40
+"""Revisions of memory that was brought in after an erasure begin far beyond those that were there before it: a cache
+that has kept those does not take it for what it knows."""
+
+
+def epoch_after(revision: int) -> int:
+    """The revision with which the next epoch begins."""
+    return (revision // REVISIONS_OF_AN_EPOCH + 1) * REVISIONS_OF_AN_EPOCH
+
+
+def of_one_epoch(revision: int, other: int) -> bool:
+    """Whether an atom's position is the same at both."""
+    return epoch_after(revision) == epoch_after(other)
+
+
+def create(
+    run: Transaction, scope: Scope, name: str | None, kind: SpaceKind, metadata: str, now: Micros
+) -> MemorySpace:
+    """Make a space, or find the live one of that name."""
+    row = run.one(
+        "insert_space",
+        id=new_id("ms", now),
+        tenant_id=scope.tenant_id,
+        app_id=scope.app_id,
+        user_id=scope.user_id,
+        name=name,
+        kind=kind,
+        metadata=metadata,
+        now=now,
+    )
+    if row is None:
+        row = run.one("space_by_name", kind=kind, name=name)
+        # Deleted between the two looks: then its name is free.
+        return _space(run, row) if row else create(run, scope, name, kind, metadata, now)
+    record_change(run, scope, "space.created", now, space_id=row[0])
+    return _space(run, row)
+
+
+def get(run: Transaction, space_id: str) -> MemorySpace | None:
+    row = run.one("get_space", id=space_id)
+    return _space(run, row) if row else None
+
+
+def named(run: Transaction, name: str, kind: SpaceKind = "user") -> str | None:
+    """The id of the user's live space of a name."""
+    row = run.one("space_by_name", kind=kind, name=name)
+    return row[0] if row else None
+
+
+def list_all(run: Transaction) -> list[MemorySpace]:
+    return [_space(run, row) for row in run.all("list_spaces")]
+
+
+def every(run: Transaction) -> Iterator[MemorySpace]:
+    """All spaces of a user, also those that were put away. Only inside of `read_at_once`."""
+    return (_space(run, row) for row in run.each("every_space"))
+
+
+def delete(run: Transaction, scope: Scope, space_id: str, now: Micros) -> None:
+    if run.one("delete_space", id=space_id, now=now) is None:
+        raise NotFound("memory space", space_id)
+    record_change(run, scope, "space.deleted", now, space_id=space_id)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change to a space's memory that has begun: its number, and the first place for the atoms that it adds."""
+
+    revision: int
+    first: int
+    vector_model: str | None
+    tombstone_key: str | None
+    """What the hashes of deleted facts are keyed with; None as long as there are none."""
+
+
+def begin_change(run: Transaction, space_id: str, now: Micros, atoms: int = 0) -> Change:
+    """Begin to change a space's memory; no other transaction changes it before this one has ended."""
+    return beginning(run, space_id, now, atoms)()
+
+
+def beginning(run: Transaction, space_id: str, now: Micros, atoms: int) -> Callable[[], Change]:
+    """The same, for who has something else to do before it has to be known where the change begins."""
+    pending = run.ask("next_revision", space_id=space_id, atoms=atoms, now=now)
+
+    def begun() -> Change:
+        row = pending()
+        if row is None:
+            raise NotFound("memory space", space_id)
+        return Change(*row)
+
+    return begun
+
+
+def require(run: Transaction, space_id: str) -> None:
+    if run.one("space_state", space_id=space_id) is None:
+        raise NotFound("memory space", space_id)
+
+
+def _space(run: Transaction, row: Row) -> MemorySpace:
+    id, tenant_id, app_id, user_id, name, kind, metadata, created_at, updated_at = row
+    counted = run.one("count_atoms", space_id=id)
+    return MemorySpace(
+        id=id,
+        tenant_id=tenant_id,
+        app_id=app_id,
+        user_id=user_id,
+        name=name,
+        kind=kind,
+        metadata=decode_json(metadata, dict),
+        atom_count=counted[0] if counted else 0,
+        created_at=to_iso(created_at),
+        updated_at=to_iso(updated_at),
+    )
+
+
+def vector_model(run: Transaction, space_id: str) -> str | None:
+    """The embedder whose vectors recall asks, if any."""
+    state = run.one("space_state", space_id=space_id)
+    if state is None:
+        raise NotFound("memory space", space_id)
+    model: str | None = state[2]
+    return model
+
+
+def lacking_vectors(run: Transaction, model: str) -> list[tuple[Scope, str]]:
+    """The spaces of all users that have not the vectors of this model, or not all of them."""
+    return [(Scope(*owner), space_id) for *owner, space_id in run.all("spaces_lacking_vectors", model=model)]

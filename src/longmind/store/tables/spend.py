@@ -1,0 +1,47 @@
+"""Units of work on what language models have cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from longmind.clock import Micros
+from longmind.scope import AnyScope
+from longmind.store.database import Transaction
+
+NO_CAP = 2**62
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Integers, since the sums of many small fractions drift."""
+
+    microdollars: int = 0
+    tokens: int = 0
+
+    def __sub__(self, other: Amount) -> Amount:
+        return Amount(self.microdollars - other.microdollars, self.tokens - other.tokens)
+
+
+def reserve(run: Transaction, scope: AnyScope, month: str, most: Amount, cap: Amount, now: Micros) -> bool:
+    """Count what a call may cost at the most; False, and nothing counted, when a cap was reached before."""
+    row = run.one(
+        "reserve_spend",
+        month=month,
+        tenant_id=scope.tenant_id,
+        app_id=scope.app_id,
+        microdollars=most.microdollars,
+        tokens=most.tokens,
+        cap_microdollars=cap.microdollars,
+        cap_tokens=cap.tokens,
+        now=now,
+    )
+    return row is not None
+
+
+def settle(run: Transaction, month: str, change: Amount, now: Micros) -> None:
+    run.one("settle_spend", month=month, microdollars=change.microdollars, tokens=change.tokens, now=now)
+
+
+def spent(run: Transaction, month: str) -> Amount:
+    row = run.one("get_spend", month=month)
+    return Amount(row[0], row[1]) if row else Amount()

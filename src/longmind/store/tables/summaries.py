@@ -1,0 +1,159 @@
+"""Units of work on rolling summaries: what there is to summarise, and the versions that were made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from longmind.clock import Micros
+from longmind.errors import NotFound
+from longmind.models.content import decode_content
+from longmind.models.message import Message
+from longmind.scope import Scope
+from longmind.store.database import Transaction
+from longmind.store.tables import conversations
+from longmind.store.tables import running_turns as turns
+from longmind.store.tables.ledger import record_change
+from longmind.store.triggers.rolling_summary import waits_for_tool
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A rolling summary as it is: what it says, and the last message that it covers."""
+
+    text: str | None
+    until: int
+
+
+@dataclass(frozen=True)
+class Unsummarised:
+    """What a refresh begins with, as of one look at the database."""
+
+    standing: Standing
+    until: int
+    """The end of the last turn that is finished; what the standing summary covers if there is no later one."""
+    anew: bool
+    """Whether a turn that is covered was answered again, so that what the summary says of it no longer counts."""
+    messages: Sequence[Message]
+    """What is not covered yet, or all when the summary is made anew. Nothing hidden, and only the latest answers."""
+
+
+@dataclass(frozen=True)
+class NewSummary:
+    text: str
+    until: int
+    made_by: str
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What is known of a row without reading it."""
+
+    sequence: int
+    turn_id: str
+    stage: str
+    attempt: int
+    content: str | None
+
+
+def latest(run: Transaction, conversation_id: str, known_at: Micros | None = None) -> Standing:
+    """The rolling summary, as it was known at an instant."""
+    row = run.one("latest_rolling_summary", conversation_id=conversation_id, known_at=known_at)
+    return Standing(row[0], row[1]) if row else Standing(None, 0)
+
+
+def read(run: Transaction, conversation_id: str, now: Micros) -> Unsummarised:
+    """Look at all that a refresh begins with."""
+    state = run.one("summary_state", conversation_id=conversation_id)
+    if state is None:
+        raise NotFound("conversation", conversation_id)
+    text, covered, open_turn, next_sequence = state
+    rows = run.all(
+        "rows_after", conversation_id=conversation_id, after=covered, before=next_sequence, turn_id=open_turn
+    )
+    lines = [_Line(*row) for row in rows]
+    until = _end_of_turns(lines, covered, open_turn, turns.running(run, conversation_id, now))
+    anew = covered > 0 and _answers_again([line for line in lines if line.sequence <= until])
+    after = 0 if anew else covered
+    found: list[Message] = []
+    if until > after:
+        found = conversations.last_messages(
+            run,
+            conversation_id,
+            limit=until - after,
+            before=until + 1,
+            internal=True,
+            hidden=False,
+            latest_attempts=True,
+        )
+    return Unsummarised(
+        Standing(text, covered), until, anew, [message for message in found if message.sequence > after]
+    )
+
+
+def replace(
+    run: Transaction, scope: Scope, conversation_id: str, standing: Standing, new: NewSummary, now: Micros
+) -> bool:
+    """Put a new version in the place of the one it was made from; False when that is no longer the newest."""
+    moved = run.one(
+        "move_rolling_summary",
+        conversation_id=conversation_id,
+        from_sequence=standing.until,
+        until_sequence=new.until,
+        text=new.text,
+    )
+    if moved is None:
+        return False
+    run.send(
+        "insert_rolling_summary",
+        conversation_id=conversation_id,
+        until_sequence=new.until,
+        text=new.text,
+        made_by=new.made_by,
+        now=now,
+    )
+    record_change(
+        run,
+        scope,
+        "conversation.summarised",
+        now,
+        conversation_id=conversation_id,
+        until_seq=new.until,
+        made_by=new.made_by,
+    )
+    return True
+
+
+def _end_of_turns(lines: Sequence[_Line], covered: int, open_turn: str | None, running: AbstractSet[str]) -> int:
+    """The place up to which every turn is finished and none is cut in half."""
+    unfinished = set(running)
+    if not _is_finished([line for line in lines if line.turn_id == open_turn], covered):
+        unfinished.add(open_turn or "")
+    # A turn that began before the summary's end, and goes on after it, leaves no place to move to.
+    first: dict[str, int] = {}
+    for line in lines:
+        began_before = covered > 0 and line.stage != "user"
+        first.setdefault(line.turn_id, covered + 1 if began_before else line.sequence)
+    until = lines[-1].sequence if lines else covered
+    while True:
+        # What is left out of a turn takes the rest of it along, and that may cut another.
+        left = [first[line.turn_id] - 1 for line in lines if line.sequence > until or line.turn_id in unfinished]
+        if min(left, default=until) >= until:
+            return until
+        until = min(left)
+
+
+def _is_finished(own: Sequence[_Line], covered: int) -> bool:
+    """Whether the newest turn has got its answer. Earlier ones are finished, unless somebody is still running them."""
+    answers = [line for line in own if line.stage == "assistant"]
+    if not answers:
+        # A turn that began before the summary's end was finished then.
+        return covered > 0 and not any(line.stage == "user" for line in own)
+    newest = max(answers, key=lambda line: (line.attempt, line.sequence))
+    return not waits_for_tool(decode_content(newest.content or "[]"))
+
+
+def _answers_again(lines: Sequence[_Line]) -> bool:
+    begun = {line.turn_id for line in lines if line.stage == "user"}
+    return any(line.attempt > 1 and line.turn_id not in begun for line in lines)

@@ -1,0 +1,1 @@
+"""Policies that decide, inside the transaction of a write, which jobs it causes."""

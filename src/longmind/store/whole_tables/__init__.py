@@ -1,0 +1,1 @@
+"""Work on whole tables: export, import, copy, erasure and byte scans."""

@@ -1,0 +1,9 @@
+"""The guidance for agents that comes with the memory tools: when to remember, when not to, and how."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+
+def skill_text() -> str:
+    return (files("longmind.tools") / "skill.md").read_text("utf-8")

@@ -1,0 +1,1 @@
+"""Validation of arguments, shared by all services."""

@@ -1,0 +1,41 @@
+"""Checks of parameters that many operations share: ids, labels and counts."""
+
+from __future__ import annotations
+
+from longmind.errors import InvalidInput, LimitExceeded
+from longmind.scope import IDENTITY_LIMIT
+from longmind.validation.text import check_text, encode_json, shown
+
+METADATA_LIMIT = 64 * 1024
+"""Bytes of JSON that a map of the app's own may have."""
+READ_LIMIT = 10_000
+"""How many rows one call may ask for."""
+
+
+def checked_label(name: str, value: object) -> str | None:
+    """A short text from outside, such as a trace id or a model's name."""
+    return None if value is None else check_text(name, value, limit=IDENTITY_LIMIT, blank=False)
+
+
+def checked_id(name: str, value: object) -> str:
+    """An id somebody asks for. It need not exist, but it must be a text that can be looked up."""
+    return check_text(name, value)
+
+
+def checked_count(name: str, value: object, *, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput(f"{name} must be a whole number, not {value!r}.")
+    if not 1 <= value < 2**63:
+        raise InvalidInput(f"{name} is {shown(value)}.", hint=f"It is at least 1 and at most {most:,}.")
+    if value > most:
+        raise LimitExceeded(name, limit=most, given=value, unit="at a time")
+    return value
+
+
+def checked_metadata(metadata: object, field: str = "metadata") -> str:
+    """A map of the app's own, as it is stored."""
+    if metadata is None:
+        return "{}"
+    if not isinstance(metadata, dict):
+        raise InvalidInput(f"{field} must be a dict, not {type(metadata).__name__}.")
+    return encode_json(field, metadata, limit=METADATA_LIMIT)

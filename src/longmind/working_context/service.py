@@ -1,0 +1,248 @@
+"""The working context of a conversation, for one scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from longmind.assembly.assembler import assemble
+from longmind.assembly.budget import Fitted
+from longmind.assembly.sanitiser import harmless
+from longmind.assembly.sections import Piece, Section, in_order
+from longmind.assembly.templates import Templates
+from longmind.assembly.tokens import TokenCounter
+from longmind.assembly.wording import memory_line, turn_lines
+from longmind.clock import Clock, Instant, Micros, to_iso, to_micros
+from longmind.conversations.validation import checked_policy
+from longmind.errors import InvalidInput, LimitExceeded, NotFound
+from longmind.models.atom import Atom
+from longmind.models.block import MemoryPolicy
+from longmind.models.working_context import ContextSection, LeftOut, WorkingContext
+from longmind.recall.request import Filters, Wanted
+from longmind.scope import Scope
+from longmind.store.database import Database, Transaction
+from longmind.store.tables import grants, summaries
+from longmind.validation.identifiers import checked_count, checked_id
+from longmind.validation.text import check_text, shown
+from longmind.working_context.turns import Turn, inseparable, last_turns
+from longmind.working_context.user_memory import BlockMemory, user_memory, wording
+
+if TYPE_CHECKING:
+    from longmind.recall.retriever import Recaller
+
+ALWAYS_ON_LIMIT = 500
+"""How many always-on atoms are looked at, the most important ones."""
+_TRIES = 3
+"""How often memory is read that changes each time between its two parts."""
+TURNS_LIMIT = 1_000
+HITS_LIMIT = 200
+QUERY_LIMIT = 10_000
+CATEGORIES_LIMIT = 100
+BUDGET_LIMIT = 10_000_000
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What was said, as of one look at the database."""
+
+    summary: str
+    until_seq: int
+    turns: list[Turn]
+    own_space: bool
+    """Whether the memory is the user's own; else it may be shared with them."""
+
+
+class WorkingContexts:
+    """Prompts that remember."""
+
+    def __init__(
+        self,
+        database: Database,
+        scope: Scope,
+        clock: Clock,
+        recaller: Callable[[], Recaller],
+        blocks: BlockMemory,
+        templates: Templates,
+        count: TokenCounter,
+    ) -> None:
+        self._database = database
+        self._scope = scope
+        self._clock = clock
+        self._find_recaller = recaller
+        self._blocks = blocks
+        self._templates = templates
+        self._count = count
+
+    def build_working_context(
+        self,
+        conversation_id: str,
+        *,
+        memory_space_id: str,
+        recall_query: str | None = None,
+        recent_turns: int = 10,
+        recall_limit: int = 8,
+        token_budget: int = 8000,
+        include_rolling_summary: bool = True,
+        always_on_category_names: Sequence[str] = (),
+        template_id: str | None = None,
+        known_at: Instant | None = None,
+        memory_policy: MemoryPolicy | dict[str, Any] | None = None,
+        agent_id: str | None = None,
+    ) -> WorkingContext:
+        """Put together what a model is to know before it answers: the summary, what it remembers, and the last turns.
+
+        Atoms of the always-on categories are there whatever is asked; others are recalled by the query. When the
+        budget is short the oldest turns go first, then the hits that fit least, then always-on atoms that matter least.
+        `known_at` builds it as it would have been built at that instant.
+
+        With a `memory_policy` it begins with the core memory blocks of the user and of the agent (by default the
+        context's), and where the policy says so with what archival memory has on the query. They go only when all
+        else but the summary has gone.
+        """
+        space_id = checked_id("memory_space_id", memory_space_id)
+        wanted_turns = _from_zero("recent_turns", recent_turns, TURNS_LIMIT)
+        wanted_hits = _from_zero("recall_limit", recall_limit, HITS_LIMIT)
+        budget = checked_count("token_budget", token_budget, most=BUDGET_LIMIT)
+        names = _checked_categories(always_on_category_names)
+        query = None if recall_query is None else check_text("recall_query", recall_query, limit=QUERY_LIMIT)
+        known = None if known_at is None else to_micros(known_at, "known_at")
+        policy = None if memory_policy is None else checked_policy(memory_policy)
+        agent = self._blocks.active(agent_id)
+        template = self._templates.find(template_id)
+        now = self._clock()
+        said = self._database.read(
+            self._scope, _read, checked_id("conversation_id", conversation_id), space_id, wanted_turns, known
+        )
+        owner = self._scope if said.own_space else grants.find_owner(self._database, self._scope, space_id)
+        if owner is None:
+            raise NotFound("memory space", space_id)
+        for _ in range(_TRIES):
+            always_on = self._always_on(owner, space_id, names, now, known)
+            recalled = self._recalled(owner, space_id, query or "", wanted_hits, tuple(always_on), now, known)
+            if {atom.id for atom in always_on.values()}.isdisjoint(atom.supersedes for atom in recalled):
+                break
+            # It was replaced while the question took its time, and a prompt would say both.
+        standing = Section("always_on", "memory", _told_once(always_on.values()))
+        remembered = Section("user_memory", "lines")
+        if policy is not None and remembered.name in template.shows:
+            core = self._blocks.core(agent, policy, known)
+            archival = self._blocks.reminding(query or "", agent, policy, known)
+            # Only what the template shows is said already.
+            remembered = user_memory(core, archival, template.seen([standing])[0].pieces)
+        summary = harmless(said.summary) if include_rolling_summary else ""
+        sections = [
+            remembered,
+            Section("summary", "text").saying(summary),
+            standing,
+            Section("recalled", "memory", _told_once(recalled, standing.pieces, remembered.pieces)),
+            _turns_section(said.turns),
+        ]
+        fitted = assemble(sections, template, budget, self._count)
+        return _context(fitted, said.until_seq if summary else 0, now if known is None else known)
+
+    def _always_on(
+        self, owner: Scope, space_id: str, names: tuple[str, ...], now: Micros, known_at: Micros | None
+    ) -> dict[int, Atom]:
+        if not names:
+            return {}
+        filters = Filters(now=now, category_names=names, known_at=known_at, begun=True)
+        return self._find_recaller().standing(owner, space_id, filters, ALWAYS_ON_LIMIT)
+
+    def _recalled(
+        self,
+        owner: Scope,
+        space_id: str,
+        query: str,
+        limit: int,
+        shown_already: tuple[int, ...],
+        now: Micros,
+        known_at: Micros | None,
+    ) -> list[Atom]:
+        if not query.strip() or not limit:
+            return []
+        filters = Filters(now=now, known_at=known_at, begun=True, without=shown_already)
+        hits = self._find_recaller().by_topic(owner, space_id, Wanted(filters, query), limit).hits
+        return [hit.atom for hit in hits]
+
+
+def _told_once(
+    atoms: Iterable[Atom], before: Sequence[Piece] = (), in_blocks: Sequence[Piece] = ()
+) -> tuple[Piece, ...]:
+    """The lines of atoms, without those that say the same in the same words as one before them or one of a block."""
+    told = {_wording_of_kind(piece) for piece in before}
+    # The lines of blocks are of no kind.
+    said = set(map(wording, in_blocks))
+    lines: dict[tuple[str, bool], Piece] = {}
+    for piece in map(memory_line, atoms):
+        lines.setdefault(_wording_of_kind(piece), piece)
+    return tuple(piece for words, piece in lines.items() if words not in told and words[0] not in said)
+
+
+def _wording_of_kind(piece: Piece) -> tuple[str, bool]:
+    return wording(piece), piece.atom is not None and piece.atom.behavioral
+
+
+def _read(run: Transaction, conversation_id: str, space_id: str, wanted_turns: int, known_at: Micros | None) -> _Said:
+    if run.one("conversation_status", conversation_id=conversation_id) is None:
+        raise NotFound("conversation", conversation_id)
+    own_space = run.one("space_state", space_id=space_id) is not None
+    turns = last_turns(run, conversation_id, wanted_turns, known_at) if wanted_turns else []
+    summary = summaries.latest(run, conversation_id, known_at)
+    return _Said(summary.text or "", summary.until, turns, own_space)
+
+
+def _turns_section(turns: list[Turn]) -> Section:
+    """The turns in their order, of which the newest stay the longest."""
+    pieces = tuple(turn_lines(together) for together in inseparable(turns))
+    return Section("turns", "turns", pieces, last_to_go=tuple(reversed(range(len(pieces)))))
+
+
+def _context(fitted: Fitted, until_seq: int, built_at: Micros) -> WorkingContext:
+    messages = [message for section in fitted.sections for piece in section.pieces for message in piece.messages]
+    gone = fitted.dropped
+    left_out = LeftOut(
+        turns=len({message.turn_id for piece in gone.get("turns", ()) for message in piece.messages}),
+        recalled=[piece.atom.id for piece in gone.get("recalled", ()) if piece.atom is not None],
+        always_on=[piece.atom.id for piece in gone.get("always_on", ()) if piece.atom is not None],
+        summary_shortened=fitted.shortened,
+        user_memory=len(gone.get("user_memory", ())),
+    )
+    sections = [
+        ContextSection.trusted(
+            {
+                "name": section.name,
+                "atom_ids": [atom.id for atom in in_order([section])],
+                "message_ids": [message.id for piece in section.pieces for message in piece.messages],
+            }
+        )
+        for section in fitted.sections
+        if section.pieces
+    ]
+    return WorkingContext.trusted(
+        {
+            "context_block": fitted.text,
+            "messages": messages,
+            "atoms_used": in_order(fitted.sections),
+            "tokens_estimated": fitted.tokens,
+            "sections": sections,
+            "left_out": left_out,
+            "rolling_summary_until_seq": until_seq,
+            "built_at": to_iso(built_at),
+        }
+    )
+
+
+def _from_zero(name: str, value: object, most: int) -> int:
+    """A count of which none is a choice."""
+    return 0 if value == 0 and type(value) is int else checked_count(name, value, most=most)
+
+
+def _checked_categories(names: object) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise InvalidInput(
+            f"always_on_category_names is {shown(names)}.", hint="It is a list of names, for example ['identity']."
+        )
+    if len(names) > CATEGORIES_LIMIT:
+        raise LimitExceeded("always_on_category_names", limit=CATEGORIES_LIMIT, given=len(names), unit="names")
+    return tuple(dict.fromkeys(check_text(f"always_on_category_names[{n}]", each) for n, each in enumerate(names)))

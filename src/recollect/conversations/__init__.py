@@ -1,5 +1,0 @@
-"""Conversations: what was said, verbatim, in order, for good."""
-
-from recollect.conversations.conversations import Conversations
-
-__all__ = ["Conversations"]

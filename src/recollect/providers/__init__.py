@@ -1,1 +1,0 @@
-"""What thinks for Recollect: embedders and language models."""
