@@ -29,7 +29,7 @@ from longmind.extraction.model.answer_dates import read_moment
 from longmind.extraction.model.answer_schema import read_answer
 from longmind.extraction.model.transcript import windows_of
 from longmind.extraction.rules.extractor import RulesExtractor
-from longmind.keys.service import checked_rate
+from longmind.keys.service import validate_rate
 from longmind.keys.token import read_token
 from longmind.language.dates import find_dates, resolved
 from longmind.language.statement import statement_of
@@ -39,7 +39,7 @@ from longmind.models.content import decode_content, encode_content, said_in
 from longmind.providers.prices import Prices
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.recall.question_dates import intervals_in
-from longmind.scope import check_identity
+from longmind.scope import validate_identity
 from longmind.server.auth.credential import credential_of
 from longmind.server.auth.single_user import refuse_strangers
 from longmind.server.auth.web_tokens import WebTokens
@@ -111,7 +111,7 @@ def _line(text: str) -> None:
 
 def _recall_tools(text: str) -> None:
     for kind in tool_arguments.ARGUMENTS_OF.values():
-        _unless_refused(tool_arguments.checked_arguments, kind, _json(text))
+        _unless_refused(tool_arguments.validate_arguments, kind, _json(text))
     for written in ("_begin", "_end"):
         _unless_refused(getattr(tool_arguments, written), "from", text)
 
@@ -229,8 +229,8 @@ def _stored_json(text: str) -> None:
 
 def _plain_checks(text: str) -> None:
     for check in (
-        lambda: check_identity("user_id", text),
-        lambda: checked_rate("rate", text),
+        lambda: validate_identity("user_id", text),
+        lambda: validate_rate("rate", text),
         lambda: read_token(text),
     ):
         _unless_refused(check)

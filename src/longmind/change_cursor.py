@@ -8,7 +8,7 @@ from longmind.errors import InvalidInput
 from longmind.models.change import Change
 from longmind.store.database import Database, Row
 from longmind.store.tables import ledger
-from longmind.validation.text import shown
+from longmind.validation.text import quote_value
 
 _AT_ONCE = 500
 _SETTLING_SECONDS = 0.2
@@ -22,10 +22,11 @@ class Following:
     def __init__(self, database: Database, after: int | None, wait: bool | float) -> None:
         if after is not None and (isinstance(after, bool) or not isinstance(after, int) or not 0 <= after < 2**63):
             raise InvalidInput(
-                f"after is {shown(after)}.", hint="Pass the cursor of the last change you have dealt with, or None."
+                f"after is {quote_value(after)}.",
+                hint="Pass the cursor of the last change you have dealt with, or None.",
             )
         if not isinstance(wait, bool | int | float) or not wait >= 0:
-            raise InvalidInput(f"wait is {shown(wait)}.", hint="It is True, False or a number of seconds.")
+            raise InvalidInput(f"wait is {quote_value(wait)}.", hint="It is True, False or a number of seconds.")
         self._database = database
         self._cursor = after or 0
         self._patience = float("inf") if wait is True else float(wait)

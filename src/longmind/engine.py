@@ -21,7 +21,7 @@ from longmind.change_feed import Changes, Subscriber
 from longmind.clock import Clock, system_clock
 from longmind.context import Context
 from longmind.conversations import Conversations
-from longmind.conversations.validation import checked_idle, checked_namespace
+from longmind.conversations.validation import validate_idle, validate_namespace
 from longmind.errors import EngineClosed, InvalidInput, NotFound, StoreBusy, StoreError, SummariserFailed
 from longmind.events import Events
 from longmind.events.distill_job import DISTILL, Drafting
@@ -65,8 +65,8 @@ from longmind.summaries.rolling import RollingSummaries
 from longmind.summaries.summariser import Summariser
 from longmind.tools import Tools
 from longmind.tools.purge import AT_START, purge
-from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_id
-from longmind.validation.text import shown
+from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id
+from longmind.validation.text import quote_value
 from longmind.working_context import WorkingContexts
 
 if TYPE_CHECKING:
@@ -363,7 +363,7 @@ class Engine:
 
     def subscribe(self, subscriber: Subscriber, *, kinds: Iterable[ChangeKind] | None = None) -> Callable[[], None]:
         """Have a function called with every change this process commits, after the commit. Call the answer to stop."""
-        return self._changes.subscribe(subscriber, None if kinds is None else _checked_kinds(kinds))
+        return self._changes.subscribe(subscriber, None if kinds is None else _validate_kinds(kinds))
 
     def follow(self, after: int | None = None, *, wait: bool | float = False) -> Iterator[Change]:
         """Read the changes of all processes and all scopes in their order, from a cursor on; None is the beginning.
@@ -402,8 +402,8 @@ class Engine:
 
     def close_stale(self, idle: timedelta | float, *, namespace: str | None = None) -> int:
         """Close the open conversations of all users that nothing was appended to for this long; for a scheduled job."""
-        chosen = None if namespace is None else checked_namespace(namespace)
-        before = self._clock() - checked_idle(idle)
+        chosen = None if namespace is None else validate_namespace(namespace)
+        before = self._clock() - validate_idle(idle)
         owners = self._database.read(None, conversations.owners_of_stale, chosen, before)
         contexts = (self._context(scope) for scope in owners)
         return sum(len(context.conversations.close_stale(idle, namespace=namespace)) for context in contexts)
@@ -515,14 +515,14 @@ class Engine:
     ) -> list[tuple[Scope, Job]]:
         """The jobs of all users, newest first, each with whose it is; for the host to see what has failed."""
         self._check_open()
-        most = checked_count("limit", limit, most=READ_LIMIT)
-        asked_kind = None if kind is None else checked_id("kind", kind)
-        asked_id = None if job_id is None else checked_id("job_id", job_id)
+        most = validate_count("limit", limit, most=READ_LIMIT)
+        asked_kind = None if kind is None else validate_id("kind", kind)
+        asked_id = None if job_id is None else validate_id("job_id", job_id)
         return self._database.read(None, jobs.of_all_scopes, status, asked_kind, asked_id, most)
 
     def retry_job(self, job_id: str) -> Job:
         """Queue a failed or dead job of any user again, with all its attempts."""
-        found = self.find_jobs(job_id=checked_id("job_id", job_id), limit=1)
+        found = self.find_jobs(job_id=validate_id("job_id", job_id), limit=1)
         if not found:
             raise NotFound("job", job_id)
         scope, _ = found[0]
@@ -557,13 +557,13 @@ class Engine:
     def work(self, limit: int | None = None) -> WorkReport:
         """Do the jobs that are due, now, in this thread, and tell what became of them."""
         self._check_open()
-        most = None if limit is None else checked_count("limit", limit, most=1_000_000)
+        most = None if limit is None else validate_count("limit", limit, most=1_000_000)
         return self._worker().work(most)
 
     def start_workers(self, count: int = 1) -> None:
         """Start threads that work jobs off in the background, until `stop_workers()` or `close()`."""
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 64:
-            raise InvalidInput(f"count is {shown(count)}.", hint="Start between 1 and 64 workers.")
+            raise InvalidInput(f"count is {quote_value(count)}.", hint="Start between 1 and 64 workers.")
         self._check_open()
         for _ in range(count):
             thread = threading.Thread(
@@ -577,7 +577,7 @@ class Engine:
 
         A handler that calls this is such a job at hand: nothing is waited for then.
         """
-        deadline = time.monotonic() + (threading.TIMEOUT_MAX if timeout is None else _checked_seconds(timeout))
+        deadline = time.monotonic() + (threading.TIMEOUT_MAX if timeout is None else _validate_seconds(timeout))
         # Workers that are started from now on have another sign to heed.
         stop, self._stop = self._stop, threading.Event()
         stop.set()
@@ -621,7 +621,7 @@ def _mirror_of(settings: Settings) -> Mirror | None:
     return Mirror(Path(settings.events_jsonl_dir), settings.events_jsonl_fsync) if settings.events_jsonl_dir else None
 
 
-def _checked_kinds(kinds: object) -> frozenset[str]:
+def _validate_kinds(kinds: object) -> frozenset[str]:
     known = get_args(ChangeKind)
     hint = f"Pass a list of some of these: {', '.join(known)}."
     if isinstance(kinds, str) or not isinstance(kinds, Iterable):
@@ -633,9 +633,10 @@ def _checked_kinds(kinds: object) -> frozenset[str]:
     return frozenset(wanted)
 
 
-def _checked_seconds(timeout: object) -> float:
+def _validate_seconds(timeout: object) -> float:
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 <= timeout <= threading.TIMEOUT_MAX:
         raise InvalidInput(
-            f"timeout is {shown(timeout)}.", hint="It is a number of seconds, or None to wait as long as it takes."
+            f"timeout is {quote_value(timeout)}.",
+            hint="It is a number of seconds, or None to wait as long as it takes.",
         )
     return timeout

@@ -26,7 +26,7 @@ Capability = Literal["admin"]
 Level = Literal["session", "user", "run", "org", "scope"]
 
 
-def check_identity(name: str, value: object) -> str:
+def validate_identity(name: str, value: object) -> str:
     """Return the value if it can be an identity, and say why if it cannot."""
     if not isinstance(value, str):
         raise InvalidIdentity(f"{name} must be a text, not {type(value).__name__}.")
@@ -65,8 +65,8 @@ class Scope:
                 continue
             value = getattr(self, each.name)
             if value is not None or each.name in ("tenant_id", "app_id", "user_id"):
-                check_identity(each.name, value)
-        object.__setattr__(self, "capabilities", _checked_capabilities(self.capabilities))
+                validate_identity(each.name, value)
+        object.__setattr__(self, "capabilities", _validate_capabilities(self.capabilities))
 
     @cached_property
     def id(self) -> str:
@@ -145,7 +145,7 @@ def _key(kind: bytes, *identities: str) -> str:
     return base64.b32encode(digest.digest()).decode().lower()
 
 
-def _checked_capabilities(given: Iterable[str]) -> frozenset[str]:
+def _validate_capabilities(given: Iterable[str]) -> frozenset[str]:
     known = get_args(Capability)
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"capabilities must be a set of names, not {given!r}.", hint=f"Known are {known}.")
@@ -183,7 +183,7 @@ def timeline_id(scope: Scope, level: Level = "session", *, session_id: str | Non
 
 def named_timeline_id(scope: Scope, bucket: str) -> str:
     """The timeline of a bucket that the caller has named, which is none of those that are made of ids."""
-    return f"org:{_encoded(scope.tenant_id)}|bucket:{_encoded(check_identity('bucket', bucket))}"
+    return f"org:{_encoded(scope.tenant_id)}|bucket:{_encoded(validate_identity('bucket', bucket))}"
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import longmind
 from longmind.clock import Micros, to_iso, to_micros
 from longmind.memory import Memory
-from longmind.memory.validation import checked_atom
+from longmind.memory.validation import validate_atom
 from longmind.store.database import Transaction
 from longmind.store.tables import spaces
 from longmind.store.tables.atom_changes import Addition, learn
@@ -339,7 +339,7 @@ def test_what_is_extracted_ends_all_that_it_comes_after_and_history_ends_before_
         """As extraction keeps it; what is history has an end of its own."""
         ends = {} if superseded_by is None else {"valid_to": "2025-09-01T00:00:00Z"}
         addition = Addition(
-            checked_atom(home(city, begins, **ends), engine._clock()),
+            validate_atom(home(city, begins, **ends), engine._clock()),
             supersedes=tuple(supersedes),
             superseded_by=superseded_by,
         )

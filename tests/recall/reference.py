@@ -15,7 +15,7 @@ import numpy as np
 
 from longmind.language.words import statement_words, terms_of
 from longmind.models.entity import folded_name
-from longmind.providers.embedder import Embedder, Embedding, checked_vectors
+from longmind.providers.embedder import Embedder, Embedding, validate_vectors
 from longmind.recall.index.segments import (
     AMOUNTS,
     LENGTH_SHARE,
@@ -243,7 +243,7 @@ class Reference:
         assert self.embedder is not None
         of_query = _left(VectorsSegment.of(Embedding(self.embedder).query(query)[None]))
         texts = [atom.text for atom in there]
-        kept = VectorsSegment.of(checked_vectors(self.embedder.embed_texts(texts), len(texts), self.embedder))
+        kept = VectorsSegment.of(validate_vectors(self.embedder.embed_texts(texts), len(texts), self.embedder))
         of_rows = float(kept.scales.max()) * math.sqrt(kept.dimension) / 2
         return of_rows + of_query + of_rows * of_query
 
@@ -253,7 +253,7 @@ class Reference:
         asked = VectorsSegment.of(Embedding(self.embedder).query(query)[None])
         cosines: dict[str, tuple[float, float] | None] = {}
         for atom in there:
-            kept = VectorsSegment.of(checked_vectors(self.embedder.embed_texts([atom.text]), 1, self.embedder))
+            kept = VectorsSegment.of(validate_vectors(self.embedder.embed_texts([atom.text]), 1, self.embedder))
             dot = sum(int(a) * int(b) for a, b in zip(asked.rows[0], kept.rows[0], strict=True))
             roughly = float(np.float32(dot) * kept.scales[0] * asked.scales[0])
             exact_dot = sum(a * b for a, b in zip(_steps(asked), _steps(kept), strict=True))

@@ -13,7 +13,7 @@ import longmind
 from harness.crew import Line, started
 from longmind.clock import to_iso, to_micros
 from longmind.memory import Memory
-from longmind.memory.validation import checked_atom
+from longmind.memory.validation import validate_atom
 from longmind.providers.embedder import Embedder, Embedding
 from longmind.recall import kernels as kernel
 from longmind.recall.index import storage as writing
@@ -292,7 +292,7 @@ def add_one_by_one(run: Transaction, engine: longmind.Engine, space_id: str, inp
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     ids = []
     for each in inputs:
-        checked = checked_atom(each, engine._clock())
+        checked = validate_atom(each, engine._clock())
         now = engine._clock()
         begun = spaces.beginning(run, space_id, now, 1)
         [added], change = atoms_store.add(run, scope, space_id, [checked], now, begun)

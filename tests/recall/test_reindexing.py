@@ -12,7 +12,7 @@ import pytest
 import longmind
 from harness.crew import Line, started
 from longmind.memory import Memory
-from longmind.providers.embedder import Embedding, checked_vectors
+from longmind.providers.embedder import Embedding, validate_vectors
 from longmind.recall import embedding_jobs as reindexing
 from longmind.recall.index.segments import VectorsSegment
 from longmind.store.database import Transaction
@@ -353,7 +353,7 @@ def test_an_atom_without_a_vector_keeps_the_old_model_in_use(renewed: longmind.E
 
     def fill_all_but_the_last(run: Transaction) -> bool:
         rows = run.all("atom_texts", space_id=space_id, first=0, until=ATOMS - 1, limit=ATOMS)
-        vectors = VectorsSegment.of(checked_vectors(NEW.embed_texts([text for _, text in rows]), ATOMS - 1, NEW))
+        vectors = VectorsSegment.of(validate_vectors(NEW.embed_texts([text for _, text in rows]), ATOMS - 1, NEW))
         reindexing._put(run, space_id, Embedding(NEW).stamp, list(range(ATOMS - 1)), vectors, 0)
         return reindexing._adopt(run, space_id, Embedding(NEW).stamp, 0)
 

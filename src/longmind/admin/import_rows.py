@@ -26,7 +26,7 @@ from longmind.recall.index.atom_columns import KINDS, NOBODY, TRUSTS, Facts
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.store.tables.bindings import BoundSpace
 from longmind.store.whole_tables.rows import Table
-from longmind.validation.text import check_text, decode_json
+from longmind.validation.text import decode_json, validate_text
 
 Check = Callable[[Any], object]
 """Raises an error of any kind when a value cannot be one."""
@@ -96,7 +96,7 @@ def _rows(records: Records, table: str) -> Iterator[dict[str, Any]]:
 def _check_kind(kind: str, value: object) -> None:
     match kind:
         case "text":
-            check_text("It", value)
+            validate_text("It", value)
         case "blob" | "bytea":
             _expect(isinstance(value, bytes))
         case "real" | "double precision":

@@ -13,11 +13,11 @@ from longmind.audit import app_log as log
 from longmind.clock import Clock
 from longmind.errors import Forbidden, InvalidInput
 from longmind.ids import new_id
-from longmind.scope import Scope, check_identity
+from longmind.scope import Scope, validate_identity
 from longmind.store.database import Database, RowRefused, Transaction
 from longmind.store.tables import keys
 from longmind.store.whole_tables.rows import Tables
-from longmind.validation.text import shown
+from longmind.validation.text import quote_value
 
 Forget = Callable[[Scope], str | None]
 """Removes what is kept of a user beside the database, and tells what is left to do."""
@@ -108,7 +108,8 @@ class Admin:
         """
         if confirm is not True:
             raise InvalidInput(
-                f"confirm is {shown(confirm)}: nothing was erased.", hint="Pass confirm=True; it cannot be undone."
+                f"confirm is {quote_value(confirm)}: nothing was erased.",
+                hint="Pass confirm=True; it cannot be undone.",
             )
         # What it needs of the search index takes long to load.
         from longmind.admin import user_erasure as erasing
@@ -148,7 +149,7 @@ class Admin:
         return self._database.read(owner, log.proves, self._key, owner, receipt)
 
     def _named(self, user_id: str | None) -> Scope:
-        whose = self._scope.user_id if user_id is None else check_identity("user_id", user_id)
+        whose = self._scope.user_id if user_id is None else validate_identity("user_id", user_id)
         return Scope(self._scope.tenant_id, self._scope.app_id, whose)
 
     def _subject(self, user_id: str | None, operation: str) -> Scope:

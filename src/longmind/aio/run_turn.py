@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from longmind.conversations.service import Conversations
-from longmind.conversations.validation import checked_cancel
+from longmind.conversations.validation import validate_cancel
 from longmind.errors import EngineClosed
 from longmind.models.turn import TurnResult
 from longmind.providers.language_model import Cancel
@@ -30,7 +30,7 @@ async def run_turn(
     **given: Any,
 ) -> TurnResult:
     loop = asyncio.get_running_loop()
-    with _own(checked_cancel(cancel)) as own:
+    with _own(validate_cancel(cancel)) as own:
         if callable(on_text):
             on_text = _heard(on_text, loop, own)
         if callable(tool_handler):

@@ -14,7 +14,7 @@ from longmind.assembly.sections import Section, part_of, variables
 from longmind.assembly.template_sections import WORKING_CONTEXT, Outline, marks_of, sample_of, suggestions_of
 from longmind.errors import InvalidInput
 from longmind.scope import IDENTITY_LIMIT
-from longmind.validation.text import check_text
+from longmind.validation.text import validate_text
 
 if TYPE_CHECKING:
     import combustache
@@ -84,10 +84,10 @@ class Templates:
 
     def register(self, template_id: str, text: str) -> None:
         """Keep a template, to be chosen by its id; one that was registered under the same id before is replaced."""
-        checked = check_text("template_id", template_id, limit=IDENTITY_LIMIT, blank=False)
+        checked = validate_text("template_id", template_id, limit=IDENTITY_LIMIT, blank=False)
         if checked in BUILT_IN:
             raise InvalidInput(f"The template {checked!r} is built in.", hint="Choose another id.")
-        template = Template(checked, check_text("text", text, limit=TEMPLATE_LIMIT, blank=False))
+        template = Template(checked, validate_text("text", text, limit=TEMPLATE_LIMIT, blank=False))
         with self._lock:
             self._registered[checked] = template
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from longmind.errors import InvalidInput
-from longmind.validation.text import shown
+from longmind.validation.text import quote_value
 
 TokenCounter = Callable[[str], int]
 
@@ -38,7 +38,7 @@ def choose_counter(chosen: object) -> TokenCounter:
         return _named(chosen)
     if callable(chosen):
         return Checked(chosen)
-    raise InvalidInput(f"token_counter is {shown(chosen)}.", hint=_HINT)
+    raise InvalidInput(f"token_counter is {quote_value(chosen)}.", hint=_HINT)
 
 
 def _named(name: str) -> TokenCounter:
@@ -111,6 +111,6 @@ class Checked:
         counted = self._count(text)
         if isinstance(counted, bool) or not isinstance(counted, int) or counted < 0:
             raise InvalidInput(
-                f"The token counter gave {shown(counted)}.", hint="It has to give a whole number, zero or more."
+                f"The token counter gave {quote_value(counted)}.", hint="It has to give a whole number, zero or more."
             )
         return counted

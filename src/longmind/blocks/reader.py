@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from longmind.blocks.validation import checked_agent
+from longmind.blocks.validation import validate_agent
 from longmind.clock import Clock, Micros
 from longmind.models.block import Block, BlockLine, MemoryPolicy
 from longmind.scope import Scope
@@ -27,7 +27,7 @@ class BlockReader:
 
     def active(self, agent_id: str | None) -> str | None:
         """The agent that a prompt is for: the one that is named, else the context's."""
-        return self._scope.agent_id if agent_id is None else checked_agent(agent_id)
+        return self._scope.agent_id if agent_id is None else validate_agent(agent_id)
 
     def core(self, agent_id: str | None, policy: MemoryPolicy, known_at: Micros | None = None) -> list[Block]:
         """The core blocks that the policy lets into a prompt, the user's first."""

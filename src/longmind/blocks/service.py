@@ -9,14 +9,14 @@ from longmind.blocks.prompt_text import reminder_of, user_memory_of
 from longmind.blocks.reader import BlockReader
 from longmind.blocks.tools import tools_of
 from longmind.blocks.validation import (
-    checked_agent,
-    checked_content,
-    checked_expectation,
-    checked_idle,
-    checked_place,
+    validate_agent,
+    validate_content,
+    validate_expectation,
+    validate_idle,
+    validate_place,
 )
 from longmind.clock import Clock, Instant, Micros
-from longmind.conversations.validation import checked_policy
+from longmind.conversations.validation import validate_policy
 from longmind.errors import BlockConflict, InvalidInput
 from longmind.models.block import (
     Block,
@@ -35,8 +35,8 @@ from longmind.store.tables import blocks as store
 from longmind.store.tables.blocks import Place
 from longmind.store.triggers import sleep_time as settling
 from longmind.store.triggers.sleep_time import Rule
-from longmind.validation.identifiers import checked_count
-from longmind.validation.text import check_text, shown
+from longmind.validation.identifiers import validate_count
+from longmind.validation.text import quote_value, validate_text
 
 LINES_LIMIT = 200
 _QUERY_LIMIT = 10_000
@@ -60,13 +60,13 @@ class Blocks:
 
     def get(self, block_type: BlockType, *, agent_id: str | None = None) -> Block | None:
         """Read a block: the user's, or with an agent id that agent's; None when there is none."""
-        return self._database.read(self._scope, store.get, checked_place(block_type, agent_id))
+        return self._database.read(self._scope, store.get, validate_place(block_type, agent_id))
 
     def list(self, scope: Literal["all", "user", "agent"] = "all", agent_id: str | None = None) -> Page[Block]:
         """All blocks, the user's first; with an agent id, of the agents' only those of that agent."""
         if scope not in ("all", "user", "agent"):
-            raise InvalidInput(f"scope is {shown(scope)}.", hint="It is 'all', 'user' or 'agent'.")
-        agent = checked_agent(agent_id)
+            raise InvalidInput(f"scope is {quote_value(scope)}.", hint="It is 'all', 'user' or 'agent'.")
+        agent = validate_agent(agent_id)
         if scope == "user" and agent is not None:
             raise InvalidInput("The scope 'user' has no agent.", hint="Leave agent_id out, or ask for scope='agent'.")
         return Page(
@@ -83,7 +83,7 @@ class Blocks:
         The instant is the `updated_at` that was last read, in any ISO form or zone; without a zone it is UTC. When
         somebody else was faster, `BlockConflict` is raised, whose `current` is the block as it is now.
         """
-        return self._write(checked_place(block_type, agent_id), content, expected_updated_at, "app")
+        return self._write(validate_place(block_type, agent_id), content, expected_updated_at, "app")
 
     def delete(
         self, block_type: BlockType, *, agent_id: str | None = None, expected_updated_at: Instant | None = None
@@ -93,8 +93,8 @@ class Blocks:
             self._scope,
             store.delete,
             self._scope,
-            checked_place(block_type, agent_id),
-            checked_expectation(expected_updated_at),
+            validate_place(block_type, agent_id),
+            validate_expectation(expected_updated_at),
             self._clock(),
         )
 
@@ -103,14 +103,14 @@ class Blocks:
 
         An empty query lists the lines as they stand.
         """
-        asked = check_text("query", query, limit=_QUERY_LIMIT)
-        most = checked_count("limit", limit, most=LINES_LIMIT)
-        return Page(self._reader.find(asked, checked_agent(agent_id), most))
+        asked = validate_text("query", query, limit=_QUERY_LIMIT)
+        most = validate_count("limit", limit, most=LINES_LIMIT)
+        return Page(self._reader.find(asked, validate_agent(agent_id), most))
 
     def revisions(self, block_type: BlockType, *, agent_id: str | None = None, limit: int = 20) -> Page[BlockRevision]:
         """What a block held before, newest first."""
-        most = checked_count("limit", limit, most=store.REVISIONS_KEPT + store.MARKED_REVISIONS_KEPT)
-        return Page(self._database.read(self._scope, store.revisions, checked_place(block_type, agent_id), most))
+        most = validate_count("limit", limit, most=store.REVISIONS_KEPT + store.MARKED_REVISIONS_KEPT)
+        return Page(self._database.read(self._scope, store.revisions, validate_place(block_type, agent_id), most))
 
     def restore(
         self,
@@ -125,9 +125,9 @@ class Blocks:
             self._scope,
             store.restore,
             self._scope,
-            checked_place(block_type, agent_id),
-            checked_count("revision", revision, most=2**62),
-            checked_expectation(expected_updated_at),
+            validate_place(block_type, agent_id),
+            validate_count("revision", revision, most=2**62),
+            validate_expectation(expected_updated_at),
             self._clock(),
         )
 
@@ -136,7 +136,7 @@ class Blocks:
 
         It is read anew each time, so that what was written is in the next prompt.
         """
-        chosen = checked_policy(policy)
+        chosen = validate_policy(policy)
         return user_memory_of(self._reader.core(self._reader.active(agent_id), chosen))
 
     def reminders(
@@ -146,8 +146,8 @@ class Blocks:
 
         Empty unless the policy's `archival_mode` is `auto`; its limit and its least score bound the lines.
         """
-        chosen = checked_policy(policy)
-        asked = check_text("text", text)
+        chosen = validate_policy(policy)
+        asked = validate_text("text", text)
         reminder = reminder_of(self._reader.reminding(asked, self._reader.active(agent_id), chosen))
         return Page([reminder] if reminder else [])
 
@@ -162,19 +162,19 @@ class Blocks:
         and is about the agent's blocks and the conversations of contexts that have this agent.
         """
         if not isinstance(enabled, bool):
-            raise InvalidInput(f"enabled must be True or False, not {shown(enabled)}.")
-        rule = Rule(enabled, checked_idle(idle_seconds), checked_agent(agent_id))
+            raise InvalidInput(f"enabled must be True or False, not {quote_value(enabled)}.")
+        rule = Rule(enabled, validate_idle(idle_seconds), validate_agent(agent_id))
         self._database.write(self._scope, settling.set_rule, rule, self._clock())
         return _as_told(rule)
 
     def get_sleep_time(self, *, agent_id: str | None = None) -> SleepTime:
         """Whether blocks are updated from conversations, with an agent or without."""
-        rule = self._database.read(self._scope, settling.rule_of, checked_agent(agent_id))
+        rule = self._database.read(self._scope, settling.rule_of, validate_agent(agent_id))
         return _as_told(rule) if rule else SleepTime(enabled=False, idle_seconds=_USUAL_IDLE_SECONDS)
 
     def _write(self, place: Place, content: str, expected_updated_at: Instant | None, by: Writer) -> Block:
-        checked = checked_content(place.block_type, content)
-        expected = checked_expectation(expected_updated_at)
+        checked = validate_content(place.block_type, content)
+        expected = validate_expectation(expected_updated_at)
         return self._database.write(self._scope, store.update, self._scope, place, checked, expected, by, self._clock())
 
     def _edit(self, place: Place, change: Callable[[str], str], by: Writer) -> Block:
@@ -192,7 +192,7 @@ def _edited(
     store.hold(run, place)
     known = store.find(run, place)
     before = known.block.content if known else ""
-    content = checked_content(place.block_type, change(before))
+    content = validate_content(place.block_type, change(before))
     if known is not None and content == before:
         return known.block
     return store.write(run, scope, place, content, known, by, now)

@@ -21,7 +21,7 @@ from longmind.models.block import (
 )
 from longmind.providers.language_model import BoundTool, Tool
 from longmind.store.tables.blocks import Place
-from longmind.validation.text import shown
+from longmind.validation.text import quote_value
 
 if TYPE_CHECKING:
     from longmind.blocks.service import Blocks
@@ -164,7 +164,7 @@ def _recall(blocks: Blocks, agent_id: str | None, given: dict[str, Any]) -> str:
     limit = given.get("limit")
     most = 10 if limit is None else limit
     if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= _MOST_LINES:
-        raise InvalidInput(f"limit is {shown(limit)}.", hint=f"It is a number from 1 to {_MOST_LINES}, or null.")
+        raise InvalidInput(f"limit is {quote_value(limit)}.", hint=f"It is a number from 1 to {_MOST_LINES}, or null.")
     found = blocks.recall(_text(given, "query"), agent_id=agent_id, limit=most)
     if not found:
         return "Nothing in archival memory is about this."
@@ -197,7 +197,7 @@ def _agent(given: dict[str, Any], agent_id: str | None) -> str | None:
 
 def _choice(given: dict[str, Any], name: str, choices: tuple[Any, ...]) -> Any:
     if given.get(name) not in choices:
-        raise InvalidInput(f"{name} is {shown(given.get(name))}.", hint=f"It is one of {', '.join(choices)}.")
+        raise InvalidInput(f"{name} is {quote_value(given.get(name))}.", hint=f"It is one of {', '.join(choices)}.")
     return given[name]
 
 

@@ -13,36 +13,36 @@ from longmind.models.block import (
     BlockType,
     entries_of,
 )
-from longmind.scope import check_identity
+from longmind.scope import validate_identity
 from longmind.store.tables.blocks import Place
-from longmind.validation.text import check_text, shown
+from longmind.validation.text import quote_value, validate_text
 
 _CHARACTERS: dict[BlockType, int] = {"core": CORE_LIMIT, "archival": ARCHIVAL_LIMIT}
 _MOST_IDLE_SECONDS = 365 * 24 * 3600
 
 
-def checked_place(block_type: object, agent_id: object) -> Place:
-    return Place(checked_type(block_type), checked_agent(agent_id))
+def validate_place(block_type: object, agent_id: object) -> Place:
+    return Place(validate_type(block_type), validate_agent(agent_id))
 
 
-def checked_type(block_type: object) -> BlockType:
+def validate_type(block_type: object) -> BlockType:
     if block_type in get_args(BlockType):
         return block_type  # type: ignore[return-value]  # it is one of the known
-    raise InvalidInput(f"block_type is {shown(block_type)}.", hint="It is 'core' or 'archival'.")
+    raise InvalidInput(f"block_type is {quote_value(block_type)}.", hint="It is 'core' or 'archival'.")
 
 
-def checked_agent(agent_id: object) -> str | None:
-    return None if agent_id is None else check_identity("agent_id", agent_id)
+def validate_agent(agent_id: object) -> str | None:
+    return None if agent_id is None else validate_identity("agent_id", agent_id)
 
 
-def checked_expectation(expected_updated_at: Instant | None) -> Micros | None:
+def validate_expectation(expected_updated_at: Instant | None) -> Micros | None:
     """The instant at which a block was last read as written. Like everywhere, one without a zone is taken as UTC."""
     return None if expected_updated_at is None else to_micros(expected_updated_at, "expected_updated_at")
 
 
-def checked_content(block_type: BlockType, content: object) -> str:
+def validate_content(block_type: BlockType, content: object) -> str:
     """A block's text with `\\n` for every line break, if it keeps within the limits; it is never cut."""
-    text = normalised(check_text("content", content))
+    text = normalised(validate_text("content", content))
     excess = _excess(block_type, text)
     if excess is not None:
         raise excess
@@ -70,13 +70,13 @@ def _excess(block_type: BlockType, content: str) -> LimitExceeded | None:
     return None
 
 
-def checked_idle(idle_seconds: object) -> Micros:
+def validate_idle(idle_seconds: object) -> Micros:
     if (
         isinstance(idle_seconds, bool)
         or not isinstance(idle_seconds, int | float)
         or not 0 < idle_seconds <= _MOST_IDLE_SECONDS
     ):
         raise InvalidInput(
-            f"idle_seconds is {shown(idle_seconds)}.", hint="It is a number of seconds above 0, at most 365 days."
+            f"idle_seconds is {quote_value(idle_seconds)}.", hint="It is a number of seconds above 0, at most 365 days."
         )
     return int(idle_seconds * 1_000_000)

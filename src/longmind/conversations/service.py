@@ -11,19 +11,19 @@ from longmind.conversations.turn_memory import BlockMemory, TurnMemory
 from longmind.conversations.turn_runner import RunningTurn, TurnPlan
 from longmind.conversations.turn_tools import ToolHandler, make_toolbox
 from longmind.conversations.validation import (
-    checked_assistant,
-    checked_cancel,
-    checked_idle,
-    checked_listener,
-    checked_namespace,
-    checked_options,
-    checked_policy,
-    checked_question,
-    checked_time,
-    checked_title,
-    checked_usage,
-    checked_visibility,
     fingerprint,
+    validate_assistant,
+    validate_cancel,
+    validate_idle,
+    validate_listener,
+    validate_namespace,
+    validate_options,
+    validate_policy,
+    validate_question,
+    validate_time,
+    validate_title,
+    validate_usage,
+    validate_visibility,
 )
 from longmind.errors import InvalidInput
 from longmind.models.block import MemoryPolicy
@@ -34,14 +34,14 @@ from longmind.models.turn import TurnOptions, TurnResult
 from longmind.models.value import Page
 from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, OnText, Tool
 from longmind.providers.model_pool import NamedModels
-from longmind.scope import IDENTITY_LIMIT, Scope, check_identity
+from longmind.scope import IDENTITY_LIMIT, Scope, validate_identity
 from longmind.store.database import Database
 from longmind.store.tables import conversations as store
 from longmind.store.tables.conversations import NewConversation, NewMessage
 from longmind.store.triggers.extraction import USUAL_ATTEMPTS
 from longmind.summaries.rolling import RollingSummaries
-from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_id, checked_label, checked_metadata
-from longmind.validation.text import check_text
+from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id, validate_label, validate_metadata
+from longmind.validation.text import validate_text
 
 _EVERYTHING = 2**53
 """More than any conversation has messages, and any user has conversations."""
@@ -86,16 +86,18 @@ class Conversations:
     ) -> Conversation:
         """Begin a conversation. The namespace names its kind, for example `daily-checkin`."""
         new = NewConversation(
-            namespace=checked_namespace(namespace),
-            title=checked_title(title),
-            session_id=check_identity("session_id", session_id) if session_id is not None else self._scope.session_id,
-            metadata=checked_metadata(metadata),
+            namespace=validate_namespace(namespace),
+            title=validate_title(title),
+            session_id=validate_identity("session_id", session_id)
+            if session_id is not None
+            else self._scope.session_id,
+            metadata=validate_metadata(metadata),
         )
         return self._database.write(self._scope, store.create, self._scope, new, self._clock())
 
     def get_conversation(self, conversation_id: str) -> Conversation | None:
         """Look a conversation up; None when there is none with this id, or it is not this user's."""
-        return self._database.read(self._scope, store.get, checked_id("conversation_id", conversation_id))
+        return self._database.read(self._scope, store.get, validate_id("conversation_id", conversation_id))
 
     def list_conversations(
         self,
@@ -109,8 +111,8 @@ class Conversations:
         if status not in (None, "open", "closed"):
             raise InvalidInput(f"status is {status!r}.", hint="It is 'open' or 'closed'.")
         if namespace is not None:
-            namespace = checked_namespace(namespace)
-        most = _EVERYTHING if limit is None else checked_count("limit", limit, most=READ_LIMIT)
+            namespace = validate_namespace(namespace)
+        most = _EVERYTHING if limit is None else validate_count("limit", limit, most=READ_LIMIT)
         before = None if cursor is None else _read_cursor(cursor)
         found = self._database.read(self._scope, store.list_newest_first, namespace, status, before, most + 1)
         more = len(found) > most
@@ -122,7 +124,7 @@ class Conversations:
             self._scope,
             store.close,
             self._scope,
-            checked_id("conversation_id", conversation_id),
+            validate_id("conversation_id", conversation_id),
             self._clock(),
             self._attempts,
         )
@@ -132,9 +134,9 @@ class Conversations:
     def close_stale(self, idle: timedelta | float, *, namespace: str | None = None) -> list[Conversation]:
         """Close the user's open conversations that nothing was appended to for this long (a timedelta, or seconds)."""
         if namespace is not None:
-            namespace = checked_namespace(namespace)
+            namespace = validate_namespace(namespace)
         now = self._clock()
-        before = now - checked_idle(idle)
+        before = now - validate_idle(idle)
         stale = self._database.read(self._scope, store.find_stale, namespace, before)
         closed = (
             self._database.write(
@@ -176,13 +178,13 @@ class Conversations:
         new = NewMessage(
             role="assistant",
             content=encode_content(content, may_be_empty=True),
-            visibility=checked_visibility(visibility),
-            at=checked_time(created_at, self._clock()),
-            stop_reason=checked_label("stop_reason", stop_reason),
-            model=checked_label("model", model),
-            provider=checked_label("provider", provider),
-            usage=checked_usage(usage),
-            trace_id=checked_label("trace_id", trace_id),
+            visibility=validate_visibility(visibility),
+            at=validate_time(created_at, self._clock()),
+            stop_reason=validate_label("stop_reason", stop_reason),
+            model=validate_label("model", model),
+            provider=validate_label("provider", provider),
+            usage=validate_usage(usage),
+            trace_id=validate_label("trace_id", trace_id),
         )
         return self._append(conversation_id, new)
 
@@ -199,18 +201,18 @@ class Conversations:
         created_at: Instant | None = None,
     ) -> Message:
         """Append a tool's answer to a tool_use block."""
-        tool_use_id = check_text("tool_use_id", tool_use_id, limit=IDENTITY_LIMIT, blank=False)
+        tool_use_id = validate_text("tool_use_id", tool_use_id, limit=IDENTITY_LIMIT, blank=False)
         if not isinstance(is_error, bool):
             raise InvalidInput(f"is_error must be True or False, not {is_error!r}.")
         new = NewMessage(
             role="tool",
             content=encode_tool_result(tool_use_id, content, is_error),
-            visibility=checked_visibility(visibility),
-            at=checked_time(created_at, self._clock()),
+            visibility=validate_visibility(visibility),
+            at=validate_time(created_at, self._clock()),
             tool_use_id=tool_use_id,
-            tool_name=checked_label("tool_name", tool_name),
+            tool_name=validate_label("tool_name", tool_name),
             is_error=is_error,
-            trace_id=checked_label("trace_id", trace_id),
+            trace_id=validate_label("trace_id", trace_id),
         )
         return self._append(conversation_id, new)
 
@@ -227,9 +229,9 @@ class Conversations:
         new = NewMessage(
             role="system",
             content=encode_content(content),
-            visibility=checked_visibility(visibility),
-            at=checked_time(created_at, self._clock()),
-            trace_id=checked_label("trace_id", trace_id),
+            visibility=validate_visibility(visibility),
+            at=validate_time(created_at, self._clock()),
+            trace_id=validate_label("trace_id", trace_id),
         )
         return self._append(conversation_id, new)
 
@@ -250,19 +252,19 @@ class Conversations:
         two model calls do not say the same.
         """
         user = self._user(user_content, user_visibility, idempotency_key, trace_id, created_at, field="user_content")
-        said = checked_assistant(assistant)
+        said = validate_assistant(assistant)
         answer = NewMessage(
             role="assistant",
             content=encode_content(said.content, "assistant.content", may_be_empty=True),
             visibility="user",
             at=user.at,
-            stop_reason=checked_label("stop_reason", said.stop_reason),
-            model=checked_label("model", said.model),
-            provider=checked_label("provider", said.provider),
-            usage=checked_usage(said.usage),
+            stop_reason=validate_label("stop_reason", said.stop_reason),
+            model=validate_label("model", said.model),
+            provider=validate_label("provider", said.provider),
+            usage=validate_usage(said.usage),
             trace_id=user.trace_id,
         )
-        conversation_id = checked_id("conversation_id", conversation_id)
+        conversation_id = validate_id("conversation_id", conversation_id)
         return self._database.write(
             self._scope,
             store.append_turn,
@@ -306,20 +308,20 @@ class Conversations:
         message is kept beside it as internal rows, once.
         """
         plan = TurnPlan(
-            conversation_id=checked_id("conversation_id", conversation_id),
+            conversation_id=validate_id("conversation_id", conversation_id),
             user=self._user(
-                checked_question(user_text, content),
+                validate_question(user_text, content),
                 "user",
                 idempotency_key,
                 trace_id,
                 None,
                 field="content" if user_text is None else "user_text",
             ),
-            toolbox=make_toolbox(tools, tool_handler, self._models.wait_for, checked_cancel(cancel)),
-            options=checked_options(options),
-            max_cycles=checked_count("max_cycles", max_cycles, most=CYCLES_LIMIT),
-            tail_limit=0 if tail_limit == 0 else checked_count("tail_limit", tail_limit, most=READ_LIMIT),
-            on_text=checked_listener(on_text),
+            toolbox=make_toolbox(tools, tool_handler, self._models.wait_for, validate_cancel(cancel)),
+            options=validate_options(options),
+            max_cycles=validate_count("max_cycles", max_cycles, most=CYCLES_LIMIT),
+            tail_limit=0 if tail_limit == 0 else validate_count("tail_limit", tail_limit, most=READ_LIMIT),
+            on_text=validate_listener(on_text),
             memory=self._memory_of(memory_policy, agent_id),
             # Last, since to make one may take a second.
             model=self._models.choose(model, provider),
@@ -332,11 +334,11 @@ class Conversations:
         What the summariser does wrong is no error here: the outcome is `failed`, `error` says why, and the summary is
         what it was before.
         """
-        return self._rolling.refresh(self._scope, checked_id("conversation_id", conversation_id))
+        return self._rolling.refresh(self._scope, validate_id("conversation_id", conversation_id))
 
     def _memory_of(self, policy: MemoryPolicy | dict[str, Any] | None, agent_id: str | None) -> TurnMemory:
-        agent = self._scope.agent_id if agent_id is None else check_identity("agent_id", agent_id)
-        return TurnMemory(self._blocks, checked_policy(policy), agent)
+        agent = self._scope.agent_id if agent_id is None else validate_identity("agent_id", agent_id)
+        return TurnMemory(self._blocks, validate_policy(policy), agent)
 
     def get_messages(
         self, conversation_id: str, *, limit: int = 50, include_internal: bool = False, before: int | None = None
@@ -376,19 +378,19 @@ class Conversations:
         field: str = "content",
     ) -> NewMessage:
         encoded = encode_content(content, field)
-        seen_by = checked_visibility(visibility, "user_visibility" if field == "user_content" else "visibility")
+        seen_by = validate_visibility(visibility, "user_visibility" if field == "user_content" else "visibility")
         return NewMessage(
             role="user",
             content=encoded,
             visibility=seen_by,
-            at=checked_time(created_at, self._clock()),
-            trace_id=checked_label("trace_id", trace_id),
-            idempotency_key=checked_label("idempotency_key", idempotency_key),
+            at=validate_time(created_at, self._clock()),
+            trace_id=validate_label("trace_id", trace_id),
+            idempotency_key=validate_label("idempotency_key", idempotency_key),
             fingerprint=fingerprint(encoded, seen_by) if idempotency_key is not None else None,
         )
 
     def _append(self, conversation_id: str, new: NewMessage) -> Message:
-        conversation_id = checked_id("conversation_id", conversation_id)
+        conversation_id = validate_id("conversation_id", conversation_id)
         return self._database.write(
             self._scope,
             store.append,
@@ -413,9 +415,9 @@ class Conversations:
         return self._database.read(
             self._scope,
             store.last_messages,
-            checked_id("conversation_id", conversation_id),
-            limit=checked_count("limit", limit, most=READ_LIMIT),
-            before=_EVERYTHING if before is None else checked_count("before", before, most=_EVERYTHING),
+            validate_id("conversation_id", conversation_id),
+            limit=validate_count("limit", limit, most=READ_LIMIT),
+            before=_EVERYTHING if before is None else validate_count("before", before, most=_EVERYTHING),
             internal=internal,
             hidden=hidden,
             latest_attempts=latest_attempts,
@@ -424,7 +426,7 @@ class Conversations:
 
 def _read_cursor(cursor: object) -> tuple[int, str]:
     try:
-        instant, _, conversation_id = checked_id("cursor", cursor).partition("/")
+        instant, _, conversation_id = validate_id("cursor", cursor).partition("/")
         if not conversation_id:
             raise InvalidInput("")
         return to_micros(instant), conversation_id

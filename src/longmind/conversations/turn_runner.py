@@ -13,7 +13,7 @@ from longmind.clock import Clock
 from longmind.conversations.history import as_messages, history_of
 from longmind.conversations.turn_memory import TurnMemory
 from longmind.conversations.turn_tools import Toolbox, told
-from longmind.conversations.validation import checked_usage
+from longmind.conversations.validation import validate_usage
 from longmind.errors import InvalidInput, LongmindError, ModelCancelled, ModelFailed
 from longmind.ids import new_id
 from longmind.models.content import Block, TextBlock, ToolUseBlock, encode_content, encode_tool_result
@@ -25,7 +25,7 @@ from longmind.store.database import Database
 from longmind.store.erasure_fence import fenced
 from longmind.store.tables.conversations import NewMessage, last_messages
 from longmind.store.tables.running_turns import append_to_turn, begin_turn, end_turn
-from longmind.validation.identifiers import checked_label
+from longmind.validation.identifiers import validate_label
 from longmind.validation.text import encode_json, storable_text
 
 _BEYOND_ALL_SEQUENCES = 2**53
@@ -171,10 +171,10 @@ class RunningTurn:
             content=encode_content(reply.content, "The model's answer", may_be_empty=True),
             visibility="user",
             at=self.clock(),
-            stop_reason=checked_label("stop_reason", reply.stop_reason),
-            model=checked_label("model", reply.model),
-            provider=checked_label("provider", reply.provider),
-            usage=checked_usage(reply.usage),
+            stop_reason=validate_label("stop_reason", reply.stop_reason),
+            model=validate_label("model", reply.model),
+            provider=validate_label("provider", reply.provider),
+            usage=validate_usage(reply.usage),
             trace_id=self.plan.user.trace_id,
         )
 

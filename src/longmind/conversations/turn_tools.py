@@ -15,7 +15,7 @@ from longmind.models.content import ToolUseBlock, encode_tool_result
 from longmind.models.turn import ToolInvocation
 from longmind.models.value import Value
 from longmind.providers.language_model import UNREADABLE, BoundTool, Cancel, Tool
-from longmind.validation.text import check_text, encode_json, storable_text
+from longmind.validation.text import encode_json, storable_text, validate_text
 
 ToolHandler = Callable[[str, dict[str, Any]], Any]
 Waiting = Callable[[Awaitable[Any], Cancel], Any]
@@ -85,7 +85,7 @@ def make_toolbox(tools: object, handler: ToolHandler | None, wait_for: Waiting, 
     doing: dict[str, Callable[[dict[str, Any]], Any]] = {}
     described = []
     for number, given in enumerate(tools):
-        tool = _checked_tool(f"tools[{number}]", given.tool if isinstance(given, BoundTool) else given)
+        tool = _validate_tool(f"tools[{number}]", given.tool if isinstance(given, BoundTool) else given)
         if tool.name in doing:
             raise InvalidInput(f"There are two tools {tool.name!r}.")
         if isinstance(given, BoundTool):
@@ -104,7 +104,7 @@ def _handled(handler: ToolHandler, name: str) -> Callable[[dict[str, Any]], Any]
     return lambda arguments: handler(name, arguments)
 
 
-def _checked_tool(where: str, given: object) -> Tool:
+def _validate_tool(where: str, given: object) -> Tool:
     hint = f"A tool is a Tool, a BoundTool, or a dict of {', '.join(_FIELDS)}."
     if isinstance(given, Mapping):
         unknown = [key for key in given if key not in (*_FIELDS, *_SCHEMA_NAMES)]
@@ -114,8 +114,8 @@ def _checked_tool(where: str, given: object) -> Tool:
         given = Tool(given["name"], given.get("description") or "", schema)
     if not isinstance(given, Tool):
         raise InvalidInput(f"{where} is a {type(given).__name__}.", hint=hint)
-    check_text(f"{where}.name", given.name, limit=128, blank=False)
-    check_text(f"{where}.description", given.description)
+    validate_text(f"{where}.name", given.name, limit=128, blank=False)
+    validate_text(f"{where}.description", given.description)
     if not isinstance(given.parameters, dict):
         raise InvalidInput(f"{where}.parameters must be a JSON schema, not {type(given.parameters).__name__}.")
     encode_json(f"{where}.parameters", given.parameters)

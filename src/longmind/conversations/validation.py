@@ -16,41 +16,43 @@ from longmind.models.message import AssistantTurn, Usage, Visibility
 from longmind.models.turn import TurnOptions
 from longmind.models.value import Value
 from longmind.providers.language_model import Cancel, OnText
-from longmind.scope import check_identity
-from longmind.validation.text import check_text, encode_json, shown
+from longmind.scope import validate_identity
+from longmind.validation.text import encode_json, quote_value, validate_text
 
 TITLE_LIMIT = 1_000
 
 V = TypeVar("V", bound=Value)
 
 
-def checked_namespace(namespace: object) -> str:
+def validate_namespace(namespace: object) -> str:
     try:
-        return check_identity("namespace", namespace)
+        return validate_identity("namespace", namespace)
     except InvalidInput as error:
         raise InvalidInput(error.message, hint="Name the kind of conversation, for example 'daily-checkin'.") from None
 
 
-def checked_title(title: object) -> str | None:
-    return None if title is None else check_text("title", title, limit=TITLE_LIMIT)
+def validate_title(title: object) -> str | None:
+    return None if title is None else validate_text("title", title, limit=TITLE_LIMIT)
 
 
-def checked_visibility(visibility: object, field: str = "visibility") -> Visibility:
+def validate_visibility(visibility: object, field: str = "visibility") -> Visibility:
     if visibility in get_args(Visibility):
         return visibility  # type: ignore[return-value]  # it is one of the known
     raise InvalidInput(f"{field} is {visibility!r}.", hint="It is 'user', 'internal' or 'hidden'.")
 
 
-def checked_idle(idle: object) -> Micros:
+def validate_idle(idle: object) -> Micros:
     """For how long nothing was said, as a timedelta or as seconds."""
     seconds = idle.total_seconds() if isinstance(idle, timedelta) else idle
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
-        raise InvalidInput(f"idle is {shown(idle)}.", hint="Give a timedelta or a number of seconds, zero or more.")
+        raise InvalidInput(
+            f"idle is {quote_value(idle)}.", hint="Give a timedelta or a number of seconds, zero or more."
+        )
     # As good as for ever, and still a number that a database can compare.
     return int(min(seconds, 1e12) * 1_000_000)
 
 
-def checked_time(instant: Instant | None, now: Micros) -> Micros:
+def validate_time(instant: Instant | None, now: Micros) -> Micros:
     """When it was said: now, unless an older conversation is being brought in."""
     if instant is None:
         return now
@@ -60,31 +62,31 @@ def checked_time(instant: Instant | None, now: Micros) -> Micros:
     return at
 
 
-def checked_assistant(given: object) -> AssistantTurn:
-    return _checked_value("assistant", AssistantTurn, given)
+def validate_assistant(given: object) -> AssistantTurn:
+    return _validate_value("assistant", AssistantTurn, given)
 
 
-def checked_usage(given: object) -> str | None:
+def validate_usage(given: object) -> str | None:
     if given is None:
         return None
-    usage = _checked_value("usage", Usage, given)
+    usage = _validate_value("usage", Usage, given)
     return encode_json("usage", usage.model_dump(exclude_none=True))
 
 
-def checked_options(given: object) -> TurnOptions:
-    options = TurnOptions() if given is None else _checked_value("options", TurnOptions, given)
+def validate_options(given: object) -> TurnOptions:
+    options = TurnOptions() if given is None else _validate_value("options", TurnOptions, given)
     if options.system_prompt is not None:
-        check_text("options.system_prompt", options.system_prompt)
+        validate_text("options.system_prompt", options.system_prompt)
     return options
 
 
-def checked_question(user_text: object, content: object) -> Content:
+def validate_question(user_text: object, content: object) -> Content:
     """What the user says in a turn that is run: a text, or texts and images."""
     if (user_text is None) == (content is None):
         given = "neither" if content is None else "both"
         raise InvalidInput(f"A turn takes either user_text or content, and {given} is given.")
     if content is None:
-        return check_text("user_text", user_text)
+        return validate_text("user_text", user_text)
     if isinstance(content, list | tuple):
         for block in content:
             kind = block.get("type") if isinstance(block, dict) else getattr(block, "type", None)
@@ -93,17 +95,17 @@ def checked_question(user_text: object, content: object) -> Content:
     return content  # type: ignore[return-value]  # looked over where it is encoded
 
 
-def checked_listener(on_text: OnText | None) -> OnText | None:
+def validate_listener(on_text: OnText | None) -> OnText | None:
     if on_text is not None and not callable(on_text):
         raise InvalidInput(f"on_text must be a function, not {type(on_text).__name__}.")
     return on_text
 
 
-def checked_policy(policy: MemoryPolicy | dict[str, Any] | None) -> MemoryPolicy:
-    return _checked_value("memory_policy", MemoryPolicy, {} if policy is None else policy)
+def validate_policy(policy: MemoryPolicy | dict[str, Any] | None) -> MemoryPolicy:
+    return _validate_value("memory_policy", MemoryPolicy, {} if policy is None else policy)
 
 
-def checked_cancel(cancel: Cancel | None) -> Cancel:
+def validate_cancel(cancel: Cancel | None) -> Cancel:
     if cancel is not None and not isinstance(cancel, Cancel):
         raise InvalidInput(f"cancel must be a Cancel, not {type(cancel).__name__}.")
     return Cancel() if cancel is None else cancel
@@ -114,7 +116,7 @@ def fingerprint(content: str, visibility: str) -> str:
     return hashlib.blake2b(f"{visibility}\n{content}".encode(), digest_size=16).hexdigest()
 
 
-def _checked_value(field: str, kind: type[V], given: Any) -> V:
+def _validate_value(field: str, kind: type[V], given: Any) -> V:
     if isinstance(given, kind):
         return given
     if not isinstance(given, dict):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from longmind.clock import Clock
 from longmind.errors import InvalidInput
 from longmind.events.timelines import rows_at, usual_timeline
-from longmind.events.validation import checked_tags
+from longmind.events.validation import validate_tags
 from longmind.models.event import Event
 from longmind.recall.index.cache import IndexCache
 from longmind.scope import Level, Scope
@@ -63,7 +63,7 @@ class Bound:
     ) -> Window | None:
         """Which rows of the timeline a read is about; None when there can be none."""
         rows = rows_at(self._scope, level)
-        more["all_tags"], more["any_tags"] = checked_tags(all_tags), checked_tags(any_tags)
+        more["all_tags"], more["any_tags"] = validate_tags(all_tags), validate_tags(any_tags)
         if self._timeline.id is None or rows is None:
             return None
         if hot:

@@ -7,12 +7,12 @@ from typing import Any, get_args
 
 from longmind.errors import InvalidInput
 from longmind.events.recording import Recording
-from longmind.events.validation import checked_names, checked_tags
+from longmind.events.validation import validate_names, validate_tags
 from longmind.models.event import CHAT_TURN, EVENT_DATA_LIMIT, EVENT_TEXT_LIMIT, ChatRole, Event
 from longmind.scope import Level
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, checked_count
-from longmind.validation.text import check_size, check_text, encode_json
+from longmind.validation.identifiers import READ_LIMIT, validate_count
+from longmind.validation.text import encode_json, validate_size, validate_text
 
 CHAT_TAG = "chat"
 _BESIDE_THE_TEXT = 1024
@@ -31,14 +31,14 @@ class Chat(Recording):
         signal: float | None = None,
     ) -> Event:
         """Record that somebody said something. What `data` says of a role or a text does not replace the given ones."""
-        said = {"role": _checked_role(role), "text": check_text("text", text, limit=EVENT_TEXT_LIMIT)}
+        said = {"role": _validate_role(role), "text": validate_text("text", text, limit=EVENT_TEXT_LIMIT)}
         # It stands in the data too, of which there may be fewer bytes than characters of text.
-        check_size("text", text, EVENT_DATA_LIMIT - _BESIDE_THE_TEXT)
+        validate_size("text", text, EVENT_DATA_LIMIT - _BESIDE_THE_TEXT)
         base = {
             "kind": CHAT_TURN,
             "stage": role,
-            "tags": [*checked_tags(tags), CHAT_TAG],
-            "data": {**said, **_checked_data(data), **said},
+            "tags": [*validate_tags(tags), CHAT_TAG],
+            "data": {**said, **_validate_data(data), **said},
             "severity": severity,
             "signal": signal,
         }
@@ -95,9 +95,9 @@ class Chat(Recording):
         Of several answers to one message the last one counts, and what is hidden is left out. A turn must have at least
         one of the tags. Each is a dict of ts, role, text and tags, or an event if that is asked for.
         """
-        most = checked_count("limit", limit, most=READ_LIMIT)
+        most = validate_count("limit", limit, most=READ_LIMIT)
         known = get_args(ChatRole)
-        wanted = checked_names(roles, "roles")
+        wanted = validate_names(roles, "roles")
         wanted = wanted if wanted is None else tuple(role for role in wanted if role in known)
         window = self._window(level, any_tags=tags, hot=not use_persistence)
         if window is None or wanted == ():
@@ -108,13 +108,13 @@ class Chat(Recording):
         return [{"ts": turn.ts, "role": turn.stage, "text": turn.text, "tags": turn.tags} for turn in found]
 
 
-def _checked_role(role: object) -> str:
+def _validate_role(role: object) -> str:
     if role in get_args(ChatRole):
         return role  # type: ignore[return-value]  # it is one of the known
     raise InvalidInput(f"role is {role!r}.", hint=f"It is one of {', '.join(get_args(ChatRole))}.")
 
 
-def _checked_data(data: object) -> dict[str, Any]:
+def _validate_data(data: object) -> dict[str, Any]:
     if data is None:
         return {}
     if not isinstance(data, dict):

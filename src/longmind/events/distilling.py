@@ -13,20 +13,20 @@ from longmind.events.recording import Recording
 from longmind.events.summary import (
     LLM,
     SUMMARY,
-    checked_tag,
     hydration_of,
     is_made_of_events,
     kept,
     summary_of,
     time_window_of,
+    validate_tag,
 )
-from longmind.events.validation import checked_kind, checked_names, checked_signal, checked_tags
+from longmind.events.validation import validate_kind, validate_names, validate_signal, validate_tags
 from longmind.models.event import Event
 from longmind.providers.language_model import LanguageModel
 from longmind.scope import Level
 from longmind.store.erasure_fence import fenced
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, checked_count
+from longmind.validation.identifiers import READ_LIMIT, validate_count
 
 if TYPE_CHECKING:
     from longmind.summaries.distiller import Distiller
@@ -58,9 +58,9 @@ class Distilling(Recording, Addresses, Elsewhere):
         signal. Summaries and what tells of loaded ones are left out, unless their kind is named and another one than
         is made here.
         """
-        tag, kind = checked_tag("summary_tag", summary_tag), checked_kind(summary_kind, "summary_kind")
-        kinds, tags = checked_names(include_kinds, "include_kinds"), checked_tags(include_tags, "include_tags")
-        most = checked_count("max_events", max_events, most=READ_LIMIT)
+        tag, kind = validate_tag("summary_tag", summary_tag), validate_kind(summary_kind, "summary_kind")
+        kinds, tags = validate_names(include_kinds, "include_kinds"), validate_tags(include_tags, "include_tags")
+        most = validate_count("max_events", max_events, most=READ_LIMIT)
         least = self._least_signal(min_signal)
         distiller = self._distiller(use_llm, model)
         own = (kind, hydration_of(kind))
@@ -113,15 +113,15 @@ class Distilling(Recording, Addresses, Elsewhere):
 
         With `use_llm=False` it is a digest that needs no model.
         """
-        tag, kind = checked_tag("summary_tag", summary_tag), checked_kind(summary_kind, "summary_kind")
-        from_tag, from_kind = checked_tag("source_tag", source_tag), checked_kind(source_kind, "source_kind")
+        tag, kind = validate_tag("summary_tag", summary_tag), validate_kind(summary_kind, "summary_kind")
+        from_tag, from_kind = validate_tag("source_tag", source_tag), validate_kind(source_kind, "source_kind")
         distiller = self._distiller(use_llm, model)
         if from_kind == kind and from_tag in _tags(tag, distiller):
             raise InvalidInput(
                 f"The summaries {kind!r} of the tag {tag!r} would be made of themselves.",
                 hint="Give what is made another summary_kind or summary_tag than its sources have.",
             )
-        most = checked_count("max_summaries", max_summaries, most=SUMMARIES_LIMIT)
+        most = validate_count("max_summaries", max_summaries, most=SUMMARIES_LIMIT)
         least = self._least_signal(min_signal)
         place = self._filed_under(scope_id)
         window = place._window(level, all_tags=(SUMMARY, from_tag), min_signal=least)
@@ -155,7 +155,7 @@ class Distilling(Recording, Addresses, Elsewhere):
         return None
 
     def _least_signal(self, min_signal: float | None) -> float:
-        return self._settings.distill_min_signal if min_signal is None else checked_signal(min_signal, "min_signal")
+        return self._settings.distill_min_signal if min_signal is None else validate_signal(min_signal, "min_signal")
 
     def _record_summary(
         self, summary: dict[str, Any], distiller: Distiller | None, stage: str, signal: float

@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, Self
 from longmind.events.introspection import Introspection
 from longmind.events.timelines import Timeline
 from longmind.models.event import Event
-from longmind.scope import ENCODED_LIMIT, Scope, check_identity, timeline_of
+from longmind.scope import ENCODED_LIMIT, Scope, timeline_of, validate_identity
 from longmind.store.database import Transaction
 
 P = ParamSpec("P")
@@ -28,7 +28,7 @@ class Elsewhere(Introspection):
         if scope_id is None or scope_id == self.scope_id():
             return self
         if not isinstance(scope_id, str) or not _BUCKET.fullmatch(scope_id):
-            return self.at(bucket=check_identity("scope_id", scope_id))
+            return self.at(bucket=validate_identity("scope_id", scope_id))
         there = self.at("org")
         there._timeline = Timeline(timeline_of(self._scope, scope_id), None)
         return there

@@ -15,8 +15,8 @@ from longmind.ids import id_of, random_halves
 from longmind.models.event import Event
 from longmind.scope import IDENTITY_LIMIT, Scope, bucket_of
 from longmind.store.database import Row
-from longmind.validation.identifiers import checked_label
-from longmind.validation.text import check_text
+from longmind.validation.identifiers import validate_label
+from longmind.validation.text import validate_text
 
 DERIVED_TEXT_LIMIT = 2_000
 """Characters of a text that is made from data; where more was left out it ends with the mark."""
@@ -98,24 +98,24 @@ class Composer:
             raise InvalidInput(f"base must be a dict of an event's fields, not {type(base).__name__}.")
         fields, get = self._blank.copy(), base.get
         rest = self._rest if base.keys() <= _USUAL else self._add_rest(base, fields)
-        fields["kind"] = kind = checks.checked_kind("misc" if get("kind") in _NO_KIND else base["kind"])
+        fields["kind"] = kind = checks.validate_kind("misc" if get("kind") in _NO_KIND else base["kind"])
         fields["data"], data = payload(get("data"))
-        words = checks.checked_text(get("text") if text is None else text)
+        words = checks.validate_event_text(get("text") if text is None else text)
         if words is None:
             words = text_from(get("data"), data)
         fields["text"] = words
         numbers = None
         if metrics is not None or (metrics := get("metrics")) is not None:
-            fields["metrics"], numbers = checks.checked_metrics(metrics)
+            fields["metrics"], numbers = checks.validate_metrics(metrics)
         severity = get("severity")
-        fields["severity"] = severity = 2 if severity is None else checks.checked_severity(severity)
+        fields["severity"] = severity = 2 if severity is None else checks.validate_severity(severity)
         signal = get("signal")
-        signal = weigh(words, severity, fields["metrics"]) if signal is None else checks.checked_signal(signal)
+        signal = weigh(words, severity, fields["metrics"]) if signal is None else checks.validate_signal(signal)
         fields["signal"] = signal
-        tags, stored_tags, state = _tagged(checks.checked_tags(get("tags")))
+        tags, stored_tags, state = _tagged(checks.validate_tags(get("tags")))
         fields["tags"] = [*tags]
         ts = get("ts")
-        at = self._now if ts is None else checks.checked_time(ts, self._now)
+        at = self._now if ts is None else checks.validate_time(ts, self._now)
         fields["ts"] = _iso(at)
         fields["event_id"] = event_id = id_of("evt", at, next(self._random))
         graph_id, node_id, stage, topic, inputs, outputs, embedding, flags, version = rest
@@ -130,12 +130,12 @@ class Composer:
         if not base.keys() <= _FIELDS:
             fields["graph_id"], fields["node_id"] = self._nodes(base)
         get = base.get
-        fields["stage"] = checked_label("stage", get("stage"))
+        fields["stage"] = validate_label("stage", get("stage"))
         fields["tool"] = fields["topic"] = _topic(get("topic"), get("tool"))
-        fields["inputs"], inputs = checks.checked_values(get("inputs"), "inputs")
-        fields["outputs"], outputs = checks.checked_values(get("outputs"), "outputs")
-        fields["embedding"], embedding = checks.checked_embedding(get("embedding"))
-        fields["pii_flags"], flags = checks.checked_flags(get("pii_flags"))
+        fields["inputs"], inputs = checks.validate_values(get("inputs"), "inputs")
+        fields["outputs"], outputs = checks.validate_values(get("outputs"), "outputs")
+        fields["embedding"], embedding = checks.validate_embedding(get("embedding"))
+        fields["pii_flags"], flags = checks.validate_flags(get("pii_flags"))
         fields["version"] = _version(get("version"))
         graph_id, node_id, stage, topic, version = map(
             fields.__getitem__, ("graph_id", "node_id", "stage", "topic", "version")
@@ -158,7 +158,7 @@ class Composer:
             own, given = getattr(self._scope, name), base.get(name)
             if own is not None and given not in (None, own):
                 raise _differs(name)
-            found.append(own if given is None else checked_label(name, given))
+            found.append(own if given is None else validate_label(name, given))
         return found[0], found[1]
 
 
@@ -182,7 +182,7 @@ def text_from(data: Any, encoded: str | None) -> str | None:
     if data is None:
         return None
     if isinstance(data, str):
-        text = check_text("data", data)
+        text = validate_text("data", data)
     else:
         text = encoded or ""
         if not isinstance(data, dict) and text.startswith('{"value":'):
@@ -220,9 +220,9 @@ def state_key(tags: tuple[str, ...]) -> str | None:
     return next((tag[len(STATE_TAG) + 1 :] for tag in tags if tag.startswith(f"{STATE_TAG}:")), None)
 
 
-def checked_state_key(key: object) -> str:
+def validate_state_key(key: object) -> str:
     # A tag is made of it, and tags lose the blanks around them.
-    return check_text("key", key, limit=IDENTITY_LIMIT - len(STATE_TAG) - 1, blank=False).strip()
+    return validate_text("key", key, limit=IDENTITY_LIMIT - len(STATE_TAG) - 1, blank=False).strip()
 
 
 def written(value: object) -> str:
@@ -245,7 +245,7 @@ def _differs(name: str) -> InvalidIdentity:
 def _topic(topic: object, tool: object) -> str | None:
     if topic is not None and tool is not None and topic != tool:
         raise InvalidInput("tool and topic differ, and both are names of one thing.", hint="Give topic alone.")
-    return checked_label("topic", tool if topic is None else topic)
+    return validate_label("topic", tool if topic is None else topic)
 
 
 def _version(version: object) -> int:

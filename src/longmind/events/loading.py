@@ -8,13 +8,13 @@ from longmind.events.addresses import Addresses
 from longmind.events.distilling import SUMMARIES_LIMIT
 from longmind.events.elsewhere import Elsewhere
 from longmind.events.recording import Recording
-from longmind.events.summary import HYDRATE, SUMMARY, checked_tag, hydration_of, summary_of
-from longmind.events.validation import checked_kind
+from longmind.events.summary import HYDRATE, SUMMARY, hydration_of, summary_of, validate_tag
+from longmind.events.validation import validate_kind
 from longmind.models.event import Event
 from longmind.scope import Level
 from longmind.store.erasure_fence import fenced
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import checked_count
+from longmind.validation.identifiers import validate_count
 
 _HYDRATED_SIGNAL = 0.4
 
@@ -24,7 +24,7 @@ class Loading(Recording, Addresses, Elsewhere):
         self, scope_id: str | None = None, *, summary_tag: str = "session", limit: int = 3
     ) -> list[dict[str, Any]]:
         """The newest summaries of a tag, of whatever kind, newest last."""
-        most = checked_count("limit", limit, most=SUMMARIES_LIMIT)
+        most = validate_count("limit", limit, most=SUMMARIES_LIMIT)
         return [summary_of(event, self.uri_of(event)) for event in self._newest_summaries(scope_id, summary_tag, most)]
 
     def load_last_summary(
@@ -36,7 +36,7 @@ class Loading(Recording, Addresses, Elsewhere):
         level: Level | None = "scope",
     ) -> dict[str, Any] | None:
         """The newest summary of a kind and a tag; None if there is none."""
-        tag, kind = checked_tag("summary_tag", summary_tag), checked_kind(summary_kind, "summary_kind")
+        tag, kind = validate_tag("summary_tag", summary_tag), validate_kind(summary_kind, "summary_kind")
         window = self._filed_under(scope_id)._window(level, all_tags=(SUMMARY, tag))
         if window is None:
             return None
@@ -69,7 +69,7 @@ class Loading(Recording, Addresses, Elsewhere):
             return summary
 
     def _newest_summaries(self, scope_id: str | None, summary_tag: str, most: int) -> list[Event]:
-        tag = checked_tag("summary_tag", summary_tag)
+        tag = validate_tag("summary_tag", summary_tag)
         window = self._filed_under(scope_id)._window(None, all_tags=(SUMMARY, tag))
         if window is None:
             return []

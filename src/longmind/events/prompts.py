@@ -17,7 +17,7 @@ from longmind.events.loading import Loading
 from longmind.events.summary import words_of_summary
 from longmind.models.event import TOOL_RESULT, Event
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_label
+from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_label
 
 
 class Prompting(Loading):
@@ -56,7 +56,7 @@ class Prompting(Loading):
 
         Texts are harmless: each stands on one line and cannot be taken for a part of the prompt around it.
         """
-        name = checked_label("tool", tool)
+        name = validate_label("tool", tool)
         return {
             "long_term": self._long_term(None, summary_tag, max_summaries if include_long_term else 0),
             "recent_chat": [
@@ -85,7 +85,7 @@ class Prompting(Loading):
         """The newest summaries, one paragraph each."""
         if _is_none(most):
             return ""
-        most = checked_count("max_summaries", most, most=SUMMARIES_LIMIT)
+        most = validate_count("max_summaries", most, most=SUMMARIES_LIMIT)
         found = (_paragraph(event) for event in reversed(self._newest_summaries(scope_id, summary_tag, most)))
         # Two that were made of the same events say the same.
         return "\n\n".join(reversed(dict.fromkeys(paragraph for paragraph in found if paragraph)))
@@ -94,14 +94,14 @@ class Prompting(Loading):
         window = self._window(None)
         if window is None or _is_none(limit):
             return []
-        most = checked_count(where, limit, most=READ_LIMIT)
+        most = validate_count(where, limit, most=READ_LIMIT)
         return self._read(store.newest_chat, window, most, None)
 
     def _last_results(self, tool: str | None, limit: int) -> list[Event]:
         window = self._window(None)
         if window is None or _is_none(limit):
             return []
-        most = checked_count("tool_limit", limit, most=READ_LIMIT)
+        most = validate_count("tool_limit", limit, most=READ_LIMIT)
         if tool is None:
             return self._read(store.newest, window, most, 0, (TOOL_RESULT,))
         return self._read(store.newest_on_topic, window, most, TOOL_RESULT, tool)

@@ -9,12 +9,12 @@ from longmind.clock import Instant, to_micros
 from longmind.errors import InvalidInput
 from longmind.events import hot_log
 from longmind.events.bound import Bound, as_asked
-from longmind.events.validation import checked_names
+from longmind.events.validation import validate_names
 from longmind.models.event import Event, EventUsage
 from longmind.scope import Level
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_id
-from longmind.validation.text import shown
+from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id
+from longmind.validation.text import quote_value
 
 _FARTHEST = 2**53
 
@@ -52,7 +52,7 @@ class Reading(Bound):
         An event must have all of the tags. `since` and `until` are included.
         """
         if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset <= _FARTHEST:
-            raise InvalidInput(f"offset is {shown(offset)}.", hint="It is 0 or more.")
+            raise InvalidInput(f"offset is {quote_value(offset)}.", hint="It is 0 or more.")
         times: dict[str, Any] = {
             name: to_micros(instant, name)
             for name, instant in (("since", since), ("until", until))
@@ -62,7 +62,7 @@ class Reading(Bound):
 
     def get_event(self, event_id: str) -> Event | None:
         """One event of the user's, on whichever timeline it stands; None if there is none."""
-        return self._database.read(self._scope, store.get, self._scope, checked_id("event_id", event_id))
+        return self._database.read(self._scope, store.get, self._scope, validate_id("event_id", event_id))
 
     def usage(self, *, since: Instant | None = None) -> list[EventUsage]:
         """How many events the user has, by kind, on all timelines: those that happened since then, or ever."""
@@ -88,8 +88,8 @@ class Reading(Bound):
         window: store.Window | None,
         return_event: bool,
     ) -> list[Any]:
-        most = checked_count("limit", limit, most=READ_LIMIT)
-        wanted = checked_names(kinds, "kinds")
+        most = validate_count("limit", limit, most=READ_LIMIT)
+        wanted = validate_names(kinds, "kinds")
         if window is None or wanted == ():
             return []
         if window.kept is not None:

@@ -11,14 +11,14 @@ from typing import Any, get_args
 from longmind.clock import Instant, Micros, to_micros
 from longmind.errors import InvalidInput
 from longmind.events.bound import Bound
-from longmind.events.event_builder import STATE_TAG, checked_state_key
-from longmind.events.validation import checked_names, checked_tags
+from longmind.events.event_builder import STATE_TAG, validate_state_key
+from longmind.events.validation import validate_names, validate_tags
 from longmind.models.event import Event
 from longmind.models.event_search import EventSearchResult, SearchMode
 from longmind.scope import Level
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, checked_count
-from longmind.validation.text import shown, storable_text
+from longmind.validation.identifiers import READ_LIMIT, validate_count
+from longmind.validation.text import quote_value, storable_text
 
 _WINDOW = re.compile(r"\s*(\d+)\s*([smhd])\s*")
 _MICROS = {"s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
@@ -46,9 +46,9 @@ class Searching(Bound):
         An event must have all of the tags, and have happened in the time window, such as `90s`, `15m`, `12h` or `7d`.
         When nothing has to do with the query, nothing is found.
         """
-        by = _checked_mode(mode, use_embedding)
-        most = checked_count("limit", limit, most=READ_LIMIT)
-        wanted = checked_names(kinds, "kinds")
+        by = _validate_mode(mode, use_embedding)
+        most = validate_count("limit", limit, most=READ_LIMIT)
+        wanted = validate_names(kinds, "kinds")
         window = self._window(level, all_tags=tags, **_times(self._clock(), time_window))
         found = self._found("" if query is None else query, window, wanted, by, most)
         return [event for event, _ in found]
@@ -69,10 +69,10 @@ class Searching(Bound):
         A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
         datetime or seconds since 1970, and win over the bounds of the time window.
         """
-        most = checked_count("top_k", top_k, most=READ_LIMIT)
-        required = [STATE_TAG, *checked_tags(tags)]
+        most = validate_count("top_k", top_k, most=READ_LIMIT)
+        required = [STATE_TAG, *validate_tags(tags)]
         if key is not None:
-            required.append(f"{STATE_TAG}:{checked_state_key(key)}")
+            required.append(f"{STATE_TAG}:{validate_state_key(key)}")
         times = _times(self._clock(), time_window)
         for name, bound, instant in (
             ("created_at_min", "since", created_at_min),
@@ -101,9 +101,9 @@ class Searching(Bound):
         return self._finder().find(self._scope, window, kinds, asked, mode, limit, self._clock())
 
 
-def _checked_mode(mode: object, use_embedding: object) -> SearchMode:
+def _validate_mode(mode: object, use_embedding: object) -> SearchMode:
     if mode is not None and mode not in get_args(SearchMode):
-        raise InvalidInput(f"mode is {shown(mode)}.", hint=f"It is one of {', '.join(get_args(SearchMode))}.")
+        raise InvalidInput(f"mode is {quote_value(mode)}.", hint=f"It is one of {', '.join(get_args(SearchMode))}.")
     by: SearchMode = "auto" if mode is None else mode  # type: ignore[assignment]  # it is one of the known
     return by if use_embedding or by == "structural" else "lexical"
 
@@ -114,7 +114,7 @@ def _times(now: Micros, time_window: object) -> dict[str, Any]:
     read = _WINDOW.fullmatch(time_window) if isinstance(time_window, str) else None
     if read is None:
         raise InvalidInput(
-            f"time_window is {shown(time_window)}.",
+            f"time_window is {quote_value(time_window)}.",
             hint="It is a number and a unit: 90s, 15m, 12h or 7d for seconds, minutes, hours and days.",
         )
     # No number of more digits is needed to reach beyond all times.
@@ -128,6 +128,6 @@ def _instant(name: str, instant: Any) -> Micros:
     nan = isinstance(instant, float) and math.isnan(instant)
     if nan or isinstance(instant, bool) or not isinstance(instant, int | float):
         raise InvalidInput(
-            f"{name} is {shown(instant)}.", hint="It is ISO 8601, a datetime or a number of seconds since 1970."
+            f"{name} is {quote_value(instant)}.", hint="It is ISO 8601, a datetime or a number of seconds since 1970."
         )
     return round(max(-_LONGEST, min(instant * 1_000_000, _LONGEST)))

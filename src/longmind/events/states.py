@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from longmind.events.event_builder import STATE_TAG, checked_state_key, shortened
+from longmind.events.event_builder import STATE_TAG, shortened, validate_state_key
 from longmind.events.json_values import Plain
 from longmind.events.recording import Recording
-from longmind.events.validation import checked_kind, checked_tags
+from longmind.events.validation import validate_kind, validate_tags
 from longmind.models.event import STATE_SNAPSHOT, Event
 from longmind.scope import Level
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, checked_count
+from longmind.validation.identifiers import READ_LIMIT, validate_count
 
 
 class States(Recording):
@@ -34,7 +34,7 @@ class States(Recording):
         Dataclasses, pydantic models, sets, tuples, enums and times become plain JSON. What cannot is kept as the text
         that it shows itself as, under `__repr__`, and `kept_as_text` in the event's data tells where.
         """
-        key = checked_state_key(key)
+        key = validate_state_key(key)
         plain, noted = Plain("value", value), Plain("meta", {} if meta is None else meta)
         data: dict[str, Any] = {"key": key, "value": plain.value, "meta": noted.value}
         kept_as_text = plain.kept_as_text + noted.kept_as_text
@@ -43,7 +43,7 @@ class States(Recording):
         base = {
             "kind": kind,
             "stage": stage,
-            "tags": [STATE_TAG, f"{STATE_TAG}:{key}", *checked_tags(tags)],
+            "tags": [STATE_TAG, f"{STATE_TAG}:{key}", *validate_tags(tags)],
             "data": data,
             "severity": severity,
             "signal": signal,
@@ -92,8 +92,8 @@ class States(Recording):
         *,
         persisted: bool,
     ) -> list[Event]:
-        key, kind = checked_state_key(key), checked_kind(kind)
-        most = checked_count("limit", limit, most=READ_LIMIT)
+        key, kind = validate_state_key(key), validate_kind(kind)
+        most = validate_count("limit", limit, most=READ_LIMIT)
         window = self._window(level, all_tags=tags, hot=not persisted)
         if window is None:
             return []

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from longmind.models.event import Event
 from longmind.scope import IDENTITY_LIMIT
-from longmind.validation.text import check_text
+from longmind.validation.text import validate_text
 
 SUMMARY = "summary"
 """The tag of every summary."""
@@ -28,9 +28,9 @@ def is_made_of_events(event: Event) -> bool:
     return is_summary(event) or (event.stage == HYDRATE and {SUMMARY, HYDRATE} <= set(event.tags or ()))
 
 
-def checked_tag(where: str, tag: object) -> str:
+def validate_tag(where: str, tag: object) -> str:
     """A tag that summaries are told apart by, as tags of events are kept."""
-    return check_text(where, tag, limit=IDENTITY_LIMIT, blank=False).strip()
+    return validate_text(where, tag, limit=IDENTITY_LIMIT, blank=False).strip()
 
 
 def hydration_of(summary_kind: str) -> str:

@@ -33,7 +33,7 @@ def timeline_at(scope: Scope, level: Level | None, bucket: str | None) -> Timeli
         raise InvalidInput(f"A timeline is that of a level or of a bucket, and {given} is given.")
     if bucket is not None:
         return Timeline(named_timeline_id(scope, bucket), None)
-    level = checked_level(level)
+    level = validate_level(level)
     lacks = level in _IDS and getattr(scope, _IDS[level]) is None
     return Timeline(None if lacks else timeline_id(scope, level), level)
 
@@ -42,7 +42,7 @@ def rows_at(scope: Scope, level: Level | None) -> dict[str, Any] | None:
     """What the rows of a timeline must say to be of a level; None when no row can, since the scope lacks its id."""
     if level is None:
         return {}
-    column = _IDS.get(checked_level(level))
+    column = _IDS.get(validate_level(level))
     if column is None:
         # Every row of a scope is of its one user, who belongs to one organisation.
         return {}
@@ -50,7 +50,7 @@ def rows_at(scope: Scope, level: Level | None) -> dict[str, Any] | None:
     return None if known is None else {column: known}
 
 
-def checked_level(level: object) -> Level:
+def validate_level(level: object) -> Level:
     if level in get_args(Level):
         return level  # type: ignore[return-value]  # it is one of the known
     raise InvalidInput(f"level is {level!r}.", hint=f"It is one of {', '.join(get_args(Level))}.")

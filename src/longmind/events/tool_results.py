@@ -10,8 +10,8 @@ from longmind.events.recording import Recording
 from longmind.models.event import TOOL_RESULT, Event
 from longmind.scope import IDENTITY_LIMIT
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, checked_count
-from longmind.validation.text import check_text
+from longmind.validation.identifiers import READ_LIMIT, validate_count
+from longmind.validation.text import validate_text
 
 
 class ToolResults(Recording):
@@ -29,7 +29,7 @@ class ToolResults(Recording):
         """Record what a tool was given and what it answered; the message says it in words."""
         base = {
             "kind": TOOL_RESULT,
-            "topic": _checked_tool(tool),
+            "topic": _validate_tool(tool),
             "inputs": [] if inputs is None else inputs,
             "outputs": [] if outputs is None else outputs,
             "tags": tags,
@@ -39,8 +39,8 @@ class ToolResults(Recording):
 
     def recent_tool_results(self, *, tool: str, limit: int = 10, return_event: bool = True) -> list[Any]:
         """The last results of one tool in the hot log, newest last."""
-        most = checked_count("limit", limit, most=READ_LIMIT)
-        topic = _checked_tool(tool)
+        most = validate_count("limit", limit, most=READ_LIMIT)
+        topic = _validate_tool(tool)
         window = self._window(None, hot=True)
         if window is None:
             return []
@@ -48,5 +48,5 @@ class ToolResults(Recording):
         return as_asked(found, return_event)
 
 
-def _checked_tool(tool: object) -> str:
-    return check_text("tool", tool, limit=IDENTITY_LIMIT, blank=False)
+def _validate_tool(tool: object) -> str:
+    return validate_text("tool", tool, limit=IDENTITY_LIMIT, blank=False)

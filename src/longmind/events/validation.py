@@ -15,7 +15,7 @@ from longmind.errors import InvalidInput, LimitExceeded
 from longmind.models.event import EVENT_DATA_LIMIT, EVENT_TAGS_LIMIT, EVENT_TEXT_LIMIT
 from longmind.scope import IDENTITY_LIMIT
 from longmind.validation.identifiers import METADATA_LIMIT
-from longmind.validation.text import check_size, check_text, encode_json, looks_unstorable, shown
+from longmind.validation.text import encode_json, looks_unstorable, quote_value, validate_size, validate_text
 
 _DAY = 24 * 3600 * 1_000_000
 _MOST_DIMENSIONS = 16_384
@@ -24,22 +24,22 @@ _FEW_BRACKETS = 100
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def checked_kind(kind: object, where: str = "kind") -> str:
+def validate_kind(kind: object, where: str = "kind") -> str:
     # The same few come again and again.
-    check = _checked_kind if type(kind) is str else _checked_kind.__wrapped__
+    check = _validate_kind if type(kind) is str else _validate_kind.__wrapped__
     return check(kind, where)
 
 
 @lru_cache(maxsize=1024)
-def _checked_kind(kind: object, where: str) -> str:
-    return check_text(where, kind, limit=IDENTITY_LIMIT, blank=False)
+def _validate_kind(kind: object, where: str) -> str:
+    return validate_text(where, kind, limit=IDENTITY_LIMIT, blank=False)
 
 
-def checked_text(text: object) -> str | None:
-    return None if text is None else check_text("text", text, limit=EVENT_TEXT_LIMIT)
+def validate_event_text(text: object) -> str | None:
+    return None if text is None else validate_text("text", text, limit=EVENT_TEXT_LIMIT)
 
 
-def checked_tags(tags: object, where: str = "tags") -> tuple[str, ...]:
+def validate_tags(tags: object, where: str = "tags") -> tuple[str, ...]:
     """Without blanks around them, empty ones and repetitions, in the order in which they came."""
     if tags is None:
         return ()
@@ -47,24 +47,24 @@ def checked_tags(tags: object, where: str = "tags") -> tuple[str, ...]:
         raise InvalidInput(f"{where} must be a list of texts, not {type(tags).__name__}.")
     given = tuple(tags)
     try:
-        return _checked_tags(given, where)
+        return _validate_tags(given, where)
     except TypeError:
         # A thing that cannot be looked up is no text, which is said by who checks it.
-        return _checked_tags.__wrapped__(given, where)
+        return _validate_tags.__wrapped__(given, where)
 
 
 @lru_cache(maxsize=1024)
-def _checked_tags(given: tuple[Any, ...], where: str) -> tuple[str, ...]:
+def _validate_tags(given: tuple[Any, ...], where: str) -> tuple[str, ...]:
     # The same few come again and again.
     for number, tag in enumerate(given):
-        check_text(f"{where}[{number}]", tag, limit=IDENTITY_LIMIT)
+        validate_text(f"{where}[{number}]", tag, limit=IDENTITY_LIMIT)
     kept = tuple(dict.fromkeys(tag.strip() for tag in given if tag.strip()))
     if len(kept) > EVENT_TAGS_LIMIT:
         raise LimitExceeded(where, limit=EVENT_TAGS_LIMIT, given=len(kept), unit="at a time")
     return kept
 
 
-def checked_names(names: object, where: str) -> tuple[str, ...] | None:
+def validate_names(names: object, where: str) -> tuple[str, ...] | None:
     """A filter such as kinds: None lets everything through, and an empty one nothing."""
     if names is None:
         return None
@@ -73,22 +73,22 @@ def checked_names(names: object, where: str) -> tuple[str, ...] | None:
     given = list(names)
     if len(given) > EVENT_TAGS_LIMIT:
         raise LimitExceeded(where, limit=EVENT_TAGS_LIMIT, given=len(given), unit="at a time")
-    return tuple(dict.fromkeys(check_text(f"{where}[{number}]", name) for number, name in enumerate(given)))
+    return tuple(dict.fromkeys(validate_text(f"{where}[{number}]", name) for number, name in enumerate(given)))
 
 
-def checked_severity(severity: object) -> int:
+def validate_severity(severity: object) -> int:
     if isinstance(severity, bool) or not isinstance(severity, int) or not 1 <= severity <= 3:
-        raise InvalidInput(f"severity is {shown(severity)}.", hint="It is 1 for low, 2 for medium or 3 for high.")
+        raise InvalidInput(f"severity is {quote_value(severity)}.", hint="It is 1 for low, 2 for medium or 3 for high.")
     return severity
 
 
-def checked_signal(signal: object, where: str = "signal") -> float:
+def validate_signal(signal: object, where: str = "signal") -> float:
     if isinstance(signal, bool) or not isinstance(signal, int | float) or not 0 <= signal <= 1:
-        raise InvalidInput(f"{where} is {shown(signal)}.", hint="It is from 0 to 1, or None for what is usual.")
+        raise InvalidInput(f"{where} is {quote_value(signal)}.", hint="It is from 0 to 1, or None for what is usual.")
     return float(signal)
 
 
-def checked_metrics(metrics: object) -> tuple[dict[str, float] | None, str | None]:
+def validate_metrics(metrics: object) -> tuple[dict[str, float] | None, str | None]:
     """The numbers, and as they are stored."""
     if metrics is None:
         return None, None
@@ -96,16 +96,16 @@ def checked_metrics(metrics: object) -> tuple[dict[str, float] | None, str | Non
         raise InvalidInput(f"metrics must be a dict of numbers, not {type(metrics).__name__}.")
     numbers: dict[str, float] = {}
     for name, number in metrics.items():
-        check_text(f"the name {name!r} of a metric", name, limit=IDENTITY_LIMIT)
+        validate_text(f"the name {name!r} of a metric", name, limit=IDENTITY_LIMIT)
         if isinstance(number, bool) or not isinstance(number, int | float) or not _is_finite(number):
-            raise InvalidInput(f"metrics.{name} is {shown(number)}, and must be a number.")
+            raise InvalidInput(f"metrics.{name} is {quote_value(number)}, and must be a number.")
         numbers[name] = number
     encoded = _write(numbers)
-    check_size("metrics", encoded, METADATA_LIMIT)
+    validate_size("metrics", encoded, METADATA_LIMIT)
     return numbers, encoded
 
 
-def checked_time(instant: Instant, now: Micros) -> Micros:
+def validate_time(instant: Instant, now: Micros) -> Micros:
     """When something happened that is being brought in."""
     at = to_micros(instant, "ts")
     if at < 0 or at > now + _DAY:
@@ -113,7 +113,7 @@ def checked_time(instant: Instant, now: Micros) -> Micros:
     return at
 
 
-def checked_values(values: object, where: str) -> tuple[list[Any] | None, str | None]:
+def validate_values(values: object, where: str) -> tuple[list[Any] | None, str | None]:
     """What went into something, or came out of it, and as it is stored."""
     if values is None:
         return None, None
@@ -123,7 +123,7 @@ def checked_values(values: object, where: str) -> tuple[list[Any] | None, str | 
     return from_json(encoded), encoded
 
 
-def checked_embedding(embedding: object) -> tuple[list[float] | None, str | None]:
+def validate_embedding(embedding: object) -> tuple[list[float] | None, str | None]:
     if embedding is None:
         return None, None
     if isinstance(embedding, str | bytes) or not isinstance(embedding, Sequence):
@@ -132,12 +132,12 @@ def checked_embedding(embedding: object) -> tuple[list[float] | None, str | None
         raise LimitExceeded("embedding", limit=_MOST_DIMENSIONS, given=len(embedding), unit="numbers")
     for number, value in enumerate(embedding):
         if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
-            raise InvalidInput(f"embedding[{number}] is {shown(value)}, and must be a number.")
+            raise InvalidInput(f"embedding[{number}] is {quote_value(value)}, and must be a number.")
     numbers = [float(value) for value in embedding]
     return numbers, _write(numbers)
 
 
-def checked_flags(flags: object) -> tuple[dict[str, bool] | None, str | None]:
+def validate_flags(flags: object) -> tuple[dict[str, bool] | None, str | None]:
     if flags is None:
         return None, None
     if not isinstance(flags, Mapping) or not all(isinstance(flag, bool) for flag in flags.values()):
@@ -174,7 +174,7 @@ def encoded_or_none(where: str, value: Any) -> str | None:
     if looks_unstorable(encoded) or encoded.count("[") + encoded.count("{") > _FEW_BRACKETS:
         # It may be in order nevertheless; who looks member by member knows, and says where it is not.
         encode_json(where, json.loads(encoded))
-    check_size(where, encoded, EVENT_DATA_LIMIT)
+    validate_size(where, encoded, EVENT_DATA_LIMIT)
     return encoded
 
 

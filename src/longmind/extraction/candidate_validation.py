@@ -15,7 +15,7 @@ from longmind.errors import InvalidInput, LimitExceeded
 from longmind.extraction.candidate import Candidate, Mention, Slot, SourceMessage
 from longmind.models.atom import BEHAVIORAL_KINDS, AtomKind, Precision, Trust
 from longmind.models.entity import EntityType, folded_name
-from longmind.validation.text import check_text
+from longmind.validation.text import validate_text
 
 MOST_ATOMS = 500
 """Candidates of one job."""
@@ -25,7 +25,7 @@ _NAME_LIMIT = 255
 _TRUST_OF: dict[str, Trust] = {"user": "user", "assistant": "assistant", "tool": "tool"}
 
 
-def checked_candidates(
+def validate_candidates(
     candidates: Iterable[Candidate], messages: Sequence[SourceMessage]
 ) -> list[tuple[Candidate, str | None]]:
     """The candidates as far as they can be believed, each with the reason to leave it out, if there is one."""
@@ -70,7 +70,7 @@ def _checked(candidate: Candidate, messages: Mapping[str, SourceMessage]) -> tup
         mentions=_mentions(candidate.mentions),
         speaker=_text(candidate.speaker, _NAME_LIMIT),
         search_context=tuple(_text(each, _TEXT_LIMIT) or "" for each in candidate.search_context[:_MOST_MEMBERS]),
-        slot=checked_slot(candidate.slot),
+        slot=validate_slot(candidate.slot),
         precision=candidate.precision if candidate.precision in get_args(Precision) else "instant",
         valid_from=_instant(candidate.valid_from),
         valid_to=_instant(candidate.valid_to),
@@ -117,7 +117,7 @@ def _mentions(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
     return tuple(kept.values())[:_MOST_MEMBERS]
 
 
-def checked_slot(slot: Slot | None) -> Slot | None:
+def validate_slot(slot: Slot | None) -> Slot | None:
     """The slot in the form in which slots are compared; None if that is not possible."""
     if slot is None:
         return None
@@ -133,6 +133,6 @@ def _texts(texts: Iterable[object]) -> tuple[str, ...]:
 def _text(text: object, limit: int) -> str | None:
     """A text that can be stored, or None."""
     try:
-        return check_text("text", text, limit=limit, blank=False).strip()
+        return validate_text("text", text, limit=limit, blank=False).strip()
     except (InvalidInput, LimitExceeded):
         return None

@@ -13,7 +13,7 @@ from longmind.clock import Micros, to_micros
 from longmind.errors import InvalidInput
 from longmind.extraction import forgotten as tombstones
 from longmind.extraction.candidate import Candidate, Cost, Extractor, Slot, SourceMessage
-from longmind.extraction.candidate_validation import checked_candidates, said_at
+from longmind.extraction.candidate_validation import said_at, validate_candidates
 from longmind.extraction.reconcile.plan import fact_of
 from longmind.extraction.source_messages import messages_between
 from longmind.models.atom import Atom
@@ -53,7 +53,7 @@ class Telling:
                 raise InvalidInput("There is no extractor.", hint="Open the engine with one.")
             extracted = self._extractor_of(scope).extract(messages, _VERSION)
             cost, note = extracted.cost, extracted.note
-            checked = checked_candidates(extracted.candidates, messages)
+            checked = validate_candidates(extracted.candidates, messages)
             candidates = [candidate for candidate, refusal in checked if refusal is None]
         by_id = {message.id: message for message in messages}
         facts = [

@@ -17,7 +17,7 @@ from longmind.clock import Clock, Micros
 from longmind.errors import InvalidInput, NotFound
 from longmind.extraction import forgotten as tombstones
 from longmind.extraction.candidate import Candidate, Cost, Extractor
-from longmind.extraction.candidate_validation import checked_candidates, said_at
+from longmind.extraction.candidate_validation import said_at, validate_candidates
 from longmind.extraction.conversation_facts import Telling
 from longmind.extraction.patterns.job import Mining
 from longmind.extraction.reconcile.known_atoms import Ready
@@ -161,7 +161,7 @@ class Pipeline:
         if self._extractor_of is None:
             raise InvalidInput("There is no extractor.", hint="Open the engine with one.")
         extracted = self._extractor_of(scope).extract(reading.messages, order.version)
-        checked = checked_candidates(extracted.candidates, reading.messages)
+        checked = validate_candidates(extracted.candidates, reading.messages)
         kept = self._without_forgotten(reading, [each for each, refusal in checked if refusal is None])
         if reading.destination.speaker is not None:
             kept = [replace(candidate, speaker=reading.destination.speaker) for candidate in kept]

@@ -48,7 +48,7 @@ Handler = Callable[[JobRun], Any]
 """Thinks as long as it needs, outside of any transaction, and returns a JSON value to keep, or an Effect."""
 
 
-def checked_kind(kind: object) -> str:
+def validate_kind(kind: object) -> str:
     if isinstance(kind, str) and _KIND.fullmatch(kind):
         return kind
     raise InvalidInput(
@@ -66,7 +66,7 @@ class Handlers:
     def register(self, kind: str, handler: Handler) -> None:
         if not callable(handler):
             raise InvalidInput(f"The handler of {kind!r} is not callable.")
-        self._by_kind[checked_kind(kind)] = handler
+        self._by_kind[validate_kind(kind)] = handler
 
     def kinds_in_turn(self) -> list[str]:
         """All kinds, the one that was found last at the end, so that a flood of one does not hold up the others."""

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from longmind.clock import Clock, Instant, to_micros
 from longmind.errors import InvalidInput
-from longmind.jobs.handlers import checked_kind
+from longmind.jobs.handlers import validate_kind
 from longmind.models.job import Job, JobStatus
 from longmind.models.value import Page
 from longmind.scope import Scope
@@ -15,7 +15,7 @@ from longmind.settings import Settings
 from longmind.store.database import Database
 from longmind.store.tables import jobs as store
 from longmind.store.tables.jobs import NewJob
-from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_id, checked_label
+from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id, validate_label
 from longmind.validation.text import encode_json
 
 PAYLOAD_LIMIT = 1024 * 1024
@@ -48,13 +48,13 @@ class Jobs:
             raise InvalidInput(f"payload must be a dict, not {type(payload).__name__}.")
         now = self._clock()
         new = NewJob(
-            kind=checked_kind(kind),
+            kind=validate_kind(kind),
             payload=encode_json("payload", payload or {}, limit=PAYLOAD_LIMIT),
             due_at=now if run_at is None else to_micros(run_at, "run_at"),
             max_attempts=self._settings.job_attempts
             if max_attempts is None
-            else checked_count("max_attempts", max_attempts, most=100),
-            unique_key=checked_label("unique_key", unique_key),
+            else validate_count("max_attempts", max_attempts, most=100),
+            unique_key=validate_label("unique_key", unique_key),
         )
         job = self._database.write(self._scope, store.enqueue, self._scope, new, now)
         self._wake_workers()
@@ -62,7 +62,7 @@ class Jobs:
 
     def get_job(self, job_id: str) -> Job | None:
         """Look a job up; None when there is none with this id, or it is not this user's."""
-        return self._database.read(self._scope, store.get, checked_id("job_id", job_id))
+        return self._database.read(self._scope, store.get, validate_id("job_id", job_id))
 
     def list_jobs(
         self,
@@ -75,14 +75,14 @@ class Jobs:
         """List the user's jobs, newest first."""
         if status is not None and status not in get_args(JobStatus):
             raise InvalidInput(f"status is {status!r}.", hint=f"It is one of {', '.join(get_args(JobStatus))}.")
-        most = checked_count("limit", limit, most=READ_LIMIT)
-        kind = None if kind is None else checked_kind(kind)
-        cursor = None if cursor is None else checked_id("cursor", cursor)
+        most = validate_count("limit", limit, most=READ_LIMIT)
+        kind = None if kind is None else validate_kind(kind)
+        cursor = None if cursor is None else validate_id("cursor", cursor)
         found = self._database.read(self._scope, store.list_newest_first, status, kind, cursor, most + 1)
         return Page(found[:most], found[most - 1].id if len(found) > most else None)
 
     def retry_job(self, job_id: str) -> Job:
         """Queue a failed or dead job again, with all its attempts."""
-        job = self._database.write(self._scope, store.retry, checked_id("job_id", job_id), self._clock())
+        job = self._database.write(self._scope, store.retry, validate_id("job_id", job_id), self._clock())
         self._wake_workers()
         return job

@@ -10,12 +10,12 @@ from longmind.keys.last_use import LastUses
 from longmind.keys.token import new_token, read_token
 from longmind.models.key import AccessKey, KeyAccess, MadeKey
 from longmind.models.value import Page
-from longmind.scope import IDENTITY_LIMIT, check_identity
+from longmind.scope import IDENTITY_LIMIT, validate_identity
 from longmind.store.database import Database
 from longmind.store.tables import keys
 from longmind.store.tables.keys import KeyCount, NewKey
-from longmind.validation.identifiers import checked_id
-from longmind.validation.text import check_text
+from longmind.validation.identifiers import validate_id
+from longmind.validation.text import validate_text
 
 _RATE = re.compile(r"[1-9][0-9]{0,8}/(second|minute|hour|day)")
 
@@ -48,13 +48,13 @@ class AccessKeys:
         token = new_token(now)
         new = NewKey(
             id=token.id,
-            name=check_text("name", name, limit=IDENTITY_LIMIT),
-            tenant_id=check_identity("tenant_id", tenant_id),
-            app_id=check_identity("app_id", app_id),
+            name=validate_text("name", name, limit=IDENTITY_LIMIT),
+            tenant_id=validate_identity("tenant_id", tenant_id),
+            app_id=validate_identity("app_id", app_id),
             access=_access(user_id, any_user, admin),
-            user_id=None if user_id is None else check_identity("user_id", user_id),
+            user_id=None if user_id is None else validate_identity("user_id", user_id),
             digest=token.digest,
-            rate=None if rate is None else checked_rate("rate", rate),
+            rate=None if rate is None else validate_rate("rate", rate),
             expires_at=None if expires_at is None else _in_future(to_micros(expires_at, "expires_at"), now),
         )
         made = self._database.write(None, keys.insert, new, now)
@@ -66,7 +66,7 @@ class AccessKeys:
 
     def revoke(self, key_id: str) -> AccessKey:
         """Take a key back, by its id. The next request with it is refused, on every server of this database."""
-        key_id = checked_id("key_id", key_id)
+        key_id = validate_id("key_id", key_id)
         # Who has only the key may give that: its id is its beginning.
         token = read_token(key_id)
         key = self._database.write(None, keys.revoke, token.id if token else key_id, self._clock())
@@ -105,7 +105,7 @@ class AccessKeys:
         self._uses.settle()
 
 
-def checked_rate(name: str, value: object) -> str:
+def validate_rate(name: str, value: object) -> str:
     if not isinstance(value, str) or not _RATE.fullmatch(value):
         raise InvalidInput(
             f"{name} is {value!r}.",

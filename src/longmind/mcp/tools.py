@@ -13,7 +13,7 @@ from longmind.blocks.tools import BlockTool, described
 from longmind.context import Context
 from longmind.errors import InvalidInput
 from longmind.mcp.recall_results import RecalledFacts, recalled_facts
-from longmind.memory.recall_tool_arguments import ARGUMENTS_OF, checked_arguments
+from longmind.memory.recall_tool_arguments import ARGUMENTS_OF, validate_arguments
 from longmind.memory.recall_tool_schema import ToolType
 from longmind.memory.recall_tools import RecallTool
 from longmind.memory.recalled_text import NOTHING_FOUND, recalled_text
@@ -138,7 +138,7 @@ def _recall(context: Context, name: str, space: str | None) -> Offered:
         chosen = {argument: value for argument, value in given.items() if argument != SPACE}
         # Looked at first: what is wrong is wrong in any space.
         try:
-            checked_arguments(ARGUMENTS_OF[_RECALLS[name]], chosen)
+            validate_arguments(ARGUMENTS_OF[_RECALLS[name]], chosen)
         except InvalidInput as error:
             raise InvalidInput(
                 error.message, hint=f"The tool takes {', '.join(shown.input_schema['properties'])}."

@@ -10,7 +10,7 @@ from longmind.clock import Instant, Micros
 from longmind.errors import InvalidInput, LimitExceeded
 from longmind.ids import random_halves
 from longmind.memory.base import Bound
-from longmind.memory.validation import BULK_LIMIT, checked_atom, checked_instant, checked_name, checked_status
+from longmind.memory.validation import BULK_LIMIT, validate_atom, validate_instant, validate_name, validate_status
 from longmind.models.atom import Atom, AtomInput, AtomStatus
 from longmind.models.value import Page
 from longmind.runtime.gc_pause import uncollected
@@ -21,7 +21,7 @@ from longmind.store.tables import restored_atoms as restoring
 from longmind.store.tables import spaces
 from longmind.store.tables.atoms import CheckedAtom, Slot
 from longmind.store.tables.spaces import Change
-from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_id
+from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id
 
 if TYPE_CHECKING:
     # The functions below load it when they run: it brings numpy, which takes longer to load than all of the rest.
@@ -42,7 +42,7 @@ class Atoms(Bound):
             raise InvalidInput(f"atoms must be a list, not {type(atoms).__name__}.")
         if len(atoms) > BULK_LIMIT:
             raise LimitExceeded("atoms", limit=BULK_LIMIT, given=len(atoms), unit="at a time")
-        space_id = checked_id("memory_space_id", memory_space_id)
+        space_id = validate_id("memory_space_id", memory_space_id)
         now = self._clock()
         if not atoms:
             self._database.read(self._scope, spaces.require, space_id)
@@ -50,7 +50,7 @@ class Atoms(Bound):
         single, random = len(atoms) == 1, random_halves(len(atoms))
         with uncollected():
             checked = [
-                checked_atom(atom, now, "atom" if single else f"atoms[{place}]", next(random))
+                validate_atom(atom, now, "atom" if single else f"atoms[{place}]", next(random))
                 for place, atom in enumerate(atoms)
             ]
         indexing = self._recaller.indexing(checked)
@@ -58,11 +58,11 @@ class Atoms(Bound):
 
     def mine_patterns(self, memory_space_id: str) -> list[Atom]:
         """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
-        return self._pipeline.mining.mine_now(self._scope, checked_id("memory_space_id", memory_space_id))
+        return self._pipeline.mining.mine_now(self._scope, validate_id("memory_space_id", memory_space_id))
 
     def get_atom(self, atom_id: str) -> Atom | None:
         """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""
-        checked = checked_id("atom_id", atom_id)
+        checked = validate_id("atom_id", atom_id)
         found = self._of_id(lambda scope: self._database.read(scope, store.get, checked))
         return found[0] if found else None
 
@@ -72,9 +72,9 @@ class Atoms(Bound):
         A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version.
         """
         now = self._clock()
-        checked = checked_atom(atom, now)
+        checked = validate_atom(atom, now)
         indexed = self._recaller.index([checked])
-        old_id = checked_id("atom_id", atom_id)
+        old_id = validate_id("atom_id", atom_id)
         return self._database.write(self._scope, replace, self._scope, old_id, checked, indexed, now)
 
     def archive_atom(self, atom_id: str, *, rejected: bool = False) -> None:
@@ -82,7 +82,7 @@ class Atoms(Bound):
 
         One that is rejected, because it is wrong or unwanted, is not learned again from what is said.
         """
-        checked = checked_id("atom_id", atom_id)
+        checked = validate_id("atom_id", atom_id)
         self._database.write(self._scope, _archive, self._scope, checked, bool(rejected), self._clock())
 
     def delete_atom(self, atom_id: str) -> None:
@@ -90,7 +90,7 @@ class Atoms(Bound):
 
         A keyed hash of it stays behind, so that it is not learned again from what was said.
         """
-        self._database.write(self._scope, remove, self._scope, checked_id("atom_id", atom_id), self._clock())
+        self._database.write(self._scope, remove, self._scope, validate_id("atom_id", atom_id), self._clock())
 
     def restore_atom(self, atom_id: str) -> Atom:
         """Make an older version of a fact hold again after the newer one was deleted; takes the capability `admin`.
@@ -99,7 +99,7 @@ class Atoms(Bound):
         so is one that was archived. One that was not superseded, or was restored already, is given back as it is.
         """
         self._scope.require("admin")
-        checked = checked_id("atom_id", atom_id)
+        checked = validate_id("atom_id", atom_id)
         return self._database.write(self._scope, restoring.restore, self._scope, checked, self._clock())
 
     def list_atoms(
@@ -113,13 +113,13 @@ class Atoms(Bound):
         cursor: str | None = None,
     ) -> Page[Atom]:
         """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
-        most = checked_count("limit", limit, most=READ_LIMIT)
+        most = validate_count("limit", limit, most=READ_LIMIT)
         listed = partial(
             store.list_newest_first,
-            space_id=(space_id := checked_id("memory_space_id", memory_space_id)),
-            category=None if category is None else checked_name("category", category),
-            status=checked_status(status),
-            valid_at=checked_instant("valid_at", valid_at),
+            space_id=(space_id := validate_id("memory_space_id", memory_space_id)),
+            category=None if category is None else validate_name("category", category),
+            status=validate_status(status),
+            valid_at=validate_instant("valid_at", valid_at),
             before=None if cursor is None else _read_cursor(cursor),
             limit=most + 1,
         )

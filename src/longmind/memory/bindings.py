@@ -8,7 +8,7 @@ from typing import Any
 from longmind.clock import Micros
 from longmind.errors import InvalidInput, LimitExceeded, NotFound
 from longmind.memory.base import Bound
-from longmind.memory.validation import checked_value
+from longmind.memory.validation import validate_value
 from longmind.models.binding import (
     EVERYBODY,
     Binding,
@@ -21,15 +21,15 @@ from longmind.models.binding import (
 from longmind.models.conversation import Conversation
 from longmind.models.job import Job
 from longmind.models.value import Page
-from longmind.scope import Scope, check_identity
+from longmind.scope import Scope, validate_identity
 from longmind.store.database import Transaction
 from longmind.store.tables import bindings as store
 from longmind.store.tables import conversations, jobs
 from longmind.store.tables.bindings import NewBinding
 from longmind.store.triggers import extraction as triggers
 from longmind.store.triggers.extraction import Order
-from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_id
-from longmind.validation.text import check_text
+from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id
+from longmind.validation.text import validate_text
 
 MOST_MEMBERS = 1_000
 """Alternatives of a binding's scope, and spaces of a binding."""
@@ -52,11 +52,11 @@ class Bindings(Bound):
         What other users say goes into their own space of the same name. To bind conversations of others takes the
         capability `admin`.
         """
-        scope = _checked_scope(conversation_scope)
+        scope = _validate_scope(conversation_scope)
         new = NewBinding(
             scope,
-            _checked_spaces(memory_space_ids),
-            _checked_policy(checked_value(ExtractionPolicy, extraction_policy or {}, "extraction_policy")),
+            _validate_spaces(memory_space_ids),
+            _validate_policy(validate_value(ExtractionPolicy, extraction_policy or {}, "extraction_policy")),
         )
         if store.reaches_others(new.members, self._scope.user_id):
             self._scope.require("admin")
@@ -64,12 +64,12 @@ class Bindings(Bound):
 
     def get_binding(self, binding_id: str) -> Binding | None:
         """Look a binding up; None when there is none with this id, or it is not this user's."""
-        return self._database.read(self._scope, store.find, self._scope, checked_id("binding_id", binding_id))
+        return self._database.read(self._scope, store.find, self._scope, validate_id("binding_id", binding_id))
 
     def list_bindings(self, *, limit: int = 100, cursor: str | None = None) -> Page[Binding]:
         """The bindings that the user has made, newest first; with the capability `admin`, all of the app."""
-        most = checked_count("limit", limit, most=READ_LIMIT)
-        before = None if cursor is None else checked_id("cursor", cursor)
+        most = validate_count("limit", limit, most=READ_LIMIT)
+        before = None if cursor is None else validate_id("cursor", cursor)
         found = self._database.read(self._scope, store.list_newest_first, self._scope, before, most + 1)
         return Page(found[:most], found[most - 1].id if len(found) > most else None)
 
@@ -82,8 +82,8 @@ class Bindings(Bound):
         """
         if enabled is not None and not isinstance(enabled, bool):
             raise InvalidInput(f"enabled must be True or False, not {enabled!r}.")
-        changes = _checked_changes(extraction_policy)
-        checked = checked_id("binding_id", binding_id)
+        changes = _validate_changes(extraction_policy)
+        checked = validate_id("binding_id", binding_id)
         updated = self._database.write(self._scope, _update, self._scope, checked, changes, enabled, self._clock())
         if enabled:
             self._wake_waiting(updated.id)
@@ -91,7 +91,7 @@ class Bindings(Bound):
 
     def delete_binding(self, binding_id: str) -> None:
         """Have nothing more extracted by a binding, also not what is queued already. Memory stays."""
-        checked = checked_id("binding_id", binding_id)
+        checked = validate_id("binding_id", binding_id)
         self._database.write(self._scope, store.delete, self._scope, checked, self._clock())
         self._wake_waiting(checked)
 
@@ -103,8 +103,8 @@ class Bindings(Bound):
         With another version, what the earlier one has made of this conversation is superseded. A dry run writes
         nothing, and gives what would be added, reinforced, superseded and skipped.
         """
-        checked = checked_id("conversation_id", conversation_id)
-        version = None if extraction_version is None else _checked_version(extraction_version)
+        checked = validate_id("conversation_id", conversation_id)
+        version = None if extraction_version is None else _validate_version(extraction_version)
         if dry_run:
             orders = self._database.read(self._scope, _replays, self._scope, checked, version)
             return [self._pipeline.preview(self._scope, order) for order in orders]
@@ -124,7 +124,7 @@ def _update(
     run: Transaction, scope: Scope, binding_id: str, changes: dict[str, Any], enabled: bool | None, now: Micros
 ) -> Binding:
     known = store.get(run, scope, binding_id).extraction_policy
-    policy = _checked_policy(known.model_copy(update=changes))
+    policy = _validate_policy(known.model_copy(update=changes))
     return store.update(run, scope, binding_id, policy, enabled, now)
 
 
@@ -145,44 +145,44 @@ def _conversation(run: Transaction, conversation_id: str) -> Conversation:
     return found
 
 
-def _checked_scope(given: object) -> ConversationScope | list[ConversationScope]:
+def _validate_scope(given: object) -> ConversationScope | list[ConversationScope]:
     if isinstance(given, list | tuple):
         if not given:
             raise InvalidInput("conversation_scope is empty.", hint="Name at least one namespace and user.")
         if len(given) > MOST_MEMBERS:
             raise LimitExceeded("conversation_scope", limit=MOST_MEMBERS, given=len(given), unit="members")
-        return [_checked_member(each, f"conversation_scope[{place}]") for place, each in enumerate(given)]
-    return _checked_member(given, "conversation_scope")
+        return [_validate_member(each, f"conversation_scope[{place}]") for place, each in enumerate(given)]
+    return _validate_member(given, "conversation_scope")
 
 
-def _checked_member(given: object, where: str) -> ConversationScope:
-    member = checked_value(ConversationScope, given, where)
+def _validate_member(given: object, where: str) -> ConversationScope:
+    member = validate_value(ConversationScope, given, where)
     for name, value in (("namespace", member.namespace), ("user_id", member.user_id)):
         if value != EVERYBODY:
-            check_identity(f"{where}.{name}", value)
+            validate_identity(f"{where}.{name}", value)
     return member
 
 
-def _checked_spaces(given: object) -> tuple[str, ...]:
+def _validate_spaces(given: object) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, list | tuple):
         raise InvalidInput(f"memory_space_ids must be a list, not {type(given).__name__}.")
     if not given:
         raise InvalidInput("memory_space_ids is empty.", hint="Name the spaces that conversations are extracted into.")
     if len(given) > MOST_MEMBERS:
         raise LimitExceeded("memory_space_ids", limit=MOST_MEMBERS, given=len(given), unit="members")
-    return tuple(dict.fromkeys(checked_id(f"memory_space_ids[{place}]", each) for place, each in enumerate(given)))
+    return tuple(dict.fromkeys(validate_id(f"memory_space_ids[{place}]", each) for place, each in enumerate(given)))
 
 
-def _checked_changes(given: PolicyInput | None) -> dict[str, Any]:
+def _validate_changes(given: PolicyInput | None) -> dict[str, Any]:
     """The parts of a policy that are given, each as far as it can be checked alone."""
     if given is None:
         return {}
-    policy = checked_value(ExtractionPolicy, given, "extraction_policy")
+    policy = validate_value(ExtractionPolicy, given, "extraction_policy")
     return {name: getattr(policy, name) for name in policy.model_fields_set}
 
 
-def _checked_policy(policy: ExtractionPolicy) -> ExtractionPolicy:
-    _checked_version(policy.extraction_version)
+def _validate_policy(policy: ExtractionPolicy) -> ExtractionPolicy:
+    _validate_version(policy.extraction_version)
     turns = policy.window_turns
     if not 0 <= turns <= MOST_WINDOW_TURNS:
         raise InvalidInput(f"window_turns is {turns}.", hint=f"It is from 0 to {MOST_WINDOW_TURNS:,}.")
@@ -191,8 +191,8 @@ def _checked_policy(policy: ExtractionPolicy) -> ExtractionPolicy:
     return policy
 
 
-def _checked_version(version: object) -> str:
-    checked = check_text("extraction_version", version, limit=_VERSION_LIMIT, blank=False)
+def _validate_version(version: object) -> str:
+    checked = validate_text("extraction_version", version, limit=_VERSION_LIMIT, blank=False)
     if not _VERSION.fullmatch(checked):
         raise InvalidInput(
             f"extraction_version is {version!r}.", hint="Use letters, digits, '.', '-' and '_', like 'v1'."

@@ -7,13 +7,13 @@ from itertools import islice
 from typing import Any
 
 from longmind.memory.base import Bound
-from longmind.memory.validation import DESCRIPTION_LIMIT, checked_entity_type, checked_name, checked_names
+from longmind.memory.validation import DESCRIPTION_LIMIT, validate_entity_type, validate_name, validate_names
 from longmind.models.entity import Entity, EntityType, folded_name
 from longmind.store.database import Transaction
 from longmind.store.tables import entities as store
 from longmind.store.tables import spaces
-from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_id, checked_metadata
-from longmind.validation.text import check_text
+from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id, validate_metadata
+from longmind.validation.text import validate_text
 
 
 class Entities(Bound):
@@ -37,25 +37,25 @@ class Entities(Bound):
             self._scope,
             store.create,
             self._scope,
-            checked_id("memory_space_id", memory_space_id),
-            checked_entity_type(type),
-            checked_name("canonical_name", canonical_name),
-            None if description is None else check_text("description", description, limit=DESCRIPTION_LIMIT),
-            checked_metadata(attributes, "attributes"),
-            checked_names("aliases", aliases) or (),
+            validate_id("memory_space_id", memory_space_id),
+            validate_entity_type(type),
+            validate_name("canonical_name", canonical_name),
+            None if description is None else validate_text("description", description, limit=DESCRIPTION_LIMIT),
+            validate_metadata(attributes, "attributes"),
+            validate_names("aliases", aliases) or (),
             self._clock(),
         )
 
     def get_entity(self, entity_id: str) -> Entity | None:
         """Look an entity up. One that was merged is given as it is, with the id it was merged into."""
-        checked = checked_id("entity_id", entity_id)
+        checked = validate_id("entity_id", entity_id)
         found = self._of_id(lambda scope: self._database.read(scope, store.get, checked))
         return found[0] if found else None
 
     def find_entity_by_name(self, memory_space_id: str, type: EntityType, name: str) -> Entity | None:
         """The entity of a type that is known by exactly this name, or has it as an alias; case does not matter."""
-        space_id = checked_id("memory_space_id", memory_space_id)
-        asked = (checked_entity_type(type), checked_name("name", name))
+        space_id = validate_id("memory_space_id", memory_space_id)
+        asked = (validate_entity_type(type), validate_name("name", name))
         return self._in_space(space_id, lambda scope: self._database.read(scope, _find, space_id, *asked))
 
     def merge_entities(self, canonical_id: str, alias_id: str) -> Entity:
@@ -64,8 +64,8 @@ class Entities(Bound):
             self._scope,
             store.merge,
             self._scope,
-            checked_id("canonical_id", canonical_id),
-            checked_id("alias_id", alias_id),
+            validate_id("canonical_id", canonical_id),
+            validate_id("alias_id", alias_id),
             self._clock(),
         )
 
@@ -73,11 +73,11 @@ class Entities(Bound):
         self, memory_space_id: str, query: str, *, type: EntityType | None = None, limit: int = 20
     ) -> list[Entity]:
         """Entities whose names are like the query, the most alike first."""
-        space_id = checked_id("memory_space_id", memory_space_id)
+        space_id = validate_id("memory_space_id", memory_space_id)
         asked = (
-            check_text("query", query),
-            None if type is None else checked_entity_type(type),
-            checked_count("limit", limit, most=READ_LIMIT),
+            validate_text("query", query),
+            None if type is None else validate_entity_type(type),
+            validate_count("limit", limit, most=READ_LIMIT),
         )
         return self._in_space(space_id, lambda scope: self._database.read(scope, _search, space_id, *asked))
 

@@ -8,10 +8,10 @@ from longmind.models.binding import EVERYBODY
 from longmind.models.grant import SpaceGrant
 from longmind.models.space import MemorySpace
 from longmind.models.value import Page
-from longmind.scope import ReaderScope, check_identity
+from longmind.scope import ReaderScope, validate_identity
 from longmind.store.tables import grants as store
 from longmind.store.tables import spaces
-from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_id
+from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id
 
 
 class Sharing(Bound):
@@ -22,8 +22,8 @@ class Sharing(Bound):
 
         Only its owner may do so, and only its owner writes to it. Who has the grant already keeps it as it is.
         """
-        space_id = checked_id("memory_space_id", memory_space_id)
-        reader = _checked_reader(reader)
+        space_id = validate_id("memory_space_id", memory_space_id)
+        reader = _validate_reader(reader)
         if reader == self._scope.user_id:
             raise InvalidInput(f"{reader!r} is the one who would grant it.", hint="An owner needs no grant.")
         return self._database.write(self._scope, store.give, self._scope, space_id, reader, self._clock())
@@ -34,19 +34,21 @@ class Sharing(Bound):
         Grants are taken back as they were given: that of one user leaves `*` as it is. To take back what was not given
         is no error.
         """
-        space_id = checked_id("memory_space_id", memory_space_id)
-        self._database.write(self._scope, store.withdraw, self._scope, space_id, _checked_reader(reader), self._clock())
+        space_id = validate_id("memory_space_id", memory_space_id)
+        self._database.write(
+            self._scope, store.withdraw, self._scope, space_id, _validate_reader(reader), self._clock()
+        )
 
     def list_grants(self, memory_space_id: str) -> list[SpaceGrant]:
         """Who may read a space of the user's, in the order in which they were let."""
         return self._database.read(
-            self._scope, store.of_space, self._scope, checked_id("memory_space_id", memory_space_id)
+            self._scope, store.of_space, self._scope, validate_id("memory_space_id", memory_space_id)
         )
 
     def list_shared_spaces(self, *, limit: int = 100, cursor: str | None = None) -> Page[MemorySpace]:
         """The spaces of others that the user may read, oldest first."""
-        most = checked_count("limit", limit, most=READ_LIMIT)
-        after = "" if cursor is None else checked_id("cursor", cursor)
+        most = validate_count("limit", limit, most=READ_LIMIT)
+        after = "" if cursor is None else validate_id("cursor", cursor)
         held = self._database.read(self._scope, store.held_by, self._scope, after, most + 1)
         found = [self._look(space_id, owner) for space_id, owner in held[:most]]
         next_cursor = held[most - 1][0] if len(held) > most else None
@@ -57,5 +59,5 @@ class Sharing(Bound):
         return space if space is not None and space.kind == "shared" else None
 
 
-def _checked_reader(reader: object) -> str:
-    return EVERYBODY if reader == EVERYBODY else check_identity("reader", reader)
+def _validate_reader(reader: object) -> str:
+    return EVERYBODY if reader == EVERYBODY else validate_identity("reader", reader)

@@ -8,19 +8,19 @@ from longmind.clock import Instant
 from longmind.errors import InvalidInput, NotFound
 from longmind.memory.base import Bound
 from longmind.memory.validation import (
-    checked_importance,
-    checked_instant,
-    checked_kinds,
-    checked_names,
-    checked_status,
-    checked_trusts,
+    validate_importance,
+    validate_instant,
+    validate_kinds,
+    validate_names,
+    validate_status,
+    validate_trusts,
 )
 from longmind.models.atom import AtomKind, AtomStatus, Trust
 from longmind.models.recall import Recall, WhyNot
 from longmind.recall.request import Filters, Wanted
 from longmind.store.tables import atoms
-from longmind.validation.identifiers import checked_count, checked_id
-from longmind.validation.text import check_text
+from longmind.validation.identifiers import validate_count, validate_id
+from longmind.validation.text import validate_text
 
 HITS_LIMIT = 200
 QUERY_LIMIT = 10_000
@@ -49,11 +49,11 @@ class Recalls(Bound):
         `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then; `status` may ask
         for what was archived instead, and `status=None` for both.
         """
-        space_id = checked_id("memory_space_id", memory_space_id)
+        space_id = validate_id("memory_space_id", memory_space_id)
         filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
-        asked = check_text("query", query, limit=QUERY_LIMIT)
-        most = checked_count("limit", limit, most=HITS_LIMIT)
-        named = None if entity is None else _checked_entity("entity", entity)
+        asked = validate_text("query", query, limit=QUERY_LIMIT)
+        most = validate_count("limit", limit, most=HITS_LIMIT)
+        named = None if entity is None else _validate_entity("entity", entity)
 
         wanted = Wanted(filters, asked, named)
         return self._in_space(
@@ -77,11 +77,11 @@ class Recalls(Bound):
         known_at: Instant | None = None,
     ) -> WhyNot:
         """Why `recall_by_topic` does not find an atom: which filter leaves it out, that it is over, or its place."""
-        checked = checked_id("atom_id", atom_id)
+        checked = validate_id("atom_id", atom_id)
         filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
-        asked = check_text("query", query, limit=QUERY_LIMIT)
-        most = checked_count("limit", limit, most=HITS_LIMIT)
-        named = None if entity is None else _checked_entity("entity", entity)
+        asked = validate_text("query", query, limit=QUERY_LIMIT)
+        most = validate_count("limit", limit, most=HITS_LIMIT)
+        named = None if entity is None else _validate_entity("entity", entity)
         found = self._of_id(lambda scope: self._database.read(scope, atoms.get, checked))
         if found is None:
             raise NotFound("atom", atom_id)
@@ -103,17 +103,17 @@ class Recalls(Bound):
         by_what = category_names is None and kinds is None and tags is None and min_importance is None
         if by_what and trust is None and valid_at is None and known_at is None:
             # As most questions are asked.
-            return Filters(now, status=checked_status(status))
+            return Filters(now, status=validate_status(status))
         return Filters(
             now=now,
-            category_names=checked_names("category_names", category_names),
-            kinds=checked_kinds(kinds),
-            tags=checked_names("tags", tags),
-            min_importance=None if min_importance is None else checked_importance("min_importance", min_importance),
-            status=checked_status(status),
-            trust=checked_trusts(trust),
-            valid_at=checked_instant("valid_at", valid_at),
-            known_at=checked_instant("known_at", known_at),
+            category_names=validate_names("category_names", category_names),
+            kinds=validate_kinds(kinds),
+            tags=validate_names("tags", tags),
+            min_importance=None if min_importance is None else validate_importance("min_importance", min_importance),
+            status=validate_status(status),
+            trust=validate_trusts(trust),
+            valid_at=validate_instant("valid_at", valid_at),
+            known_at=validate_instant("known_at", known_at),
         )
 
     def recall_by_entity(
@@ -127,15 +127,15 @@ class Recalls(Bound):
         known_at: Instant | None = None,
     ) -> Recall:
         """Everything that mentions an entity, newest first; an unknown name finds nothing."""
-        space_id = checked_id("memory_space_id", memory_space_id)
+        space_id = validate_id("memory_space_id", memory_space_id)
         filters = Filters(
             now=self._clock(),
-            category_names=checked_names("category_names", category_names),
-            valid_at=checked_instant("valid_at", valid_at),
-            known_at=checked_instant("known_at", known_at),
+            category_names=validate_names("category_names", category_names),
+            valid_at=validate_instant("valid_at", valid_at),
+            known_at=validate_instant("known_at", known_at),
         )
-        most = checked_count("limit", limit, most=HITS_LIMIT)
-        entity = _checked_entity("entity_id_or_name", entity_id_or_name)
+        most = validate_count("limit", limit, most=HITS_LIMIT)
+        entity = _validate_entity("entity_id_or_name", entity_id_or_name)
 
         wanted = Wanted(filters, entity=entity)
         return self._in_space(
@@ -160,8 +160,8 @@ class Recalls(Bound):
         """
         if entity_id_or_name is not None and query is not None:
             raise InvalidInput("A timeline is of an entity or of a query, not of both.", hint="Give one of the two.")
-        space_id = checked_id("memory_space_id", memory_space_id)
-        start, end = checked_instant("from_", from_), checked_instant("to", to)
+        space_id = validate_id("memory_space_id", memory_space_id)
+        start, end = validate_instant("from_", from_), validate_instant("to", to)
         if start is not None and end is not None and start > end:
             raise InvalidInput("from_ is after to.", hint="A window begins before it ends.")
         filters = Filters(
@@ -169,15 +169,15 @@ class Recalls(Bound):
             include_superseded=bool(include_superseded),
             include_ended=True,
             window=(start, end),
-            known_at=checked_instant("known_at", known_at),
+            known_at=validate_instant("known_at", known_at),
         )
-        asked = None if query is None else check_text("query", query, limit=QUERY_LIMIT)
-        most = checked_count("limit", limit, most=HITS_LIMIT)
-        entity = None if entity_id_or_name is None else _checked_entity("entity_id_or_name", entity_id_or_name)
+        asked = None if query is None else validate_text("query", query, limit=QUERY_LIMIT)
+        most = validate_count("limit", limit, most=HITS_LIMIT)
+        entity = None if entity_id_or_name is None else _validate_entity("entity_id_or_name", entity_id_or_name)
 
         wanted = Wanted(filters, asked, entity)
         return self._in_space(space_id, lambda scope: self._recaller.by_time(scope, space_id, "TIMELINE", wanted, most))
 
 
-def _checked_entity(where: str, id_or_name: str) -> str:
-    return check_text(where, id_or_name, blank=False)
+def _validate_entity(where: str, id_or_name: str) -> str:
+    return validate_text(where, id_or_name, blank=False)

@@ -127,7 +127,7 @@ def _end(name: str, written: str | None) -> str | datetime | None:
         return _begin(name, written)
 
 
-def checked_arguments(kind: type[ToolArguments], given: object) -> ToolArguments:
+def validate_arguments(kind: type[ToolArguments], given: object) -> ToolArguments:
     """The arguments that a model chose, or an error that it can mend them by."""
     fields = ", ".join(schema_of(kind)["properties"])
     if not isinstance(given, dict):

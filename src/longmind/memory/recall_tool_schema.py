@@ -7,10 +7,10 @@ from collections import Counter
 from typing import Any, Literal, get_args
 
 from longmind.errors import InvalidInput, LimitExceeded
-from longmind.memory.validation import DESCRIPTION_LIMIT, checked_value
+from longmind.memory.validation import DESCRIPTION_LIMIT, validate_value
 from longmind.models.value import Value
-from longmind.validation.identifiers import checked_id
-from longmind.validation.text import check_text
+from longmind.validation.identifiers import validate_id
+from longmind.validation.text import validate_text
 
 ToolType = Literal["RECALL_BY_TOPIC", "RECALL_BY_ENTITY", "RECALL_TIMELINE"]
 TOOLS_LIMIT = 1_000
@@ -32,7 +32,7 @@ class ToolDefinition(Value):
         return self.memory_space_id[1:] if self.memory_space_id.startswith("$") else None
 
 
-def checked_definitions(given: object) -> list[ToolDefinition]:
+def validate_definitions(given: object) -> list[ToolDefinition]:
     """The recall tools of one definition, of a list of them, or of a whole agent, whose other tools are left alone."""
     whole = isinstance(given, dict) and "tools" in given
     listed = given["tools"] if isinstance(given, dict) and whole else [given] if isinstance(given, dict) else given
@@ -66,15 +66,15 @@ def _checked(given: object, where: str) -> ToolDefinition:
         raise InvalidInput(
             f"{where}.type is {given.get('type')!r}.", hint=f"It is one of {', '.join(get_args(ToolType))}."
         )
-    definition = checked_value(ToolDefinition, given, where)
+    definition = validate_value(ToolDefinition, given, where)
     if not _NAME.fullmatch(definition.name):
         raise InvalidInput(
             f"{where}.name is {definition.name!r}.",
             hint="Use letters, digits, '_' and '-', at most 64: vendors insist.",
         )
-    checked_id(f"{where}.memorySpaceId", definition.memory_space_id)
+    validate_id(f"{where}.memorySpaceId", definition.memory_space_id)
     if not definition.memory_space_id.removeprefix("$").strip():
         raise InvalidInput(f"{where}.memorySpaceId is blank.", hint="Give an id, or $ and the name of an argument.")
     if definition.description is not None:
-        check_text(f"{where}.description", definition.description, limit=DESCRIPTION_LIMIT, blank=False)
+        validate_text(f"{where}.description", definition.description, limit=DESCRIPTION_LIMIT, blank=False)
     return definition

@@ -9,8 +9,8 @@ from typing import Any
 
 from longmind.errors import InvalidInput
 from longmind.memory.recall import Recalls
-from longmind.memory.recall_tool_arguments import ARGUMENTS_OF, checked_arguments, schema_of
-from longmind.memory.recall_tool_schema import ToolDefinition, checked_definitions
+from longmind.memory.recall_tool_arguments import ARGUMENTS_OF, schema_of, validate_arguments
+from longmind.memory.recall_tool_schema import ToolDefinition, validate_definitions
 from longmind.memory.recalled_text import recalled_text
 from longmind.models.recall import Recall
 from longmind.providers.language_model import BoundTool, Tool
@@ -30,7 +30,7 @@ class AgentTools(Recalls):
         if arguments is not None and not isinstance(arguments, Mapping):
             raise InvalidInput(f"arguments must be a dict, not {type(arguments).__name__}.")
         given = {} if arguments is None else arguments
-        return [self._bound(definition, given) for definition in checked_definitions(definitions)]
+        return [self._bound(definition, given) for definition in validate_definitions(definitions)]
 
     def _bound(self, definition: ToolDefinition, arguments: Mapping[str, Any]) -> BoundTool:
         kind = ARGUMENTS_OF[definition.type]
@@ -51,7 +51,7 @@ class RecallTool:
 
     def find(self, chosen: dict[str, Any]) -> Recall:
         """The same as a value, for callers that show more than text."""
-        asked = checked_arguments(ARGUMENTS_OF[self.definition.type], chosen)
+        asked = validate_arguments(ARGUMENTS_OF[self.definition.type], chosen)
         return asked.recall(self.recalls, self._space_id())
 
     def _space_id(self) -> str:

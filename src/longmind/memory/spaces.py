@@ -7,13 +7,13 @@ from typing import Any
 from longmind.clock import Micros
 from longmind.errors import InvalidInput
 from longmind.memory.base import Bound
-from longmind.memory.validation import checked_name
+from longmind.memory.validation import validate_name
 from longmind.models.space import MemorySpace, SpaceKind
 from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import bindings, grants
 from longmind.store.tables import spaces as store
-from longmind.validation.identifiers import checked_id, checked_metadata
+from longmind.validation.identifiers import validate_id, validate_metadata
 
 _MADE_BY_APPS: tuple[SpaceKind, ...] = ("user", "shared")
 
@@ -28,16 +28,16 @@ class Spaces(Bound):
 
         A space of the kind `shared` is the user's own too, and can be granted to others to read.
         """
-        checked = None if name is None else checked_name("name", name)
+        checked = None if name is None else validate_name("name", name)
         if kind not in _MADE_BY_APPS:
             raise InvalidInput(f"kind is {kind!r}.", hint=f"An app makes spaces of {' or '.join(_MADE_BY_APPS)}.")
         return self._database.write(
-            self._scope, store.create, self._scope, checked, kind, checked_metadata(metadata), self._clock()
+            self._scope, store.create, self._scope, checked, kind, validate_metadata(metadata), self._clock()
         )
 
     def get_memory_space(self, memory_space_id: str) -> MemorySpace | None:
         """Look a space up; None when it is not there, was deleted, or is neither the user's nor shared with them."""
-        space_id = checked_id("memory_space_id", memory_space_id)
+        space_id = validate_id("memory_space_id", memory_space_id)
         own = self._database.read(self._scope, store.get, space_id)
         owner = self._owner_of(space_id) if own is None else None
         return own if owner is None else self._database.read(owner, store.get, space_id)
@@ -51,7 +51,7 @@ class Spaces(Bound):
 
         Erasing the user removes them for good.
         """
-        space_id = checked_id("memory_space_id", memory_space_id)
+        space_id = validate_id("memory_space_id", memory_space_id)
         self._database.write(self._scope, _delete, self._scope, space_id, self._clock())
 
 

@@ -16,8 +16,8 @@ from longmind.models.atom import AtomInput, AtomKind, AtomStatus, Category, NewA
 from longmind.models.entity import EntityType
 from longmind.models.value import Value
 from longmind.store.tables.atoms import CheckedAtom
-from longmind.validation.identifiers import checked_label
-from longmind.validation.text import check_text, shown
+from longmind.validation.identifiers import validate_label
+from longmind.validation.text import quote_value, validate_text
 
 TEXT_LIMIT = 1024 * 1024
 """Characters of an atom's text, and of its search context."""
@@ -31,25 +31,25 @@ V = TypeVar("V", bound=Value)
 _NOTHING: Mapping[str, Callable[[str, Any], object]] = {}
 
 
-def checked_atom(given: AtomInput, now: Micros, where: str = "atom", random: str | None = None) -> CheckedAtom:
+def validate_atom(given: AtomInput, now: Micros, where: str = "atom", random: str | None = None) -> CheckedAtom:
     """The random half of its id may be given, by who has drawn many at once."""
     try:
-        return _checked_atom(given, now, where, random)
+        return _validate_atom(given, now, where, random)
     except (TypeError, AttributeError, KeyError):
         if not isinstance(given, NewAtom):
             raise
         # By `model_construct` or `model_copy`, which check nothing. To look at all of every value would take too long.
-        return _checked_atom(_checked_anew(given, where), now, where, random)
+        return _validate_atom(_revalidate(given, where), now, where, random)
 
 
-def _checked_atom(given: AtomInput, now: Micros, where: str, random: str | None) -> CheckedAtom:
+def _validate_atom(given: AtomInput, now: Micros, where: str, random: str | None) -> CheckedAtom:
     if _is_plain(given):
         fields = _USUAL | given
         name, kind = given["category"]["name"], given["category"]["kind"]
     else:
-        new = checked_value(NewAtom, given, where, _SAID_EXACTLY)
+        new = validate_value(NewAtom, given, where, _SAID_EXACTLY)
         if type(new.category) is not Category or (new.category.kind, new.trust, new.origin) not in _CHOICES:
-            new = _checked_anew(new, where)
+            new = _revalidate(new, where)
         fields, name, kind = new.__dict__, new.category.name, new.category.kind
     if kind == "PATTERN":
         raise InvalidInput(
@@ -66,33 +66,33 @@ def _checked_atom(given: AtomInput, now: Micros, where: str, random: str | None)
         raise InvalidInput(f"{where}.valid_to is not after valid_from.")
     text, context, confidence = fields["text"], fields["search_context"], fields["confidence"]
     if not 0.0 <= confidence <= 1.0:
-        raise InvalidInput(f"{where}.confidence is {shown(confidence)}.", hint="It is a number from 0 to 1.")
+        raise InvalidInput(f"{where}.confidence is {quote_value(confidence)}.", hint="It is a number from 0 to 1.")
     trust, speaker, conversation_id = fields["trust"], fields["speaker"], fields["source_conversation_id"]
     # By their places, in the order of the fields: to name them takes as long as all of the checks.
     return CheckedAtom(
         new_id("atom", created_at) if random is None else id_of("atom", created_at, random),
-        text if _plain(text) else check_text(f"{where}.text", text, limit=TEXT_LIMIT, blank=False),
-        _checked_context(f"{where}.search_context", context) if context else (),
-        _SPEAKERS.get(trust) if speaker is None else checked_name(f"{where}.speaker", speaker),
-        name if _plain(name, NAME_LIMIT) else checked_name(f"{where}.category.name", name),
+        text if _plain(text) else validate_text(f"{where}.text", text, limit=TEXT_LIMIT, blank=False),
+        _validate_context(f"{where}.search_context", context) if context else (),
+        _SPEAKERS.get(trust) if speaker is None else validate_name(f"{where}.speaker", speaker),
+        name if _plain(name, NAME_LIMIT) else validate_name(f"{where}.category.name", name),
         kind,
-        checked_importance(f"{where}.importance", fields["importance"]),
+        validate_importance(f"{where}.importance", fields["importance"]),
         float(confidence),
         valid_from,
         valid_to,
-        None if conversation_id is None else checked_label(f"{where}.source_conversation_id", conversation_id),
-        _checked_list(f"{where}.source_message_ids", messages) if (messages := fields["source_message_ids"]) else (),
-        _checked_list(f"{where}.entity_ids", entities) if (entities := fields["entity_ids"]) != [] else (),
-        _checked_list(f"{where}.tags", tags) if (tags := fields["tags"]) != [] else (),
+        None if conversation_id is None else validate_label(f"{where}.source_conversation_id", conversation_id),
+        _validate_list(f"{where}.source_message_ids", messages) if (messages := fields["source_message_ids"]) else (),
+        _validate_list(f"{where}.entity_ids", entities) if (entities := fields["entity_ids"]) != [] else (),
+        _validate_list(f"{where}.tags", tags) if (tags := fields["tags"]) != [] else (),
         fields["origin"],
         trust,
         created_at,
     )
 
 
-def _checked_anew(new: NewAtom, where: str) -> NewAtom:
+def _revalidate(new: NewAtom, where: str) -> NewAtom:
     fields = {name: value.__dict__ if isinstance(value, Value) else value for name, value in new.__dict__.items()}
-    return checked_value(NewAtom, fields, where, _SAID_EXACTLY)
+    return validate_value(NewAtom, fields, where, _SAID_EXACTLY)
 
 
 def _is_plain(given: object) -> TypeGuard[dict[str, Any]]:
@@ -156,33 +156,33 @@ def _plain(text: object, limit: int = TEXT_LIMIT) -> bool:
 _SPEAKERS = {"user": "user", "assistant": "assistant"}
 
 
-def _checked_context(where: str, context: object) -> tuple[str, ...]:
+def _validate_context(where: str, context: object) -> tuple[str, ...]:
     texts = [context] if isinstance(context, str) else context
     if not isinstance(texts, list | tuple):
         raise InvalidInput(f"{where} must be a text or a list of texts, not {type(context).__name__}.")
     if len(texts) > LIST_LIMIT:
         raise LimitExceeded(where, limit=LIST_LIMIT, given=len(texts), unit="texts")
     # An empty text stays: how far away the others are is told by their places.
-    return tuple(check_text(f"{where}[{place}]", text, limit=TEXT_LIMIT) for place, text in enumerate(texts))
+    return tuple(validate_text(f"{where}[{place}]", text, limit=TEXT_LIMIT) for place, text in enumerate(texts))
 
 
-def checked_importance(where: str, importance: object) -> int:
+def validate_importance(where: str, importance: object) -> int:
     if isinstance(importance, int) and not isinstance(importance, bool) and 1 <= importance <= 5:
         return importance
-    raise InvalidInput(f"{where} is {shown(importance)}.", hint="It is a whole number from 1 to 5.")
+    raise InvalidInput(f"{where} is {quote_value(importance)}.", hint="It is a whole number from 1 to 5.")
 
 
-def checked_name(where: str, name: object) -> str:
-    return check_text(where, name, limit=NAME_LIMIT, blank=False)
+def validate_name(where: str, name: object) -> str:
+    return validate_text(where, name, limit=NAME_LIMIT, blank=False)
 
 
-def checked_entity_type(type: object) -> EntityType:
+def validate_entity_type(type: object) -> EntityType:
     if type in get_args(EntityType):
         return type  # type: ignore[return-value]  # it is one of the known
     raise InvalidInput(f"type is {type!r}.", hint=f"It is one of {', '.join(get_args(EntityType))}.")
 
 
-def checked_status(status: object) -> AtomStatus | None:
+def validate_status(status: object) -> AtomStatus | None:
     if status is None or status in _STATUSES:
         return status  # type: ignore[return-value]  # it is one of the known
     raise InvalidInput(f"status is {status!r}.", hint=f"It is one of {', '.join(_STATUSES)}.")
@@ -191,35 +191,35 @@ def checked_status(status: object) -> AtomStatus | None:
 _STATUSES = get_args(AtomStatus)
 
 
-def checked_kinds(kinds: object) -> tuple[AtomKind, ...] | None:
+def validate_kinds(kinds: object) -> tuple[AtomKind, ...] | None:
     if kinds is None:
         return None
-    return _checked_choices("kinds", kinds, get_args(AtomKind))  # type: ignore[return-value]  # they are of the known
+    return _validate_choices("kinds", kinds, get_args(AtomKind))  # type: ignore[return-value]  # they are of the known
 
 
-def checked_trusts(trusts: object) -> tuple[Trust, ...] | None:
+def validate_trusts(trusts: object) -> tuple[Trust, ...] | None:
     if trusts is None:
         return None
-    return _checked_choices("trust", trusts, get_args(Trust))  # type: ignore[return-value]  # they are of the known
+    return _validate_choices("trust", trusts, get_args(Trust))  # type: ignore[return-value]  # they are of the known
 
 
-def _checked_choices(where: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
-    names = _checked_list(where, given)
+def _validate_choices(where: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
+    names = _validate_list(where, given)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise InvalidInput(f"Unknown {where} {unknown}.", hint=f"Known are {', '.join(known)}.")
     return names
 
 
-def checked_names(where: str, names: object) -> tuple[str, ...] | None:
-    return None if names is None else _checked_list(where, names)
+def validate_names(where: str, names: object) -> tuple[str, ...] | None:
+    return None if names is None else _validate_list(where, names)
 
 
-def checked_instant(where: str, instant: Instant | None) -> Micros | None:
+def validate_instant(where: str, instant: Instant | None) -> Micros | None:
     return None if instant is None else to_micros(instant, where)
 
 
-def _checked_list(where: str, members: object) -> tuple[str, ...]:
+def _validate_list(where: str, members: object) -> tuple[str, ...]:
     if members == []:
         return ()
     if isinstance(members, str) or not isinstance(members, list | tuple | set | frozenset):
@@ -227,14 +227,14 @@ def _checked_list(where: str, members: object) -> tuple[str, ...]:
     if len(members) > LIST_LIMIT:
         raise LimitExceeded(where, limit=LIST_LIMIT, given=len(members), unit="members")
     checked = [
-        member if _plain(member, NAME_LIMIT) else checked_name(f"{where}[{place}]", member)
+        member if _plain(member, NAME_LIMIT) else validate_name(f"{where}[{place}]", member)
         for place, member in enumerate(members)
     ]
     # Order is kept, and what is said twice counts once.
     return tuple(dict.fromkeys(checked))
 
 
-def checked_value(
+def validate_value(
     kind: type[V], given: object, where: str, said_exactly: Mapping[str, Callable[[str, Any], object]] = _NOTHING
 ) -> V:
     """A value as a caller gives it: the value itself, or a dict of its fields.
@@ -268,5 +268,5 @@ _SAID_EXACTLY = {
     "valid_from": _check_instant,
     "valid_to": _check_instant,
     "created_at": _check_instant,
-    "search_context": _checked_context,
+    "search_context": _validate_context,
 }

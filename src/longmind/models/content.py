@@ -10,7 +10,7 @@ from pydantic import Field, StrictBool, TypeAdapter, ValidationError
 
 from longmind.errors import InvalidInput
 from longmind.models.value import Value
-from longmind.validation.text import check_size, check_text, damaged, decode_json, encode_json
+from longmind.validation.text import damaged, decode_json, encode_json, validate_size, validate_text
 
 MESSAGE_LIMIT = 1024 * 1024
 """Bytes of UTF-8 that the content of one message may have, written as JSON."""
@@ -106,11 +106,11 @@ def said_in(stored: str) -> str:
 
 
 def _encode_text(text: str, field: str, *, may_be_empty: bool) -> str:
-    check_text(field, text)
+    validate_text(field, text)
     if not may_be_empty and not text.strip():
         raise _blank(field)
     encoded = f'[{{"type":"text","text":{json.dumps(text, ensure_ascii=False)}}}]'
-    check_size(field, encoded, MESSAGE_LIMIT)
+    validate_size(field, encoded, MESSAGE_LIMIT)
     return encoded
 
 

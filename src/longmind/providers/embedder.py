@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from longmind.errors import EmbedderFailed, InvalidInput, LongmindError
-from longmind.validation.text import check_text
+from longmind.validation.text import validate_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,7 @@ class Embedder(Protocol):
         """The vector of a question. Some models want it asked in a form of its own."""
 
 
-def checked_vectors(vectors: Any, count: int, embedder: Embedder) -> Vectors:
+def validate_vectors(vectors: Any, count: int, embedder: Embedder) -> Vectors:
     """The vectors as unit vectors, or an error that says what the embedder did wrong."""
     # Loaded only now: to choose an embedder, or none, nothing has to be computed.
     import numpy as np
@@ -71,7 +71,7 @@ def _as_floats(vectors: Any, embedder: Embedder) -> Vectors:
         ) from error
 
 
-def _checked_vector(vector: Any, embedder: Embedder) -> Vectors:
+def _validate_vector(vector: Any, embedder: Embedder) -> Vectors:
     """The same of one vector. The length of a usual one tells at once that there is nothing wrong with it."""
     import numpy as np
 
@@ -82,7 +82,7 @@ def _checked_vector(vector: Any, embedder: Embedder) -> Vectors:
         if _TINY < squared < _HUGE:
             unit: Vectors = np.divide(vector, math.sqrt(squared), dtype=np.float32)
             return unit
-    return checked_vectors([vector], 1, embedder)[0]  # type: ignore[no-any-return]  # numpy cannot say what a row is
+    return validate_vectors([vector], 1, embedder)[0]  # type: ignore[no-any-return]  # numpy cannot say what a row is
 
 
 _ROUNDING = 1e-6
@@ -112,7 +112,7 @@ class Embedding:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self.model = type(embedder).__name__
-        self.model = check_text("The embedder's model", self._checked(lambda: embedder.model), blank=False)
+        self.model = validate_text("The embedder's model", self._checked(lambda: embedder.model), blank=False)
         self._stamp: str | None = None
         self.usual = _usual(self._checked(lambda: getattr(embedder, "usual_similarity", None)))
         """The mean and deviation of the similarity of a question and a text that have nothing to do with each other."""
@@ -127,13 +127,13 @@ class Embedding:
 
     def texts(self, texts: Sequence[str]) -> Vectors:
         return self._checked(
-            lambda: checked_vectors(self._embedder.embed_texts(list(texts)), len(texts), self._embedder)
+            lambda: validate_vectors(self._embedder.embed_texts(list(texts)), len(texts), self._embedder)
         )
 
     def query(self, query: str) -> Vectors:
         # By itself, without a function to be made for `_checked`: every recall comes by here.
         try:
-            return _checked_vector(self._embedder.embed_query(query), self._embedder)
+            return _validate_vector(self._embedder.embed_query(query), self._embedder)
         except LongmindError:
             raise
         except Exception as error:

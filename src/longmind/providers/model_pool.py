@@ -11,7 +11,7 @@ from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.registry import choose_model
 from longmind.runtime.fork_safety import survive_forks
 from longmind.settings import Settings
-from longmind.validation.text import check_text
+from longmind.validation.text import validate_text
 
 if TYPE_CHECKING:
     from longmind.providers.language_model import Cancel, LanguageModel
@@ -38,9 +38,9 @@ class NamedModels:
             if provider is not None:
                 raise InvalidInput("A provider is for the name of a model, and the model itself is given.", hint=_HINT)
             return choose_model(model, self._loop, self._settings)
-        name = check_text("model", model, blank=False).strip()
+        name = validate_text("model", model, blank=False).strip()
         if provider is not None:
-            vendor = check_text("provider", provider, blank=False).strip()
+            vendor = validate_text("provider", provider, blank=False).strip()
             name = name if name.startswith(f"{vendor}:") else f"{vendor}:{name}"
         with self._making:
             if name not in self._made:

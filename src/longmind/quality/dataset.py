@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from longmind.clock import system_clock
-from longmind.conversations.validation import checked_time
+from longmind.conversations.validation import validate_time
 from longmind.errors import InvalidInput
 from longmind.language.calendar import month_of, year_of
 from longmind.quality.fields import field, filled, instant, of_kind
@@ -169,7 +169,7 @@ def _session(id: str, session: dict[str, Any]) -> Session:
     turns = tuple(_turn(each, session, "date", whose) for each in field(session, "turns", list, whose))
     for turn in turns:
         try:
-            checked_time(turn.at, system_clock())
+            validate_time(turn.at, system_clock())
         except InvalidInput as error:
             raise InvalidInput(f"turn {turn.id!r} of {whose}: {error.message}") from None
     return Session(id, turns)

@@ -13,7 +13,7 @@ from longmind.store.database import Database, Publisher
 from longmind.store.migrations import load_migrations
 from longmind.store.queries import EngineName
 from longmind.store.sqlite.database import MEMORY, SqliteDatabase
-from longmind.validation.text import check_text
+from longmind.validation.text import validate_text
 
 
 def open_database(settings: Settings, publisher: Publisher) -> Database:
@@ -45,7 +45,7 @@ def _open(settings: Settings, publisher: Publisher) -> Database:
 def engine_of(url: str) -> EngineName:
     """Which engine an address is for; refused when there is none, or its driver is not here."""
     try:
-        check_text("The address", url)
+        validate_text("The address", url)
     except InvalidInput as error:
         raise InvalidUrl(error.message) from None
     if url.startswith("sqlite:"):

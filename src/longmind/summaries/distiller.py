@@ -18,7 +18,7 @@ from longmind.summaries.model import ModelSummariser, fence_after
 from longmind.summaries.model_call import ASKED_SHARE, ask_twice, fault_of, tokens_for, words_of_reply
 from longmind.summaries.prompt_versions import load_prompt
 from longmind.summaries.summariser import Summariser
-from longmind.validation.text import check_text, storable_text
+from longmind.validation.text import storable_text, validate_text
 
 VERSION = "distill-v1"
 FACTS_LIMIT = 20
@@ -100,7 +100,7 @@ class SummarisingDistiller:
             raise
         except Exception as error:
             raise SummariserFailed(f"The summariser {self.name!r} failed: {type(error).__name__}: {error}") from error
-        return Distillate(check_text("The summary", summary, limit=limit).strip())
+        return Distillate(validate_text("The summary", summary, limit=limit).strip())
 
 
 def distiller_of(summariser: Summariser) -> Distiller | None:

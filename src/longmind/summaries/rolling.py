@@ -13,7 +13,7 @@ from longmind.store.database import Database
 from longmind.store.tables import summaries
 from longmind.store.tables.summaries import NewSummary, Standing, Unsummarised
 from longmind.summaries.summariser import Summariser
-from longmind.validation.text import check_text
+from longmind.validation.text import validate_text
 
 
 class RollingSummaries:
@@ -49,7 +49,7 @@ class RollingSummaries:
             return None
         summariser = self._summariser()
         text = summariser.summarise(None if found.anew else found.standing.text, messages, self._limit)
-        text = check_text("The summary", text, limit=self._limit).strip()
+        text = validate_text("The summary", text, limit=self._limit).strip()
         return NewSummary(text, found.until, summariser.name) if text else None
 
 

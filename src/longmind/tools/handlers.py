@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from longmind.clock import to_iso
-from longmind.memory.validation import checked_atom
+from longmind.memory.validation import validate_atom
 from longmind.models.atom import Category, NewAtom
 from longmind.models.recall import Hit
 from longmind.models.tool import Brief, DeletedEntry, FoundEntries
@@ -41,7 +41,7 @@ def store(
         origin="tool",
         trust="user" if confirmed else "assistant",
     )
-    atom = checked_atom(new, call.at)
+    atom = validate_atom(new, call.at)
     indexing = recaller().indexing([atom])
     supersedes = None if asked.supersedes is None else atom_id(asked.supersedes)
 

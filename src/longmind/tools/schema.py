@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from longmind.errors import ToolError
 from longmind.models.tool import EntryType
 from longmind.tools.redaction import redacted
-from longmind.validation.text import check_text, storable_text
+from longmind.validation.text import storable_text, validate_text
 
 CONTENT_LIMIT = 2000
 TAGS_LIMIT = 10
@@ -26,7 +26,7 @@ A = TypeVar("A", bound="Arguments")
 
 
 def _said(text: str) -> str:
-    return check_text("It", text, blank=False)
+    return validate_text("It", text, blank=False)
 
 
 # The length is checked before the rest, so that the message is about the length.

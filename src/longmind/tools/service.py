@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from longmind.clock import Clock, Instant, Micros, to_iso
 from longmind.errors import InvalidInput, ToolError
-from longmind.memory.validation import checked_instant
+from longmind.memory.validation import validate_instant
 from longmind.models.tool import AuditEntry, Brief, DeletedEntry, EntryType, FoundEntries, Outcome, StoredEntry
 from longmind.models.value import Page
 from longmind.providers.language_model import BoundTool
@@ -23,7 +23,7 @@ from longmind.tools.deadline import Deadline
 from longmind.tools.handlers import TOOLS
 from longmind.tools.invocation import new_call
 from longmind.tools.schema import checked
-from longmind.validation.identifiers import READ_LIMIT, checked_count, checked_label
+from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_label
 
 if TYPE_CHECKING:
     from longmind.recall.retriever import Recaller
@@ -117,7 +117,7 @@ class Tools:
         cursor: str | None = None,
     ) -> Page[AuditEntry]:
         """What was asked of the tools of this group, oldest first; both instants are part of the range."""
-        most = checked_count("limit", limit, most=READ_LIMIT)
+        most = validate_count("limit", limit, most=READ_LIMIT)
         if cursor is not None and not (isinstance(cursor, str) and cursor.isascii() and cursor.isdigit()):
             raise InvalidInput(f"cursor {cursor!r} is not one.", hint="Pass next_cursor of the page before.")
         if outcome is not None and outcome not in get_args(Outcome):
@@ -126,11 +126,11 @@ class Tools:
             self._scope,
             audit.find,
             self._acting(self._clock()).group or "",
-            correlation=checked_label("correlation", correlation),
-            topic=checked_label("topic", topic),
+            correlation=validate_label("correlation", correlation),
+            topic=validate_label("topic", topic),
             outcome=outcome,
-            since=checked_instant("since", since),
-            until=checked_instant("until", until),
+            since=validate_instant("since", since),
+            until=validate_instant("until", until),
             after=0 if cursor is None else min(int(cursor[:19]), 2**62),
             limit=most + 1,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longmind.errors import InvalidInput, LimitExceeded
 from longmind.scope import IDENTITY_LIMIT
-from longmind.validation.text import check_text, encode_json, shown
+from longmind.validation.text import encode_json, quote_value, validate_text
 
 METADATA_LIMIT = 64 * 1024
 """Bytes of JSON that a map of the app's own may have."""
@@ -12,27 +12,27 @@ READ_LIMIT = 10_000
 """How many rows one call may ask for."""
 
 
-def checked_label(name: str, value: object) -> str | None:
+def validate_label(name: str, value: object) -> str | None:
     """A short text from outside, such as a trace id or a model's name."""
-    return None if value is None else check_text(name, value, limit=IDENTITY_LIMIT, blank=False)
+    return None if value is None else validate_text(name, value, limit=IDENTITY_LIMIT, blank=False)
 
 
-def checked_id(name: str, value: object) -> str:
+def validate_id(name: str, value: object) -> str:
     """An id somebody asks for. It need not exist, but it must be a text that can be looked up."""
-    return check_text(name, value)
+    return validate_text(name, value)
 
 
-def checked_count(name: str, value: object, *, most: int) -> int:
+def validate_count(name: str, value: object, *, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInput(f"{name} must be a whole number, not {value!r}.")
     if not 1 <= value < 2**63:
-        raise InvalidInput(f"{name} is {shown(value)}.", hint=f"It is at least 1 and at most {most:,}.")
+        raise InvalidInput(f"{name} is {quote_value(value)}.", hint=f"It is at least 1 and at most {most:,}.")
     if value > most:
         raise LimitExceeded(name, limit=most, given=value, unit="at a time")
     return value
 
 
-def checked_metadata(metadata: object, field: str = "metadata") -> str:
+def validate_metadata(metadata: object, field: str = "metadata") -> str:
     """A map of the app's own, as it is stored."""
     if metadata is None:
         return "{}"

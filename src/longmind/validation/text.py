@@ -23,7 +23,7 @@ _DEEPEST = 100
 _MOST_MEMBERS = 10_000_000
 
 
-def check_text(where: str, value: object, *, limit: int | None = None, blank: bool = True) -> str:
+def validate_text(where: str, value: object, *, limit: int | None = None, blank: bool = True) -> str:
     """Return the value if it is a text that can be stored, and say what is wrong with it if not."""
     if not isinstance(value, str):
         raise InvalidInput(f"{where} must be a text, not {type(value).__name__}.")
@@ -64,7 +64,7 @@ def encode_json(where: str, value: Json, *, limit: int | None = None) -> str:
         if seen > _MOST_MEMBERS and limit is None:
             raise LimitExceeded(where, limit=_MOST_MEMBERS, given=seen, unit="members", at_least=True)
         if isinstance(member, str):
-            check_text(path, member)
+            validate_text(path, member)
         elif isinstance(member, float) and not math.isfinite(member):
             raise InvalidInput(f"{path} is {member}, which JSON has no way to write.")
         elif not isinstance(member, bool | int | float | dict | list | tuple | None):
@@ -78,7 +78,7 @@ def encode_json(where: str, value: Json, *, limit: int | None = None) -> str:
         # An integer of thousands of digits: Python itself refuses to write it.
         raise InvalidInput(f"{where} cannot be written as JSON: {error}") from None
     if limit is not None:
-        check_size(where, encoded, limit)
+        validate_size(where, encoded, limit)
     return encoded
 
 
@@ -100,14 +100,14 @@ def damaged() -> StoreError:
 DAMAGED_HINT = "Something else than Longmind has changed it, or the disk fails: restore the database from a backup."
 
 
-def shown(value: object) -> str:
+def quote_value(value: object) -> str:
     """A value as a message shows it. Python refuses to write an integer of thousands of digits."""
     if isinstance(value, int) and abs(value) >= 2**63:
         return f"an integer of {value.bit_length():,} bits"
     return repr(value)
 
 
-def check_size(where: str, encoded: str, limit: int) -> None:
+def validate_size(where: str, encoded: str, limit: int) -> None:
     """Refuse what takes more bytes of UTF-8 than the limit."""
     # A character takes four bytes at the most, so short texts need not be measured.
     if len(encoded) * 4 > limit:

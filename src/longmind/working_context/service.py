@@ -14,7 +14,7 @@ from longmind.assembly.templates import Templates
 from longmind.assembly.tokens import TokenCounter
 from longmind.assembly.wording import memory_line, turn_lines
 from longmind.clock import Clock, Instant, Micros, to_iso, to_micros
-from longmind.conversations.validation import checked_policy
+from longmind.conversations.validation import validate_policy
 from longmind.errors import InvalidInput, LimitExceeded, NotFound
 from longmind.models.atom import Atom
 from longmind.models.block import MemoryPolicy
@@ -23,8 +23,8 @@ from longmind.recall.request import Filters, Wanted
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import grants, summaries
-from longmind.validation.identifiers import checked_count, checked_id
-from longmind.validation.text import check_text, shown
+from longmind.validation.identifiers import validate_count, validate_id
+from longmind.validation.text import quote_value, validate_text
 from longmind.working_context.turns import Turn, inseparable, last_turns
 from longmind.working_context.user_memory import BlockMemory, user_memory, wording
 
@@ -100,19 +100,19 @@ class WorkingContexts:
         context's), and where the policy says so with what archival memory has on the query. They go only when all
         else but the summary has gone.
         """
-        space_id = checked_id("memory_space_id", memory_space_id)
+        space_id = validate_id("memory_space_id", memory_space_id)
         wanted_turns = _from_zero("recent_turns", recent_turns, TURNS_LIMIT)
         wanted_hits = _from_zero("recall_limit", recall_limit, HITS_LIMIT)
-        budget = checked_count("token_budget", token_budget, most=BUDGET_LIMIT)
-        names = _checked_categories(always_on_category_names)
-        query = None if recall_query is None else check_text("recall_query", recall_query, limit=QUERY_LIMIT)
+        budget = validate_count("token_budget", token_budget, most=BUDGET_LIMIT)
+        names = _validate_categories(always_on_category_names)
+        query = None if recall_query is None else validate_text("recall_query", recall_query, limit=QUERY_LIMIT)
         known = None if known_at is None else to_micros(known_at, "known_at")
-        policy = None if memory_policy is None else checked_policy(memory_policy)
+        policy = None if memory_policy is None else validate_policy(memory_policy)
         agent = self._blocks.active(agent_id)
         template = self._templates.find(template_id)
         now = self._clock()
         said = self._database.read(
-            self._scope, _read, checked_id("conversation_id", conversation_id), space_id, wanted_turns, known
+            self._scope, _read, validate_id("conversation_id", conversation_id), space_id, wanted_turns, known
         )
         owner = self._scope if said.own_space else grants.find_owner(self._database, self._scope, space_id)
         if owner is None:
@@ -235,14 +235,15 @@ def _context(fitted: Fitted, until_seq: int, built_at: Micros) -> WorkingContext
 
 def _from_zero(name: str, value: object, most: int) -> int:
     """A count of which none is a choice."""
-    return 0 if value == 0 and type(value) is int else checked_count(name, value, most=most)
+    return 0 if value == 0 and type(value) is int else validate_count(name, value, most=most)
 
 
-def _checked_categories(names: object) -> tuple[str, ...]:
+def _validate_categories(names: object) -> tuple[str, ...]:
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise InvalidInput(
-            f"always_on_category_names is {shown(names)}.", hint="It is a list of names, for example ['identity']."
+            f"always_on_category_names is {quote_value(names)}.",
+            hint="It is a list of names, for example ['identity'].",
         )
     if len(names) > CATEGORIES_LIMIT:
         raise LimitExceeded("always_on_category_names", limit=CATEGORIES_LIMIT, given=len(names), unit="names")
-    return tuple(dict.fromkeys(check_text(f"always_on_category_names[{n}]", each) for n, each in enumerate(names)))
+    return tuple(dict.fromkeys(validate_text(f"always_on_category_names[{n}]", each) for n, each in enumerate(names)))

@@ -35,7 +35,7 @@ def serve(
         raise InvalidInput(
             f"The server needs the package {error.name!r}.", hint="Run: pip install 'longmind[server]'"
         ) from None
-    count = _checked_workers(workers, least=0)
+    count = _validate_workers(workers, least=0)
     with open(url) as engine:
         app = make_app(engine, host=host)
         listener = listening_socket(host, port)
@@ -61,7 +61,7 @@ def worker(
     """Do jobs, such as extraction, until it is told to stop; the jobs at hand are finished."""
     from longmind.server.observability.logs import set_up_logs
 
-    count = _checked_workers(workers, least=1)
+    count = _validate_workers(workers, least=1)
     stop = threading.Event()
     with open(url) as engine:
         set_up_logs(engine.settings)
@@ -75,7 +75,7 @@ def worker(
         progress("finishing the jobs at hand")
 
 
-def _checked_workers(count: int, *, least: int) -> int:
+def _validate_workers(count: int, *, least: int) -> int:
     if not least <= count <= 64:
         raise InvalidInput(f"--workers is {count}.", hint=f"It is from {least} to 64.")
     return count

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from longmind.clock import Micros
 from longmind.extraction.candidate import Candidate, Slot
-from longmind.extraction.candidate_validation import checked_slot
+from longmind.extraction.candidate_validation import validate_slot
 from longmind.extraction.reconcile.aliases import Naming
 from longmind.extraction.reconcile.decisions import Known
 from longmind.extraction.rules.slots.finder import slot_of
@@ -89,7 +89,7 @@ def known_atom(atom: Atom, slot: tuple[str, str, str] | None, similarity: float 
 
 @lru_cache(maxsize=4096)
 def _slot_in(text: str) -> Slot | None:
-    return checked_slot(slot_of(text))
+    return validate_slot(slot_of(text))
 
 
 def _known(atom: Atom, slot: tuple[str, str, str] | None, similarity: float | None, times: dict[str, Micros]) -> Known:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longmind.errors import ExtensionMissing
-from longmind.providers.weights import Weights, checked_files
+from longmind.providers.weights import Weights, validate_files
 from longmind.runtime.fork_safety import survive_forks
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class OnnxModel:
         if self._loaded is None:
             with self._loading:
                 if self._loaded is None:
-                    self._loaded = _open(checked_files(self._weights, self._folder), self._longest)
+                    self._loaded = _open(validate_files(self._weights, self._folder), self._longest)
         return self._loaded
 
 

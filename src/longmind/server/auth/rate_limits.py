@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from longmind.errors import InvalidInput, RateLimited
-from longmind.keys.service import checked_rate
+from longmind.keys.service import validate_rate
 from longmind.settings import Settings
 
 
@@ -31,7 +31,7 @@ class Rates:
         from limits.storage import MemoryStorage, storage_from_string
         from limits.strategies import SlidingWindowCounterRateLimiter
 
-        self._default = checked_rate("rate_limit", settings.rate_limit) if settings.rate_limit else None
+        self._default = validate_rate("rate_limit", settings.rate_limit) if settings.rate_limit else None
         try:
             storage = storage_from_string(settings.rate_limit_storage)
             self._limiter = SlidingWindowCounterRateLimiter(storage)

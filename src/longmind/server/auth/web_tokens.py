@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jwt
 
 from longmind.errors import InvalidIdentity, InvalidInput, Unauthenticated
-from longmind.scope import check_identity
+from longmind.scope import validate_identity
 from longmind.server.auth.signing_keys import SigningKeys, open_signing_keys
 from longmind.settings import Settings
 
@@ -64,9 +64,9 @@ class WebTokens:
         settings = self._settings
         try:
             return Named(
-                check_identity("The tenant of the token", claims.get(settings.jwt_tenant_claim)),
-                check_identity("The app of the token", claims.get(settings.jwt_app_claim, settings.jwt_app)),
-                check_identity("The user of the token", claims.get(settings.jwt_user_claim)),
+                validate_identity("The tenant of the token", claims.get(settings.jwt_tenant_claim)),
+                validate_identity("The app of the token", claims.get(settings.jwt_app_claim, settings.jwt_app)),
+                validate_identity("The user of the token", claims.get(settings.jwt_user_claim)),
             )
         except InvalidIdentity as error:
             raise Unauthenticated(
