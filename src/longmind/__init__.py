@@ -74,7 +74,7 @@ from longmind.summaries import Summariser
 if typing.TYPE_CHECKING:
     from longmind.aio.engine import AsyncContext, AsyncEngine, open_async
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "AccessKey",
