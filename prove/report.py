@@ -97,7 +97,8 @@ _HEAD = """\
 What `./dev prove` has shown: Longmind attacked on purpose, on both engines, with real processes, a real PostgreSQL and
 real networks. Each section can be run by itself (`./dev prove NAME`), stops at its time (`--seconds`), or goes on until
 every count that is claimed here is reached (`--full`). The points of attack are drawn from `--seed`. The results are
-kept in `prove/results/proof.json`, and this page is written from them: `./dev prove … --report docs/proof.md`.
+kept in `prove/results/proof.json`, and this page is written from them:
+`./dev prove … --report docs/reference/proof.md`.
 
 A claim has `held` or `FAILED`. What could not be tried is `skipped` and says why; what is `measured` claims nothing.
 

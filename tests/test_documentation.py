@@ -8,6 +8,7 @@ import inspect
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -24,7 +25,9 @@ from longmind.operations import OPERATIONS
 from tools import docs
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
+REFERENCE = ROOT / "docs" / "reference"
+EXPLANATION = ROOT / "docs" / "explanation"
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 # What a person wrote: the reference mentions everything by itself.
 WRITTEN = [page for page in PAGES if page.name not in ("operations.md", "conformance.md", "CHANGELOG.md")]
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
@@ -156,15 +159,14 @@ def test_what_the_code_says_is_written_down_as_it_is_now() -> None:
 def test_the_check_notices_a_page_that_is_not_current(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for page in (ROOT / "docs").glob("*.md"):
-        (tmp_path / page.name).write_text(page.read_text("utf-8"), "utf-8")
+    shutil.copytree(ROOT / "docs", tmp_path, dirs_exist_ok=True)
     monkeypatch.setattr(docs, "DOCS", tmp_path)
-    storage = tmp_path / "storage.md"
+    storage = tmp_path / "explanation" / "storage.md"
     current = storage.read_text("utf-8")
     storage.write_text(current.replace("LONGMIND_POOL_SIZE", "LONGMIND_POND_SIZE"), "utf-8")
 
     assert docs.main(["--check"]) == 1
-    assert "docs/storage.md is not current" in capsys.readouterr().err
+    assert "docs/explanation/storage.md is not current" in capsys.readouterr().err
     assert docs.main([]) == 0
     assert storage.read_text("utf-8") == current
 
@@ -184,14 +186,14 @@ def test_every_public_name_is_explained() -> None:
 
 
 def test_every_setting_is_in_the_page_on_storage() -> None:
-    page = (ROOT / "docs" / "storage.md").read_text("utf-8")
+    page = (EXPLANATION / "storage.md").read_text("utf-8")
     names = [each.name for each in dataclasses.fields(longmind.Settings)]
 
     assert [name for name in names if f"`{name}` | `LONGMIND_{name.upper()}`" not in page] == []
 
 
 def test_every_error_is_in_the_page_on_errors_with_its_status() -> None:
-    tree = next(block.text for block in blocks_of(ROOT / "docs" / "errors.md") if block.info == "text")
+    tree = next(block.text for block in blocks_of(REFERENCE / "errors.md") if block.info == "text")
     classes = [
         each for each in vars(longmind).values() if inspect.isclass(each) and issubclass(each, longmind.LongmindError)
     ]
@@ -211,7 +213,7 @@ def test_every_dependency_has_its_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     groups = [project["dependencies"], *project["optional-dependencies"].values()]
     names = {re.split(r"[\[<>=~! ;]", requirement)[0] for group in groups for requirement in group}
-    explained = set(re.findall(r"^\| `([\w.-]+)` \| \w", (ROOT / "docs" / "dependencies.md").read_text("utf-8"), re.M))
+    explained = set(re.findall(r"^\| `([\w.-]+)` \| \w", (REFERENCE / "dependencies.md").read_text("utf-8"), re.M))
 
     assert explained == names
 
@@ -231,9 +233,10 @@ def test_links_between_pages_lead_somewhere() -> None:
 
 
 def test_every_page_can_be_reached_from_the_map() -> None:
-    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", (ROOT / "docs" / "index.md").read_text("utf-8")))
+    documents = ROOT / "docs"
+    linked = set(re.findall(r"\]\(([\w/-]+\.md)\)", (documents / "index.md").read_text("utf-8")))
 
-    assert linked == {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    assert linked == {page.relative_to(documents).as_posix() for page in documents.rglob("*.md")} - {"index.md"}
 
 
 def test_the_readme_begins_with_two_commands() -> None:
@@ -246,7 +249,7 @@ def test_the_readme_begins_with_two_commands() -> None:
 def test_the_statements_for_a_role_that_owns_nothing_are_enough(
     postgres_server: PostgresServer, postgres_url: str
 ) -> None:
-    statements = next(block.text for block in blocks_of(ROOT / "docs" / "storage.md") if block.info == "sql")
+    statements = next(block.text for block in blocks_of(EXPLANATION / "storage.md") if block.info == "sql")
     longmind.open(postgres_url).close()
     with psycopg.connect(postgres_url, autocommit=True) as superuser:
         for statement in statements.strip().splitlines():

@@ -1,9 +1,9 @@
-"""Writes docs/conformance.md: which test proves which requirement.
+"""Writes docs/reference/conformance.md: which test proves which requirement.
 
 python -m tools.conformance           write the page
 python -m tools.conformance --check   fail if the page or the marks of the items are not current
 
-The requirements stand in docs/conformance-items.txt. A test names those that it proves in a marker,
+The requirements stand in docs/reference/conformance-items.txt. A test names those that it proves in a marker,
 `@pytest.mark.conforms("A1.11")`, which is read from the source: nothing has to be run.
 """
 
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 ROOT = Path(__file__).parent.parent
-ITEMS = ROOT / "docs" / "conformance-items.txt"
-PAGE = ROOT / "docs" / "conformance.md"
+ITEMS = ROOT / "docs" / "reference" / "conformance-items.txt"
+PAGE = ROOT / "docs" / "reference" / "conformance.md"
 TESTS = ROOT / "tests"
 
 Mark = Literal["x", "~", " "]
@@ -168,9 +168,9 @@ def main(arguments: list[str]) -> int:
     problems += wrong_marks(items, tests)
     if not problems and "--check" not in arguments:
         PAGE.write_text(page(items, tests), "utf-8")
-        print(f"docs/{PAGE.name} written")
+        print(f"docs/reference/{PAGE.name} written")
     elif not problems and (not PAGE.exists() or PAGE.read_text("utf-8") != page(items, tests)):
-        problems.append(f"docs/{PAGE.name} is not current: run python -m tools.conformance")
+        problems.append(f"docs/reference/{PAGE.name} is not current: run python -m tools.conformance")
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0

@@ -70,10 +70,10 @@ def operations_page() -> str:
     parts = [
         "# Operations",
         "This page is written by `python -m tools.docs` from the code; do not edit it. What the operations are for is"
-        " told in [conversations](conversations.md), [running a turn](run_turn.md), [jobs](jobs.md) and"
-        " [changes](changes.md).",
+        " told in [conversations](../how-to/conversations.md), [running a turn](../how-to/turns.md),"
+        " [jobs](../how-to/jobs.md) and [changes](../how-to/changes.md).",
         "Every operation belongs to a context, and a context to one user: `ctx.conversations.get_messages(…)`. The"
-        " [asynchronous](async.md) engine has the same ones to await.",
+        " [asynchronous](../how-to/async.md) engine has the same ones to await.",
         table(
             ("operation", "access", "what it does"),
             ([f"[`{each.path}`](#{slug(each.path)})", each.access, each.summary] for each in OPERATIONS),
@@ -204,17 +204,17 @@ def limits_table() -> str:
 
 
 SECTIONS: dict[tuple[str, str], Callable[[], str]] = {
-    ("storage.md", "settings"): settings_table,
-    ("errors.md", "errors"): errors_tree,
-    ("conversations.md", "limits"): limits_table,
-    ("cli.md", "exits"): commands.exits_table,
-    ("cli.md", "commands"): commands.reference,
+    ("explanation/storage.md", "settings"): settings_table,
+    ("reference/errors.md", "errors"): errors_tree,
+    ("how-to/conversations.md", "limits"): limits_table,
+    ("reference/cli.md", "exits"): commands.exits_table,
+    ("reference/cli.md", "commands"): commands.reference,
 }
 
 
 def pages() -> Iterator[tuple[Path, str]]:
     """Each page that is written here, with the text it should have."""
-    yield DOCS / "operations.md", operations_page()
+    yield DOCS / "reference" / "operations.md", operations_page()
     for name in dict.fromkeys(name for name, _ in SECTIONS):
         page = (DOCS / name).read_text("utf-8")
         for (of, section), written in SECTIONS.items():
@@ -300,11 +300,11 @@ def main(arguments: list[str]) -> int:
     stale = [(path, page) for path, page in pages() if not path.exists() or path.read_text("utf-8") != page]
     if "--check" in arguments:
         for path, _ in stale:
-            print(f"docs/{path.name} is not current: run python -m tools.docs", file=sys.stderr)
+            print(f"docs/{path.relative_to(DOCS).as_posix()} is not current: run python -m tools.docs", file=sys.stderr)
         return 1 if stale else 0
     for path, page in stale:
         path.write_text(page, "utf-8")
-        print(f"docs/{path.name} written")
+        print(f"docs/{path.relative_to(DOCS).as_posix()} written")
     return 0
 
 

@@ -1,6 +1,6 @@
 """The arithmetic of a hundred million users, from what was measured: `python -m prove.scale.arithmetic`.
 
-Every line is computed from the lines above it. `docs/scale.md` holds what this prints, and a test sees to it.
+Every line is computed from the lines above it. `docs/explanation/scale.md` repeats the output; a test compares them.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from tests.cli.calling import caller
 from tests.cli.test_commands import COMMAND
 from tools.commands import all_commands
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 # It speaks a protocol, which is JSON already.
 WITHOUT_JSON = {"longmind mcp"}
 

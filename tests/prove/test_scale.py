@@ -99,7 +99,7 @@ def test_the_measured_users_are_spread_and_different() -> None:
 
 
 def test_the_page_on_scale_has_the_arithmetic_as_it_is_computed() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "scale.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "explanation" / "scale.md").read_text("utf-8")
     for table in page(Measured(), Assumed()).strip().split("\n\n"):
         assert table in text, "run `python -m prove.scale.arithmetic` and put its tables on the page"
 

@@ -1,4 +1,4 @@
-"""The commands in docs/rest.md do what the page says."""
+"""The commands in docs/reference/rest.md do what the page says."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CURL = shutil.which("curl")
 @pytest.mark.skipif(CURL is None, reason="curl is not installed, so that its examples cannot be tried")
 @pytest.mark.parametrize("user", ["ada", None])
 def test_the_examples_with_curl_run_with_a_key_and_without(user: str | None, sqlite_url: str) -> None:
-    shown = [block.text for block in blocks_of(ROOT / "docs" / "rest.md") if block.info == "sh"]
+    shown = [block.text for block in blocks_of(ROOT / "docs" / "reference" / "rest.md") if block.info == "sh"]
     with longmind.open(sqlite_url, embedder=None) as engine:
         environment = {"PATH": "/usr/bin:/bin"}
         if user is not None:

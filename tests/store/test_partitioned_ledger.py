@@ -10,7 +10,7 @@ import pytest
 
 import longmind
 
-SCALE = Path(__file__).parents[2] / "docs" / "scale.md"
+SCALE = Path(__file__).parents[2] / "docs" / "explanation" / "scale.md"
 
 
 def partition(url: str) -> None:

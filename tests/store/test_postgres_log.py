@@ -1,4 +1,4 @@
-"""PostgreSQL's own log: what docs/operating.md says of it is so."""
+"""PostgreSQL's own log: what docs/how-to/operating.md says of it is so."""
 
 from __future__ import annotations
 

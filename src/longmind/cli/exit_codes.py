@@ -1,4 +1,4 @@
-"""What a command ends with. Scripts rely on these, so they are said in one place and documented in docs/cli.md."""
+"""Exit codes of the command line. Scripts rely on them; docs/reference/cli.md lists them."""
 
 from __future__ import annotations
 
