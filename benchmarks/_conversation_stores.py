@@ -84,8 +84,8 @@ class LongmindStore:
                 database,
                 self._context.scope,
                 system_clock,
-                self.engine._models,
-                self.engine._rolling,
+                self.engine._parts.models,
+                self.engine._parts.rolling,
                 self._context.blocks,
             )
             for conversation_id in batch:

@@ -332,7 +332,7 @@ def _cold(filled: Filled) -> tuple[dict[int, float], dict[int, dict[str, int]]]:
                 ask()
                 tries.append((time.perf_counter() - began) * 1000)
                 grown = psutil.Process().memory_info().rss - resident
-                counted = engine._recaller.indexes.nbytes
+                counted = engine._parts.retriever.indexes.nbytes
         times[size] = round(percentile(tries, 50), 2)
         sizes[size] = {"counted": round(counted / size), "resident": round(grown / size)}
     return times, sizes

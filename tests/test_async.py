@@ -31,7 +31,7 @@ def run(database_url: str, scenario: Callable[[AsyncEngine, AsyncContext], Await
 
 
 def test_every_operation_is_awaitable_with_the_same_signature() -> None:
-    services = typing.get_type_hints(longmind.Context.__init__)
+    services = typing.get_type_hints(longmind.Context)
     for operation in OPERATIONS:
         twin = getattr(getattr(longmind.aio.services, f"Async{services[operation.service].__name__}"), operation.name)
         assert inspect.iscoroutinefunction(twin), operation.path
@@ -41,7 +41,7 @@ def test_every_operation_is_awaitable_with_the_same_signature() -> None:
 
 def test_the_engine_and_the_context_have_the_same_public_names() -> None:
     def names(of: type) -> set[str]:
-        return {name for name in vars(of) if not name.startswith("_")} - {"renew_after_fork", "following"}
+        return {name for name in dir(of) if not name.startswith("_")} - {"renew_after_fork", "following"}
 
     # Two are attributes on the synchronous engine; `following` is what both followers are made of.
     assert names(AsyncEngine) == names(longmind.Engine) | {"settings", "templates"}
@@ -269,7 +269,7 @@ def test_a_coroutine_that_fails_on_a_change_is_logged(database_url: str, caplog:
                 await asyncio.sleep(0.01)
 
     run(database_url, scenario)
-    assert [(record.name, record.levelname) for record in caplog.records] == [("longmind.change_feed", "ERROR")]
+    assert [(record.name, record.levelname) for record in caplog.records] == [("longmind.changes", "ERROR")]
     assert "I am broken" in caplog.text
 
 

@@ -21,6 +21,7 @@ from longmind import errors
 from longmind.conversations.validation import TITLE_LIMIT
 from longmind.engine import Engine
 from longmind.jobs.service import PAYLOAD_LIMIT
+from longmind.maintenance import Maintenance
 from longmind.models import change, content, conversation, job, message, tool, turn
 from longmind.models.value import Value
 from longmind.operations import OPERATIONS, Operation
@@ -114,7 +115,7 @@ def operation_section(operation: Operation) -> Iterator[str]:
 
 def engine_methods() -> Iterator[tuple[str, Callable[..., Any]]]:
     yield "longmind.open", longmind.open
-    for name, method in vars(Engine).items():
+    for name, method in (*vars(Engine).items(), *vars(Maintenance).items()):
         # renew_after_fork is called by Python itself.
         if inspect.isfunction(method) and not name.startswith("_") and name != "renew_after_fork":
             yield f"engine.{name}", method

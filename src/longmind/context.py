@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Protocol
+
 from longmind.admin import Admin
 from longmind.blocks import Blocks
 from longmind.conversations import Conversations
@@ -13,31 +15,58 @@ from longmind.tools import Tools
 from longmind.working_context import WorkingContexts
 
 
-class Context:
-    """What one user of one app of one tenant can do. Nothing is read or written without one."""
+class Services(Protocol):
+    """Makes the services of a scope, one method per service."""
 
-    def __init__(
-        self,
-        scope: Scope,
-        *,
-        conversations: Conversations,
-        memory: Memory,
-        working_context: WorkingContexts,
-        blocks: Blocks,
-        tools: Tools,
-        events: Events,
-        jobs: Jobs,
-        admin: Admin,
-    ) -> None:
+    def conversations(self, scope: Scope) -> Conversations: ...
+
+    def memory(self, scope: Scope) -> Memory: ...
+
+    def working_context(self, scope: Scope) -> WorkingContexts: ...
+
+    def blocks(self, scope: Scope) -> Blocks: ...
+
+    def tools(self, scope: Scope) -> Tools: ...
+
+    def events(self, scope: Scope) -> Events: ...
+
+    def jobs(self, scope: Scope) -> Jobs: ...
+
+    def admin(self, scope: Scope) -> Admin: ...
+
+
+class Context:
+    """Everything one user of one app of one tenant can do. Nothing is read or written without a context.
+
+    Each service is made on first use: a request or a job seldom needs more than one. A context may be shared by
+    threads and outlives a fork.
+    """
+
+    scope: Scope
+    conversations: Conversations
+    memory: Memory
+    working_context: WorkingContexts
+    blocks: Blocks
+    tools: Tools
+    events: Events
+    jobs: Jobs
+    admin: Admin
+
+    def __init__(self, scope: Scope, services: Services) -> None:
         self.scope = scope
-        self.conversations = conversations
-        self.memory = memory
-        self.working_context = working_context
-        self.blocks = blocks
-        self.tools = tools
-        self.events = events
-        self.jobs = jobs
-        self.admin = admin
+        self._services = services
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # Called only while the service is not made yet. No lock: it would have to be renewed after a fork.
+            if name not in SERVICE_NAMES:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return self.__dict__.setdefault(name, getattr(self._services, name)(self.scope))
 
     def __repr__(self) -> str:
         return f"Context({self.scope!r})"
+
+
+SERVICE_NAMES = tuple(name for name in Context.__annotations__ if name != "scope")
+"""The names of the services of a context."""

@@ -153,10 +153,10 @@ def test_after_an_erasure_nothing_of_before_is_kept_in_any_process(
     with longmind.open(database_url, embedder=MeaningEmbedder()) as other:
         elsewhere = context_of(other, session_id="s1").events
         assert len(elsewhere.search("zebra")) == len(ctx.events.search("zebra")) == 1
-        kept = engine._recaller.indexes.nbytes
+        kept = engine._parts.retriever.indexes.nbytes
         assert kept > 0
-        engine._event_finder.forget(ctx.scope)
-        assert engine._recaller.indexes.nbytes == 0
+        engine._parts.event_finder.forget(ctx.scope)
+        assert engine._parts.retriever.indexes.nbytes == 0
         # As erasure does it: the epoch rises, and with it whatever was read before is void.
         engine._database.write(ctx.scope, jobs.raise_epoch)
         assert len(elsewhere.search("zebra")) == len(ctx.events.search("zebra")) == 1
@@ -187,7 +187,7 @@ def test_the_indexes_of_all_timelines_share_the_memory_they_may_take(database_ur
             events = context_of(engine, session_id=f"s{session}").events
             events.record_many([{"kind": "note", "text": f"zebra {number}"} for number in range(400)])
             assert len(events.search("zebra", limit=1000)) == 400
-            most = max(most, engine._recaller.indexes.nbytes)
+            most = max(most, engine._parts.retriever.indexes.nbytes)
             one = one or most
         assert one > 400 * 256
         assert most <= limit * 1024 * 1024 + one

@@ -176,7 +176,7 @@ def test_a_job_that_dies_after_it_has_written_into_a_shared_space_does_not_do_so
     talk(ada, "I like tea.")
     (job,) = ada.jobs.list_jobs()
     # What the worker does first; its process ends before it can say that the job is done.
-    engine._pipeline.extract(ada.scope, job.payload, {})
+    engine._parts.pipeline.extract(ada.scope, job.payload, {})
     (atom,) = admin.memory.list_atoms(insights.id)
     assert engine.work().succeeded == 1
     assert admin.memory.list_atoms(insights.id) == [atom]

@@ -30,7 +30,7 @@ def small(database_url: str) -> Iterator[longmind.Engine]:
 
 
 def cache_of(engine: longmind.Engine) -> IndexCache:
-    return engine._recaller.indexes
+    return engine._parts.retriever.indexes
 
 
 def fill(memory: Memory) -> list[str]:

@@ -104,7 +104,7 @@ def test_atoms_that_were_read_before_a_change_are_not_kept_after_it(
 ) -> None:
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     atom = memory.add_atom(space_id, fact("tea"))
-    recaller = engine._recaller
+    recaller = engine._parts.retriever
     with recaller.space(scope, space_id) as index:
         revision = index.revision
     read = engine._database.read(scope, atoms.at_positions, space_id, [0])
@@ -123,7 +123,7 @@ def test_kept_atoms_count_as_memory_that_the_cache_takes(
 ) -> None:
     memory.add_atoms(space_id, [fact(f"tea number {number}") for number in range(100)])
     memory.recall_by_topic(space_id, "tea", limit=1)
-    before = engine._recaller.indexes.nbytes
+    before = engine._parts.retriever.indexes.nbytes
     assert len(texts_of(memory.recall_by_topic(space_id, "tea", limit=50))) == 50
-    after = engine._recaller.indexes.nbytes
+    after = engine._parts.retriever.indexes.nbytes
     assert before + 50 * 300 < after <= 2 * before

@@ -844,7 +844,7 @@ def test_a_damaged_index_ends_in_an_error_and_in_nothing_else(database_url: str)
         context.memory.add_atom(space.id, {"text": "Ada likes tea.", "category": {"name": "home", "kind": "FACT"}})
         for _ in range(3):
             assert context.memory.recall_by_topic(space.id, "tea").hits
-        with engine._recaller.space(context.scope, space.id) as index:
+        with engine._parts.retriever.space(context.scope, space.id) as index:
             [(_, _, places, _, _)] = index._postings.arrays()
         places[:] = 1_000_000
         for _ in range(2):

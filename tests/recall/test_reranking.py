@@ -159,7 +159,7 @@ def test_the_local_one_knows_an_answer_from_a_text_that_shares_its_words(databas
     except longmind.ModelMissing as error:
         pytest.skip(f"the model is not here and cannot be fetched: {error}")
     with longmind.open(database_url, embedder=None, reranker="local:minilm-l12") as engine:
-        reranking = engine._reranking
+        reranking = engine._parts.reranking
         assert reranking is not None
         question = "How many people live in Berlin?"
         answer, other = reranking.score(

@@ -1,0 +1,94 @@
+"""Handlers of the jobs that the engine queues for itself: extraction, blocks, patterns, summaries and vectors."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from longmind.errors import NotFound, SummariserFailed
+from longmind.events.distill_job import DISTILL, Drafting
+from longmind.jobs import Effect, JobRun
+from longmind.providers.embedder import Embedding
+from longmind.recall.embedding_jobs import embed_kind, fill_vectors, reindex_kind
+from longmind.recall.embedding_requests import left_to_others
+from longmind.store.tables.jobs import Later
+from longmind.store.triggers.extraction import EXTRACT, MINE
+from longmind.store.triggers.rolling_summary import SUMMARISE
+from longmind.store.triggers.sleep_time import SLEEP
+
+if TYPE_CHECKING:
+    from longmind.wiring import EngineParts
+
+_OPTIMISTIC_ROUNDS = 2
+"""Rounds in which an extraction decides outside the transaction; after that it decides and writes in one."""
+
+
+class JobHandlers:
+    """The handlers, bound to the parts of one engine.
+
+    A handler thinks outside a transaction. It returns a value to keep with the job, `Later` to be called again, or an
+    `Effect`, which the worker commits together with the end of the job.
+    """
+
+    def __init__(self, parts: EngineParts) -> None:
+        self._parts = parts
+
+    def register(self) -> None:
+        """Register a handler for each kind of job that this engine can do; jobs of other kinds wait for another one."""
+        handlers, embedding = self._parts.handlers, self._parts.embedding
+        if embedding is not None:
+            handlers.register(reindex_kind(embedding.model), partial(self._embed_space, embedding))
+            handlers.register(embed_kind(embedding.model), partial(self._embed_events, embedding))
+        if self._parts.extractor_of is not None:
+            handlers.register(EXTRACT, self._extract)
+            handlers.register(SLEEP, self._update_blocks)
+        handlers.register(MINE, self._mine_patterns)
+        handlers.register(SUMMARISE, self._summarise)
+        for kind in DISTILL:
+            handlers.register(kind, self._distill)
+
+    def _embed_space(self, embedding: Embedding, run: JobRun) -> dict[str, int] | Later:
+        parts = self._parts
+        left, space_id = left_to_others(run.job, embedding.stamp, parts.clock()), run.job.payload["spaceId"]
+        if left is not None:
+            return left
+        return {"vectors": fill_vectors(parts.database, run.scope, space_id, embedding, parts.clock())}
+
+    def _embed_events(self, embedding: Embedding, run: JobRun) -> dict[str, int] | Later:
+        left = left_to_others(run.job, embedding.stamp, self._parts.clock())
+        if left is not None:
+            return left
+        return {"vectors": self._parts.event_finder.embed(run.scope, run.job.payload["timelineId"])}
+
+    def _extract(self, run: JobRun) -> Effect | Later | dict[str, Any]:
+        outcome = self._parts.pipeline.extract(
+            run.scope, run.job.payload, run.kept, patient=run.round <= _OPTIMISTIC_ROUNDS
+        )
+        return Effect(outcome) if callable(outcome) else outcome
+
+    def _update_blocks(self, run: JobRun) -> Effect | Later | dict[str, Any]:
+        from longmind.blocks.sleep_time_job import PATIENT_ROUNDS, Sleeping
+
+        sleeping = Sleeping(self._parts.database, self._parts.pipeline.telling, self._parts.clock)
+        outcome = sleeping.digest(
+            run.scope, run.job.payload["conversationId"], run.kept, patient=run.round <= PATIENT_ROUNDS
+        )
+        return Effect(outcome) if callable(outcome) else outcome
+
+    def _mine_patterns(self, run: JobRun) -> Effect | dict[str, Any]:
+        try:
+            return Effect(self._parts.pipeline.mining.mine(run.scope, run.job.payload["memorySpaceId"]))
+        except NotFound:
+            return {"skipped": "The space is deleted."}
+
+    def _summarise(self, run: JobRun) -> dict[str, Any]:
+        try:
+            refreshed = self._parts.rolling.refresh(run.scope, run.job.payload["conversationId"])
+        except NotFound:
+            return {"skipped": "The conversation is deleted."}
+        if refreshed.outcome == "failed":
+            raise SummariserFailed(refreshed.error)
+        return {"outcome": refreshed.outcome, "untilSeq": refreshed.rolling_summary_until_seq}
+
+    def _distill(self, run: JobRun) -> Effect:
+        return Effect(Drafting(run.context.events).draft(run.job.kind, run.job.payload))

@@ -1,0 +1,294 @@
+"""Composition root: builds everything an open engine consists of.
+
+`EngineParts` opens the database and chooses the providers. What computes with numpy (the retriever, the extraction
+pipeline and the finders of lines and events) is built on first use, because importing numpy takes longer than importing
+the rest of Longmind. `ServiceFactory` builds the services of one user; a context asks for each on first use.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from longmind.admin import Admin
+from longmind.assembly.templates import Templates
+from longmind.assembly.tokens import TokenCounter, choose_counter
+from longmind.blocks import BlockReader, Blocks
+from longmind.change_feed import Changes
+from longmind.clock import Clock, system_clock
+from longmind.conversations import Conversations
+from longmind.errors import EngineClosed, InvalidInput, StoreError
+from longmind.events import Events
+from longmind.events.mirror.rebuild import Rebuilding
+from longmind.events.mirror.writer import Mirror
+from longmind.extraction.candidate import Extractor
+from longmind.extraction.registry import choose_extractor
+from longmind.jobs import Jobs
+from longmind.jobs.handlers import Handlers
+from longmind.jobs.wakeup import Bell
+from longmind.memory import Memory
+from longmind.providers.background_loop import BackgroundLoop
+from longmind.providers.embedder import Embedder
+from longmind.providers.model_pool import NamedModels
+from longmind.providers.registry import choose_embedder
+from longmind.providers.reranker import Reranker, choose_reranker
+from longmind.recall.index.cache import IndexCache
+from longmind.runtime.fork_safety import survive_forks
+from longmind.scope import Scope
+from longmind.settings import Settings
+from longmind.store.database_url import open_database
+from longmind.store.tables.mirror_rows import newest_place
+from longmind.store.whole_tables.rows import Tables
+from longmind.summaries.distiller_registry import Distillers
+from longmind.summaries.registry import choose_summariser
+from longmind.summaries.rolling import RollingSummaries
+from longmind.summaries.summariser import Summariser
+from longmind.tools import Tools
+from longmind.working_context import WorkingContexts
+
+if TYPE_CHECKING:
+    from longmind.blocks.line_search import LineFinder
+    from longmind.events.search import EventFinder
+    from longmind.extraction.pipeline import Pipeline
+    from longmind.recall.retriever import Recaller
+
+_log = logging.getLogger("longmind.engine")
+
+
+class EngineParts:
+    """The parts of one open engine, shared by its contexts, its jobs and its maintenance operations.
+
+    If a provider cannot be chosen, the database is closed again and the error is raised. Attributes are set once;
+    after a fork the child renews the lock and the bell, and each part renews its own threads and connections.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        embedder: str | Embedder | None,
+        reranker: str | Reranker | None,
+        extractor: str | Extractor,
+        summariser: str | Summariser,
+        token_counter: str | TokenCounter,
+    ) -> None:
+        self.settings = settings
+        self.closed = False
+        self.templates = Templates()
+        self.count_tokens = choose_counter(token_counter)
+        self.mirror = (
+            Mirror(Path(settings.events_jsonl_dir), settings.events_jsonl_fsync) if settings.events_jsonl_dir else None
+        )
+        self.changes = Changes(self.mirror.append if self.mirror else None)
+        self.handlers = Handlers()
+        self.bell = Bell()
+        self.loop = BackgroundLoop()
+        self.models = NamedModels(self.loop, settings)
+        self.embedding = choose_embedder(embedder, Path(settings.models_folder), self.loop)
+        self.reranking = choose_reranker(reranker, Path(settings.models_folder))
+        self.database = database = open_database(settings, self.changes)
+        # Machines that share a database must agree on the time even if the clock of one of them is wrong.
+        self.clock = clock if clock is not system_clock else lambda: system_clock() + database.clock_error
+        self.tables = Tables(database)
+        self.indexes = IndexCache(settings.cache_megabytes)
+        self._overlap_only = embedder is None or embedder == "none"
+        self._retriever: Recaller | None = None
+        self._pipeline: Pipeline | None = None
+        self._line_finder: LineFinder | None = None
+        self._event_finder: EventFinder | None = None
+        self._retriever_lock = threading.Lock()
+        try:
+            if self.mirror is not None:
+                self.mirror.place_at_opening = database.read(None, newest_place)
+            self.extractor_of = choose_extractor(extractor, settings, self.loop, database, self.clock)
+            summariser_of = choose_summariser(summariser, settings, self.loop)
+        except BaseException:
+            self.close()
+            raise
+        self.rolling = RollingSummaries(database, summariser_of, self.clock, settings.rolling_summary_characters)
+        self.distillers = Distillers(self.models, summariser_of)
+        survive_forks(self)
+
+    def renew_after_fork(self) -> None:
+        self.bell = Bell()
+        self._retriever_lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close the providers' event loop and the database."""
+        self.loop.close()
+        self.database.close()
+
+    def check_open(self) -> None:
+        """Raise EngineClosed if the engine is closed."""
+        if self.closed:
+            raise EngineClosed
+
+    def wake_workers(self) -> None:
+        """Wake the workers of this process. Looks the bell up each time: contexts outlive a fork, the bell does not."""
+        self.bell.ring()
+
+    @property
+    def retriever(self) -> Recaller:
+        """The retriever of atoms. There is only one, because it caches the index of every space."""
+        if self._retriever is None:
+            from longmind.recall.retriever import Recaller
+
+            with self._retriever_lock:
+                if self._retriever is None:
+                    self._retriever = Recaller(
+                        self.database,
+                        self.embedding,
+                        self.indexes,
+                        overlap_only=self._overlap_only,
+                        reranking=self.reranking,
+                    )
+        return self._retriever
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The extraction pipeline. It holds no state, so a second one made by a race is harmless."""
+        if self._pipeline is None:
+            from longmind.extraction.pipeline import Pipeline
+
+            self._pipeline = Pipeline(
+                self.database, self.retriever, self.extractor_of, self.clock, self.settings.job_attempts
+            )
+        return self._pipeline
+
+    @property
+    def line_finder(self) -> LineFinder:
+        """The finder of block lines. A second one made by a race only starts with an empty cache."""
+        if self._line_finder is None:
+            from longmind.blocks.line_search import LineFinder
+
+            self._line_finder = LineFinder(self.retriever)
+        return self._line_finder
+
+    @property
+    def event_finder(self) -> EventFinder:
+        """The finder of events. A second one made by a race may only request the same embedding job twice."""
+        if self._event_finder is None:
+            from longmind.events.search import EventFinder
+
+            self._event_finder = EventFinder(self.database, self.indexes, self.embedding)
+        return self._event_finder
+
+    def mirror_rebuild(self) -> Rebuilding:
+        """Return the rebuild of the JSONL files; raise InvalidInput if `events_jsonl_dir` is not set."""
+        self.check_open()
+        if self.mirror is None:
+            raise InvalidInput("There are no JSONL files: events_jsonl_dir is not set.", hint="Set it to a folder.")
+        return Rebuilding(self.database, self.mirror, self.settings.busy_timeout_seconds)
+
+    def forget_jsonl(self, scope: Scope) -> None:
+        """Remove the JSONL files of a user, if there is a mirror."""
+        if self.mirror is not None:
+            self.mirror_rebuild().forget(scope)
+
+    def forget_user(self, scope: Scope) -> str | None:
+        """Drop what is kept of an erased user outside the database; return a warning about files that remain.
+
+        Other processes drop their caches when they next read the database.
+        """
+        self.indexes.forget(scope)
+        # The line cache is keyed by text, not by user, so all of it goes.
+        self._line_finder = None
+        try:
+            self.forget_jsonl(scope)
+        except StoreError as error:
+            _log.warning("JSONL files of an erased user remain: %s", error.message)
+            return f"JSONL files of the user are still there. {error.message} See to it, then erase the user again."
+        return None
+
+    def rewrite_jsonl(self, scope: Scope) -> None:
+        """Rewrite a user's JSONL files after an import, which bypasses the mirror."""
+        if self.mirror is not None:
+            self.mirror_rebuild().mirror_anew(scope)
+
+
+class ServiceFactory:
+    """Builds the services of a context, one method per service."""
+
+    def __init__(self, parts: EngineParts) -> None:
+        self._parts = parts
+
+    def conversations(self, scope: Scope) -> Conversations:
+        parts, settings = self._parts, self._parts.settings
+        return Conversations(
+            parts.database,
+            scope,
+            parts.clock,
+            parts.models,
+            parts.rolling,
+            self.blocks(scope),
+            settings.rolling_summary_turns,
+            settings.job_attempts,
+            parts.wake_workers,
+        )
+
+    def memory(self, scope: Scope) -> Memory:
+        parts = self._parts
+        return Memory(
+            parts.database,
+            scope,
+            parts.clock,
+            lambda: parts.retriever,
+            lambda: parts.pipeline,
+            parts.settings.job_attempts,
+            parts.wake_workers,
+        )
+
+    def working_context(self, scope: Scope) -> WorkingContexts:
+        parts = self._parts
+        return WorkingContexts(
+            parts.database,
+            scope,
+            parts.clock,
+            lambda: parts.retriever,
+            self._block_reader(scope),
+            parts.templates,
+            parts.count_tokens,
+        )
+
+    def blocks(self, scope: Scope) -> Blocks:
+        parts = self._parts
+        return Blocks(parts.database, scope, parts.clock, self._block_reader(scope))
+
+    def tools(self, scope: Scope) -> Tools:
+        parts = self._parts
+        return Tools(parts.database, scope, parts.clock, lambda: parts.retriever, parts.settings.audit_key)
+
+    def events(self, scope: Scope) -> Events:
+        parts = self._parts
+        return Events(
+            parts.database,
+            scope,
+            parts.clock,
+            parts.settings,
+            parts.indexes,
+            lambda: parts.event_finder,
+            parts.distillers,
+        )
+
+    def jobs(self, scope: Scope) -> Jobs:
+        parts = self._parts
+        return Jobs(parts.database, scope, parts.clock, parts.settings, parts.wake_workers)
+
+    def admin(self, scope: Scope) -> Admin:
+        parts = self._parts
+        return Admin(
+            parts.database,
+            scope,
+            parts.clock,
+            parts.tables,
+            parts.settings.audit_key,
+            parts.settings.erasure_rebuild_megabytes,
+            parts.forget_user,
+            parts.rewrite_jsonl,
+        )
+
+    def _block_reader(self, scope: Scope) -> BlockReader:
+        parts = self._parts
+        return BlockReader(parts.database, scope, parts.clock, lambda: parts.line_finder)
