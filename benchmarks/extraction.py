@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evaluation.corpus_loader import turns_of
+from benchmarks.evaluation.dataset import Session, read_datasets
+from benchmarks.evaluation.extraction_evaluation import measure_extraction
+from benchmarks.evaluation.recall_evaluation import Means
+from benchmarks.evaluation.scoring import ALL
 from benchmarks.measure import RESULTS, environment, load, table, write_json
 from longmind.clock import to_micros
 from longmind.extraction.candidate import SourceMessage
 from longmind.extraction.rules import RulesExtractor
-from longmind.quality.benchmark import Means
-from longmind.quality.dataset import Session, read_datasets
-from longmind.quality.extraction import measure_extraction
-from longmind.quality.feeding import turns_of
-from longmind.quality.scoring import ALL
 from longmind.settings import load_settings
 
 OUTPUT = RESULTS / "extraction.json"

@@ -10,9 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -165,7 +166,7 @@ def _cell(value: object) -> str:
 
 
 def environment(*packages: str) -> dict[str, Any]:
-    """The date, the machine (what it is, never its name) and the versions of what was measured."""
+    """Describe the run: the date, the machine (never its name) and the versions of the packages that are installed."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "machine": {
@@ -174,8 +175,16 @@ def environment(*packages: str) -> dict[str, Any]:
             "processor": _processor(),
             "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         },
-        "versions": {"python": platform.python_version(), **{package: version(package) for package in packages}},
+        "versions": {"python": platform.python_version(), **_versions(packages)},
     }
+
+
+def _versions(packages: Iterable[str]) -> dict[str, str]:
+    versions = {}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions
 
 
 def load() -> float:

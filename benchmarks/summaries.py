@@ -16,12 +16,12 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from benchmarks.evaluation.dataset import Dataset, Question, Session, read_datasets
 from benchmarks.extraction import messages_of
 from benchmarks.measure import RESULTS, environment, load, table, write_json
 from longmind.extraction.candidate import SourceMessage
 from longmind.language.sentences import read
 from longmind.language.words import STOP_WORDS, stem_of, words_of
-from longmind.quality.dataset import Dataset, Question, Session, read_datasets
 from longmind.summaries.extractive import ExtractiveSummariser
 from longmind.summaries.sentence_selection import telling_lines
 from longmind.summaries.summary_line import Line, written

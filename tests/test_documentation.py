@@ -117,7 +117,7 @@ def test_an_example_runs(script: Path, elsewhere: Path) -> None:
 
 
 def test_the_demonstration_holds_on_both_engines(database_url: str, elsewhere: Path) -> None:
-    done = run(ROOT / "examples" / "demo.py", "--url", database_url)
+    done = run_demo("--url", database_url)
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[NOT SO]" not in done.stdout
@@ -129,14 +129,14 @@ def test_the_demonstration_cleans_up_after_itself(elsewhere: Path, monkeypatch: 
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
 
-    assert run(ROOT / "examples" / "demo.py").returncode == 0
+    assert run_demo().returncode == 0
 
     assert list(temporary.iterdir()) == []
     assert list(elsewhere.iterdir()) == [temporary]
 
 
 def test_the_demonstration_fails_when_it_cannot_be_given(elsewhere: Path) -> None:
-    unreachable = run(ROOT / "examples" / "demo.py", "--url", "sqlite:////dev/null/memory.db")
+    unreachable = run_demo("--url", "sqlite:////dev/null/memory.db")
 
     assert unreachable.returncode == 1
     assert "Error: " in unreachable.stderr
@@ -271,6 +271,12 @@ def test_the_statements_for_a_role_that_owns_nothing_are_enough(
 
 def anchors_of(page: Path) -> set[str]:
     return {docs.slug(heading) for heading in re.findall(r"^#+ (.+)$", prose_of(page), re.MULTILINE)}
+
+
+def run_demo(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "examples.demo", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
 
 
 def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

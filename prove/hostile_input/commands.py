@@ -31,8 +31,6 @@ AT_WORK = 2.0
 SERVICES = ("serve", "worker")
 LEFT_OUT = {
     "longmind models pull": "fetches from the network",
-    "longmind bench recall": "measures for minutes",
-    "longmind demo": "takes nothing but where to keep it",
 }
 _PATHS = ("file", "output", "folder", "dir", "events_jsonl_dir", "models_folder")
 _ADDRESSES = ("url", "from_", "to", "from")

@@ -37,7 +37,6 @@ NOT_FROM_OUTSIDE: dict[str, str] = {
     "memory.tool_definitions": "gets what a host defines; `calls` gives it values of any shape",
     "models.message": "reads columns that were checked when they were written",
     "providers": "reads files of models by their hashes, and answers of vendors through the vendors' libraries",
-    "quality": "reads the data of benchmarks, which whoever measures has chosen",
     "recall": "reads parts of the index that were checked when they were written, and words, which `words` reads",
     "server": "is compiled from the description, and reads what `headers` and `paths, queries and bodies` give it",
     "store": "reads columns and statements that this engine has written",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -45,12 +46,13 @@ def _steps(extra: str, home: Path) -> list[tuple[list[str], str]]:
     loads = [(["python", "-c", f"import {LOADS[extra]}; print('loaded')"], "loaded")]
     if extra:
         return loads
+    shutil.copytree(ROOT / "examples" / "demo", home / "examples" / "demo")
     quick_start = home / "quick_start.py"
     quick_start.write_text(first_example((ROOT / "README.md").read_text("utf-8")), "utf-8")
     return [
         *loads,
         (["longmind", "--version"], re.escape(version)),
-        (["longmind", "demo"], "the receipt stands in the chained log"),
+        (["python", "-m", "examples.demo"], "the receipt stands in the chained log"),
         (["python", str(quick_start)], "User prefers meetings on Tuesday mornings"),
         (["longmind", "doctor", "--url", f"sqlite:///{home}/memory.db"], "."),
     ]

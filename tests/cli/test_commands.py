@@ -1,4 +1,4 @@
-"""Commands for those who look after a database: models, vectors, jobs, files, and measuring."""
+"""Commands for those who look after a database: models, vectors, jobs and files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from longmind.providers.weights import ALL_WEIGHTS, MODELS, is_present
 from longmind.settings import load_settings
 from tests.cli.calling import Run
 
-TINY = Path(__file__).parents[1] / "quality" / "tiny"
 MODEL_IS_HERE = is_present(MODELS["arctic-s"], Path(load_settings({}).models_folder))
 COMMAND = Path(sys.executable).with_name("longmind")
 
@@ -47,7 +46,6 @@ def test_a_model_that_cannot_be_fetched_is_an_error_and_leaves_nothing(run: Run,
     [
         ("nonsense",),
         ("reindex", "--nonsense"),
-        ("bench", "recall"),
         ("models", "pull", "a", "b"),
         ("jobs", "list", "--status", "lost"),
     ],
@@ -56,6 +54,13 @@ def test_misuse_ends_with_two(run: Run, arguments: tuple[str, ...]) -> None:
     done = run(*arguments)
     assert done.code == 2
     assert "Usage" in done.err
+
+
+@pytest.mark.parametrize(("moved", "now"), [("demo", "./dev demo"), ("bench", "./dev bench")])
+def test_a_command_that_left_the_package_says_where_it_is_now(run: Run, moved: str, now: str) -> None:
+    done = run(moved, "--json")
+    assert done.code == 2
+    assert f"Run {now} in a clone" in json.loads(done.err)["hint"]
 
 
 @pytest.mark.skipif(not MODEL_IS_HERE, reason="the local model is not here: longmind models pull")
@@ -84,22 +89,6 @@ def test_an_address_that_is_none_is_an_error(run: Run) -> None:
     done = run("reindex", "--url", "nonsense")
     assert done.code == 1
     assert "Hint: Use sqlite:///" in done.err
-
-
-def test_recall_is_measured_and_written(run: Run, tmp_path: Path) -> None:
-    output = tmp_path / "results.json"
-    done = run("bench", "recall", "--data", str(TINY), "--output", str(output), "--embedder", "none")
-    assert done.code == 0, done.err
-    assert "Garden talk, 4 questions" in done.out
-    assert "updates ALL current above old" in done.out
-    assert "pass" in done.out
-    results = json.loads(output.read_text("utf-8"))
-    assert results["datasets"]["Garden talk"]["longmind"]["ALL"]["questions"] == 3
-
-
-def test_results_can_be_had_as_json_with_nothing_beside_them(run: Run) -> None:
-    done = run("bench", "recall", "--data", str(TINY), "--limit-corpora", "1", "--embedder", "none", "--json")
-    assert json.loads(done.out)["datasets"]["Garden talk"]["corpora"] == 1
 
 
 @pytest.fixture

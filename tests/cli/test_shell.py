@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import inspect
+import json
 import os
 import resource
 import signal
@@ -16,14 +17,14 @@ import pytest
 from rich.console import Console
 
 import longmind
+from examples.demo.stage import Stage
+from examples.demo.story import Story, TravellingClock
 from harness.crew import wait_until
-from longmind.cli.stage import Stage
-from longmind.cli.story import Story, TravellingClock
-from tests.cli.calling import caller
 from tests.cli.test_commands import COMMAND
 from tools.commands import all_commands
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reference" / "cli.md"
 # It speaks a protocol, which is JSON already.
 WITHOUT_JSON = {"longmind mcp"}
 
@@ -131,7 +132,8 @@ def test_colours_are_for_terminals(sqlite_url: str) -> None:
 def test_the_demonstration_tells_the_whole_story_in_under_thirty_seconds(tmp_path: Path) -> None:
     before = seconds_of_children()
     done = subprocess.run(
-        [str(COMMAND), "demo"],
+        [sys.executable, "-m", "examples.demo"],
+        cwd=ROOT,
         env={**os.environ, "HOME": str(tmp_path), "OPENAI_API_KEY": "", "LONGMIND_EXTRACTOR": "model:openai:gpt-5"},
         capture_output=True,
         text=True,
@@ -155,8 +157,15 @@ def test_the_demonstration_says_so_when_something_is_not_as_it_should_be() -> No
 
 
 @pytest.mark.slow
-def test_what_the_demonstration_checked_can_be_had_as_json(capsys: pytest.CaptureFixture[str], sqlite_url: str) -> None:
-    checks = caller(capsys)("demo", "--json", "--url", sqlite_url).json
+def test_the_checks_of_the_demonstration_can_be_printed_as_json(sqlite_url: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "examples.demo", "--json", "--url", sqlite_url],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=240,
+        check=True,
+    )
+    checks = json.loads(done.stdout)
     assert len(checks) >= 16
     assert all(check["holds"] for check in checks)
 

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from longmind import __version__
-from longmind.cli import bench, demo
 from longmind.cli.commands import (
     audit,
     blocks,
@@ -54,7 +53,6 @@ def longmind(
     """A memory engine for AI agents."""
 
 
-app.command("demo")(demo.demo)
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(memory.app, name="memory")
 app.add_typer(recall.app, name="recall")
@@ -76,4 +74,3 @@ app.command("import")(users.import_)
 app.command("copy")(copy.copy)
 app.command("reindex")(reindex.reindex)
 app.add_typer(models.app, name="models")
-app.add_typer(bench.app, name="bench")

@@ -19,6 +19,9 @@ from longmind.errors import InvalidInput, LongmindError
 # Typer has its own copy of what it is built on, and shows of it only what is below this.
 _UsageError: Any = typer.BadParameter.__base__
 
+_MOVED = {"demo": "./dev demo", "bench": "./dev bench"}
+"""Commands of version 0.2 that left the package, and their successors."""
+
 
 class Misused(InvalidInput):
     """The command was not called as it has to be."""
@@ -40,6 +43,10 @@ def run(arguments: list[str]) -> NoReturn:
     """Run a command, and end the program as `exits.py` says."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     as_json = "--json" in options
+    if options and options[0] in _MOVED:
+        hint = f"Run {_MOVED[options[0]]} in a clone of the repository."
+        _tell(Misused(f"longmind {options[0]} is no longer part of the package.", hint=hint), as_json)
+        sys.exit(Exit.MISUSED)
     try:
         # Where people read, Typer itself shows how a command is called; programs get that as JSON, too.
         ended = _command()(arguments, standalone_mode=not as_json)

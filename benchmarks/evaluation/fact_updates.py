@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchmarks.evaluation.dataset import Statement, Update
+from benchmarks.evaluation.scoring import share
+from benchmarks.evaluation.scripted_clock import Moments
 from longmind.clock import to_micros
 from longmind.context import Context
 from longmind.models.atom import Atom, Category, NewAtom
-from longmind.quality.dataset import Statement, Update
-from longmind.quality.moments import Moments
-from longmind.quality.scoring import share
 
 _LIMIT = 20
 _CATEGORY = Category(name="turn", kind="FACT")

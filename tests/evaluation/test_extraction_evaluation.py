@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 import longmind
+from benchmarks.evaluation import extraction_evaluation
+from benchmarks.evaluation.dataset import read_updates
+from benchmarks.evaluation.extraction_evaluation import measure_extraction
+from benchmarks.evaluation.recall_evaluation import Means
+from benchmarks.evaluation.scripted_clock import Moments
+from benchmarks.evaluation.superseded_facts import measure_changes
+from benchmarks.evaluation.token_counter import WORDS
 from longmind.extraction.candidate import Candidate, Extracted, SourceMessage
-from longmind.quality import extraction
-from longmind.quality.benchmark import Means
-from longmind.quality.changing import measure_changes
-from longmind.quality.dataset import read_updates
-from longmind.quality.moments import Moments
-from longmind.quality.tokens import WORDS
-from tests.quality.odd import a_set, write
+from tests.evaluation.datasets import a_set, write
 
 TINY = Path(__file__).parent / "tiny"
 
@@ -40,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_the_rules_keep_is_measured_and_judged(folder: Path) -> None:
-    results = extraction.measure_extraction(folder, MEANS)
+    results = measure_extraction(folder, MEANS)
     garden = results["datasets"]["Garden talk"]
     assert garden["evidence turns with an atom"] == 1.0
     assert garden["answer words kept"] == 1.0
@@ -71,22 +72,22 @@ def test_an_extractor_that_keeps_little_is_seen_to(folder: Path, monkeypatch: py
     def opened(address: str, **settings: object) -> longmind.Engine:
         return longmind.open(address, extractor=FirstWord(), **settings)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(extraction, "open", opened)
-    garden = extraction.measure_extraction(folder, MEANS)["datasets"]["Garden talk"]
+    monkeypatch.setattr(extraction_evaluation, "open", opened)
+    garden = measure_extraction(folder, MEANS)["datasets"]["Garden talk"]
     assert garden["evidence turns with an atom"] < 1.0
     assert garden["answer words kept"] < 0.5
     assert garden["facts with an atom that shares their words"] == 0.0
 
 
 def test_a_set_of_which_no_question_is_asked_has_no_recall_to_judge(tmp_path: Path) -> None:
-    results = extraction.measure_extraction(write(tmp_path, "none.json", a_set("LoCoMo") | {"queries": []}), MEANS)
+    results = measure_extraction(write(tmp_path, "none.json", a_set("LoCoMo") | {"queries": []}), MEANS)
     assert results["datasets"]["LoCoMo"]["recall"] == {}
     assert not any("R@10" in each["goal"] for each in results["goals"])
 
 
 def test_a_folder_without_conversations_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(longmind.InvalidInput, match="no conversations"):
-        extraction.measure_extraction(tmp_path, MEANS)
+        measure_extraction(tmp_path, MEANS)
 
 
 def test_facts_that_changed_are_followed_from_the_old_value_to_the_new() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import longmind
-from longmind.quality.dataset import read_datasets, read_updates
-from tests.quality.odd import a_query, a_set, an_update, write
+from benchmarks.evaluation.dataset import read_datasets, read_updates
+from tests.evaluation.datasets import a_query, a_set, an_update, write
 
 Set = dict[str, Any]
 

@@ -10,11 +10,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evaluation.record_fields import field, filled, instant, of_kind
 from longmind.clock import system_clock
 from longmind.conversations.validation import validate_time
 from longmind.errors import InvalidInput
 from longmind.language.calendar import month_of, year_of
-from longmind.quality.fields import field, filled, instant, of_kind
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from longmind.quality.dataset import Question
+from benchmarks.evaluation.dataset import Question
 
 CUTOFFS = (5, 10, 20)
 TOKEN_BUDGET = 1000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchmarks.evaluation.dataset import Statement, Update
+from benchmarks.evaluation.scripted_clock import Moments
 from longmind.clock import to_micros
 from longmind.context import Context
 from longmind.engine import Engine
-from longmind.quality.dataset import Statement, Update
-from longmind.quality.moments import Moments
 
 _LIMIT = 20
 SUPERSEDED = "old superseded"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from longmind.cli.stage import Stage
+from examples.demo.stage import Stage
 from longmind.clock import Micros, system_clock, to_iso
 from longmind.context import Context
 from longmind.engine import Engine

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.evaluation.caching_embedder import RememberingEmbedder
+from benchmarks.evaluation.corpus_loader import FedTurn
 from longmind.language.words import terms_of
-from longmind.quality.feeding import FedTurn
-from longmind.quality.remembering import RememberingEmbedder
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from longmind.quality.changing import BOTH
-from longmind.quality.dates import INVENTED, RIGHT_DAY, RIGHT_INTERVAL
-from longmind.quality.scoring import ALL
+from benchmarks.evaluation.date_reading import INVENTED, RIGHT_DAY, RIGHT_INTERVAL
+from benchmarks.evaluation.scoring import ALL
+from benchmarks.evaluation.superseded_facts import BOTH
 
 LEAST_OF_SET = {
     "evidence turns with an atom": 0.97,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchmarks.evaluation.dataset import Session, Turn
 from longmind.context import Context
 from longmind.extraction.search_context import around_each
 from longmind.models.atom import Category, NewAtom, Trust
 from longmind.models.message import Message
-from longmind.quality.dataset import Session, Turn
 
 _ROLES = frozenset(("user", "assistant"))
 _CATEGORY = Category(name="turn", kind="FACT")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from longmind.quality.scoring import ALL, TOKEN_BUDGET
+from benchmarks.evaluation.scoring import ALL, TOKEN_BUDGET
 
 OURS = "longmind"
 """The name of our own retriever among the others."""

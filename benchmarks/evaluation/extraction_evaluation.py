@@ -13,15 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longmind.clock import to_micros
-from longmind.context import Context
-from longmind.engine import Engine, open
-from longmind.errors import InvalidInput
-from longmind.language.words import terms_of, words_of
-from longmind.models.atom import Atom
-from longmind.quality.benchmark import Means
-from longmind.quality.changing import measure_changes
-from longmind.quality.dataset import (
+from benchmarks.evaluation.corpus_loader import append, turns_of
+from benchmarks.evaluation.dataset import (
     Dataset,
     Question,
     Session,
@@ -31,11 +24,18 @@ from longmind.quality.dataset import (
     read_told_facts,
     read_updates,
 )
-from longmind.quality.dates import measure_dates
-from longmind.quality.extraction_goals import judge
-from longmind.quality.feeding import append, turns_of
-from longmind.quality.moments import Moments
-from longmind.quality.scoring import APART, Memory, Row, score_question, summarise
+from benchmarks.evaluation.date_reading import measure_dates
+from benchmarks.evaluation.extraction_goals import judge
+from benchmarks.evaluation.recall_evaluation import Means
+from benchmarks.evaluation.scoring import APART, Memory, Row, score_question, summarise
+from benchmarks.evaluation.scripted_clock import Moments
+from benchmarks.evaluation.superseded_facts import measure_changes
+from longmind.clock import to_micros
+from longmind.context import Context
+from longmind.engine import Engine, open
+from longmind.errors import InvalidInput
+from longmind.language.words import terms_of, words_of
+from longmind.models.atom import Atom
 
 LIMIT = 100
 COVERAGE = "evidence turns with an atom"

@@ -1,19 +1,21 @@
-"""What a measurement of recall is shown as: tables of each set, and the goals."""
+"""The report of a recall evaluation: tables of each data set, and the goals."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from longmind.cli.output import answers
+from benchmarks.evaluation.recall_goals import COVERED, OURS
+from benchmarks.evaluation.scoring import ALL, TOKENS_TO_COVER
 from longmind.providers.registry import AUTO
-from longmind.quality.goals import COVERED, OURS
-from longmind.quality.scoring import ALL, TOKENS_TO_COVER
 
-# What fits into a line; the file has all of it.
+_PAGE_WIDTH = 200
+"""Width of the tables in a file or a pipe."""
+# The columns that fit into a line; the file of results has all measures.
 _SHOWN = {
     "R@5": "R@5",
     "any@5": "any@5",
@@ -34,20 +36,24 @@ the questions; never: more than half are not covered by the 100 best memories.
 
 
 def show(results: dict[str, Any]) -> None:
-    answers.print(f"Vectors: {_vectors(results)}. Tokens: {results['tokenizer']}.", markup=False, highlight=False)
-    answers.print(_LEGEND, highlight=False)
+    """Print the tables of every data set, and the goals with what was reached."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, _PAGE_WIDTH)
+    console.print(f"Vectors: {_vectors(results)}. Tokens: {results['tokenizer']}.", markup=False, highlight=False)
+    console.print(_LEGEND, highlight=False)
     for name, measured in results["datasets"].items():
         # Of questions without an answer alone there is nothing to compare, and of none at all nothing to tell.
         if ALL in measured[OURS]:
-            answers.print(_comparison(name, measured))
+            console.print(_comparison(name, measured))
         else:
-            answers.print(f"{name}: no question that has an answer was asked.\n", markup=False, highlight=False)
+            console.print(f"{name}: no question that has an answer was asked.\n", markup=False, highlight=False)
         if measured[OURS]:
-            answers.print(_categories(name, measured[OURS]))
+            console.print(_categories(name, measured[OURS]))
     if "updates" in results:
-        answers.print(_updates(results["updates"]), highlight=False)
+        console.print(_updates(results["updates"]), highlight=False)
     if results["goals"]:
-        answers.print(_goals(results["goals"]))
+        console.print(_goals(results["goals"]))
 
 
 def _vectors(results: dict[str, Any]) -> str:

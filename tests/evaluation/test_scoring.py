@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from longmind.quality.dataset import Question
-from longmind.quality.scoring import ALL, Memory, score_question, share, summarise
+from benchmarks.evaluation.dataset import Question
+from benchmarks.evaluation.scoring import ALL, Memory, score_question, share, summarise
 
 SESSION_OF = {"a": "s1", "b": "s1", "c": "s2", "d": "s3", "e": "s4", "f": "s5", "g": "s6"}
 

@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evaluation.baseline_retrievers import Baselines
+from benchmarks.evaluation.caching_embedder import RememberingEmbedder
+from benchmarks.evaluation.corpus_loader import FedCorpus, feed
+from benchmarks.evaluation.dataset import Dataset, Question, read_datasets, read_updates
+from benchmarks.evaluation.fact_updates import measure_updates
+from benchmarks.evaluation.recall_goals import OURS, judge
+from benchmarks.evaluation.scoring import Memory, Row, score_question, summarise
+from benchmarks.evaluation.scripted_clock import Moments
+from benchmarks.evaluation.token_counter import Tokenizer, choose_tokenizer
+from benchmarks.measure import environment
 from longmind.clock import to_micros
 from longmind.engine import Engine, open
 from longmind.errors import InvalidInput
 from longmind.models.recall import Hit
 from longmind.providers.embedder import Embedding
 from longmind.providers.registry import AUTO, choose_embedder
-from longmind.quality.baselines import Baselines
-from longmind.quality.dataset import Dataset, Question, read_datasets, read_updates
-from longmind.quality.environment import environment
-from longmind.quality.feeding import FedCorpus, feed
-from longmind.quality.goals import OURS, judge
-from longmind.quality.moments import Moments
-from longmind.quality.remembering import RememberingEmbedder
-from longmind.quality.scoring import Memory, Row, score_question, summarise
-from longmind.quality.tokens import Tokenizer, choose_tokenizer
-from longmind.quality.updates import measure_updates
 from longmind.settings import Settings
 
 LIMIT = 100
@@ -73,7 +73,7 @@ def measure_recall(folder: Path, means: Means, corpora: int | None = None) -> di
     if not datasets and not updates:
         raise InvalidInput(f"There are no conversations with questions in {folder}.")
     results: dict[str, Any] = {
-        "environment": environment(),
+        "environment": environment("longmind", "numpy", "apsw", "onnxruntime", "tokenizers"),
         **means.told,
         "tokenizer": means.tokenizer.name,
         "datasets": {dataset.name: _measure(dataset, means) for dataset in datasets},

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 import longmind
+from benchmarks.evaluation.baseline_retrievers import Baselines
+from benchmarks.evaluation.caching_embedder import RememberingEmbedder
+from benchmarks.evaluation.corpus_loader import feed, turns_of
+from benchmarks.evaluation.dataset import Session, Turn, read_datasets
+from benchmarks.evaluation.recall_evaluation import Means, measure_recall
+from benchmarks.evaluation.token_counter import WORDS
 from longmind.language.words import words_of
 from longmind.providers.embedder import Embedding
-from longmind.quality.baselines import Baselines
-from longmind.quality.benchmark import Means, measure_recall
-from longmind.quality.dataset import Session, Turn, read_datasets
-from longmind.quality.feeding import feed, turns_of
-from longmind.quality.remembering import RememberingEmbedder
-from longmind.quality.tokens import WORDS
 from longmind.settings import load_settings
-from tests.quality.odd import a_query, a_set, write
+from tests.evaluation.datasets import a_query, a_set, write
 
 TINY = Path(__file__).parent / "tiny"
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
+from benchmarks.evaluation.dataset import Dataset, DatedFact, Turn
 from longmind.clock import to_micros
 from longmind.language.calendar import MONTHS, WEEKDAYS, day_of
 from longmind.language.dates import DateSpan, find_dates
-from longmind.quality.dataset import Dataset, DatedFact, Turn
 
 RIGHT_DAY = "right day"
 RIGHT_INTERVAL = "right interval"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.evaluation.dataset import Dataset, DatedFact, Session, Turn, read_dated_facts
+from benchmarks.evaluation.date_reading import measure_dates
 from longmind.errors import InvalidInput
-from longmind.quality.dataset import Dataset, DatedFact, Session, Turn, read_dated_facts
-from longmind.quality.dates import measure_dates
 
 SAID = "2023-05-08T12:00:00Z"
 

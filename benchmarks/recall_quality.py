@@ -1,0 +1,70 @@
+"""Recall quality: `./dev bench recall-quality --data ../shared/bench`.
+
+Appends conversations, asks their questions, and reports how often the turns that hold the answer are among the hits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.evaluation.recall_evaluation import Means, measure_recall
+from benchmarks.evaluation.recall_report import show
+from benchmarks.measure import write_json
+from longmind.errors import InvalidInput, LongmindError
+from longmind.providers.registry import AUTO
+from longmind.settings import load_settings
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark and return the exit code: 1 if the data or the output file cannot be used."""
+    options = _parser().parse_args(arguments)
+    try:
+        _measure(options)
+    except LongmindError as error:
+        print(f"Error: {error.message}", file=sys.stderr)
+        if error.hint:
+            print(f"Hint: {error.hint}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/bench"), help="a folder of conversations")
+    parser.add_argument("--corpora", type=int, help="only the first N histories of each set")
+    parser.add_argument("--embedder", default=AUTO, help="the source of vectors: vendor:model, auto or none")
+    parser.add_argument("--output", type=Path, help="a file for the results, as JSON")
+    return parser
+
+
+def _measure(options: argparse.Namespace) -> None:
+    # The measurement takes minutes and would be lost if the file could not be written afterwards.
+    if options.output is not None:
+        _check_writable(options.output)
+    settings = load_settings({"embedder": None if options.embedder == AUTO else options.embedder})
+    results = measure_recall(options.data, Means.of_settings(settings, _report_progress), options.corpora)
+    if options.output is not None:
+        write_json(options.output, results)
+        _report_progress(f"written to {options.output}")
+    show(results)
+
+
+def _check_writable(output: Path) -> None:
+    if not output.parent.is_dir():
+        raise InvalidInput(
+            f"There is no folder {output.parent} to write {output.name} into.", hint="Create the folder first."
+        )
+    if output.is_dir() or not os.access(output if output.exists() else output.parent, os.W_OK):
+        raise InvalidInput(f"{output} cannot be written.", hint="Choose another file, or fix its permissions.")
+
+
+def _report_progress(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
