@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from longmind.blocks.line_search import LineFinder
     from longmind.events.search import EventFinder
     from longmind.extraction.pipeline import Pipeline
-    from longmind.recall.retriever import Recaller
+    from longmind.recall.retriever import AtomRetriever
 
 _log = logging.getLogger("longmind.engine")
 
@@ -94,7 +94,7 @@ class EngineParts:
         self.tables = Tables(database)
         self.indexes = IndexCache(settings.cache_megabytes)
         self._overlap_only = embedder is None or embedder == "none"
-        self._retriever: Recaller | None = None
+        self._retriever: AtomRetriever | None = None
         self._pipeline: Pipeline | None = None
         self._line_finder: LineFinder | None = None
         self._event_finder: EventFinder | None = None
@@ -130,14 +130,14 @@ class EngineParts:
         self.bell.ring()
 
     @property
-    def retriever(self) -> Recaller:
+    def retriever(self) -> AtomRetriever:
         """The retriever of atoms. There is only one, because it caches the index of every space."""
         if self._retriever is None:
-            from longmind.recall.retriever import Recaller
+            from longmind.recall.retriever import AtomRetriever
 
             with self._retriever_lock:
                 if self._retriever is None:
-                    self._retriever = Recaller(
+                    self._retriever = AtomRetriever(
                         self.database,
                         self.embedding,
                         self.indexes,

@@ -11,7 +11,7 @@ import pytest
 import longmind
 from longmind.language.words import terms_of
 from longmind.memory import Memory
-from longmind.recall.index.atom_columns import Facts
+from longmind.recall.index.atom_columns import AtomColumns
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
@@ -250,11 +250,11 @@ def holds(rows: dict[str, list[tuple[Any, ...]]], position: int) -> bool:
             held = held or any(bool(np.any(column[position - first])) for column in columns)
     for *_, first, atoms, _, body in rows["fact_segments"]:
         if first <= position < first + atoms:
-            held = held or bool(Facts.decode(bytes(body)).rows["present"][position - first])
+            held = held or bool(AtomColumns.decode(bytes(body)).rows["present"][position - first])
     return held
 
 
 def names_in_segments(rows: dict[str, list[tuple[Any, ...]]]) -> set[str]:
     """The categories, tags and speakers that are written in the search index."""
-    segments = [Facts.decode(bytes(row[-1])) for row in rows["fact_segments"]]
+    segments = [AtomColumns.decode(bytes(row[-1])) for row in rows["fact_segments"]]
     return {name for facts in segments for name in (*facts.categories, *facts.speakers, *facts.tags)}

@@ -7,7 +7,7 @@ from typing import Any
 import longmind
 from longmind.memory import Memory
 from longmind.models.atom import Atom
-from longmind.recall.index.atom_cache import KeptAtoms
+from longmind.recall.index.atom_cache import AtomCache
 from longmind.store.queries import load_queries
 from longmind.store.tables import atoms
 from tests.clock import SettableClock
@@ -84,7 +84,7 @@ def test_every_statement_that_changes_an_atom_says_so() -> None:
 
 def test_atoms_are_kept_in_the_room_there_is(memory: Memory, space_id: str) -> None:
     added = memory.add_atoms(space_id, [fact(f"tea {number}" + "!" * number * 10) for number in range(60)])
-    kept = KeptAtoms()
+    kept = AtomCache()
     for position, atom in enumerate(added):
         kept.keep({position: atom}, 20_000)
         assert kept.nbytes <= 20_000
@@ -104,15 +104,15 @@ def test_atoms_that_were_read_before_a_change_are_not_kept_after_it(
 ) -> None:
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     atom = memory.add_atom(space_id, fact("tea"))
-    recaller = engine._parts.retriever
-    with recaller.space(scope, space_id) as index:
+    retriever = engine._parts.retriever
+    with retriever.space(scope, space_id) as index:
         revision = index.revision
     read = engine._database.read(scope, atoms.at_positions, space_id, [0])
     memory.archive_atom(atom.id)
-    with recaller.space(scope, space_id) as index:
+    with retriever.space(scope, space_id) as index:
         assert index.revision > revision
     # As a slow thread would, that has read it before it was archived.
-    with recaller.indexes.if_kept(scope, space_id) as index:
+    with retriever.indexes.if_kept(scope, space_id) as index:
         index.keep(read, revision)
     [found] = recalled(memory, space_id, status="ARCHIVED")
     assert found.status == "ARCHIVED"

@@ -814,7 +814,7 @@ WITHOUT_THEM = """
 import sys
 sys.modules["longmind.recall.kernels.inner_loops"] = None  # as if it had never been compiled
 import longmind
-from longmind.recall import kernel
+from longmind.recall import kernels as kernel
 with longmind.open("sqlite:///:memory:", embedder=None) as engine:
     memory = engine.context(tenant_id="acme", app_id="support", user_id="ada").memory
     space = memory.create_memory_space()

@@ -22,7 +22,7 @@ from longmind.models.block import Writer
 from longmind.models.content import decode_content
 from longmind.models.entity import EntityType
 from longmind.models.message import decode_usage
-from longmind.recall.index.atom_columns import KINDS, NOBODY, TRUSTS, Facts
+from longmind.recall.index.atom_columns import KINDS, NOBODY, TRUSTS, AtomColumns
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.store.tables.bindings import BoundSpace
 from longmind.store.whole_tables.rows import Table
@@ -76,7 +76,7 @@ def check_index(records: Records) -> None:
             length = lengths.setdefault((row["space_id"], row["model"]), segment.dimension)
             _expect(segment.atoms == row["atoms"] and length == segment.dimension)
         for row in _rows(records, "fact_segments"):
-            _expect(Facts.decode(row["body"]).atoms == row["atoms"])
+            _expect(AtomColumns.decode(row["body"]).atoms == row["atoms"])
         for row in _rows(records, "spaces"):
             _expect(0 <= row["next_position"] <= words[row["id"]])
         for name in ("atoms", "atom_removals"):
@@ -139,7 +139,7 @@ def _words(value: bytes) -> None:
 
 
 def _facts(value: bytes) -> None:
-    facts = Facts.decode(value)
+    facts = AtomColumns.decode(value)
     rows = facts.rows
     _NAMES.validate_python((facts.categories, facts.speakers, facts.tags), strict=True)
     for codes, names in ((rows["category"], facts.categories), (rows["speaker"], facts.speakers)):

@@ -16,7 +16,7 @@ from longmind.models.block import Block, BlockLine, lines_of
 from longmind.recall.index.segments import IndexedText, VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.ranking.atoms import Query, weigh
-from longmind.recall.retriever import Recaller
+from longmind.recall.retriever import AtomRetriever
 from longmind.runtime.fork_safety import survive_forks
 from longmind.scope import Scope
 
@@ -59,8 +59,8 @@ class _Line:
 class LineFinder:
     """Keeps what it has made of the blocks that were asked last, and of their lines. Threads may share it."""
 
-    def __init__(self, recaller: Recaller) -> None:
-        self._recaller = recaller
+    def __init__(self, retriever: AtomRetriever) -> None:
+        self._retriever = retriever
         self._indexes: OrderedDict[tuple[object, ...], SpaceIndex] = OrderedDict()
         self._vectors: OrderedDict[tuple[str, str], VectorsSegment] = OrderedDict()
         self._lock = threading.Lock()
@@ -79,7 +79,7 @@ class LineFinder:
         ]
         if not query.strip() or not lines:
             return [line.found(0.0, 0.0) for line in lines[:limit]]
-        asked = self._recaller.ask_texts(query[:QUERY_LIMIT], now)
+        asked = self._retriever.ask_texts(query[:QUERY_LIMIT], now)
         index = self._index(scope, blocks, lines, asked.model)
         # An index is for one caller at a time: what it derives is made when it is first asked for.
         with self._lock:
@@ -111,7 +111,7 @@ class LineFinder:
         with self._lock:
             known = {text: self._vectors[scope.id, text] for text in texts if (scope.id, text) in self._vectors}
         missing = list(dict.fromkeys(text for text in texts if text not in known))
-        made = self._recaller.index_texts([IndexedText(text) for text in missing]).vectors
+        made = self._retriever.index_texts([IndexedText(text) for text in missing]).vectors
         if made is not None:
             known |= {text: made.at([at]) for at, text in enumerate(missing)}
         with self._lock:

@@ -18,13 +18,13 @@ from longmind.models.event_search import SearchMode
 from longmind.providers.embedder import Embedding
 from longmind.recall import event_vectors
 from longmind.recall.embedding_jobs import embed_kind
-from longmind.recall.embedding_requests import Wish, Wishes
+from longmind.recall.embedding_requests import EmbeddingRequest, EmbeddingRequests
 from longmind.recall.event_vectors import EventVectors
 from longmind.recall.index.cache import IndexCache
 from longmind.recall.index.segments import VectorsSegment
 from longmind.recall.index.timeline_index import TimelineIndex, refresh
 from longmind.recall.question import understand
-from longmind.recall.ranking.events import Asked, newest, rank
+from longmind.recall.ranking.events import EventQuery, newest, rank
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.erasure_fence import fenced
@@ -48,7 +48,7 @@ class EventFinder:
         self._database = database
         self._indexes = indexes
         self._embedding = embedding
-        self._wishes = Wishes(database)
+        self._requests = EmbeddingRequests(database)
 
     def find(
         self,
@@ -85,16 +85,16 @@ class EventFinder:
         """Give every event of a timeline its vector; gives how many were made."""
         return 0 if self._embedding is None else self._embed(self._embedding, scope, timeline_id, None)[0]
 
-    def _ask(self, query: str, mode: SearchMode, now: Micros) -> Asked:
+    def _ask(self, query: str, mode: SearchMode, now: Micros) -> EventQuery:
         terms = understand(query, (), now, by_words=self._embedding is None or mode == "lexical").terms
         # Of signs alone an embedder makes something too, but it has no meaning.
         if self._embedding is None or mode == "lexical" or not words_of(query):
-            return Asked(terms)
+            return EventQuery(terms)
         try:
-            return Asked(terms, self._embedding.query(query), self._embedding.usual)
+            return EventQuery(terms, self._embedding.query(query), self._embedding.usual)
         except EmbedderFailed as error:
             _log.warning("events are searched by their words alone: %s", error)
-            return Asked(terms)
+            return EventQuery(terms)
 
     def _current(self, scope: Scope, timeline_id: str, *, fresh: bool = True) -> AbstractContextManager[TimelineIndex]:
         def look(index: TimelineIndex) -> bool:
@@ -118,10 +118,10 @@ class EventFinder:
             stamp = self._embedding.stamp
             _, left_in = self._embed(self._embedding, scope, timeline_id, time.monotonic() + _PATIENCE_SECONDS)
             if left_in is not None:
-                wish = Wish(embed_kind(self._embedding.model), {"timelineId": timeline_id}, stamp)
-                # A timeline may be named after the user, so that no wish is left of who was erased meanwhile.
+                request = EmbeddingRequest(embed_kind(self._embedding.model), {"timelineId": timeline_id}, stamp)
+                # A timeline may be named after the user, so that no request is left of who was erased meanwhile.
                 with fenced(self._database, scope, left_in):
-                    self._wishes.make(scope, wish, left_in, now)
+                    self._requests.make(scope, request, left_in, now)
         except (EmbedderFailed, StoreError, UserErased) as error:
             _log.warning("some events have no vector yet and are found by their words alone: %s", error)
         return stamp

@@ -36,8 +36,8 @@ from longmind.recall.index import storage as writing
 from longmind.recall.index.refresh import refresh
 from longmind.recall.index.segments import IndexedText
 from longmind.recall.index.space_index import SpaceIndex
-from longmind.recall.index.storage import Indexed
-from longmind.recall.retriever import Recaller
+from longmind.recall.index.storage import IndexEntries
+from longmind.recall.retriever import AtomRetriever
 from longmind.scope import Scope
 from longmind.store.database import Database, Overtaken, Transaction
 from longmind.store.tables import bindings, spaces
@@ -62,7 +62,7 @@ class _Work:
     order: Order
     reading: Reading
     ready: Sequence[Ready]
-    indexed: Indexed
+    indexed: IndexEntries
     refused: Sequence[tuple[Candidate, str]]
     cost: Cost
     note: str | None
@@ -72,15 +72,15 @@ class Pipeline:
     def __init__(
         self,
         database: Database,
-        recaller: Recaller,
+        retriever: AtomRetriever,
         extractor_of: Callable[[Scope], Extractor] | None,
         clock: Clock,
         job_attempts: int,
     ) -> None:
-        self.mining = Mining(database, recaller, clock)
+        self.mining = Mining(database, retriever, clock)
         self.telling = Telling(database, extractor_of)
         self._database = database
-        self._recaller = recaller
+        self._retriever = retriever
         self._extractor_of = extractor_of
         self._clock = clock
         self._job_attempts = job_attempts
@@ -166,7 +166,7 @@ class Pipeline:
         if reading.destination.speaker is not None:
             kept = [replace(candidate, speaker=reading.destination.speaker) for candidate in kept]
         refused = [(candidate, refusal) for candidate, refusal in checked if refusal is not None]
-        indexed = self._recaller.index_texts([IndexedText(each.text, each.search_context) for each in kept])
+        indexed = self._retriever.index_texts([IndexedText(each.text, each.search_context) for each in kept])
         by_id = {message.id: message for message in reading.messages}
         ready = [
             Ready(
@@ -198,7 +198,7 @@ class Pipeline:
             empty = SpaceIndex()
             empty.revision = 0
             return self._database.read(home, make_plan, "", empty, work.ready, work.order, work.reading, self._clock())
-        with self._recaller.space(home, space_id) as index:
+        with self._retriever.space(home, space_id) as index:
             return self._database.read(
                 home, make_plan, space_id, index, work.ready, work.order, work.reading, self._clock()
             )

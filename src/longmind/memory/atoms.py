@@ -25,8 +25,8 @@ from longmind.validation.identifiers import READ_LIMIT, validate_count, validate
 
 if TYPE_CHECKING:
     # The functions below load it when they run: it brings numpy, which takes longer to load than all of the rest.
-    from longmind.recall.index.batch import Indexing
-    from longmind.recall.index.storage import Indexed
+    from longmind.recall.index.batch import IndexBatch
+    from longmind.recall.index.storage import IndexEntries
 
 
 class Atoms(Bound):
@@ -53,7 +53,7 @@ class Atoms(Bound):
                 validate_atom(atom, now, "atom" if single else f"atoms[{place}]", next(random))
                 for place, atom in enumerate(atoms)
             ]
-        indexing = self._recaller.indexing(checked)
+        indexing = self._retriever.indexing(checked)
         return self._database.write(self._scope, keep, self._scope, space_id, checked, indexing, now)
 
     def mine_patterns(self, memory_space_id: str) -> list[Atom]:
@@ -73,7 +73,7 @@ class Atoms(Bound):
         """
         now = self._clock()
         checked = validate_atom(atom, now)
-        indexed = self._recaller.index([checked])
+        indexed = self._retriever.index([checked])
         old_id = validate_id("atom_id", atom_id)
         return self._database.write(self._scope, replace, self._scope, old_id, checked, indexed, now)
 
@@ -132,7 +132,7 @@ def keep(
     scope: Scope,
     space_id: str,
     atoms: Sequence[CheckedAtom],
-    indexing: Indexing,
+    indexing: IndexBatch,
     now: Micros,
 ) -> list[Atom]:
     """Write atoms and their index, which is made, as far as it is not yet, while a server is busy."""
@@ -146,7 +146,7 @@ def keep(
         added, change = store.add(run, scope, space_id, atoms, now, begun, indexing.advance)
         writing.write(run, space_id, change, indexing.finished())
     else:
-        index = writing.Bulk(run, space_id, begun(), len(atoms), indexing.model)
+        index = writing.BulkIndexWriter(run, space_id, begun(), len(atoms), indexing.model)
 
         def meanwhile(until: int) -> None:
             index.put_vectors(indexing.vectors, until)
@@ -158,7 +158,7 @@ def keep(
     return added
 
 
-def replace(run: Transaction, scope: Scope, old_id: str, atom: CheckedAtom, indexed: Indexed, now: Micros) -> Atom:
+def replace(run: Transaction, scope: Scope, old_id: str, atom: CheckedAtom, indexed: IndexEntries, now: Micros) -> Atom:
     """Write an atom and its index in the place of another."""
     from longmind.recall.index import storage as writing
 

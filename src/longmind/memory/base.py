@@ -13,7 +13,7 @@ from longmind.store.tables import grants
 
 if TYPE_CHECKING:
     from longmind.extraction.pipeline import Pipeline
-    from longmind.recall.retriever import Recaller
+    from longmind.recall.retriever import AtomRetriever
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class Bound:
         database: Database,
         scope: Scope,
         clock: Clock,
-        recaller: Callable[[], Recaller],
+        retriever: Callable[[], AtomRetriever],
         pipeline: Callable[[], Pipeline],
         job_attempts: int,
         wake_workers: Callable[[], None],
@@ -42,8 +42,8 @@ class Bound:
         self._database = database
         self._scope = scope
         self._clock = clock
-        self._find_recaller = recaller
-        self._found_recaller: Recaller | None = None
+        self._find_retriever = retriever
+        self._found_retriever: AtomRetriever | None = None
         self._find_pipeline = pipeline
         self._job_attempts = job_attempts
         self._wake_workers = wake_workers
@@ -52,10 +52,10 @@ class Bound:
     # load.
 
     @property
-    def _recaller(self) -> Recaller:
-        if self._found_recaller is None:
-            self._found_recaller = self._find_recaller()
-        return self._found_recaller
+    def _retriever(self) -> AtomRetriever:
+        if self._found_retriever is None:
+            self._found_retriever = self._find_retriever()
+        return self._found_retriever
 
     @property
     def _pipeline(self) -> Pipeline:

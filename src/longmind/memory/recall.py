@@ -17,7 +17,7 @@ from longmind.memory.validation import (
 )
 from longmind.models.atom import AtomKind, AtomStatus, Trust
 from longmind.models.recall import Recall, WhyNot
-from longmind.recall.request import Filters, Wanted
+from longmind.recall.request import Filters, RecallRequest
 from longmind.store.tables import atoms
 from longmind.validation.identifiers import validate_count, validate_id
 from longmind.validation.text import validate_text
@@ -55,9 +55,9 @@ class Recalls(Bound):
         most = validate_count("limit", limit, most=HITS_LIMIT)
         named = None if entity is None else _validate_entity("entity", entity)
 
-        wanted = Wanted(filters, asked, named)
+        request = RecallRequest(filters, asked, named)
         return self._in_space(
-            space_id, lambda scope: self._recaller.by_topic(scope, space_id, wanted, most, explain=bool(explain))
+            space_id, lambda scope: self._retriever.by_topic(scope, space_id, request, most, explain=bool(explain))
         )
 
     def why_not(
@@ -86,7 +86,7 @@ class Recalls(Bound):
         if found is None:
             raise NotFound("atom", atom_id)
         atom, scope = found
-        return self._recaller.why_not(scope, atom, Wanted(filters, asked, named), most)
+        return self._retriever.why_not(scope, atom, RecallRequest(filters, asked, named), most)
 
     def _filters(
         self,
@@ -137,9 +137,9 @@ class Recalls(Bound):
         most = validate_count("limit", limit, most=HITS_LIMIT)
         entity = _validate_entity("entity_id_or_name", entity_id_or_name)
 
-        wanted = Wanted(filters, entity=entity)
+        request = RecallRequest(filters, entity=entity)
         return self._in_space(
-            space_id, lambda scope: self._recaller.by_time(scope, space_id, "BY_ENTITY", wanted, most)
+            space_id, lambda scope: self._retriever.by_time(scope, space_id, "BY_ENTITY", request, most)
         )
 
     def recall_timeline(
@@ -175,8 +175,10 @@ class Recalls(Bound):
         most = validate_count("limit", limit, most=HITS_LIMIT)
         entity = None if entity_id_or_name is None else _validate_entity("entity_id_or_name", entity_id_or_name)
 
-        wanted = Wanted(filters, asked, entity)
-        return self._in_space(space_id, lambda scope: self._recaller.by_time(scope, space_id, "TIMELINE", wanted, most))
+        request = RecallRequest(filters, asked, entity)
+        return self._in_space(
+            space_id, lambda scope: self._retriever.by_time(scope, space_id, "TIMELINE", request, most)
+        )
 
 
 def _validate_entity(where: str, id_or_name: str) -> str:

@@ -18,7 +18,7 @@ from longmind.store.tables.jobs import Later, NewJob
 _ATTEMPTS = 10
 _SECOND = 1_000_000
 _LOOKED_AGAIN = 60 * _SECOND
-"""How long after a wish it is looked again whether it is needed once more, though nothing has changed."""
+"""How long after a request it is looked again whether it is needed once more, though nothing has changed."""
 _RUNNING_AGAIN = 5 * _SECOND
 """The same while the work is being done, whatever changes: it does so all the time then."""
 _CHANGED_AGAIN = 600 * _SECOND
@@ -26,7 +26,7 @@ _CHANGED_AGAIN = 600 * _SECOND
 _DEAD_AGAIN = 3600 * _SECOND
 """How long it is left alone when all attempts at it have failed."""
 _GIVEN_UP = 3600 * _SECOND
-"""How long work waits for an engine with vectors of the right size. Who needs it then wishes for it again."""
+"""How long work waits for an engine with vectors of the right size. Who needs it then asks for it again."""
 _OTHERS_TURN_SECONDS = 15.0
 _REMEMBERED = 10_000
 
@@ -36,7 +36,7 @@ def kind_for(work: str, model: str) -> str:
     return f"{work}.{hashlib.blake2b(model.encode(), digest_size=6).hexdigest()}"
 
 
-class Wish(NamedTuple):
+class EmbeddingRequest(NamedTuple):
     kind: str
     about: Mapping[str, str]
     """What it is about, by its id: a space or a timeline."""
@@ -50,9 +50,9 @@ class Wish(NamedTuple):
         return ":".join((*self.about.values(), self.stamp))
 
 
-class _Made(NamedTuple):
+class _EarlierRequest(NamedTuple):
     state: int | None
-    """What the wish was made for; None while the work is being done, since that changes it."""
+    """What the request was made for; None while the work is being done, since that changes it."""
     until: Micros
 
 
@@ -64,38 +64,38 @@ def left_to_others(job: Job, stamp: str, now: Micros) -> Later | dict[str, int] 
     return {"vectors": 0} if given_up else Later(_OTHERS_TURN_SECONDS)
 
 
-class Wishes:
+class EmbeddingRequests:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._made: dict[tuple[str, str, str], _Made] = {}
+        self._made: dict[tuple[str, str, str], _EarlierRequest] = {}
 
-    def make(self, scope: Scope, wish: Wish, state: int, now: Micros) -> None:
+    def make(self, scope: Scope, request: EmbeddingRequest, state: int, now: Micros) -> None:
         """Have a job queued, unless one is, or was a while ago; it is looked at once when there is another state."""
-        made, name = self._made, (scope.id, wish.kind, wish.key)
+        made, name = self._made, (scope.id, request.kind, request.key)
         before = made.get(name)
         if before is not None and now < before.until and before.state in (None, state):
             return
         if len(made) >= _REMEMBERED:
             made.clear()
         try:
-            job = self._queued(scope, wish, now)
+            job = self._queued(scope, request, now)
         except StoreError:
             # Recall goes on without it, and the next one tries again.
             return
         running = job.status == "running"
-        made[name] = _Made(None, now + _RUNNING_AGAIN) if running else _Made(state, now + _LOOKED_AGAIN)
+        made[name] = _EarlierRequest(*((None, now + _RUNNING_AGAIN) if running else (state, now + _LOOKED_AGAIN)))
 
-    def _queued(self, scope: Scope, wish: Wish, now: Micros) -> Job:
-        done_until, dead_until = now - (_CHANGED_AGAIN if wish.changes else 0), now - _DEAD_AGAIN
-        job = self._database.read(scope, jobs.by_key, wish.kind, wish.key)
+    def _queued(self, scope: Scope, request: EmbeddingRequest, now: Micros) -> Job:
+        done_until, dead_until = now - (_CHANGED_AGAIN if request.changes else 0), now - _DEAD_AGAIN
+        job = self._database.read(scope, jobs.by_key, request.kind, request.key)
         if job is not None and not jobs.is_over(job, done_until, dead_until):
             # Most of the time. To write anything would be to wait for all who write.
             return job
         new = NewJob(
-            kind=wish.kind,
-            payload=json.dumps({**wish.about, "stamp": wish.stamp, "wishedAt": now}),
+            kind=request.kind,
+            payload=json.dumps({**request.about, "stamp": request.stamp, "wishedAt": now}),
             due_at=now,
             max_attempts=_ATTEMPTS,
-            unique_key=wish.key,
+            unique_key=request.key,
         )
         return self._database.write(scope, jobs.enqueue_again, scope, new, now, done_until, dead_until)

@@ -24,7 +24,7 @@ _LETTERS = f"[\\w{COMBINING.pattern.removeprefix('[').removesuffix(']+')}]+"
 _PART = re.compile(f"{_LETTERS}(?:['.&+-]{_LETTERS})*[+#]*")
 """A word within signs that are not always around it, as in *this*, and #this, and this/that."""
 _SIGNED = re.compile(r"\w[+#]+")
-"""Names that end with their signs: C++ is not C."""
+"""EntityNames that end with their signs: C++ is not C."""
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 _LONGEST_NAME = 6
 """Words of the longest name that is looked for."""
@@ -40,7 +40,7 @@ _BORDER = re.compile(f"[{UNSPACED} {re.escape(_CLINGING)}\u2010-\u2027\u3000-\u3
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc-\u30ff]")
 
 
-class Names:
+class EntityNames:
     def __init__(self, names: Iterable[tuple[str, str, int]] = ()) -> None:
         """From names as they are compared, each with its entity, and since when it has it."""
         self._entities: dict[str, list[tuple[str, int]]] = {}

@@ -45,7 +45,7 @@ class EventVectors:
 
 def put(run: Transaction, timeline_id: str, model: str, made: EventVectors, of_epoch: int) -> None:
     """Keep vectors of events that were read in an epoch; nothing when the user was erased since."""
-    # Held until the end of the transaction: an erasure that does not see these vectors waits for them.
+    # SpaceArrays until the end of the transaction: an erasure that does not see these vectors waits for them.
     run.one("hold_epoch")
     if epoch_of(run) != of_epoch:
         return

@@ -42,7 +42,7 @@ class Filters(NamedTuple):
         return self.now if self.known_at is None else self.known_at
 
 
-class Wanted(NamedTuple):
+class RecallRequest(NamedTuple):
     """What is asked of a space."""
 
     filters: Filters

@@ -15,22 +15,22 @@ from longmind.models.value import beside_fields
 from longmind.recall import kernels as kernel
 from longmind.recall.index.atom_columns import FOREVER
 from longmind.recall.index.space_index import SpaceIndex
-from longmind.recall.ranking.atoms import Evidence, Scores
+from longmind.recall.ranking.atoms import MatchScores, Scores
 from longmind.recall.ranking.filter_masks import Mask, allowed, ends_as_known
 from longmind.recall.request import Filters
 
 _BESIDE_FIELDS = beside_fields(Hit)
 _FIELDS = ("atom", "score", "decay_weight", "entity_match_bonus", "explanation")
 
-Chosen = tuple[Scores, int, Evidence | None]
+Choice = tuple[Scores, int, MatchScores | None]
 """The scores that were chosen, in the order they are shown, how many match at all, and what spoke for them.
 
 The last is needed only where it is to be explained."""
-Choose = Callable[[SpaceIndex, Mask], Chosen]
+Chooser = Callable[[SpaceIndex, Mask], Choice]
 """Chooses among the atoms that pass the filters."""
 
 
-class Draft(NamedTuple):
+class Selection(NamedTuple):
     """What was chosen in a space at a revision, and those of the atoms that were at hand."""
 
     scores: Scores
@@ -50,14 +50,14 @@ class Draft(NamedTuple):
         self.atoms[:] = [atom or fetched.get(place) for place, atom in zip(self.scores.places, self.atoms, strict=True)]
 
 
-def drafted(index: SpaceIndex, filters: Filters, choose: Choose, explain: bool) -> Draft:
+def drafted(index: SpaceIndex, filters: Filters, choose: Chooser, explain: bool) -> Selection:
     passed = allowed(index, filters)
     scores, candidates, evidence = choose(index, passed)
     explanations: list[Explanation | None] = [None] * len(scores.places)
     if explain and evidence is not None:
         explanations = [explanation(scores, evidence, passed, place) for place in range(len(scores.places))]
     atoms, ends = at_hand(index, scores.places, filters), known_ends(index, scores.places, filters)
-    return Draft(scores, candidates, explanations, atoms, index.revision, ends)
+    return Selection(scores, candidates, explanations, atoms, index.revision, ends)
 
 
 def at_hand(index: SpaceIndex, positions: list[int], filters: Filters) -> list[Atom | None]:
@@ -73,7 +73,7 @@ def known_ends(index: SpaceIndex, positions: list[int], filters: Filters) -> dic
     return {position: None if end == FOREVER else end for position, end in zip(positions, ends, strict=True)}
 
 
-def shown(draft: Draft) -> list[Hit]:
+def shown(draft: Selection) -> list[Hit]:
     """The hits; an atom that is gone is left out."""
     if draft.lacking():
         there = [at for at, atom in enumerate(draft.atoms) if atom is not None]
@@ -84,13 +84,13 @@ def shown(draft: Draft) -> list[Hit]:
     return kernel.loops.values(Hit, _BESIDE_FIELDS, _FIELDS, columns)
 
 
-def told(draft: Draft, hits: list[Hit], mode: RecallMode, began: float) -> Recall:
+def told(draft: Selection, hits: list[Hit], mode: RecallMode, began: float) -> Recall:
     """What is answered, and how long that has taken until now."""
     latency = (time.perf_counter() - began) * 1000
     return Recall.trusted({"mode": mode, "total_candidates": draft.candidates, "latency_ms": latency, "hits": hits})
 
 
-def explanation(scores: Scores, evidence: Evidence, passed: Mask, place: int) -> Explanation:
+def explanation(scores: Scores, evidence: MatchScores, passed: Mask, place: int) -> Explanation:
     position = scores.places[place]
     lexical = float(evidence.lexical[position])
     dense = None if evidence.dense is None or np.isnan(evidence.dense[position]) else float(evidence.dense[position])

@@ -16,19 +16,19 @@ from longmind.models.recall import Explanation, Recall, RecallMode, WhyNot
 from longmind.providers.embedder import Embedding, Vectors
 from longmind.providers.reranker import Reranking
 from longmind.recall.embedding_jobs import reindex_kind
-from longmind.recall.embedding_requests import Wish, Wishes
+from longmind.recall.embedding_requests import EmbeddingRequest, EmbeddingRequests
 from longmind.recall.exclusion_reasons import reasons_against
-from longmind.recall.index.batch import Indexing
+from longmind.recall.index.batch import IndexBatch
 from longmind.recall.index.cache import IndexCache
 from longmind.recall.index.segments import IndexedText, VectorsSegment, WordsSegment
-from longmind.recall.index.space_index import Heard, SpaceIndex
-from longmind.recall.index.storage import Indexed
+from longmind.recall.index.space_index import SpaceIndex, SpaceState
+from longmind.recall.index.storage import IndexEntries
 from longmind.recall.question import Question, understand
 from longmind.recall.ranking.atoms import ANY_REVISION, Query, best, ranked, related, score, unasked, weigh
 from longmind.recall.ranking.filter_masks import Mask, allowed
-from longmind.recall.request import Filters, Wanted
-from longmind.recall.results import Choose, Chosen, explanation, shown, told
-from longmind.recall.snapshot import Mentions, Settling, read_mentions
+from longmind.recall.request import Filters, RecallRequest
+from longmind.recall.results import Choice, Chooser, explanation, shown, told
+from longmind.recall.snapshot import Mentions, SnapshotReader, read_mentions
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.tables import atoms
@@ -40,7 +40,7 @@ RERANKED = 20
 WORDS_BEFORE = 30
 
 
-class Opinions(NamedTuple):
+class RerankScores(NamedTuple):
     """What a reranker thinks of hits, by their position at a revision."""
 
     thoughts: Mapping[int, float] = {}
@@ -53,10 +53,10 @@ class Opinions(NamedTuple):
         return {place: thought for place, thought in self.thoughts.items() if place < index.atoms}
 
 
-_NO_OPINIONS = Opinions()
+_NO_RERANKING = RerankScores()
 
 
-class Recaller:
+class AtomRetriever:
     def __init__(
         self,
         database: Database,
@@ -70,29 +70,29 @@ class Recaller:
         self._embedding = embedding
         self._overlap_only = overlap_only
         self._reranking = reranking
-        self._wishes = Wishes(database)
-        self._settling = Settling(database, indexes, self)
+        self._embedding_requests = EmbeddingRequests(database)
+        self._settling = SnapshotReader(database, indexes, self)
         self.indexes = indexes
 
-    def index(self, checked: Sequence[CheckedAtom]) -> Indexed:
+    def index(self, checked: Sequence[CheckedAtom]) -> IndexEntries:
         """Prepare what the search index keeps of atoms. It may take long, so it happens outside of a transaction."""
         return self.indexing(checked).finished()
 
-    def indexing(self, checked: Sequence[CheckedAtom]) -> Indexing:
+    def indexing(self, checked: Sequence[CheckedAtom]) -> IndexBatch:
         """The same for who writes them: where a server takes a while for that, only the embedding is done already."""
         embedded = self._embedded([atom.text for atom in checked])
-        indexing = Indexing(checked, embedded, None if embedded is None else self._stamp)
+        indexing = IndexBatch(checked, embedded, None if embedded is None else self._stamp)
         if not self._database.far:
             # All who want to write to a file wait for the one who does.
             indexing.finished()
         return indexing
 
-    def index_texts(self, texts: Sequence[IndexedText]) -> Indexed:
+    def index_texts(self, texts: Sequence[IndexedText]) -> IndexEntries:
         own = [each.text for each in texts]
         words, embedded = WordsSegment.of(own, [each.around for each in texts]), self._embedded(own)
         if embedded is None:
-            return Indexed(words, None, None)
-        return Indexed(words, VectorsSegment.of(embedded), self._stamp)
+            return IndexEntries(words, None, None)
+        return IndexEntries(words, VectorsSegment.of(embedded), self._stamp)
 
     def _embedded(self, texts: Sequence[str]) -> Vectors | None:
         return None if self._embedding is None or not texts else self._embedding.texts(texts)
@@ -117,22 +117,22 @@ class Recaller:
         self,
         scope: Scope,
         space_id: str,
-        wanted: Wanted,
+        request: RecallRequest,
         limit: int,
         *,
         explain: bool = False,
         related_only: bool = False,
     ) -> Recall:
         """What is known about a topic, best first; all there is, however far away, or only what is related to it."""
-        began, filters = time.perf_counter(), wanted.filters
+        began, filters = time.perf_counter(), request.filters
         # A reranker is asked about what there is now, and an answer is chosen by what there is afterwards.
-        asked = self.ask(scope, space_id, wanted, fresh=self._reranking is not None)
-        opinions = self._read_again(scope, space_id, asked, wanted)
+        asked = self.ask(scope, space_id, request, fresh=self._reranking is not None)
+        opinions = self._read_again(scope, space_id, asked, request)
 
-        def choosing(asked: Query) -> Choose:
+        def choosing(asked: Query) -> Chooser:
             plain = asked.by_meaning and not (asked.overlap_only or opinions.thoughts or explain or related_only)
 
-            def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+            def choose(index: SpaceIndex, passing: Mask) -> Choice:
                 if plain:
                     return *ranked(index, asked, passing, limit, filters.as_of), None
                 evidence = weigh(index, asked, opinions.of(index))
@@ -144,18 +144,18 @@ class Recaller:
             return choose
 
         if self._reranking is None and self._settling.is_quiet(scope, space_id):
-            foreseen = self._settling.foreseen(scope, space_id, wanted, asked, choosing(asked), explain=explain)
+            foreseen = self._settling.foreseen(scope, space_id, request, asked, choosing(asked), explain=explain)
             if foreseen is not None:
                 return told(*foreseen, "BY_TOPIC", began)
-        draft = self._settling.settled(scope, space_id, wanted, choosing, asked, explain=explain)
+        draft = self._settling.settled(scope, space_id, request, choosing, asked, explain=explain)
         return told(draft, shown(draft), "BY_TOPIC", began)
 
-    def _read_again(self, scope: Scope, space_id: str, asked: Query, wanted: Wanted) -> Opinions:
+    def _read_again(self, scope: Scope, space_id: str, asked: Query, request: RecallRequest) -> RerankScores:
         """What the reranker thinks of the best hits. It takes long, so nobody else waits for it."""
-        query = wanted.query
+        query = request.query
         if self._reranking is None or query is None or not query.strip():
-            return _NO_OPINIONS
-        filters = wanted.filters_at(asked.about)
+            return _NO_RERANKING
+        filters = request.filters_at(asked.about)
         with self._settling.current(scope, space_id, filters.known_at, fresh=False) as index:
             revision = index.revision
             evidence = weigh(index, asked)
@@ -164,22 +164,22 @@ class Recaller:
             places = best(index, asked, evidence, matching, RERANKED, filters.as_of).places
         texts = self._database.read(scope, atoms.texts_at, space_id, places) if places else {}
         thoughts = self._reranking.score(query, [_in_context(*texts[place]) for place in texts]) if texts else []
-        return Opinions(dict(zip(texts, thoughts, strict=True)), revision)
+        return RerankScores(dict(zip(texts, thoughts, strict=True)), revision)
 
-    def by_time(self, scope: Scope, space_id: str, mode: RecallMode, wanted: Wanted, limit: int) -> Recall:
+    def by_time(self, scope: Scope, space_id: str, mode: RecallMode, request: RecallRequest, limit: int) -> Recall:
         """What passes the filters, in the order of time: newest first by entity, oldest first on a timeline.
 
         With a query, a timeline is of what is about it: the best hits of the topic, put into their order.
         """
-        began, filters = time.perf_counter(), wanted.filters
+        began, filters = time.perf_counter(), request.filters
 
-        def choosing(asked: Query) -> Choose:
-            def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+        def choosing(asked: Query) -> Chooser:
+            def choose(index: SpaceIndex, passing: Mask) -> Choice:
                 def in_order(places: NDArray[np.intp]) -> NDArray[np.intp]:
                     order = np.lexsort((places, index.valid_from.values[places]))
                     return (order if mode == "TIMELINE" else order[::-1])[:limit]
 
-                if wanted.query is None:
+                if request.query is None:
                     places = passing.nonzero()[0]
                     return _unasked(index, filters, places[in_order(places)], len(places))
                 evidence = weigh(index, asked)
@@ -189,14 +189,14 @@ class Recaller:
 
             return choose
 
-        asked = self.ask(scope, space_id, wanted)
-        draft = self._settling.settled(scope, space_id, wanted, choosing, asked)
+        asked = self.ask(scope, space_id, request)
+        draft = self._settling.settled(scope, space_id, request, choosing, asked)
         return told(draft, shown(draft), mode, began)
 
     def standing(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> dict[int, Atom]:
         """What passes the filters whatever is asked, by its position: the most important first, then the newest."""
 
-        def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+        def choose(index: SpaceIndex, passing: Mask) -> Choice:
             places = passing.nonzero()[0]
             order = np.lexsort(
                 (
@@ -207,35 +207,35 @@ class Recaller:
             )
             return _unasked(index, filters, places[order[:limit]], len(places))
 
-        draft = self._settling.settled(scope, space_id, Wanted(filters), lambda _: choose, _nothing(filters))
+        draft = self._settling.settled(scope, space_id, RecallRequest(filters), lambda _: choose, _nothing(filters))
         return {place: atom for place, atom in zip(draft.scores.places, draft.atoms, strict=True) if atom is not None}
 
     def newest(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> Recall:
         """What passes the filters, the one that was recorded last first."""
         began = time.perf_counter()
 
-        def choose(index: SpaceIndex, passing: Mask) -> Chosen:
+        def choose(index: SpaceIndex, passing: Mask) -> Choice:
             places = passing.nonzero()[0]
             order = np.lexsort((places, index.created_at.values[places]))[::-1][:limit]
             return _unasked(index, filters, places[order], len(places))
 
-        draft = self._settling.settled(scope, space_id, Wanted(filters), lambda _: choose, _nothing(filters))
+        draft = self._settling.settled(scope, space_id, RecallRequest(filters), lambda _: choose, _nothing(filters))
         return told(draft, shown(draft), "TIMELINE", began)
 
-    def why_not(self, scope: Scope, atom: Atom, wanted: Wanted, limit: int) -> WhyNot:
+    def why_not(self, scope: Scope, atom: Atom, request: RecallRequest, limit: int) -> WhyNot:
         """What keeps an atom from being found, or at which place among the hits it is."""
         space_id = atom.memory_space_id
         with self.space(scope, space_id) as index:
             read_at = index.revision
         position = self._database.read(scope, atoms.position, atom.id)
-        asked = self.ask(scope, space_id, wanted, fresh=self._reranking is not None)
-        opinions = self._read_again(scope, space_id, asked, wanted)
+        asked = self.ask(scope, space_id, request, fresh=self._reranking is not None)
+        opinions = self._read_again(scope, space_id, asked, request)
         found: list[tuple[list[str], int | None, Explanation]] = []
 
-        def choosing(asked: Query) -> Choose:
-            filters = wanted.filters_at(asked.about)
+        def choosing(asked: Query) -> Chooser:
+            filters = request.filters_at(asked.about)
 
-            def choose(index: SpaceIndex, passed: Mask) -> Chosen:
+            def choose(index: SpaceIndex, passed: Mask) -> Choice:
                 if not of_one_epoch(read_at, index.revision):
                     # It was erased meanwhile, and what has been brought in since may have its place.
                     raise NotFound("atom", atom.id)
@@ -250,7 +250,7 @@ class Recaller:
 
             return choose
 
-        self._settling.settled(scope, space_id, wanted, choosing, asked)
+        self._settling.settled(scope, space_id, request, choosing, asked)
         reasons, rank, described = found[-1]
         if rank is None and not reasons:
             reasons.append("it has no word of the query, and there is no vector to compare")
@@ -260,44 +260,46 @@ class Recaller:
         return WhyNot(atom_id=atom.id, found=is_found, rank=rank, reasons=reasons, explanation=described)
 
     def ask(
-        self, scope: Scope, space_id: str, wanted: Wanted, before: Query | None = None, *, fresh: bool = False
+        self, scope: Scope, space_id: str, request: RecallRequest, before: Query | None = None, *, fresh: bool = False
     ) -> Query:
         """A question as it is understood by what is in memory of a space; one asked before is not embedded again.
 
         Who goes by it before another look asks for a fresh one.
         """
-        filters, query, embedding = wanted.filters, wanted.query, self._embedding
-        if query is None and wanted.entity is None:
+        filters, query, embedding = request.filters, request.query, self._embedding
+        if query is None and request.entity is None:
             return _nothing(filters)
         with self._settling.current(scope, space_id, fresh=fresh) as index:
-            heard = index.hear(query or "", filters.known_at)
+            state = index.hear(query or "", filters.known_at)
         if (
             embedding is not None
             and query is not None
-            and heard.filled
-            and (heard.model != embedding.stamp or heard.lacks_vectors)
+            and state.filled
+            and (state.model != embedding.stamp or state.lacks_vectors)
         ):
             # It has another embedder's vectors, or not all: they are made in the background.
-            changes = heard.model is not None and heard.model != embedding.stamp
-            wish = Wish(reindex_kind(embedding.model), {"spaceId": space_id}, embedding.stamp, changes)
-            self._wishes.make(scope, wish, heard.revision, filters.now)
+            changes = state.model is not None and state.model != embedding.stamp
+            work = EmbeddingRequest(reindex_kind(embedding.model), {"spaceId": space_id}, embedding.stamp, changes)
+            self._embedding_requests.make(scope, work, state.revision, filters.now)
         mentions = _NO_MENTIONS
-        if heard.named or wanted.entity is not None:
-            mentions = self._database.read(scope, read_mentions, space_id, heard.named, wanted.entity)
-        return self._query(heard, wanted, mentions, before, embed=True)
+        if state.named or request.entity is not None:
+            mentions = self._database.read(scope, read_mentions, space_id, state.named, request.entity)
+        return self._query(state, request, mentions, before, embed=True)
 
-    def understood(self, heard: Heard, wanted: Wanted, mentions: Mentions, before: Query) -> Query:
+    def understood(self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: Query) -> Query:
         """The same at once: with the vector that there is already, if there is one."""
-        return self._query(heard, wanted, mentions, before, embed=False)
+        return self._query(state, request, mentions, before, embed=False)
 
-    def _query(self, heard: Heard, wanted: Wanted, mentions: Mentions, before: Query | None, *, embed: bool) -> Query:
-        query, filters = wanted.query or "", wanted.filters
-        question = understand(query, heard.speakers, filters.as_of, by_words=self._embedding is None)
+    def _query(
+        self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: Query | None, *, embed: bool
+    ) -> Query:
+        query, filters = request.query or "", request.filters
+        question = understand(query, state.speakers, filters.as_of, by_words=self._embedding is None)
         embedding, vector, usual, by_meaning = self._embedding, None, None, False
         if embedding is not None:
             usual = embedding.usual
-            by_meaning = heard.filled and bool(query.strip())
-            if by_meaning and heard.model == embedding.stamp:
+            by_meaning = state.filled and bool(query.strip())
+            if by_meaning and state.model == embedding.stamp:
                 if before is not None and (before.question.to_embed == question.to_embed or not embed):
                     vector = before.vector
                 if vector is None and embed:
@@ -305,13 +307,13 @@ class Recaller:
         return Query(
             question,
             vector,
-            heard.model,
+            state.model,
             usual,
             by_meaning,
             self._overlap_only,
             mentions.named,
             filters.known_at,
-            heard.revision,
+            state.revision,
             mentions.about,
             filters.valid_at,
         )
@@ -330,7 +332,7 @@ def _count(mask: Mask) -> int:
     return int(np.count_nonzero(mask))
 
 
-def _unasked(index: SpaceIndex, filters: Filters, places: NDArray[np.intp], candidates: int) -> Chosen:
+def _unasked(index: SpaceIndex, filters: Filters, places: NDArray[np.intp], candidates: int) -> Choice:
     """Atoms that were chosen by something else than a question."""
     evidence = unasked(index)
     return score(index, _nothing(filters), evidence, places, filters.as_of), candidates, evidence

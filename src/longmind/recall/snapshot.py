@@ -13,11 +13,11 @@ from typing import NamedTuple, Protocol
 from longmind.models.atom import Atom
 from longmind.models.recall import Hit
 from longmind.recall.index.cache import IndexCache
-from longmind.recall.index.refresh import Unsettled, refresh, refresh_cuts, unless_changed
-from longmind.recall.index.space_index import Heard, SpaceIndex
+from longmind.recall.index.refresh import SpaceKeepsChanging, refresh, refresh_cuts, unless_changed
+from longmind.recall.index.space_index import SpaceIndex, SpaceState
 from longmind.recall.ranking.atoms import ANY_REVISION, Query
-from longmind.recall.request import Wanted
-from longmind.recall.results import Choose, Draft, drafted, shown
+from longmind.recall.request import RecallRequest
+from longmind.recall.results import Chooser, Selection, drafted, shown
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import atoms, entities
@@ -33,18 +33,18 @@ class Mentions(NamedTuple):
     about: tuple[int, ...] | None
 
 
-class Asking(Protocol):
+class RequestReader(Protocol):
     """Understands questions."""
 
-    def ask(self, scope: Scope, space_id: str, wanted: Wanted, before: Query | None = None) -> Query:
+    def ask(self, scope: Scope, space_id: str, request: RecallRequest, before: Query | None = None) -> Query:
         """A question as it is understood by what is in memory of a space; one asked before is not embedded again."""
 
-    def understood(self, heard: Heard, wanted: Wanted, mentions: Mentions, before: Query) -> Query:
+    def understood(self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: Query) -> Query:
         """The same at once: with the vector that there is already, if there is one."""
 
 
-class Settling:
-    def __init__(self, database: Database, indexes: IndexCache, asking: Asking) -> None:
+class SnapshotReader:
+    def __init__(self, database: Database, indexes: IndexCache, asking: RequestReader) -> None:
         self._database = database
         self._indexes = indexes
         self._asking = asking
@@ -57,7 +57,7 @@ class Settling:
         def look(index: SpaceIndex) -> bool:
             try:
                 news = self._database.read(scope, refresh, space_id, index)
-            except Unsettled:
+            except SpaceKeepsChanging:
                 news = self._database.read_at_once(scope, refresh, space_id, index) or True
             index.quiet = not news
             return news
@@ -77,21 +77,21 @@ class Settling:
         return index is not None and index.quiet
 
     def foreseen(
-        self, scope: Scope, space_id: str, wanted: Wanted, asked: Query, choose: Choose, *, explain: bool
-    ) -> tuple[Draft, list[Hit]] | None:
+        self, scope: Scope, space_id: str, request: RecallRequest, asked: Query, choose: Chooser, *, explain: bool
+    ) -> tuple[Selection, list[Hit]] | None:
         """The answer of a space in which nothing has changed, made while the database says whether that is so.
 
         There is none if something has changed, and it is not tried again before a look has found nothing new.
         """
 
-        def answer(index: SpaceIndex) -> tuple[Draft | None, list[Hit] | None]:
+        def answer(index: SpaceIndex) -> tuple[Selection | None, list[Hit] | None]:
             if asked.revision != index.revision:
                 # Somebody else has looked since, and it was understood by what was known before.
                 return None, None
-            draft = drafted(index, wanted.filters_at(asked.about), choose, explain)
+            draft = drafted(index, request.filters_at(asked.about), choose, explain)
             return draft, None if draft.lacking() else shown(draft)
 
-        known_at = wanted.filters.known_at
+        known_at = request.filters.known_at
         with self.current(scope, space_id, known_at, fresh=False) as index:
             held = self._database.read(scope, unless_changed, space_id, index, answer)
             index.quiet = held is not None
@@ -105,21 +105,21 @@ class Settling:
         self,
         scope: Scope,
         space_id: str,
-        wanted: Wanted,
-        choosing: Callable[[Query], Choose],
+        request: RecallRequest,
+        choosing: Callable[[Query], Chooser],
         asked: Query,
         *,
         explain: bool = False,
-    ) -> Draft:
+    ) -> Selection:
         """What is chosen in a space as it was at an instant after the question was asked, with its atoms as of then."""
-        known_at, fresh = wanted.filters.known_at, True
+        known_at, fresh = request.filters.known_at, True
         for _ in range(_LOOKS):
             with self.current(scope, space_id, known_at, fresh=fresh) as index:
                 draft = None
                 if asked.revision in (ANY_REVISION, index.revision):
-                    draft = drafted(index, wanted.filters_at(asked.about), choosing(asked), explain)
+                    draft = drafted(index, request.filters_at(asked.about), choosing(asked), explain)
             if draft is None:
-                before, asked = asked, self._asking.ask(scope, space_id, wanted, asked)
+                before, asked = asked, self._asking.ask(scope, space_id, request, asked)
                 # What takes time is of an instant of its own.
                 fresh = asked.vector is not before.vector or bool(asked.mentioned) or asked.about is not None
                 continue
@@ -128,29 +128,29 @@ class Settling:
                 return draft
             # Some have changed since they were chosen, and what has come instead of them may not have been seen.
             fresh = True
-        return self._settled_at_once(scope, space_id, wanted, choosing, asked, explain)
+        return self._settled_at_once(scope, space_id, request, choosing, asked, explain)
 
     def _settled_at_once(
         self,
         scope: Scope,
         space_id: str,
-        wanted: Wanted,
-        choosing: Callable[[Query], Choose],
+        request: RecallRequest,
+        choosing: Callable[[Query], Chooser],
         asked: Query,
         explain: bool,
-    ) -> Draft:
+    ) -> Selection:
         """The same of a space in which others write all the time. They can go on, but who else recalls there waits."""
-        known_at = wanted.filters.known_at
-        drafts: list[Draft] = []
+        known_at = request.filters.known_at
+        drafts: list[Selection] = []
 
         def work(run: Transaction, index: SpaceIndex) -> bool:
             news = (refresh if known_at is None else refresh_cuts)(run, space_id, index)
             understood = asked
             if asked.revision != ANY_REVISION:
-                heard = index.hear(wanted.query or "", known_at)
-                mentions = read_mentions(run, space_id, heard.named, wanted.entity)
-                understood = self._asking.understood(heard, wanted, mentions, asked)
-            draft = drafted(index, wanted.filters_at(understood.about), choosing(understood), explain)
+                state = index.hear(request.query or "", known_at)
+                mentions = read_mentions(run, space_id, state.named, request.entity)
+                understood = self._asking.understood(state, request, mentions, asked)
+            draft = drafted(index, request.filters_at(understood.about), choosing(understood), explain)
             draft.complete(_read(run, space_id, draft, known_at))
             drafts.append(draft)
             return news
@@ -161,7 +161,7 @@ class Settling:
         with self._indexes.current(scope, space_id, SpaceIndex, look):
             return drafts[-1]
 
-    def _fetch(self, scope: Scope, space_id: str, draft: Draft, known_at: int | None) -> None:
+    def _fetch(self, scope: Scope, space_id: str, draft: Selection, known_at: int | None) -> None:
         """Complete a draft with the atoms that were not at hand, as far as they are still as they were."""
         if not draft.lacking():
             return
@@ -178,7 +178,7 @@ def read_mentions(run: Transaction, space_id: str, named: list[str], entity: str
     return Mentions(entities.positions_of_each(run, space_id, named), about)
 
 
-def _read(run: Transaction, space_id: str, draft: Draft, known_at: int | None) -> dict[int, Atom]:
+def _read(run: Transaction, space_id: str, draft: Selection, known_at: int | None) -> dict[int, Atom]:
     """The atoms that a draft lacks, without those that have changed since it was made.
 
     As they were known at an instant, they end where they did then.

@@ -12,7 +12,7 @@ from longmind.memory.validation import validate_atom
 from longmind.models.atom import Category, NewAtom
 from longmind.models.recall import Hit
 from longmind.models.tool import Brief, DeletedEntry, FoundEntries
-from longmind.recall.request import Filters, Wanted
+from longmind.recall.request import Filters, RecallRequest
 from longmind.store.database import Transaction
 from longmind.store.tables import spaces
 from longmind.tools import writes as keeping
@@ -23,15 +23,15 @@ from longmind.tools.invocation import Call
 from longmind.tools.schema import Arguments, BriefArguments, DeleteArguments, SearchArguments, StoreArguments
 
 if TYPE_CHECKING:
-    from longmind.recall.retriever import Recaller
+    from longmind.recall.retriever import AtomRetriever
 
-FindRecaller = Callable[[], "Recaller"]
+FindRetriever = Callable[[], "AtomRetriever"]
 """Asked for when it is needed: what it computes with takes long to load."""
-Handler = Callable[[Call, FindRecaller, Any, Deadline, bool], dict[str, Any]]
+Handler = Callable[[Call, FindRetriever, Any, Deadline, bool], dict[str, Any]]
 
 
 def store(
-    call: Call, recaller: FindRecaller, asked: StoreArguments, deadline: Deadline, confirmed: bool
+    call: Call, retriever: FindRetriever, asked: StoreArguments, deadline: Deadline, confirmed: bool
 ) -> dict[str, Any]:
     # The agent wrote it, whatever it says; what the user has agreed to counts as the user's.
     new = NewAtom(
@@ -42,7 +42,7 @@ def store(
         trust="user" if confirmed else "assistant",
     )
     atom = validate_atom(new, call.at)
-    indexing = recaller().indexing([atom])
+    indexing = retriever().indexing([atom])
     supersedes = None if asked.supersedes is None else atom_id(asked.supersedes)
 
     def work(run: Transaction) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def store(
     return call.database.write(call.scope, work)
 
 
-def delete(call: Call, _: FindRecaller, asked: DeleteArguments, deadline: Deadline, confirmed: bool) -> dict[str, Any]:
+def delete(call: Call, _: FindRetriever, asked: DeleteArguments, deadline: Deadline, confirmed: bool) -> dict[str, Any]:
     atom = atom_id(asked.id)
 
     def work(run: Transaction) -> dict[str, Any]:
@@ -62,10 +62,10 @@ def delete(call: Call, _: FindRecaller, asked: DeleteArguments, deadline: Deadli
     return call.database.write(call.scope, work)
 
 
-def search(call: Call, recaller: FindRecaller, asked: SearchArguments, deadline: Deadline, _: bool) -> dict[str, Any]:
+def search(call: Call, retriever: FindRetriever, asked: SearchArguments, deadline: Deadline, _: bool) -> dict[str, Any]:
     query = asked.query if asked.query and asked.query.strip() else None
     space_id = call.database.read(call.scope, spaces.named, call.group, "group")
-    hits = [] if space_id is None else _hits(call, recaller(), space_id, query, asked)
+    hits = [] if space_id is None else _hits(call, retriever(), space_id, query, asked)
     told: dict[str, Any] = {"results": found(hits, asked=query is not None)}
     behavioral = {entry_id(hit.atom.id): provenance(hit.atom) for hit in hits if hit.atom.behavioral}
     if behavioral:
@@ -73,7 +73,7 @@ def search(call: Call, recaller: FindRecaller, asked: SearchArguments, deadline:
     return call.database.write(call.scope, call.settle, deadline, FoundEntries(**told))
 
 
-def _hits(call: Call, recaller: Recaller, space_id: str, query: str | None, asked: SearchArguments) -> list[Hit]:
+def _hits(call: Call, retriever: AtomRetriever, space_id: str, query: str | None, asked: SearchArguments) -> list[Hit]:
     correction = ("correction",)
     filters = Filters(
         now=call.at,
@@ -84,11 +84,11 @@ def _hits(call: Call, recaller: Recaller, space_id: str, query: str | None, aske
         include_superseded=asked.include_superseded,
     )
     if query is None:
-        return recaller.newest(call.scope, space_id, filters, asked.limit).hits
-    return recaller.by_topic(call.scope, space_id, Wanted(filters, query), asked.limit, related_only=True).hits
+        return retriever.newest(call.scope, space_id, filters, asked.limit).hits
+    return retriever.by_topic(call.scope, space_id, RecallRequest(filters, query), asked.limit, related_only=True).hits
 
 
-def brief(call: Call, _: FindRecaller, asked: BriefArguments, deadline: Deadline, __: bool) -> dict[str, Any]:
+def brief(call: Call, _: FindRetriever, asked: BriefArguments, deadline: Deadline, __: bool) -> dict[str, Any]:
     chosen, count = call.database.read_at_once(call.scope, gather, call.group, call.at)
     shown = asked.include_provenance
     entries = [in_brief(atom, single_line(atom.text), call.at, with_provenance=shown) for atom in chosen]

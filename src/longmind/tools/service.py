@@ -26,7 +26,7 @@ from longmind.tools.schema import checked
 from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_label
 
 if TYPE_CHECKING:
-    from longmind.recall.retriever import Recaller
+    from longmind.recall.retriever import AtomRetriever
 
 DEFAULT_GROUP = "default"
 CALL_SECONDS = 30.0
@@ -39,12 +39,12 @@ class Tools:
     """What an agent remembers by itself, apart for each group, with little to do damage with."""
 
     def __init__(
-        self, database: Database, scope: Scope, clock: Clock, recaller: Callable[[], Recaller], audit_key: str
+        self, database: Database, scope: Scope, clock: Clock, retriever: Callable[[], AtomRetriever], audit_key: str
     ) -> None:
         self._database = database
         self._scope = scope
         self._clock = clock
-        self._find_recaller = recaller
+        self._find_retriever = retriever
         self._audit_key = audit_key
 
     def memory_store(
@@ -149,7 +149,7 @@ class Tools:
                     hint = f"There are {', '.join(TOOLS)}."
                     raise ToolError("UNKNOWN_TOOL", "There is no such tool.", stage=1, hint=hint)
                 asked = checked(tool.takes, arguments)
-                return tool.handle(call, self._find_recaller, asked, deadline, confirmed)
+                return tool.handle(call, self._find_retriever, asked, deadline, confirmed)
 
             return call.run(work, seconds)
 

@@ -16,7 +16,7 @@ from longmind.store.tables.quotas import LIMITS, Counter
 from longmind.tools.consent import ALLOWED_AT, NeedsConfirmation
 
 if TYPE_CHECKING:
-    from longmind.recall.index.batch import Indexing
+    from longmind.recall.index.batch import IndexBatch
 
 _ABOVE_AN_AGENT: frozenset[Trust] = frozenset({"user", "app"})
 
@@ -25,7 +25,7 @@ def store(
     run: Transaction,
     scope: Scope,
     atom: CheckedAtom,
-    indexing: Indexing,
+    indexing: IndexBatch,
     supersedes: str | None,
     now: Micros,
     *,

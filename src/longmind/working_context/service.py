@@ -19,7 +19,7 @@ from longmind.errors import InvalidInput, LimitExceeded, NotFound
 from longmind.models.atom import Atom
 from longmind.models.block import MemoryPolicy
 from longmind.models.working_context import ContextSection, LeftOut, WorkingContext
-from longmind.recall.request import Filters, Wanted
+from longmind.recall.request import Filters, RecallRequest
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import grants, summaries
@@ -29,7 +29,7 @@ from longmind.working_context.turns import Turn, inseparable, last_turns
 from longmind.working_context.user_memory import BlockMemory, user_memory, wording
 
 if TYPE_CHECKING:
-    from longmind.recall.retriever import Recaller
+    from longmind.recall.retriever import AtomRetriever
 
 ALWAYS_ON_LIMIT = 500
 """How many always-on atoms are looked at, the most important ones."""
@@ -61,7 +61,7 @@ class WorkingContexts:
         database: Database,
         scope: Scope,
         clock: Clock,
-        recaller: Callable[[], Recaller],
+        retriever: Callable[[], AtomRetriever],
         blocks: BlockMemory,
         templates: Templates,
         count: TokenCounter,
@@ -69,7 +69,7 @@ class WorkingContexts:
         self._database = database
         self._scope = scope
         self._clock = clock
-        self._find_recaller = recaller
+        self._find_retriever = retriever
         self._blocks = blocks
         self._templates = templates
         self._count = count
@@ -147,7 +147,7 @@ class WorkingContexts:
         if not names:
             return {}
         filters = Filters(now=now, category_names=names, known_at=known_at, begun=True)
-        return self._find_recaller().standing(owner, space_id, filters, ALWAYS_ON_LIMIT)
+        return self._find_retriever().standing(owner, space_id, filters, ALWAYS_ON_LIMIT)
 
     def _recalled(
         self,
@@ -162,7 +162,7 @@ class WorkingContexts:
         if not query.strip() or not limit:
             return []
         filters = Filters(now=now, known_at=known_at, begun=True, without=shown_already)
-        hits = self._find_recaller().by_topic(owner, space_id, Wanted(filters, query), limit).hits
+        hits = self._find_retriever().by_topic(owner, space_id, RecallRequest(filters, query), limit).hits
         return [hit.atom for hit in hits]
 
 

@@ -24,8 +24,8 @@ from longmind.recall.index import storage as writing
 from longmind.recall.index.atom_columns import FOREVER, KINDS
 from longmind.recall.index.segments import IndexedText
 from longmind.recall.index.space_index import SpaceIndex
-from longmind.recall.index.storage import Indexed
-from longmind.recall.retriever import Recaller
+from longmind.recall.index.storage import IndexEntries
+from longmind.recall.retriever import AtomRetriever
 from longmind.scope import Scope
 from longmind.store.database import Database, Overtaken, Transaction
 from longmind.store.tables import atoms, spaces
@@ -40,9 +40,9 @@ Result = dict[str, Any]
 
 
 class Mining:
-    def __init__(self, database: Database, recaller: Recaller, clock: Clock) -> None:
+    def __init__(self, database: Database, retriever: AtomRetriever, clock: Clock) -> None:
         self._database = database
-        self._recaller = recaller
+        self._retriever = retriever
         self._clock = clock
 
     def mine_now(self, scope: Scope, space_id: str) -> list[Atom]:
@@ -58,12 +58,12 @@ class Mining:
 
     def mine(self, scope: Scope, space_id: str) -> Callable[[Transaction], Result]:
         """Find patterns; what is given back writes those that are new or have changed, or is overtaken."""
-        with self._recaller.space(scope, space_id) as index:
+        with self._retriever.space(scope, space_id) as index:
             places = _newest_events(index)
         episodes = self._database.read(scope, atoms.at_positions, space_id, places)
         wanted = self._database.read(scope, _wanted, space_id, mine(list(episodes.values())))
         patterns = [pattern for _, pattern, _ in wanted]
-        indexed = self._recaller.index_texts([IndexedText(pattern.text, ()) for pattern in patterns])
+        indexed = self._retriever.index_texts([IndexedText(pattern.text, ()) for pattern in patterns])
         evidence = {each for pattern in patterns for each in pattern.episode_ids}
         rests_on = {position: atom for position, atom in episodes.items() if atom.id in evidence}
         return lambda run: self._write(run, scope, space_id, patterns, indexed, rests_on)
@@ -74,7 +74,7 @@ class Mining:
         scope: Scope,
         space_id: str,
         patterns: Sequence[Pattern],
-        indexed: Indexed,
+        indexed: IndexEntries,
         rests_on: Mapping[int, Atom],
     ) -> Result:
         if not patterns:

@@ -17,7 +17,7 @@ from longmind.store.tables.atoms import LISTS
 _BESIDE_FIELDS = beside_fields(Atom)
 
 _Common = dict[str, Any]
-_Kept = tuple[_Common, str, str, str, str, str, tuple[tuple[str, ...], ...] | None, int]
+_CachedAtom = tuple[_Common, str, str, str, str, str, tuple[tuple[str, ...], ...] | None, int]
 """What is the same for others, what is of `_OWN`, what is of `LISTS` or None where these are empty, and the bytes."""
 
 _OWN = ("id", "text", "valid_from", "created_at", "updated_at")
@@ -31,11 +31,11 @@ _COMMON_BYTES = 2_000
 _MEMBER_BYTES = 100
 
 
-class KeptAtoms:
+class AtomCache:
     """Holds no more than it is given room for; the ones that came first go first."""
 
     def __init__(self) -> None:
-        self._atoms: dict[int, _Kept] = {}
+        self._atoms: dict[int, _CachedAtom] = {}
         self._common: dict[tuple[Any, ...], _Common] = {}
         self.nbytes = 0
 
@@ -55,7 +55,7 @@ class KeptAtoms:
         while self._atoms and self.nbytes > room:
             self.drop((next(iter(self._atoms)),))
 
-    def _kept(self, atom: Atom) -> _Kept:
+    def _kept(self, atom: Atom) -> _CachedAtom:
         fields = atom.__dict__
         size = _ATOM_BYTES + getsizeof(atom.text)
         shape = tuple([None if name in _APART else value for name, value in fields.items() if name != "category"])

@@ -42,7 +42,7 @@ _NOTHING[["category", "speaker"]] = (NOBODY, NOBODY)
 
 
 @dataclass(frozen=True)
-class Facts:
+class AtomColumns:
     """A row for each atom. Categories and speakers are places in lists of names; tags tell the rows that have them."""
 
     rows: NDArray[Any]
@@ -55,13 +55,13 @@ class Facts:
         return len(self.rows)
 
     @classmethod
-    def of(cls, read: Sequence[Row]) -> Facts:
+    def of(cls, read: Sequence[Row]) -> AtomColumns:
         """From rows of the columns that SQL calls `fact_columns`, at least one."""
         *columns, tags, speakers = zip(*read, strict=True)
         return cls._of(columns, [() if written == "[]" else decode_json(written, list) for written in tags], speakers)
 
     @classmethod
-    def of_new(cls, atoms: Sequence[CheckedAtom]) -> Facts:
+    def of_new(cls, atoms: Sequence[CheckedAtom]) -> AtomColumns:
         """Of atoms that are about to be kept, at least one."""
         # Column by column: to make rows of thousands first, and then columns of them, takes several times as long.
         never = (None,) * len(atoms)
@@ -84,7 +84,7 @@ class Facts:
         return cls._of(columns, [each.tags for each in atoms], [each.speaker for each in atoms])
 
     @classmethod
-    def _of(cls, columns: Sequence[Any], tags: Sequence[Sequence[str]], speakers: Iterable[str | None]) -> Facts:
+    def _of(cls, columns: Sequence[Any], tags: Sequence[Sequence[str]], speakers: Iterable[str | None]) -> AtomColumns:
         (
             _, kinds, trusts, importances, valid_from, valid_to, open_until, created_at, superseded_at, archived_at,
             confirmed_at, categories, ids,
@@ -113,7 +113,7 @@ class Facts:
         return cls(rows, list(names), list(voices), tagged)
 
     @classmethod
-    def of_range(cls, read: Sequence[Row], first: int, until: int) -> Facts:
+    def of_range(cls, read: Sequence[Row], first: int, until: int) -> AtomColumns:
         """From the rows of all atoms that are left of a range of positions; nothing stands where one was deleted."""
         empty = cls(np.repeat(_NOTHING, until - first), [], [], {})
         if not read:
@@ -125,7 +125,7 @@ class Facts:
         return cls(empty.rows, facts.categories, facts.speakers, tags)
 
     @classmethod
-    def joined(cls, pieces: Sequence[Facts]) -> Facts:
+    def joined(cls, pieces: Sequence[AtomColumns]) -> AtomColumns:
         """Adjacent ones, oldest first, as one."""
         names: dict[str, int] = {}
         voices: dict[str, int] = {}
@@ -141,34 +141,34 @@ class Facts:
             first += piece.atoms
         return cls(np.concatenate(rows), list(names), list(voices), tags)
 
-    def cut(self, bounds: Sequence[int]) -> list[Facts]:
+    def cut(self, bounds: Sequence[int]) -> list[AtomColumns]:
         """In pieces that begin at these places; the first of them is 0."""
         return [self._kept(start, until) for start, until in pairwise([*bounds, self.atoms])]
 
-    def _kept(self, start: int, until: int) -> Facts:
+    def _kept(self, start: int, until: int) -> AtomColumns:
         tags = {tag: [each - start for each in places if start <= each < until] for tag, places in self.tags.items()}
-        return Facts(self.rows[start:until].copy(), self.categories, self.speakers, tags)._tidied()
+        return AtomColumns(self.rows[start:until].copy(), self.categories, self.speakers, tags)._tidied()
 
-    def without(self, place: int) -> Facts:
+    def without(self, place: int) -> AtomColumns:
         """The same with nothing left of one atom, not even a name that only this one had."""
         rows = self.rows.copy()
         rows[place] = _NOTHING[0]
         tags = {tag: [each for each in places if each != place] for tag, places in self.tags.items()}
-        return Facts(rows, self.categories, self.speakers, tags)._tidied()
+        return AtomColumns(rows, self.categories, self.speakers, tags)._tidied()
 
-    def _tidied(self) -> Facts:
+    def _tidied(self) -> AtomColumns:
         """Without the names that no atom has."""
         rows = self.rows
         categories, rows["category"] = _still_used(self.categories, rows["category"])
         speakers, rows["speaker"] = _still_used(self.speakers, rows["speaker"])
-        return Facts(rows, categories, speakers, {tag: places for tag, places in self.tags.items() if places})
+        return AtomColumns(rows, categories, speakers, {tag: places for tag, places in self.tags.items() if places})
 
     def encode(self) -> bytes:
         names = to_json([self.categories, self.speakers, self.tags])
         return sealed(_MARK, 0, (self.atoms, len(names), 0), np.frombuffer(names, "u1"), self.rows)
 
     @classmethod
-    def decode(cls, blob: bytes) -> Facts:
+    def decode(cls, blob: bytes) -> AtomColumns:
         _, (atoms, length, _), take = opened(blob, _MARK)
         categories, speakers, tags = from_json(take("u1", length).tobytes())
         rows = take(_ROW, atoms)

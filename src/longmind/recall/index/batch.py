@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from longmind.providers.embedder import Vectors
-from longmind.recall.index.atom_columns import Facts
-from longmind.recall.index.segments import VectorsSegment, Words
-from longmind.recall.index.storage import SMALL, Indexed
+from longmind.recall.index.atom_columns import AtomColumns
+from longmind.recall.index.segments import VectorsSegment, WordsReader
+from longmind.recall.index.storage import SMALL, IndexEntries
 from longmind.store.tables.atoms import CheckedAtom
 
 
-class Indexing:
+class IndexBatch:
     """What the search index will keep of atoms that are embedded already: the rest can be done bit by bit.
 
     So it can be done while a server is busy with the atoms themselves.
@@ -22,8 +22,8 @@ class Indexing:
         self._atoms = atoms
         self._embedded = embedded
         self.model = model
-        self._words = Words([atom.text for atom in atoms], [atom.search_context for atom in atoms])
-        self._finished: Indexed | None = None
+        self._words = WordsReader([atom.text for atom in atoms], [atom.search_context for atom in atoms])
+        self._finished: IndexEntries | None = None
 
     @cached_property
     def vectors(self) -> VectorsSegment | None:
@@ -34,8 +34,8 @@ class Indexing:
         if self._finished is None:
             self._words.read(until)
 
-    def finished(self) -> Indexed:
+    def finished(self) -> IndexEntries:
         if self._finished is None:
-            facts = Facts.of_new(self._atoms) if len(self._atoms) >= SMALL else None
-            self._finished = Indexed(self._words.segment(), self.vectors, self.model, facts)
+            facts = AtomColumns.of_new(self._atoms) if len(self._atoms) >= SMALL else None
+            self._finished = IndexEntries(self._words.segment(), self.vectors, self.model, facts)
         return self._finished

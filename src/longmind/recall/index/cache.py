@@ -66,7 +66,7 @@ class IndexCache:
             if entry is None:
                 entry = self._entries[key] = _Entry(make())
             self._entries.move_to_end(key)
-        return _Turn(self, key, entry, make, refresh, fresh)
+        return _IndexLease(self, key, entry, make, refresh, fresh)
 
     def peek(self, scope: Scope, name: str) -> Any:
         """An index that somebody else may work with, or None: only for a flag, and not to rely on it."""
@@ -123,7 +123,7 @@ class IndexCache:
         return len(self._entries)
 
 
-class _Turn(Generic[I]):
+class _IndexLease(Generic[I]):
     """One caller's turn with an index. Every recall has two, so it is a class: a generator would take twice as long."""
 
     __slots__ = ("__exit__", "_cache", "_entry", "_fresh", "_key", "_make", "_refresh")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from longmind.errors import NotFound
-from longmind.recall.index.atom_columns import Facts
+from longmind.recall.index.atom_columns import AtomColumns
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.index.storage import SMALL
@@ -20,7 +20,7 @@ T = TypeVar("T")
 _ROUNDS = 3
 
 
-class Unsettled(Exception):
+class SpaceKeepsChanging(Exception):
     """The space has changed each time it was read."""
 
 
@@ -33,7 +33,7 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     for round in range(_ROUNDS + 1):
         if not _refresh(run, space_id, index):
             return round > 0
-    raise Unsettled
+    raise SpaceKeepsChanging
 
 
 def refresh_cuts(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
@@ -127,7 +127,7 @@ def _load_facts(run: Transaction, space_id: str, index: SpaceIndex, atoms: int, 
         for first, count, of_revision, body in segments:
             if first > index.facts_until:
                 _know(index, run.all("facts_between", space_id=space_id, first=index.facts_until, until=first))
-            index.know(range(first, first + count), Facts.decode(body))
+            index.know(range(first, first + count), AtomColumns.decode(body))
             index.facts_until = first + count
             since = min(since, of_revision)
     _know(index, run.all("facts_since", space_id=space_id, first=index.facts_until, revision=since))
@@ -136,4 +136,4 @@ def _load_facts(run: Transaction, space_id: str, index: SpaceIndex, atoms: int, 
 
 def _know(index: SpaceIndex, rows: list[Row]) -> None:
     if rows:
-        index.know([row[0] for row in rows], Facts.of(rows))
+        index.know([row[0] for row in rows], AtomColumns.of(rows))

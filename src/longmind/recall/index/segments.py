@@ -67,7 +67,7 @@ class WordsSegment:
     @classmethod
     def of(cls, texts: Sequence[str], around: Sequence[Sequence[str]]) -> WordsSegment:
         """From texts, each with what stands around it."""
-        return Words(texts, around).segment()
+        return WordsReader(texts, around).segment()
 
     def cut(self, bounds: Sequence[int]) -> list[WordsSegment]:
         """In pieces that begin at these places; the first of them is 0."""
@@ -283,7 +283,7 @@ def _weights_of(around: Sequence[str]) -> Iterator[float]:
 
 
 def _run_of_one(text: str, around: Sequence[str]) -> Run:
-    """The postings of a single atom. It does what `Words` does, for which one atom is too few to be worth it."""
+    """The postings of a single atom. It does what `WordsReader` does, for which one atom is too few to be worth it."""
     own = terms_of(text)
     amounts: dict[int, float] = {}
     _add_up(amounts, own, 1.0)
@@ -305,13 +305,13 @@ def _add_up(amounts: dict[int, float], terms: list[int], weight: float) -> None:
         amounts[term] = amounts.get(term, 0.0) + unit
 
 
-class Words:
+class WordsReader:
     """The words of texts, each with what stands around it, which can be read some at a time."""
 
     def __init__(self, texts: Sequence[str], around: Sequence[Sequence[str]]) -> None:
         self._texts = texts
         self._around = around
-        self._found: list[_Found] = []
+        self._found: list[_TermOccurrences] = []
         self._stated: list[int] = []
 
     def read(self, until: int) -> None:
@@ -320,7 +320,7 @@ class Words:
         texts, around = self._texts[start:until], self._around[start:until]
         terms, text_of = terms_of_each(texts)
         lengths = np.bincount(text_of, minlength=len(texts))
-        self._found.append(_Found.of(terms, text_of + start, _unit(1.0, lengths)[text_of], own=True))
+        self._found.append(_TermOccurrences.of(terms, text_of + start, _unit(1.0, lengths)[text_of], own=True))
         if any(around):
             self._read_around(start, around, lengths)
         self._stated += map(statement_words, texts)
@@ -333,7 +333,9 @@ class Words:
         weights = np.array([weight for each in around for weight in _weights_of(each)])
         weights *= np.minimum(1.0, LONG_TEXT / np.maximum(own_lengths, 1))[place_of]
         weights *= np.minimum(1.0, LONG_TEXT / np.maximum(lengths, 1))
-        self._found.append(_Found.of(terms, place_of[near_of] + start, _unit(weights, lengths)[near_of], own=False))
+        self._found.append(
+            _TermOccurrences.of(terms, place_of[near_of] + start, _unit(weights, lengths)[near_of], own=False)
+        )
 
     def segment(self) -> WordsSegment:
         if len(self._texts) == 1:
@@ -360,8 +362,8 @@ class Words:
         return Run.of_sorted((keys >> _HALF).astype(np.uint32), keys.astype(np.uint32), codes)
 
 
-class _Found(NamedTuple):
-    """Words of some texts, in arrays: Python's garbage collector would go again and again through objects for each."""
+class _TermOccurrences(NamedTuple):
+    """Words of some texts, in arrays, since one object for each word would burden Python's garbage collector."""
 
     keys: NDArray[np.uint64]
     """The term, and the place of the atom that holds it."""
@@ -370,7 +372,7 @@ class _Found(NamedTuple):
     """Whether they are of the atoms' own texts."""
 
     @classmethod
-    def of(cls, terms: Array, places: Array, amounts: Array, *, own: bool) -> _Found:
+    def of(cls, terms: Array, places: Array, amounts: Array, *, own: bool) -> _TermOccurrences:
         return cls((terms.astype(np.uint64) << _HALF) | places.astype(np.uint64), amounts, own)
 
 

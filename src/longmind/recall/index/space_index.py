@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longmind.models.atom import Atom
-from longmind.recall.entity_names import Names
-from longmind.recall.index.atom_cache import KeptAtoms
-from longmind.recall.index.atom_columns import FOREVER, Facts, codes_in
+from longmind.recall.entity_names import EntityNames
+from longmind.recall.index.atom_cache import AtomCache
+from longmind.recall.index.atom_columns import FOREVER, AtomColumns, codes_in
 from longmind.recall.index.growable_column import Column
 from longmind.recall.index.segments import WordsSegment
 from longmind.recall.index.text_index import TextIndex
@@ -27,7 +27,7 @@ Cuts = tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.int64]]
 """Places, since when it was known of each that it ends no later than at an instant, and those instants."""
 
 
-class Heard(NamedTuple):
+class SpaceState(NamedTuple):
     """What is known in a space, at a revision, that a question has to be understood by."""
 
     revision: int
@@ -76,7 +76,7 @@ class SpaceIndex(TextIndex):
         self._tags = 0
         """How many tags there are on all atoms together."""
         self.names_revision = -1
-        self._names = Names()
+        self._names = EntityNames()
         self.valid_from = Column(np.int64)
         self.valid_to = Column(np.int64, FOREVER)
         self.open_until = Column(np.int64, FOREVER)
@@ -86,9 +86,9 @@ class SpaceIndex(TextIndex):
         self.fresh_at = Column(np.int64)
         self.cuts: Cuts | None = None
         """What is read for questions about what was known, of this revision, and only where it makes a difference."""
-        self._kept = KeptAtoms()
+        self._kept = AtomCache()
 
-    def know(self, at: Sequence[int], facts: Facts) -> None:
+    def know(self, at: Sequence[int], facts: AtomColumns) -> None:
         """Take in what is known of the atoms at some positions, new ones and changed ones."""
         rows = facts.rows
         if not len(rows):
@@ -109,12 +109,12 @@ class SpaceIndex(TextIndex):
 
     def know_names(self, names: Iterable[tuple[str, str, int]]) -> None:
         """Take in what the entities of the space are called, and since when; these are all names there are."""
-        self._names = Names(names)
+        self._names = EntityNames(names)
 
-    def hear(self, query: str, known_at: int | None) -> Heard:
+    def hear(self, query: str, known_at: int | None) -> SpaceState:
         # What is mostly not there is not asked for: every question is heard first.
         known = None if known_at is None else self.known_at(known_at)
-        return Heard(
+        return SpaceState(
             self.revision,
             self.atoms > 0 if known is None else bool(known.any()),
             self.model,

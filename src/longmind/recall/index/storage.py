@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from longmind.recall.index.atom_columns import Facts
+from longmind.recall.index.atom_columns import AtomColumns
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.store.database import Row, Transaction
 from longmind.store.tables.spaces import Change
@@ -22,27 +22,29 @@ None crosses a multiple of the larger one, so that to delete an atom never means
 
 
 @dataclass(frozen=True)
-class Indexed:
+class IndexEntries:
     """What the search index keeps of some texts: their words and, where there is an embedder, their vectors."""
 
     words: WordsSegment
     vectors: VectorsSegment | None
     model: str | None
-    facts: Facts | None = None
+    facts: AtomColumns | None = None
     """What is known of many atoms, where it is known before they are kept."""
 
-    def at(self, places: Sequence[int]) -> Indexed:
+    def at(self, places: Sequence[int]) -> IndexEntries:
         """The index of some of the texts alone, in the order that is given."""
-        return Indexed(self.words.at(places), None if self.vectors is None else self.vectors.at(places), self.model)
+        return IndexEntries(
+            self.words.at(places), None if self.vectors is None else self.vectors.at(places), self.model
+        )
 
     def vector(self, place: int) -> NDArray[np.float32] | None:
         return None if self.vectors is None else self.vectors.vector(place)
 
 
-def write(run: Transaction, space_id: str, change: Change, indexed: Indexed) -> None:
+def write(run: Transaction, space_id: str, change: Change, indexed: IndexEntries) -> None:
     """Write the index of the atoms that a change adds."""
     if indexed.words.atoms >= SMALL:
-        Bulk(run, space_id, change, indexed.words.atoms, indexed.model).finish(indexed)
+        BulkIndexWriter(run, space_id, change, indexed.words.atoms, indexed.model).finish(indexed)
         return
     first = change.first
     bounds = _bounds(first, indexed.words.atoms)
@@ -52,12 +54,12 @@ def write(run: Transaction, space_id: str, change: Change, indexed: Indexed) -> 
         _adopt(run, space_id, change, indexed.model)
         for place, vectors in zip(bounds, indexed.vectors.cut(bounds), strict=True):
             _put_vectors(run, space_id, indexed.model, first + place, vectors)
-    # Facts of a few atoms are read from the atoms themselves.
+    # Columns of a few atoms are read from the atoms themselves.
     _join_at(run, space_id, change, SMALL, indexed)
     _join_at(run, space_id, change, LARGE, indexed)
 
 
-class Bulk:
+class BulkIndexWriter:
     """The index of many atoms that a change adds.
 
     Their vectors are most of it, and known before the rest, so that they can be written while the atoms are. Segments
@@ -76,7 +78,7 @@ class Bulk:
         self._end = self._start + LARGE
         self._older_words: list[Row] = []
         self._older_vectors: list[Row] = []
-        self._older_facts: tuple[list[Facts], int] = [], change.revision
+        self._older_facts: tuple[list[AtomColumns], int] = [], change.revision
         if self._start < change.first and change.first + atoms >= self._end:
             # Nobody else changes them before this change has ended.
             self._older_words = self._completed("term_segments_between")
@@ -107,7 +109,7 @@ class Bulk:
             _put_vectors(self._run, self._space_id, self._model, place, piece)
             self._pieces_put += 1
 
-    def finish(self, indexed: Indexed) -> None:
+    def finish(self, indexed: IndexEntries) -> None:
         """Write what is not yet written."""
         run, space_id, first, revision = self._run, self._space_id, self._change.first, self._change.revision
         atoms = indexed.words.atoms
@@ -145,10 +147,10 @@ def scrub(run: Transaction, space_id: str, position: int) -> None:
     for model, first, body in run.all("vector_segments_of", space_id=space_id, position=position):
         _put_vectors(run, space_id, model, first, VectorsSegment.decode(body).without(position - first))
     for first, revision, body in run.all("fact_segment_of", space_id=space_id, position=position):
-        _put_facts(run, space_id, first, Facts.decode(body).without(position - first), revision)
+        _put_facts(run, space_id, first, AtomColumns.decode(body).without(position - first), revision)
 
 
-def _join_at(run: Transaction, space_id: str, change: Change, size: int, indexed: Indexed) -> None:
+def _join_at(run: Transaction, space_id: str, change: Change, size: int, indexed: IndexEntries) -> None:
     """Join the segments that were begun before, and that the atoms of a change fill up to a multiple of the size."""
     start = change.first // size * size
     end = start + size
@@ -182,14 +184,14 @@ def _join_facts(run: Transaction, space_id: str, start: int, end: int, revision:
     _replace_facts(run, space_id, start, end, *_read_facts(run, space_id, start, end, revision))
 
 
-def _read_facts(run: Transaction, space_id: str, start: int, end: int, revision: int) -> tuple[list[Facts], int]:
-    """Facts have segments where words have, but not for a few atoms: those are read from the atoms.
+def _read_facts(run: Transaction, space_id: str, start: int, end: int, revision: int) -> tuple[list[AtomColumns], int]:
+    """Columns have segments where words have, but not for a few atoms: those are read from the atoms.
 
     Gives them in pieces, and the revision up to which all are current.
     """
     pieces, until = [], start
     for first, atoms, of_revision, body in run.all("fact_segments_between", space_id=space_id, first=start, until=end):
-        pieces += [_facts_between(run, space_id, until, first), Facts.decode(body)]
+        pieces += [_facts_between(run, space_id, until, first), AtomColumns.decode(body)]
         until = first + atoms
         revision = min(revision, of_revision)
     pieces.append(_facts_between(run, space_id, until, end))
@@ -197,15 +199,15 @@ def _read_facts(run: Transaction, space_id: str, start: int, end: int, revision:
 
 
 def _replace_facts(
-    run: Transaction, space_id: str, start: int, end: int, pieces: Sequence[Facts], revision: int
+    run: Transaction, space_id: str, start: int, end: int, pieces: Sequence[AtomColumns], revision: int
 ) -> None:
     run.send("drop_fact_segments", space_id=space_id, from_position=start, to_position=end)
-    _put_facts(run, space_id, start, Facts.joined(pieces), revision)
+    _put_facts(run, space_id, start, AtomColumns.joined(pieces), revision)
 
 
-def _facts_between(run: Transaction, space_id: str, first: int, until: int) -> Facts:
+def _facts_between(run: Transaction, space_id: str, first: int, until: int) -> AtomColumns:
     rows = run.all("facts_between", space_id=space_id, first=first, until=until) if first < until else []
-    return Facts.of_range(rows, first, until)
+    return AtomColumns.of_range(rows, first, until)
 
 
 def _whole(rows: list[Row], start: int, end: int) -> list[Row]:
@@ -232,7 +234,7 @@ def _put_vectors(run: Transaction, space_id: str, model: str, first: int, segmen
     )
 
 
-def _put_facts(run: Transaction, space_id: str, first: int, facts: Facts, revision: int) -> None:
+def _put_facts(run: Transaction, space_id: str, first: int, facts: AtomColumns, revision: int) -> None:
     run.send(
         "put_fact_segment", space_id=space_id, first=first, atoms=facts.atoms, revision=revision, body=facts.encode()
     )

@@ -29,7 +29,7 @@ _NAME_BYTES = 300
 """What a tag, a kind, a session or a run takes with what it leads to."""
 
 
-class Names(dict[str, int]):
+class NameCodes(dict[str, int]):
     """Numbers for names, given out as they come."""
 
     def __missing__(self, name: str) -> int:
@@ -51,7 +51,7 @@ class TimelineIndex(TextIndex):
         self._kind = Column(np.int32, NOBODY)
         self._session = Column(np.int32, NOBODY)
         self._run = Column(np.int32, NOBODY)
-        self._kinds, self._sessions, self._runs = Names(), Names(), Names()
+        self._kinds, self._sessions, self._runs = NameCodes(), NameCodes(), NameCodes()
         self._says = Column(np.bool_, False)
         """Which events have a text: of the others no vector is made."""
         self._tagged: dict[str, array[int]] = {}

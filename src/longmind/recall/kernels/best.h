@@ -171,7 +171,7 @@ static int is_among(const Standing *some, Py_ssize_t count, Py_ssize_t place) {
     return 0;
 }
 
-/* Choose the best; false when an atom has a kind or an importance that there is not. */
+/* Chooser the best; false when an atom has a kind or an importance that there is not. */
 static int choose(Best *best) {
     if (best->limit == 0) return 1;
     /* Who stands highest comes first: most of the best are among them, and whoever else there is has to reach those. */

@@ -263,7 +263,7 @@ class Weights(NamedTuple):
     """Of the curve that makes a similarity of a sum; a spread of 0 says that the sum is the similarity."""
 
 
-Listed = tuple[list[int], list[float], list[float], list[float], list[float], list[float]]
+BestAtoms = tuple[list[int], list[float], list[float], list[float], list[float], list[float]]
 """Places, and their factors as below."""
 
 
@@ -289,7 +289,7 @@ def best(
     limit: int,
     slack: float = 0.0,
     settle: Callable[[Places], None] | None = None,
-) -> Listed:
+) -> BestAtoms:
     """The places of the highest scores, best first, and their factors.
 
     Of equals the one that is valid from later on comes first, then the one of the lower id. `most` is what a similarity
@@ -413,7 +413,7 @@ def _hopeful(standing: Floats, matching: Mask, weights: Weights, share: float, l
 # --- all of it at once -----------------------------------------------------------------------
 
 
-class Held(NamedTuple):
+class SpaceArrays(NamedTuple):
     """The arrays of a space, which are the same from question to question, and the weights that go with them."""
 
     runs: tuple[RunArrays, ...]
@@ -428,11 +428,11 @@ class Held(NamedTuple):
     weights: Weights
 
 
-hold = Held
+hold = SpaceArrays
 
 
 def rank(
-    held: Held,
+    held: SpaceArrays,
     terms: tuple[int, ...],
     vector: NDArray[np.float32] | None,
     roughly: NDArray[np.float32] | None,
@@ -447,7 +447,7 @@ def rank(
     known_at: int,
     now: int,
     limit: int,
-) -> tuple[Listed, int]:
+) -> tuple[BestAtoms, int]:
     """The best of those that match, by the functions above one after the other, and how many match.
 
     The vector is compared with what is held, roughly unless that was done, and then by all that is known with those

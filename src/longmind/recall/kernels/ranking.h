@@ -24,9 +24,9 @@ typedef struct {
     PyObject *usual_atoms;
     double words_weight;
     Best best;
-} Held;
+} SpaceArrays;
 
-static void drop_held(Held *held) {
+static void drop_held(SpaceArrays *held) {
     if (held == NULL) return;
     if (held->views.views != NULL) let_go(&held->views);
     free(held->views.views);
@@ -37,7 +37,7 @@ static void drop_held(Held *held) {
 
 static void let_go_of_held(PyObject *capsule) { drop_held(PyCapsule_GetPointer(capsule, HELD)); }
 
-static int read_held(Held *held, PyObject *const *given) {
+static int read_held(SpaceArrays *held, PyObject *const *given) {
     Views *views = &held->views;
     Py_ssize_t worths = 256, *atoms = &held->best.atoms;
     for (Py_ssize_t at = 0; at < held->runs_count; at++)
@@ -67,7 +67,7 @@ static PyObject *hold(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ss
     if (!takes(count, 10)) return NULL;
     Py_ssize_t runs_count = PyTuple_Size(given[0]);
     if (runs_count < 0) return NULL;
-    Held *held = calloc(1, sizeof(Held));
+    SpaceArrays *held = calloc(1, sizeof(SpaceArrays));
     if (held == NULL) return PyErr_NoMemory();
     held->best.atoms = -1;
     held->runs_count = runs_count;
@@ -86,7 +86,7 @@ static PyObject *hold(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ss
 
 /* One question to a space. */
 typedef struct {
-    const Held *held;
+    const SpaceArrays *held;
     Asked asked;
     Scoring scoring;
     double atoms;
@@ -143,7 +143,7 @@ static int make_room(Ranking *of, const float *roughly) {
 /* rank(held, terms, vector, roughly, among, atoms, counted, usual, rest, matching, bonus, most, known_at, now, limit) */
 static PyObject *rank(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
     if (!takes(count, 15)) return NULL;
-    const Held *held = PyCapsule_GetPointer(given[0], HELD);
+    const SpaceArrays *held = PyCapsule_GetPointer(given[0], HELD);
     if (held == NULL) return NULL;
     VIEWS(views, 7);
     PyObject *answer = NULL;

@@ -91,7 +91,7 @@ class Query(NamedTuple):
     """The instant whose truth is asked, and as of which memories are as old as they were then."""
 
 
-class Evidence(NamedTuple):
+class MatchScores(NamedTuple):
     """What speaks for each atom, before age, importance and entities are weighed in."""
 
     dense: Floats | None
@@ -118,10 +118,10 @@ class Scores(NamedTuple):
         return Scores(*[[each[at] for at in order] for each in self])  # type: ignore[arg-type]  # each as it was
 
 
-_NO_OPINIONS: Mapping[int, float] = {}
+_NO_RERANKING: Mapping[int, float] = {}
 
 
-def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_OPINIONS) -> Evidence:
+def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_RERANKING) -> MatchScores:
     """Look at every atom."""
     terms = query.question.terms
     known = index.known_at(query.known_at)
@@ -135,11 +135,11 @@ def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_O
         if opinions:
             read = list(opinions)
             standing[read] = _swayed(standing[read], _thoughts(opinions) / SPREAD)
-        return Evidence(dense, lexical, standing, matches, opinions)
+        return MatchScores(dense, lexical, standing, matches, opinions)
     standing = _sum(index, query, lexical, roughly, dense, known)
     if opinions:
         standing[list(opinions)] += _thoughts(opinions)
-    return Evidence(dense, lexical, standing, None if query.by_meaning else lexical > 0, opinions)
+    return MatchScores(dense, lexical, standing, None if query.by_meaning else lexical > 0, opinions)
 
 
 def _thoughts(opinions: Mapping[int, float]) -> Floats:
@@ -158,7 +158,7 @@ def _swayed(shares: Floats, by: Floats) -> Floats:
     return swayed
 
 
-def related(index: SpaceIndex, query: Query, evidence: Evidence) -> Mask:
+def related(index: SpaceIndex, query: Query, evidence: MatchScores) -> Mask:
     """Which atoms have to do with a query: they share a word with it, or their meaning is much nearer than usual."""
     shares: Mask = evidence.lexical > 0
     if evidence.dense is None:
@@ -167,12 +167,12 @@ def related(index: SpaceIndex, query: Query, evidence: Evidence) -> Mask:
     return shares | (standardised(counted, evidence.dense, query.usual, USUAL_ATOMS) >= NEAR)
 
 
-def unasked(index: SpaceIndex) -> Evidence:
+def unasked(index: SpaceIndex) -> MatchScores:
     """Where nothing is asked, everything is as much about it as can be: what is left are age and importance."""
-    return Evidence(None, np.zeros(index.atoms), np.full(index.atoms, np.inf), None, _NO_OPINIONS)
+    return MatchScores(None, np.zeros(index.atoms), np.full(index.atoms, np.inf), None, _NO_RERANKING)
 
 
-def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, now: int) -> Scores:
+def score(index: SpaceIndex, query: Query, evidence: MatchScores, places: Places, now: int) -> Scores:
     """The scores of some atoms, exactly."""
     found = factors_at(
         places, evidence.standing, _bonus(index, query), _columns(index), _weights(query), _confirmed_by(query), now
@@ -183,7 +183,7 @@ def score(index: SpaceIndex, query: Query, evidence: Evidence, places: Places, n
     return Scores(places.tolist(), *[each.tolist() for each in found])
 
 
-def best(index: SpaceIndex, query: Query, evidence: Evidence, matching: Mask, limit: int, now: int) -> Scores:
+def best(index: SpaceIndex, query: Query, evidence: MatchScores, matching: Mask, limit: int, now: int) -> Scores:
     """The highest scores, best first; of equals the one that is valid from later on, then the one of the lower id."""
     found = kernel.loops.best(
         evidence.standing,
@@ -234,7 +234,7 @@ def ranked(index: SpaceIndex, query: Query, matching: Mask, limit: int, now: int
     return Scores(*found), candidates
 
 
-def _held(index: SpaceIndex) -> plain_loops.Held:
+def _held(index: SpaceIndex) -> plain_loops.SpaceArrays:
     runs, rows, finer, scales = index.searched
     return kernel.loops.hold(
         runs, WORTH, rows, finer, scales, _stated(index), WORDS_WEIGHT, USUAL_ATOMS, _columns(index), _WEIGHTS

@@ -26,29 +26,29 @@ UNKNOWN_USUAL = (0.1, 0.12)
 some dozens of events those of the timeline itself tell."""
 
 
-class Asked(NamedTuple):
+class EventQuery(NamedTuple):
     terms: tuple[int, ...]
     vector: NDArray[np.float32] | None = None
     """None where words alone are asked for, or there is no embedder."""
     usual: tuple[float, float] | None = None
 
 
-class Ranked(NamedTuple):
+class RankedEvents(NamedTuple):
     places: Places
     """Best first; of equals the newest."""
     scores: Floats
     """From 0 to 1, in the same order."""
 
 
-def newest(index: TimelineIndex, passed: Mask, limit: int) -> Ranked:
+def newest(index: TimelineIndex, passed: Mask, limit: int) -> RankedEvents:
     places = passed.nonzero()[0]
     if len(places) > limit:
         places = places[not_below(index.ts.values[places], limit)]
     order = np.lexsort((index.position.values[places], index.ts.values[places]))[::-1][:limit]
-    return Ranked(places[order], np.zeros(len(order)))
+    return RankedEvents(places[order], np.zeros(len(order)))
 
 
-def rank(index: TimelineIndex, passed: Mask, asked: Asked, limit: int, *, hybrid: bool) -> Ranked:
+def rank(index: TimelineIndex, passed: Mask, asked: EventQuery, limit: int, *, hybrid: bool) -> RankedEvents:
     """The best of the events that pass the filters and have to do with the query; none when there is none.
 
     They are ranked by words where there is no vector to compare, or else by meaning or, as a hybrid, by both.
@@ -78,9 +78,9 @@ def _from_0_to_1(values: Floats) -> Floats:
     return (values - least) / (most - least) if most > least else (values > 0).astype(np.float64)
 
 
-def _best(index: TimelineIndex, places: Places, scores: Floats, limit: int) -> Ranked:
+def _best(index: TimelineIndex, places: Places, scores: Floats, limit: int) -> RankedEvents:
     if len(places) > limit:
         kept = not_below(scores, limit)
         places, scores = places[kept], scores[kept]
     order = np.lexsort((index.position.values[places], index.ts.values[places], scores))[::-1][:limit]
-    return Ranked(places[order], scores[order].clip(0.0, 1.0))
+    return RankedEvents(places[order], scores[order].clip(0.0, 1.0))
