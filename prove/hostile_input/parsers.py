@@ -53,7 +53,7 @@ from longmind.store.database_url import engine_of, sqlite_path
 from longmind.store.postgres.errors import without_password
 from longmind.summaries.extractive import ExtractiveSummariser
 from longmind.tools import schema as memory_tools
-from longmind.tools.redaction import redacted
+from longmind.tools.redaction import redact
 from longmind.validation.text import encode_json, storable_text
 
 T = TypeVar("T")
@@ -124,7 +124,7 @@ def _memory_tools(text: str) -> None:
         memory_tools.DeleteArguments,
     )
     for kind in kinds:
-        _unless_refused(memory_tools.checked, kind, _json(text))
+        _unless_refused(memory_tools.parse_arguments, kind, _json(text))
 
 
 def _unless_refused(call: Callable[..., Any], *given: Any) -> Any:
@@ -336,7 +336,7 @@ PARSERS: tuple[Parser, ...] = (
         "words of other speakers", untagged, ("<system_reminder>", "< / system reminder"), ("conversations.prompt",)
     ),
     Parser(
-        "credentials", redacted, ("api_key=sk-1234567890abcdef", "-----BEGIN PRIVATE KEY-----"), ("tools.credentials",)
+        "credentials", redact, ("api_key=sk-1234567890abcdef", "-----BEGIN PRIVATE KEY-----"), ("tools.credentials",)
     ),
     Parser(
         "words",

@@ -26,7 +26,7 @@ _UNFINISHED: tuple[JobStatus, ...] = ("queued", "running", "failed")
 # What the processes of the attack load, so that one is up in a moment.
 _LOADED = (
     "longmind.admin.user_erasure",
-    "longmind.events.search",
+    "longmind.events.search_index",
     "longmind.extraction.pipeline",
     "longmind.recall.retriever",
     "longmind.recall.index.storage",

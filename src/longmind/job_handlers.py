@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from longmind.errors import NotFound, SummariserFailed
-from longmind.events.distill_job import DISTILL, Drafting
+from longmind.events.distill_job import DISTILL, prepare_distillation
 from longmind.jobs import Effect, JobRun
 from longmind.providers.embedder import Embedding
 from longmind.recall.embedding_jobs import embed_kind, fill_vectors, reindex_kind
@@ -58,7 +58,7 @@ class JobHandlers:
         left = left_to_others(run.job, embedding.stamp, self._parts.clock())
         if left is not None:
             return left
-        return {"vectors": self._parts.event_finder.embed(run.scope, run.job.payload["timelineId"])}
+        return {"vectors": self._parts.event_retriever.embed(run.scope, run.job.payload["timelineId"])}
 
     def _extract(self, run: JobRun) -> Effect | Later | dict[str, Any]:
         outcome = self._parts.pipeline.extract(
@@ -67,10 +67,10 @@ class JobHandlers:
         return Effect(outcome) if callable(outcome) else outcome
 
     def _update_blocks(self, run: JobRun) -> Effect | Later | dict[str, Any]:
-        from longmind.blocks.sleep_time_job import PATIENT_ROUNDS, Sleeping
+        from longmind.blocks.sleep_time_job import PATIENT_ROUNDS, SleepTimeUpdater
 
-        sleeping = Sleeping(self._parts.database, self._parts.pipeline.telling, self._parts.clock)
-        outcome = sleeping.digest(
+        updater = SleepTimeUpdater(self._parts.database, self._parts.pipeline.telling, self._parts.clock)
+        outcome = updater.prepare(
             run.scope, run.job.payload["conversationId"], run.kept, patient=run.round <= PATIENT_ROUNDS
         )
         return Effect(outcome) if callable(outcome) else outcome
@@ -91,4 +91,4 @@ class JobHandlers:
         return {"outcome": refreshed.outcome, "untilSeq": refreshed.rolling_summary_until_seq}
 
     def _distill(self, run: JobRun) -> Effect:
-        return Effect(Drafting(run.context.events).draft(run.job.kind, run.job.payload))
+        return Effect(prepare_distillation(run.context.events, run.job.kind, run.job.payload))

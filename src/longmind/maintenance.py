@@ -9,7 +9,7 @@ from datetime import timedelta
 from longmind.context import Context
 from longmind.conversations.validation import validate_idle, validate_namespace
 from longmind.errors import InvalidInput, NotFound, StoreError
-from longmind.events.mirror.rebuild import Progress, Rebuilt, told_to_nobody
+from longmind.events.mirror.rebuild import Progress, RebuildResult, ignore_progress
 from longmind.models.engine_measures import Measures
 from longmind.models.job import Job, JobStatus
 from longmind.recall.embedding_jobs import fill_vectors
@@ -63,8 +63,8 @@ class Maintenance:
         tenant_id: str | None = None,
         app_id: str | None = None,
         user_id: str | None = None,
-        progress: Progress = told_to_nobody,
-    ) -> Rebuilt:
+        progress: Progress = ignore_progress,
+    ) -> RebuildResult:
         """Rewrite the JSONL files of events from the ledger, of all users or of those named.
 
         Other processes may go on writing; files and ledger agree afterwards. `progress` is called now and then with

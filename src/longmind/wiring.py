@@ -21,7 +21,7 @@ from longmind.clock import Clock, system_clock
 from longmind.conversations import Conversations
 from longmind.errors import EngineClosed, InvalidInput, StoreError
 from longmind.events import Events
-from longmind.events.mirror.rebuild import Rebuilding
+from longmind.events.mirror.rebuild import MirrorRebuilder
 from longmind.events.mirror.writer import Mirror
 from longmind.extraction.candidate import Extractor
 from longmind.extraction.registry import choose_extractor
@@ -49,8 +49,8 @@ from longmind.tools import Tools
 from longmind.working_context import WorkingContexts
 
 if TYPE_CHECKING:
-    from longmind.blocks.line_search import LineFinder
-    from longmind.events.search import EventFinder
+    from longmind.blocks.line_search import LineRetriever
+    from longmind.events.search_index import EventRetriever
     from longmind.extraction.pipeline import Pipeline
     from longmind.recall.retriever import AtomRetriever
 
@@ -96,8 +96,8 @@ class EngineParts:
         self._overlap_only = embedder is None or embedder == "none"
         self._retriever: AtomRetriever | None = None
         self._pipeline: Pipeline | None = None
-        self._line_finder: LineFinder | None = None
-        self._event_finder: EventFinder | None = None
+        self._line_retriever: LineRetriever | None = None
+        self._event_retriever: EventRetriever | None = None
         self._retriever_lock = threading.Lock()
         try:
             if self.mirror is not None:
@@ -158,29 +158,29 @@ class EngineParts:
         return self._pipeline
 
     @property
-    def line_finder(self) -> LineFinder:
-        """The finder of block lines. A second one made by a race only starts with an empty cache."""
-        if self._line_finder is None:
-            from longmind.blocks.line_search import LineFinder
+    def line_retriever(self) -> LineRetriever:
+        """The retriever of block lines. A second one made by a race only starts with an empty cache."""
+        if self._line_retriever is None:
+            from longmind.blocks.line_search import LineRetriever
 
-            self._line_finder = LineFinder(self.retriever)
-        return self._line_finder
+            self._line_retriever = LineRetriever(self.retriever)
+        return self._line_retriever
 
     @property
-    def event_finder(self) -> EventFinder:
-        """The finder of events. A second one made by a race may only request the same embedding job twice."""
-        if self._event_finder is None:
-            from longmind.events.search import EventFinder
+    def event_retriever(self) -> EventRetriever:
+        """The retriever of events. A second one made by a race may only request the same embedding job twice."""
+        if self._event_retriever is None:
+            from longmind.events.search_index import EventRetriever
 
-            self._event_finder = EventFinder(self.database, self.indexes, self.embedding)
-        return self._event_finder
+            self._event_retriever = EventRetriever(self.database, self.indexes, self.embedding)
+        return self._event_retriever
 
-    def mirror_rebuild(self) -> Rebuilding:
+    def mirror_rebuild(self) -> MirrorRebuilder:
         """Return the rebuild of the JSONL files; raise InvalidInput if `events_jsonl_dir` is not set."""
         self.check_open()
         if self.mirror is None:
             raise InvalidInput("There are no JSONL files: events_jsonl_dir is not set.", hint="Set it to a folder.")
-        return Rebuilding(self.database, self.mirror, self.settings.busy_timeout_seconds)
+        return MirrorRebuilder(self.database, self.mirror, self.settings.busy_timeout_seconds)
 
     def forget_jsonl(self, scope: Scope) -> None:
         """Remove the JSONL files of a user, if there is a mirror."""
@@ -194,7 +194,7 @@ class EngineParts:
         """
         self.indexes.forget(scope)
         # The line cache is keyed by text, not by user, so all of it goes.
-        self._line_finder = None
+        self._line_retriever = None
         try:
             self.forget_jsonl(scope)
         except StoreError as error:
@@ -205,7 +205,7 @@ class EngineParts:
     def rewrite_jsonl(self, scope: Scope) -> None:
         """Rewrite a user's JSONL files after an import, which bypasses the mirror."""
         if self.mirror is not None:
-            self.mirror_rebuild().mirror_anew(scope)
+            self.mirror_rebuild().rewrite_user(scope)
 
 
 class ServiceFactory:
@@ -268,7 +268,7 @@ class ServiceFactory:
             parts.clock,
             parts.settings,
             parts.indexes,
-            lambda: parts.event_finder,
+            lambda: parts.event_retriever,
             parts.distillers,
         )
 
@@ -291,4 +291,4 @@ class ServiceFactory:
 
     def _block_reader(self, scope: Scope) -> BlockReader:
         parts = self._parts
-        return BlockReader(parts.database, scope, parts.clock, lambda: parts.line_finder)
+        return BlockReader(parts.database, scope, parts.clock, lambda: parts.line_retriever)

@@ -11,7 +11,7 @@ import pytest
 
 import longmind
 from harness.crew import Line, started
-from longmind.events import search as finding
+from longmind.events import search_index
 from longmind.models.event_search import SearchMode
 from longmind.store.database import Transaction
 from longmind.store.tables import jobs, ledger
@@ -22,7 +22,7 @@ from tests.events.meaning import MeaningEmbedder
 @pytest.fixture(autouse=True)
 def _patient_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search waits for all vectors, however slow the machine is."""
-    monkeypatch.setattr(finding, "_PATIENCE_SECONDS", 600.0)
+    monkeypatch.setattr(search_index, "_PATIENCE_SECONDS", 600.0)
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_what_has_no_vector_yet_is_found_by_its_words(
 def test_a_search_makes_some_vectors_and_a_job_the_rest(
     ctx: longmind.Context, engine: longmind.Engine, embedder: MeaningEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(search_index, "_PATIENCE_SECONDS", 0.0)
     ctx.events.record("note", "the oldest automobile")
     ctx.events.record_many([{"kind": "note", "text": f"item {number}"} for number in range(200)])
     assert ctx.events.search("car") == []
@@ -155,7 +155,7 @@ def test_after_an_erasure_nothing_of_before_is_kept_in_any_process(
         assert len(elsewhere.search("zebra")) == len(ctx.events.search("zebra")) == 1
         kept = engine._parts.retriever.indexes.nbytes
         assert kept > 0
-        engine._parts.event_finder.forget(ctx.scope)
+        engine._parts.event_retriever.forget(ctx.scope)
         assert engine._parts.retriever.indexes.nbytes == 0
         # As erasure does it: the epoch rises, and with it whatever was read before is void.
         engine._database.write(ctx.scope, jobs.raise_epoch)

@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 
 import longmind
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
-from longmind.tools.skill import skill_text
+from longmind.tools.skill_text import load_skill_text
 from tests.cli.calling import caller
 from tests.mcp.serving import program
 
@@ -306,7 +306,7 @@ def test_what_is_recalled_can_be_traced_and_suggestions_are_marked(ctx: longmind
 
 
 def test_the_skill_is_a_resource(agent: InProcess) -> None:
-    assert agent.do(lambda client: client.read_resource("longmind://skill")).contents[0].text == skill_text()
+    assert agent.do(lambda client: client.read_resource("longmind://skill")).contents[0].text == load_skill_text()
 
 
 def test_a_database_that_is_gone_is_told_without_its_address(tmp_path: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longmind.tools import Tools
-from longmind.tools.redaction import REDACTED, redacted, without_credentials
+from longmind.tools.redaction import REDACTED, redact, redact_json
 
 # Made up, and put together here so that nothing that looks like a key stands in a file.
 HEX = "9f8e7d6c5b4a39281706f5e4d3c2b1a0"
@@ -102,7 +102,7 @@ PROSE = [
 def test_a_credential_is_taken_out(what: str) -> None:
     text, secret = CREDENTIALS[what]
     assert secret in text
-    clean = redacted(text)
+    clean = redact(text)
     assert secret not in clean
     assert REDACTED in clean
 
@@ -110,7 +110,7 @@ def test_a_credential_is_taken_out(what: str) -> None:
 @pytest.mark.conforms("B5.5")
 @pytest.mark.parametrize("text", PROSE)
 def test_ordinary_words_stay(text: str) -> None:
-    assert redacted(text) == text
+    assert redact(text) == text
 
 
 @pytest.mark.conforms("B5.5")
@@ -132,15 +132,15 @@ def test_no_answer_has_a_credential_in_it(tools: Tools) -> None:
 
 def test_the_places_of_credentials_are_told() -> None:
     value = {"a": [{"b": f"ghp_{MIXED}"}, "plain"], "c": 5, "d": f"sk-{HEX}"}
-    clean, paths = without_credentials(value)
+    clean, paths = redact_json(value)
     assert clean == {"a": [{"b": REDACTED}, "plain"], "c": 5, "d": REDACTED}
     assert paths == ["a[0].b", "d"]
 
 
 @given(st.text(alphabet="sk-_pAKIeyJ.:/@ \n=bearx0", max_size=400))
 def test_what_was_redacted_once_stays_as_it_is(text: str) -> None:
-    once = redacted(text)
-    assert redacted(once).count(REDACTED) == once.count(REDACTED)
+    once = redact(text)
+    assert redact(once).count(REDACTED) == once.count(REDACTED)
 
 
 @pytest.mark.parametrize(
@@ -149,5 +149,5 @@ def test_what_was_redacted_once_stays_as_it_is(text: str) -> None:
 def test_a_long_text_takes_no_long_time(text: str) -> None:
     # A tenth of a second where time grows with the text, and minutes where it grows with its square.
     began = time.thread_time()
-    redacted(text)
+    redact(text)
     assert time.thread_time() - began < 10.0

@@ -13,7 +13,7 @@ import pytest
 
 import longmind
 from longmind.tools import Tools
-from longmind.tools.deadline import Deadline, within
+from longmind.tools.deadline import Deadline, run_within
 from tests.embedder import WordsEmbedder
 from tests.tools.conftest import OWNER
 from tests.tools.test_storing import refusal
@@ -118,7 +118,7 @@ def test_work_that_ends_in_the_moment_in_which_the_time_is_up_is_answered(monkey
         deadline.seal()
         return "committed"
 
-    assert within(1.0, work) == "committed"
+    assert run_within(1.0, work) == "committed"
 
 
 @pytest.mark.conforms("B5.2")

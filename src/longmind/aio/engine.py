@@ -30,7 +30,7 @@ from longmind.clock import Clock, system_clock
 from longmind.context import Context
 from longmind.engine import Engine
 from longmind.errors import EngineClosed
-from longmind.events.mirror.rebuild import Progress, Rebuilt, told_to_nobody
+from longmind.events.mirror.rebuild import Progress, RebuildResult, ignore_progress
 from longmind.extraction.candidate import Extractor
 from longmind.jobs import JobRun
 from longmind.models.change import Change, ChangeKind
@@ -215,8 +215,8 @@ class AsyncEngine:
         tenant_id: str | None = None,
         app_id: str | None = None,
         user_id: str | None = None,
-        progress: Progress = told_to_nobody,
-    ) -> Rebuilt:
+        progress: Progress = ignore_progress,
+    ) -> RebuildResult:
         """Write the JSONL files of events anew from the ledger; `progress` is told in another thread."""
         return await self._hop(
             self._engine.rebuild_jsonl, tenant_id=tenant_id, app_id=app_id, user_id=user_id, progress=progress

@@ -56,7 +56,7 @@ class _Line:
         )
 
 
-class LineFinder:
+class LineRetriever:
     """Keeps what it has made of the blocks that were asked last, and of their lines. Threads may share it."""
 
     def __init__(self, retriever: AtomRetriever) -> None:

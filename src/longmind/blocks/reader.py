@@ -13,17 +13,17 @@ from longmind.store.database import Database
 from longmind.store.tables import blocks as store
 
 if TYPE_CHECKING:
-    from longmind.blocks.line_search import LineFinder
+    from longmind.blocks.line_search import LineRetriever
 
 
 class BlockReader:
     """Reads anew each time, so that what was written is in the next prompt; or as it was at an instant."""
 
-    def __init__(self, database: Database, scope: Scope, clock: Clock, finder: Callable[[], LineFinder]) -> None:
+    def __init__(self, database: Database, scope: Scope, clock: Clock, retriever: Callable[[], LineRetriever]) -> None:
         self._database = database
         self._scope = scope
         self._clock = clock
-        self._finder = finder
+        self._retriever = retriever
 
     def active(self, agent_id: str | None) -> str | None:
         """The agent that a prompt is for: the one that is named, else the context's."""
@@ -62,4 +62,4 @@ class BlockReader:
             known_at=known_at,
         )
         now = self._clock() if known_at is None else known_at
-        return self._finder().find(self._scope, found, query, limit, now) if found else []
+        return self._retriever().find(self._scope, found, query, limit, now) if found else []

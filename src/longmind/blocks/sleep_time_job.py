@@ -38,13 +38,13 @@ class _Work:
     told: Told
 
 
-class Sleeping:
+class SleepTimeUpdater:
     def __init__(self, database: Database, telling: Telling, clock: Clock) -> None:
         self._database = database
         self._telling = telling
         self._clock = clock
 
-    def digest(
+    def prepare(
         self, scope: Scope, conversation_id: str, kept: dict[str, Any], *, patient: bool
     ) -> Result | Later | Write:
         """Do all up to the transaction that writes, or say why there is nothing to write, or not yet.

@@ -30,7 +30,7 @@ Edits = ("add_line", "replace_line", "remove_line", "replace_all")
 SEARCHED = "is searched with recall_memory"
 
 
-def described(archive: str = SEARCHED) -> str:
+def describe_update_tool(archive: str = SEARCHED) -> str:
     """What a model is told of update_memory. `archive` says how archival memory is found by those who have the tool."""
     return _UPDATE.format(archive=archive)
 
@@ -52,7 +52,7 @@ _RECALL = (
 
 def tools_of(blocks: Blocks, agent_id: str | None) -> list[BoundTool]:
     scopes = list(get_args(BlockScope)) if agent_id is not None else ["user"]
-    update = Tool("update_memory", described(), _update_schema(scopes))
+    update = Tool("update_memory", describe_update_tool(), _update_schema(scopes))
     recall = Tool("recall_memory", _RECALL, _RECALL_SCHEMA)
     return [
         BoundTool(update, BlockTool(update, lambda given: _update(blocks, agent_id, given))),
@@ -113,7 +113,7 @@ class BlockTool:
         except LongmindError as error:
             if error.status >= 500:
                 raise
-            return f"Not done. {error.message} {advice(error)}"
+            return f"Not done. {error.message} {advise(error)}"
 
     def attempt(self, given: dict[str, Any]) -> str:
         """The same, for callers that have a way of their own to tell errors."""
@@ -126,7 +126,7 @@ class BlockTool:
         return self.do(given)
 
 
-def advice(error: LongmindError) -> str:
+def advise(error: LongmindError) -> str:
     """What to do about an error, in words that a model can act on: of a conflict, what the block holds now."""
     return _now(error.current) if isinstance(error, BlockConflict) else error.hint
 

@@ -18,7 +18,7 @@ from longmind.store.tables.events import Window
 from longmind.summaries.distiller_registry import Distillers
 
 if TYPE_CHECKING:
-    from longmind.events.search import EventFinder
+    from longmind.events.search_index import EventRetriever
 
 _DAY = 24 * 3600 * 1_000_000
 
@@ -31,7 +31,7 @@ class Bound:
         clock: Clock,
         settings: Settings,
         indexes: IndexCache,
-        finder: Callable[[], EventFinder],
+        retriever: Callable[[], EventRetriever],
         distillers: Distillers,
     ) -> None:
         self._database = database
@@ -39,7 +39,7 @@ class Bound:
         self._clock = clock
         self._settings = settings
         self._indexes = indexes
-        self._finder = finder
+        self._retriever = retriever
         self._distillers = distillers
         self._timeline = usual_timeline(scope)
 

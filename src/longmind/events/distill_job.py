@@ -26,7 +26,7 @@ class Drafting(Distilling):
             events._clock,
             events._settings,
             events._indexes,
-            events._finder,
+            events._retriever,
             events._distillers,
         )
         self._drafts: list[tuple[Mapping[str, Any], Sequence[Row]]] = []
@@ -47,3 +47,10 @@ class Drafting(Distilling):
 
     def _put(self, same: Mapping[str, Any], rows: Sequence[Row]) -> None:
         self._drafts.append((same, rows))
+
+
+def prepare_distillation(
+    events: Bound, kind: str, arguments: Mapping[str, Any]
+) -> Callable[[Transaction], dict[str, Any]]:
+    """Do all the work of a distillation except its write, which is returned for the transaction that ends the job."""
+    return Drafting(events).draft(kind, arguments)

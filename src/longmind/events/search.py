@@ -1,192 +1,133 @@
-"""Finds events by what they say, with the index and the embedder that find atoms."""
+"""Operations that find events by what they say."""
 
 from __future__ import annotations
 
-import logging
-import time
+import math
+import re
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
-from longmind.clock import Micros
-from longmind.errors import EmbedderFailed, StoreError, UserErased
-from longmind.language.words import words_of
+from longmind.clock import Instant, Micros, to_micros
+from longmind.errors import InvalidInput
+from longmind.events.bound import Bound
+from longmind.events.event_builder import STATE_TAG, validate_state_key
+from longmind.events.validation import validate_names, validate_tags
 from longmind.models.event import Event
-from longmind.models.event_search import SearchMode
-from longmind.providers.embedder import Embedding
-from longmind.recall import event_vectors
-from longmind.recall.embedding_jobs import embed_kind
-from longmind.recall.embedding_requests import EmbeddingRequest, EmbeddingRequests
-from longmind.recall.event_vectors import EventVectors
-from longmind.recall.index.cache import IndexCache
-from longmind.recall.index.segments import VectorsSegment
-from longmind.recall.index.timeline_index import TimelineIndex, refresh
-from longmind.recall.question import understand
-from longmind.recall.ranking.events import EventQuery, newest, rank
-from longmind.scope import Scope
-from longmind.store.database import Database
-from longmind.store.erasure_fence import fenced
+from longmind.models.event_search import EventSearchResult, SearchMode
+from longmind.scope import Level
 from longmind.store.tables import events as store
-from longmind.store.tables import ledger
-from longmind.store.tables.events import Window
+from longmind.validation.identifiers import READ_LIMIT, validate_count
+from longmind.validation.text import quote_value, storable_text
 
-_AT_ONCE = 64
-_PATIENCE_SECONDS = 2.0
-"""How long a search makes vectors that are missing; the rest is left to a job."""
-_SETTLING_SECONDS = 0.2
-_MOST_EMBEDDED = 8_000
-"""Characters of a text that an embedder is given."""
-_log = logging.getLogger("longmind.events")
+_WINDOW = re.compile(r"\s*(\d+)\s*([smhd])\s*")
+_MICROS = {"s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+_QUERY_LIMIT = 10_000
+"""Characters of a query that are read."""
+_LONGEST = 2**62
 
 
-class EventFinder:
-    """One for all timelines of an engine. Threads may share it."""
-
-    def __init__(self, database: Database, indexes: IndexCache, embedding: Embedding | None) -> None:
-        self._database = database
-        self._indexes = indexes
-        self._embedding = embedding
-        self._requests = EmbeddingRequests(database)
-
-    def find(
+class Searching(Bound):
+    def search(
         self,
-        scope: Scope,
-        window: Window,
-        kinds: Sequence[str] | None,
+        query: str | None = None,
+        kinds: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        limit: int = 100,
+        use_embedding: bool = True,
+        level: Level | None = None,
+        time_window: str | None = None,
+        mode: SearchMode | None = None,
+    ) -> list[Event]:
+        """The events of the whole timeline that a query is about, best first; without a query the newest first.
+
+        `semantic` goes by meaning, `lexical` by words, `hybrid` by both, `structural` by time alone; `auto` is
+        structural without a query, or else semantic. Without an embedder, or with `use_embedding=False`, words decide.
+        An event must have all of the tags, and have happened in the time window, such as `90s`, `15m`, `12h` or `7d`.
+        When nothing has to do with the query, nothing is found.
+        """
+        by = _validate_mode(mode, use_embedding)
+        most = validate_count("limit", limit, most=READ_LIMIT)
+        wanted = validate_names(kinds, "kinds")
+        window = self._window(level, all_tags=tags, **_times(self._clock(), time_window))
+        found = self._found("" if query is None else query, window, wanted, by, most)
+        return [event for event, _ in found]
+
+    def search_state(
+        self,
         query: str,
-        mode: SearchMode,
-        limit: int,
-        now: Micros,
+        *,
+        key: str | None = None,
+        tags: Sequence[str] | None = None,
+        top_k: int = 10,
+        time_window: str | None = None,
+        created_at_min: Instant | float | None = None,
+        created_at_max: Instant | float | None = None,
+    ) -> list[EventSearchResult]:
+        """The snapshots of states that a query is about, best first, of one key or of all.
+
+        A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
+        datetime or seconds since 1970, and win over the bounds of the time window.
+        """
+        most = validate_count("top_k", top_k, most=READ_LIMIT)
+        required = [STATE_TAG, *validate_tags(tags)]
+        if key is not None:
+            required.append(f"{STATE_TAG}:{validate_state_key(key)}")
+        times = _times(self._clock(), time_window)
+        for name, bound, instant in (
+            ("created_at_min", "since", created_at_min),
+            ("created_at_max", "until", created_at_max),
+        ):
+            if instant is not None:
+                times[bound] = _instant(name, instant)
+        window = self._window(None, all_tags=required, **times)
+        found = self._found(query, window, None, "auto", most)
+        return [EventSearchResult.of(event, score) for event, score in found]
+
+    def _found(
+        self, query: object, window: store.Window | None, kinds: Sequence[str] | None, mode: SearchMode, limit: int
     ) -> list[tuple[Event, float]]:
-        """The events that the query is about, best first, each with its score; structural ones newest first."""
-        asked = None if mode == "structural" else self._ask(query, mode, now)
-        model = None
-        if asked is not None and asked.vector is not None:
-            model = self._fill(scope, window.timeline_id, now)
-        with self._current(scope, window.timeline_id, fresh=model is None) as index:
-            passed = index.allowed(window, kinds)
-            if asked is None:
-                ranked = newest(index, passed, limit)
-            else:
-                if model is None:
-                    asked = asked._replace(vector=None)
-                elif index.model != model:
-                    # Other threads have pushed it out of the cache meanwhile.
-                    self._learn(index, scope, window.timeline_id, model)
-                ranked = rank(index, passed, asked, limit, hybrid=mode == "hybrid")
-            positions = index.position.values[ranked.places].tolist()
-        found = self._database.read(scope, store.at_positions, scope, window.timeline_id, positions)
-        scores = zip(positions, ranked.scores.tolist(), strict=True)
-        return [(found[position], score) for position, score in scores if position in found]
+        if not isinstance(query, str):
+            raise InvalidInput(f"query must be a text, not {type(query).__name__}.")
+        if window is None or kinds == ():
+            return []
+        if not query.strip():
+            mode = "structural"
+        if mode == "structural" and not window.narrows:
+            # The newest are found by the database at once; among many, those of a tag are not.
+            newest = self._database.read(self._scope, store.newest, self._scope, window, limit, 0, kinds)
+            return [(event, 0.0) for event in reversed(newest)]
+        asked = storable_text(query)[:_QUERY_LIMIT]
+        return self._retriever().find(self._scope, window, kinds, asked, mode, limit, self._clock())
 
-    def embed(self, scope: Scope, timeline_id: str) -> int:
-        """Give every event of a timeline its vector; gives how many were made."""
-        return 0 if self._embedding is None else self._embed(self._embedding, scope, timeline_id, None)[0]
 
-    def _ask(self, query: str, mode: SearchMode, now: Micros) -> EventQuery:
-        terms = understand(query, (), now, by_words=self._embedding is None or mode == "lexical").terms
-        # Of signs alone an embedder makes something too, but it has no meaning.
-        if self._embedding is None or mode == "lexical" or not words_of(query):
-            return EventQuery(terms)
-        try:
-            return EventQuery(terms, self._embedding.query(query), self._embedding.usual)
-        except EmbedderFailed as error:
-            _log.warning("events are searched by their words alone: %s", error)
-            return EventQuery(terms)
+def _validate_mode(mode: object, use_embedding: object) -> SearchMode:
+    if mode is not None and mode not in get_args(SearchMode):
+        raise InvalidInput(f"mode is {quote_value(mode)}.", hint=f"It is one of {', '.join(get_args(SearchMode))}.")
+    by: SearchMode = "auto" if mode is None else mode  # type: ignore[assignment]  # it is one of the known
+    return by if use_embedding or by == "structural" else "lexical"
 
-    def _current(self, scope: Scope, timeline_id: str, *, fresh: bool = True) -> AbstractContextManager[TimelineIndex]:
-        def look(index: TimelineIndex) -> bool:
-            last, history = self._database.read(None, ledger.last_position), index.history
-            # What is there now is complete once every transaction has ended that is writing now.
-            sure = last == index.settled or self._database.settle(_SETTLING_SECONDS)
-            changed = self._database.read(scope, refresh, timeline_id, index, last)
-            # Of another history it is not known what was settled there.
-            if sure and index.history == history:
-                index.settle(last)
-            return changed
 
-        return self._indexes.current(scope, timeline_id, TimelineIndex, look, fresh=fresh)
+def _times(now: Micros, time_window: object) -> dict[str, Any]:
+    if time_window is None:
+        return {}
+    read = _WINDOW.fullmatch(time_window) if isinstance(time_window, str) else None
+    if read is None:
+        raise InvalidInput(
+            f"time_window is {quote_value(time_window)}.",
+            hint="It is a number and a unit: 90s, 15m, 12h or 7d for seconds, minutes, hours and days.",
+        )
+    # No number of more digits is needed to reach beyond all times.
+    length = min(int(read[1][:20]) * _MICROS[read[2]], _LONGEST)
+    return {"since": now - length, "until": now}
 
-    def _fill(self, scope: Scope, timeline_id: str, now: Micros) -> str | None:
-        """Have vectors for as many events as can be waited for, and tell whose they are."""
-        stamp = None
-        if self._embedding is None:
-            return stamp
-        try:
-            stamp = self._embedding.stamp
-            _, left_in = self._embed(self._embedding, scope, timeline_id, time.monotonic() + _PATIENCE_SECONDS)
-            if left_in is not None:
-                request = EmbeddingRequest(embed_kind(self._embedding.model), {"timelineId": timeline_id}, stamp)
-                # A timeline may be named after the user, so that no request is left of who was erased meanwhile.
-                with fenced(self._database, scope, left_in):
-                    self._requests.make(scope, request, left_in, now)
-        except (EmbedderFailed, StoreError, UserErased) as error:
-            _log.warning("some events have no vector yet and are found by their words alone: %s", error)
-        return stamp
 
-    def _embed(
-        self, embedding: Embedding, scope: Scope, timeline_id: str, deadline: float | None
-    ) -> tuple[int, int | None]:
-        """Make vectors, of the newest events first; gives how many, and in which epoch events were left without."""
-        made, stamp = 0, embedding.stamp
-        while True:
-            epoch, lacking = self._lacking(scope, timeline_id, stamp)
-            if not len(lacking):
-                break
-            if deadline is not None and made and time.monotonic() > deadline:
-                return made, epoch
-            vectors = self._vectors_of(embedding, scope, timeline_id, lacking[-_AT_ONCE:])
-            if vectors is not None:
-                self._keep(scope, timeline_id, stamp, vectors, epoch)
-                made += len(vectors.positions)
-        if made:
-            self._database.write(scope, event_vectors.drop_others, timeline_id, stamp)
-        return made, None
-
-    def _lacking(self, scope: Scope, timeline_id: str, stamp: str) -> tuple[int, NDArray[np.int64]]:
-        """The events that have no vector of this embedder, also none that another process has made."""
-        with self._current(scope, timeline_id) as index:
-            if index.model == stamp and not len(index.lacking()):
-                return index.epoch, index.lacking()
-            self._learn(index, scope, timeline_id, stamp)
-            epoch, lacking = index.epoch, index.lacking()
-        self._indexes.weigh(scope, timeline_id)
-        return epoch, lacking
-
-    def _learn(self, index: TimelineIndex, scope: Scope, timeline_id: str, stamp: str) -> None:
-        """Take in the vectors of this embedder that are kept, and let go of those of another one."""
-        if index.model != stamp:
-            index.drop_vectors()
-            index.model = stamp
-        for each in self._database.read(scope, event_vectors.load, timeline_id, stamp, index.lacking()):
-            index.learn(each)
-
-    def _vectors_of(
-        self, embedding: Embedding, scope: Scope, timeline_id: str, positions: NDArray[np.int64]
-    ) -> EventVectors | None:
-        found = self._database.read(scope, store.at_positions, scope, timeline_id, positions.tolist())
-        there = np.array([position for position in positions.tolist() if position in found], np.int64)
-        if len(there) < len(positions):
-            # Erased meanwhile.
-            with self._indexes.if_kept(scope, timeline_id) as index:
-                if index is not None:
-                    index.drop(np.setdiff1d(positions, there))
-        if not len(there):
-            return None
-        texts = [(found[position].text or "")[:_MOST_EMBEDDED] for position in there.tolist()]
-        return EventVectors(there, VectorsSegment.of(embedding.texts(texts)))
-
-    def _keep(self, scope: Scope, timeline_id: str, stamp: str, made: EventVectors, epoch: int) -> None:
-        try:
-            self._database.write(scope, event_vectors.put, timeline_id, stamp, made, epoch)
-        finally:
-            # Also where they cannot be written, as in a file that is open for reading alone.
-            with self._indexes.if_kept(scope, timeline_id) as index:
-                if index is not None and (index.model, index.epoch) == (stamp, epoch):
-                    index.learn(made)
-
-    def forget(self, scope: Scope) -> None:
-        """Keep nothing more in memory of a user, who was erased."""
-        self._indexes.forget(scope)
+def _instant(name: str, instant: Any) -> Micros:
+    if isinstance(instant, str | datetime):
+        return to_micros(instant, name)
+    nan = isinstance(instant, float) and math.isnan(instant)
+    if nan or isinstance(instant, bool) or not isinstance(instant, int | float):
+        raise InvalidInput(
+            f"{name} is {quote_value(instant)}.", hint="It is ISO 8601, a datetime or a number of seconds since 1970."
+        )
+    return round(max(-_LONGEST, min(instant * 1_000_000, _LONGEST)))

@@ -8,7 +8,7 @@ from longmind.events.distilling import Distilling
 from longmind.events.introspection import Introspection
 from longmind.events.prompts import Prompting
 from longmind.events.reading import Reading
-from longmind.events.search_index import Searching
+from longmind.events.search import Searching
 from longmind.events.states import States
 from longmind.events.tool_results import ToolResults
 

@@ -11,7 +11,7 @@ from mcp_types import GetPromptResult, Prompt, PromptMessage, Resource, TextCont
 from longmind.blocks.prompt_text import reminder_of
 from longmind.context import Context
 from longmind.tools.brief import as_prompt
-from longmind.tools.skill import skill_text
+from longmind.tools.skill_text import load_skill_text
 
 BRIEF = Prompt(
     name="memory_brief",
@@ -56,7 +56,7 @@ _READABLE = (
             description="When to remember something, when not to, and how to take what is found. Read it once.",
             mime_type="text/markdown",
         ),
-        lambda context: skill_text(),
+        lambda context: load_skill_text(),
     ),
     Readable(
         Resource(

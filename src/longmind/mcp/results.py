@@ -8,7 +8,7 @@ from typing import Any
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, CallToolResult, TextContent
 
-from longmind.blocks.tools import advice
+from longmind.blocks.tools import advise
 from longmind.errors import InvalidInput, LimitExceeded, LongmindError, ToolError
 from longmind.mcp.tools import Answer
 
@@ -40,7 +40,7 @@ def _told(error: Exception) -> dict[str, Any]:
             return {**error.as_json(), "hint": error.hint}
         case LongmindError() if error.status < 500:
             code = "VALIDATION_FAILED" if isinstance(error, InvalidInput | LimitExceeded) else "HANDLER_ERROR"
-            return {"code": code, "message": error.message, "retriable": False, "hint": advice(error)}
+            return {"code": code, "message": error.message, "retriable": False, "hint": advise(error)}
         case _:
             # Its words may name hosts and files of the server, which are nobody's business who only calls tools.
             _log.error("memory cannot be reached", exc_info=error)

@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp_types import Tool, ToolAnnotations
 
-from longmind.blocks.tools import BlockTool, described
+from longmind.blocks.tools import BlockTool, describe_update_tool
 from longmind.context import Context
 from longmind.errors import InvalidInput
 from longmind.mcp.recall_results import RecalledFacts, recalled_facts
@@ -29,7 +29,7 @@ _SPACE_SCHEMA = {
     "maxLength": 255,
     "description": "The name of the memory space to look in. Leave it out unless an error asks you to name one.",
 }
-_UPDATE = described("is not in prompts, and is read as the resource longmind://memory/archival")
+_UPDATE = describe_update_tool("is not in prompts, and is read as the resource longmind://memory/archival")
 _RECALLS: dict[str, ToolType] = {
     "recall_by_topic": "RECALL_BY_TOPIC",
     "recall_by_entity": "RECALL_BY_ENTITY",

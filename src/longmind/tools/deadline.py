@@ -37,7 +37,7 @@ class Deadline:
             return self.expired
 
 
-def within(seconds: float, work: Callable[[Deadline], T]) -> T:
+def run_within(seconds: float, work: Callable[[Deadline], T]) -> T:
     """Do some work in a thread of its own, and wait for it so long and no longer."""
     deadline = Deadline()
     done: Future[T] = Future()

@@ -31,9 +31,9 @@ from longmind.store.database import Database, Transaction
 from longmind.store.tables import audit
 from longmind.store.tables.audit import NewLine
 from longmind.tools.consent import NeedsConfirmation
-from longmind.tools.deadline import Deadline, Expired, within
+from longmind.tools.deadline import Deadline, Expired, run_within
 from longmind.tools.entry_views import entry_id, told_of_entries
-from longmind.tools.redaction import redacted, without_credentials
+from longmind.tools.redaction import redact, redact_json
 from longmind.tools.schema import RECORDED
 
 TOPIC = "tool.invoke."
@@ -62,7 +62,7 @@ class Call:
     def settle(self, run: Transaction, deadline: Deadline, answer: ToolValue) -> dict[str, Any]:
         """Make the answer what may be told, and note it, in the transaction of what was done."""
         told: dict[str, Any]
-        told, paths = without_credentials(answer.as_json())
+        told, paths = redact_json(answer.as_json())
         size = len(json.dumps(told, ensure_ascii=False).encode())
         if size > ANSWER_LIMIT:
             raise ToolError(
@@ -85,7 +85,7 @@ class Call:
     def run(self, work: Callable[[Deadline], dict[str, Any]], seconds: float) -> dict[str, Any]:
         """Do the work in the time there is; what goes wrong is noted and told as an error of the tool."""
         try:
-            return within(seconds, lambda deadline: self._audited(work, deadline))
+            return run_within(seconds, lambda deadline: self._audited(work, deadline))
         except Expired:
             raise ToolError(
                 "PLUGIN_TIMEOUT", f"The tool took more than {seconds:g} seconds.", retriable=True, stage=HANDLED_AT
@@ -145,9 +145,9 @@ def _normalised(error: Exception) -> ToolError:
     """What went wrong, in words that are safe to tell anybody who may call the tool."""
     match error:
         case NotFound():
-            return ToolError("HANDLER_ERROR", redacted(f"Entry {entry_id(error.id)!r} not found."), stage=HANDLED_AT)
+            return ToolError("HANDLER_ERROR", redact(f"Entry {entry_id(error.id)!r} not found."), stage=HANDLED_AT)
         case Conflict():
-            told = redacted(told_of_entries(f"{error.message} {error.hint}"))
+            told = redact(told_of_entries(f"{error.message} {error.hint}"))
             return ToolError("HANDLER_ERROR", told, stage=HANDLED_AT)
         case OutcomeUnknown():
             return ToolError("PLUGIN_TIMEOUT", _NOT_KNOWN, stage=HANDLED_AT)

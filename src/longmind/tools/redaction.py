@@ -88,7 +88,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile("|".join(_WHOLE)), re.compile("|".join(_AFTER), re.IGNORECASE)
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """The text without credentials."""
     whole, after = _patterns()
     if any(mark in text for mark in _MARKS):
@@ -99,21 +99,19 @@ def redacted(text: str) -> str:
     return text
 
 
-def without_credentials(value: Any, path: str = "") -> tuple[Any, list[str]]:
+def redact_json(value: Any, path: str = "") -> tuple[Any, list[str]]:
     """JSON with the credentials taken out of its texts, and the places where there were any."""
     match value:
         case str():
-            clean = redacted(value)
+            clean = redact(value)
             return clean, [path] if clean != value else []
         case dict():
-            pairs = {
-                name: without_credentials(member, f"{path}.{name}" if path else name) for name, member in value.items()
-            }
+            pairs = {name: redact_json(member, f"{path}.{name}" if path else name) for name, member in value.items()}
             return {name: clean for name, (clean, _) in pairs.items()}, [
                 each for _, at in pairs.values() for each in at
             ]
         case list():
-            members = [without_credentials(member, f"{path}[{place}]") for place, member in enumerate(value)]
+            members = [redact_json(member, f"{path}[{place}]") for place, member in enumerate(value)]
             return [clean for clean, _ in members], [each for _, at in members for each in at]
         case _:
             return value, []

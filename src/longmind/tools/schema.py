@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from longmind.errors import ToolError
 from longmind.models.tool import EntryType
-from longmind.tools.redaction import redacted
+from longmind.tools.redaction import redact
 from longmind.validation.text import storable_text, validate_text
 
 CONTENT_LIMIT = 2000
@@ -63,7 +63,7 @@ class DeleteArguments(Arguments):
     id: Annotated[EntryId, Field(description="The id of the entry.")]
 
 
-def checked(kind: type[A], given: object) -> A:
+def parse_arguments(kind: type[A], given: object) -> A:
     """The arguments of a call, or the error that names the first one that is wrong."""
     if not isinstance(given, dict):
         raise _refused("The arguments must be a JSON object.")
@@ -87,15 +87,15 @@ def checked(kind: type[A], given: object) -> A:
 
 
 def _refused(message: str, field: str | None = None) -> ToolError:
-    return ToolError("VALIDATION_FAILED", redacted(message), stage=CHECKED_AT, field=field)
+    return ToolError("VALIDATION_FAILED", redact(message), stage=CHECKED_AT, field=field)
 
 
 def _cut(name: str) -> str:
-    shown = redacted(storable_text(name))
+    shown = redact(storable_text(name))
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
 
-def json_schema(kind: type[Arguments]) -> dict[str, Any]:
+def build_json_schema(kind: type[Arguments]) -> dict[str, Any]:
     """The schema of a tool's arguments, as models are shown it."""
     schema = kind.model_json_schema()
     schema.pop("title", None)

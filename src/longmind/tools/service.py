@@ -20,9 +20,9 @@ from longmind.store.tables import audit
 from longmind.tools.brief import as_prompt
 from longmind.tools.consent import Confirm, NeedsConfirmation, ask
 from longmind.tools.deadline import Deadline
-from longmind.tools.handlers import TOOLS
 from longmind.tools.invocation import new_call
-from longmind.tools.schema import checked
+from longmind.tools.schema import parse_arguments
+from longmind.tools.tool_handlers import TOOLS
 from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_label
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ class Tools:
 
         `confirm` is asked before an agent replaces or removes what the user has told; without it, that is refused.
         """
-        from longmind.tools.binding import bound_tools
+        from longmind.tools.bound_tools import bind_tools
 
-        return bound_tools(lambda name, arguments: self._call(name, arguments, confirm, CALL_SECONDS))
+        return bind_tools(lambda name, arguments: self._call(name, arguments, confirm, CALL_SECONDS))
 
     def audit(
         self,
@@ -148,7 +148,7 @@ class Tools:
                 if tool is None:
                     hint = f"There are {', '.join(TOOLS)}."
                     raise ToolError("UNKNOWN_TOOL", "There is no such tool.", stage=1, hint=hint)
-                asked = checked(tool.takes, arguments)
+                asked = parse_arguments(tool.takes, arguments)
                 return tool.handle(call, self._find_retriever, asked, deadline, confirmed)
 
             return call.run(work, seconds)

@@ -40,12 +40,12 @@ Progress = Callable[[int, int], None]
 """Told how many events of how many have been written."""
 
 
-def told_to_nobody(_done: int, _total: int) -> None:
+def ignore_progress(_done: int, _total: int) -> None:
     pass
 
 
 @dataclass(frozen=True)
-class Rebuilt:
+class RebuildResult:
     """What a rebuild has written."""
 
     users: int
@@ -53,7 +53,7 @@ class Rebuilt:
     events: int
 
 
-class Rebuilding:
+class MirrorRebuilder:
     def __init__(self, database: Database, mirror: Mirror, patience_seconds: float) -> None:
         self._database = database
         self._mirror = mirror
@@ -62,7 +62,7 @@ class Rebuilding:
 
     def rebuild_all(
         self, tenant_id: str | None, app_id: str | None, user_id: str | None, progress: Progress
-    ) -> Rebuilt:
+    ) -> RebuildResult:
         """Rebuild the files of all users that are meant; with nobody named, files of users who are gone go too."""
         # Looked at before the ledger is: whoever has files by now, and no rows then, has lost them.
         present = [] if tenant_id or app_id or user_id else self._folder.users()
@@ -74,7 +74,7 @@ class Rebuilding:
             for written in self._rebuild(user):
                 progress(events + written.events, expected)
             files, events = files + written.files, events + written.events
-        return Rebuilt(len(users), files, events)
+        return RebuildResult(len(users), files, events)
 
     def forget(self, scope: Scope) -> None:
         """Remove the files of a user whose rows have been erased; they do not come back when somebody appends late.
@@ -88,9 +88,9 @@ class Rebuilding:
             self._folder.remove(scope.id)
             gate.through = through
         # What was to be removed is gone. Nothing more can make the erasure fail.
-        self.mirror_anew(scope)
+        self.rewrite_user(scope)
 
-    def mirror_anew(self, scope: Scope) -> None:
+    def rewrite_user(self, scope: Scope) -> None:
         """Write the files of a user anew after rows came into the ledger or left it all at once.
 
         It never fails, as no other mirroring does: what is missing then is missing until the next rebuild.
@@ -101,7 +101,7 @@ class Rebuilding:
         except (StoreBusy, StoreUnavailable) as error:
             _log.warning("the JSONL files of a user could not be written anew: %s %s", error, _REPAIR)
 
-    def _rebuild(self, user: str) -> Iterator[Rebuilt]:
+    def _rebuild(self, user: str) -> Iterator[RebuildResult]:
         """Do it, and tell now and then how far it has come; what is told last is what was done."""
         with self._translated(), self._folder.rebuilding(user):
             with self._folder.locked(user):
@@ -113,14 +113,14 @@ class Rebuilding:
             for rows in self._rows(user, through):
                 self._write_new(user, rows)
                 written += len(rows)
-                yield Rebuilt(1, 0, written)
+                yield RebuildResult(1, 0, written)
             if self._lasting:
                 self._folder.sync_new(user)
             with self._folder.locked(user) as gate:
                 self._carry_over(user, sizes, through)
                 files = self._folder.put_new_in_place(user, lasting=self._lasting)
                 gate.through = through
-            yield Rebuilt(1, files, written)
+            yield RebuildResult(1, files, written)
 
     def _rows(self, user: str, through: int) -> Iterator[list[Mirrored]]:
         for timeline_id in self._database.read(None, mirroring.timelines, user):

@@ -19,8 +19,8 @@ from longmind.server.openapi.examples import EXAMPLES
 from longmind.server.problems import PROBLEM_TYPE
 from longmind.server.routes import Route
 from longmind.server.streaming import EVENT_STREAM
-from longmind.tools.handlers import TOOLS
-from longmind.tools.schema import json_schema
+from longmind.tools.schema import build_json_schema
+from longmind.tools.tool_handlers import TOOLS
 
 Schema = dict[str, Any]
 
@@ -244,7 +244,7 @@ class _Schemas:
 
     def of_body(self, each: _Described) -> Schema:
         if each.route.place.tool is not None:
-            return json_schema(TOOLS[each.route.place.tool].takes)
+            return build_json_schema(TOOLS[each.route.place.tool].takes)
         schema = self._made[f"body {each.route.id}"]
         name = schema.get("$ref", "").rpartition("/")[2]
         if name.endswith("Body"):

@@ -5,5 +5,5 @@ from __future__ import annotations
 from importlib.resources import files
 
 
-def skill_text() -> str:
+def load_skill_text() -> str:
     return (files("longmind.tools") / "skill.md").read_text("utf-8")

@@ -14,7 +14,7 @@ from longmind.tools.schema import (
     DeleteArguments,
     SearchArguments,
     StoreArguments,
-    json_schema,
+    build_json_schema,
 )
 
 Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -56,7 +56,8 @@ class _Run:
         return one_line_json(self.invoke(self.name, arguments))
 
 
-def bound_tools(invoke: Invoke) -> list[BoundTool]:
+def bind_tools(invoke: Invoke) -> list[BoundTool]:
     return [
-        BoundTool(Tool(name, description, json_schema(kind)), _Run(name, invoke)) for name, kind, description in _SHOWN
+        BoundTool(Tool(name, description, build_json_schema(kind)), _Run(name, invoke))
+        for name, kind, description in _SHOWN
     ]
