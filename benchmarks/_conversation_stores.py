@@ -24,10 +24,10 @@ import longmind
 from longmind.clock import system_clock
 from longmind.conversations import Conversations
 from longmind.providers.background_loop import BackgroundLoop
-from longmind.providers.model_pool import NamedModels
+from longmind.providers.model_pool import ModelPool
 from longmind.store.database import Database, Transaction
 
-_NO_MODELS = NamedModels(BackgroundLoop(), longmind.Settings())
+_NO_MODELS = ModelPool(BackgroundLoop(), longmind.Settings())
 TAIL = 10
 USER_TEXT = "I would rather meet on Tuesday mornings, but next week I am in Lisbon until Thursday evening."
 ANSWER_TEXT = (

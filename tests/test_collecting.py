@@ -10,11 +10,11 @@ from threading import Barrier
 
 import pytest
 
-from longmind.runtime.gc_pause import uncollected
+from longmind.runtime.gc_pause import pause_collection
 
 
 def test_the_collector_rests_and_is_back_afterwards_also_after_an_error() -> None:
-    with suppress(ValueError), uncollected():
+    with suppress(ValueError), pause_collection():
         assert not gc.isenabled()
         raise ValueError
     assert gc.isenabled()
@@ -23,7 +23,7 @@ def test_the_collector_rests_and_is_back_afterwards_also_after_an_error() -> Non
 def test_a_collector_that_was_sent_away_stays_away() -> None:
     gc.disable()
     try:
-        with uncollected():
+        with pause_collection():
             assert not gc.isenabled()
         assert not gc.isenabled()
     finally:
@@ -35,7 +35,7 @@ def test_a_process_that_is_forked_while_the_collector_rests_has_one() -> None:
     met, done = Barrier(2), Barrier(2)
 
     def rest() -> None:
-        with uncollected():
+        with pause_collection():
             met.wait()
             done.wait()
 

@@ -13,7 +13,7 @@ from typing import IO
 import pytest
 
 import longmind
-from longmind.runtime.durable_files import make_private_folder, new_file, replaced_file, told_of_disk
+from longmind.runtime.durable_files import make_private_folder, new_file, replaced_file, translate_disk_error
 
 Writing = Callable[[Path], AbstractContextManager[IO[bytes]]]
 
@@ -80,7 +80,7 @@ def test_folders_are_made_for_their_owner_alone(tmp_path: Path) -> None:
 def test_what_the_system_says_about_a_disk_is_told_with_what_to_do(
     number: int, kind: type[longmind.StoreError], words: str
 ) -> None:
-    error = told_of_disk(OSError(number, os.strerror(number)), "the file")
+    error = translate_disk_error(OSError(number, os.strerror(number)), "the file")
     assert type(error) is kind
     assert words in error.hint
     assert "the file" in error.message

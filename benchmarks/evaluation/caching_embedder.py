@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longmind.providers.embedder import Embedding, Vectors
+from longmind.providers.embedder import CheckedEmbedder, Vectors
 
 
 class RememberingEmbedder:
-    def __init__(self, embedding: Embedding) -> None:
+    def __init__(self, embedding: CheckedEmbedder) -> None:
         self._embedding = embedding
         self._texts: dict[str, Vectors] = {}
         self._queries: dict[str, Vectors] = {}

@@ -23,7 +23,7 @@ from longmind.clock import to_micros
 from longmind.engine import Engine, open
 from longmind.errors import InvalidInput
 from longmind.models.recall import Hit
-from longmind.providers.embedder import Embedding
+from longmind.providers.embedder import CheckedEmbedder
 from longmind.providers.registry import AUTO, choose_embedder
 from longmind.settings import Settings
 
@@ -44,7 +44,7 @@ class Means:
     """What was chosen, by its name: without a local model there is no embedder for `auto` either."""
 
     @classmethod
-    def of(cls, embedding: Embedding | None, tokenizer: Tokenizer, say: Say, chosen: str | None = None) -> Means:
+    def of(cls, embedding: CheckedEmbedder | None, tokenizer: Tokenizer, say: Say, chosen: str | None = None) -> Means:
         if embedding is None:
             return cls(None, tokenizer, say, chosen or NONE)
         return cls(RememberingEmbedder(embedding), tokenizer, say, chosen or embedding.model)

@@ -20,7 +20,7 @@ import longmind
 from examples.demo.stage import Stage
 from examples.demo.story import Story, TravellingClock
 from longmind.providers.registry import DEFAULT_MODEL
-from longmind.providers.weights import is_present, known_weights
+from longmind.providers.weights import get_weights, is_present
 from longmind.settings import load_settings
 
 
@@ -65,7 +65,7 @@ def _tell_story(url: str | None, *, as_json: bool) -> int:
 
 def _local_embedder() -> str | None:
     """Name the local model if it is installed; an embedder from the settings might need a key."""
-    installed = is_present(known_weights(DEFAULT_MODEL), Path(load_settings({}).models_folder))
+    installed = is_present(get_weights(DEFAULT_MODEL), Path(load_settings({}).models_folder))
     return f"local:{DEFAULT_MODEL}" if installed else None
 
 

@@ -50,7 +50,7 @@ from longmind.server.observability.request_ids import marks_of
 from longmind.server.routes import make_routes
 from longmind.settings import Settings, load_settings
 from longmind.store.database_url import engine_of, sqlite_path
-from longmind.store.postgres.errors import without_password
+from longmind.store.postgres.error_translation import remove_password
 from longmind.summaries.extractive import ExtractiveSummariser
 from longmind.tools import schema as memory_tools
 from longmind.tools.redaction import redact
@@ -176,7 +176,7 @@ def _address(text: str) -> None:
     if engine_of(text) == "sqlite":
         sqlite_path(text)
     else:
-        without_password(text)
+        remove_password(text)
 
 
 def _settings(text: str) -> None:

@@ -14,7 +14,7 @@ _AT_ONCE = 500
 _SETTLING_SECONDS = 0.2
 
 
-class Following:
+class ChangeCursor:
     """One reader's way through the changes: it holds the cursor, and tells when to pause and when to end."""
 
     pause_seconds = 0.05
@@ -53,7 +53,7 @@ class Following:
 
     def _settled(self, rows: list[Row]) -> list[Row]:
         """A gap may still be filled. Give out what comes before it, or all once it is known what belongs there."""
-        if self._database.settle(_SETTLING_SECONDS):
+        if self._database.wait_for_writers(_SETTLING_SECONDS):
             return [row for row in self._read_rows() if row[0] <= rows[-1][0]]
         return [row for number, row in enumerate(rows, 1) if row[0] == self._cursor + number]
 

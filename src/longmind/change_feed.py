@@ -24,7 +24,7 @@ Mirror = Callable[[list[Callable[[], Change]]], object]
 Subscription = tuple[Subscriber, frozenset[str] | None]
 
 
-class Changes:
+class ChangeFeed:
     """The list of subscribers. A subscriber that fails is logged and harms nobody: the change is committed already."""
 
     def __init__(self, mirror: Mirror | None = None) -> None:

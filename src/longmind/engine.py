@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from longmind.assembly.templates import Templates
 from longmind.assembly.tokens import TokenCounter
-from longmind.change_cursor import Following
+from longmind.change_cursor import ChangeCursor
 from longmind.change_feed import Subscriber
 from longmind.clock import Clock, system_clock
 from longmind.context import Context
@@ -19,7 +19,7 @@ from longmind.extraction.candidate import Extractor
 from longmind.extraction.registry import RULES
 from longmind.job_handlers import JobHandlers
 from longmind.jobs import Handler, Worker
-from longmind.jobs.worker import at_work
+from longmind.jobs.worker import handler_thread
 from longmind.keys import AccessKeys
 from longmind.maintenance import Maintenance
 from longmind.models.change import Change, ChangeKind
@@ -174,12 +174,12 @@ class Engine(Maintenance):
         """
         return self._changes_of(self.following(after, wait=wait))
 
-    def following(self, after: int | None = None, *, wait: bool | float = False) -> Following:
+    def following(self, after: int | None = None, *, wait: bool | float = False) -> ChangeCursor:
         """Return a follower to read step by step, for programs that wait in their own way."""
         self._parts.check_open()
-        return Following(self._database, after, wait)
+        return ChangeCursor(self._database, after, wait)
 
-    def _changes_of(self, following: Following) -> Iterator[Change]:
+    def _changes_of(self, following: ChangeCursor) -> Iterator[Change]:
         while not following.ended:
             try:
                 changes = following.read()
@@ -196,7 +196,7 @@ class Engine(Maintenance):
         """Return the cursor of the newest change; follow from it to see only changes to come."""
         newest = self._database.read(None, ledger.last_position)
         # A write that is under way may hold an earlier position, and its change is still to come.
-        if not self._database.settle(self.settings.busy_timeout_seconds):
+        if not self._database.wait_for_writers(self.settings.busy_timeout_seconds):
             raise StoreBusy("The last change is unknown: a transaction has been writing for too long.")
         return newest
 
@@ -240,7 +240,7 @@ class Engine(Maintenance):
         stop, self._stop = self._stop, threading.Event()
         stop.set()
         self._parts.wake_workers()
-        may_wait = at_work.get() not in self._workers
+        may_wait = handler_thread.get() not in self._workers
         for thread in list(self._workers):
             if may_wait:
                 thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from longmind.errors import NotFound, SummariserFailed
 from longmind.events.distill_job import DISTILL, prepare_distillation
 from longmind.jobs import Effect, JobRun
-from longmind.providers.embedder import Embedding
+from longmind.providers.embedder import CheckedEmbedder
 from longmind.recall.embedding_jobs import embed_kind, fill_vectors, reindex_kind
 from longmind.recall.embedding_requests import left_to_others
 from longmind.store.tables.jobs import Later
@@ -47,14 +47,14 @@ class JobHandlers:
         for kind in DISTILL:
             handlers.register(kind, self._distill)
 
-    def _embed_space(self, embedding: Embedding, run: JobRun) -> dict[str, int] | Later:
+    def _embed_space(self, embedding: CheckedEmbedder, run: JobRun) -> dict[str, int] | Later:
         parts = self._parts
         left, space_id = left_to_others(run.job, embedding.stamp, parts.clock()), run.job.payload["spaceId"]
         if left is not None:
             return left
         return {"vectors": fill_vectors(parts.database, run.scope, space_id, embedding, parts.clock())}
 
-    def _embed_events(self, embedding: Embedding, run: JobRun) -> dict[str, int] | Later:
+    def _embed_events(self, embedding: CheckedEmbedder, run: JobRun) -> dict[str, int] | Later:
         left = left_to_others(run.job, embedding.stamp, self._parts.clock())
         if left is not None:
             return left

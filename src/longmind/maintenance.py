@@ -139,4 +139,4 @@ class Maintenance:
             raise StoreError(
                 f"The database lacks the migrations {sorted(missing)}.", hint="Open it again: that applies them."
             )
-        database.trouble.check()
+        database.write_health.check()

@@ -76,7 +76,7 @@ class Scope:
     @cached_property
     def app_key(self) -> str:
         """The key of what belongs to the whole app that the user is in."""
-        return TenantScope.of(self).id
+        return TenantScope.from_scope(self).id
 
     def require(self, capability: Capability) -> None:
         if capability not in self.capabilities:
@@ -100,14 +100,14 @@ class AppScope(Scope):
         return
 
     @classmethod
-    def of(cls, scope: Scope) -> AppScope:
+    def from_scope(cls, scope: Scope) -> AppScope:
         return cls(scope.tenant_id, scope.app_id, EVERYBODY)
 
 
-def owner_named(tenant_id: str, app_id: str, user_id: str) -> Scope:
+def make_owner_scope(tenant_id: str, app_id: str, user_id: str) -> Scope:
     """Whose a log is, by the names that stand in it."""
     if user_id == EVERYBODY:
-        return AppScope.of(Scope(tenant_id, app_id, "-"))
+        return AppScope.from_scope(Scope(tenant_id, app_id, "-"))
     return Scope(tenant_id, app_id, user_id)
 
 
@@ -119,7 +119,7 @@ class TenantScope:
     app_id: str
 
     @classmethod
-    def of(cls, scope: Scope) -> TenantScope:
+    def from_scope(cls, scope: Scope) -> TenantScope:
         return cls(scope.tenant_id, scope.app_id)
 
     @cached_property
@@ -181,7 +181,7 @@ def timeline_id(scope: Scope, level: Level = "session", *, session_id: str | Non
     return f"{org}|{bucket}"
 
 
-def named_timeline_id(scope: Scope, bucket: str) -> str:
+def bucket_timeline_id(scope: Scope, bucket: str) -> str:
     """The timeline of a bucket that the caller has named, which is none of those that are made of ids."""
     return f"org:{_encoded(scope.tenant_id)}|bucket:{_encoded(validate_identity('bucket', bucket))}"
 
@@ -198,7 +198,7 @@ def timeline_of(scope: Scope, bucket: str) -> str:
     return bucket if bucket == org else f"{org}|{bucket}"
 
 
-def moved_timeline_id(timeline: str, source: Scope, target: Scope) -> str:
+def rename_timeline(timeline: str, source: Scope, target: Scope) -> str:
     """What a timeline of one user is called when it becomes another user's."""
     bucket = bucket_of(timeline)
     for level in ("org", "user"):

@@ -16,7 +16,7 @@ from longmind.admin import Admin
 from longmind.assembly.templates import Templates
 from longmind.assembly.tokens import TokenCounter, choose_counter
 from longmind.blocks import BlockReader, Blocks
-from longmind.change_feed import Changes
+from longmind.change_feed import ChangeFeed
 from longmind.clock import Clock, system_clock
 from longmind.conversations import Conversations
 from longmind.errors import EngineClosed, InvalidInput, StoreError
@@ -26,12 +26,12 @@ from longmind.events.mirror.writer import Mirror
 from longmind.extraction.candidate import Extractor
 from longmind.extraction.registry import choose_extractor
 from longmind.jobs import Jobs
-from longmind.jobs.handlers import Handlers
+from longmind.jobs.handler_registry import JobHandlers
 from longmind.jobs.wakeup import Bell
 from longmind.memory import Memory
 from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.embedder import Embedder
-from longmind.providers.model_pool import NamedModels
+from longmind.providers.model_pool import ModelPool
 from longmind.providers.registry import choose_embedder
 from longmind.providers.reranker import Reranker, choose_reranker
 from longmind.recall.index.cache import IndexCache
@@ -81,11 +81,11 @@ class EngineParts:
         self.mirror = (
             Mirror(Path(settings.events_jsonl_dir), settings.events_jsonl_fsync) if settings.events_jsonl_dir else None
         )
-        self.changes = Changes(self.mirror.append if self.mirror else None)
-        self.handlers = Handlers()
+        self.changes = ChangeFeed(self.mirror.append if self.mirror else None)
+        self.handlers = JobHandlers()
         self.bell = Bell()
         self.loop = BackgroundLoop()
-        self.models = NamedModels(self.loop, settings)
+        self.models = ModelPool(self.loop, settings)
         self.embedding = choose_embedder(embedder, Path(settings.models_folder), self.loop)
         self.reranking = choose_reranker(reranker, Path(settings.models_folder))
         self.database = database = open_database(settings, self.changes)

@@ -11,7 +11,7 @@ import pytest
 
 import longmind
 from harness.crew import Line, started
-from longmind.change_feed import Changes
+from longmind.change_feed import ChangeFeed
 from longmind.cli import main
 from longmind.settings import load_settings
 from longmind.store.database_url import open_database
@@ -28,7 +28,7 @@ def target_url(request: pytest.FixtureRequest, database_url: str) -> str:
 
 
 def copied(source: str, target: str, progress: Callable[[str, int, int], None] = lambda *_: None) -> dict[str, Copied]:
-    here, there = (open_database(load_settings({"url": url}), Changes()) for url in (source, target))
+    here, there = (open_database(load_settings({"url": url}), ChangeFeed()) for url in (source, target))
     try:
         return copy(here, there, source, progress)
     finally:

@@ -16,7 +16,7 @@ import longmind
 from harness.calling import directly
 from longmind.operations import OPERATIONS
 from longmind.store.database_url import sqlite_path
-from longmind.store.postgres.vacuum import write_anew
+from longmind.store.postgres.vacuum import rewrite_tables
 from longmind.store.whole_tables.byte_scan import Needles, Scan
 from tests.admin.conftest import KEY, Cli, bytes_of, listed, live, of
 from tests.admin.planting import WORD, Words, plant, user_of
@@ -200,7 +200,7 @@ def test_a_reader_that_keeps_the_wal_file_is_told_of(sqlite_url: str) -> None:
             run.one("last_position")
             seen.append(ada.admin.delete_user_data(confirm=True)["physical"])
 
-        other._database.read_at_once(None, read_and_erase)
+        other._database.read_snapshot(None, read_and_erase)
         assert seen[0]["done"] is False
         assert "reader" in seen[0]["left"]
         assert ada.admin.delete_user_data(confirm=True)["physical"]["done"] is True
@@ -245,7 +245,7 @@ def statistics(connection: psycopg.Connection[Any]) -> bytes:
 def test_nothing_of_the_last_user_stays_in_the_statistics(analysed: psycopg.Connection[Any], clears: str) -> None:
     """A table that is empty keeps those of the rows that it had."""
     led: Any = Led(analysed, lambda query: query.replace("pg_catalog.pg_clear_attribute_stats", f"pg_catalog.{clears}"))
-    assert write_anew(led, 60).left is None
+    assert rewrite_tables(led, 60).left is None
     assert b"Xaver" not in statistics(analysed)
 
 
@@ -261,7 +261,7 @@ def test_a_reader_that_came_before_the_statistics_were_replaced_is_told_of(
             return query
 
         led: Any = Led(analysed, come)
-        assert "still sees" in str(write_anew(led, 0.2).left)
+        assert "still sees" in str(rewrite_tables(led, 0.2).left)
         assert b"Xaver" in statistics(analysed)
-    assert write_anew(analysed, 60).left is None
+    assert rewrite_tables(analysed, 60).left is None
     assert b"Xaver" not in statistics(analysed)

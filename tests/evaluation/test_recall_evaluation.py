@@ -20,7 +20,7 @@ from benchmarks.evaluation.dataset import Session, Turn, read_datasets
 from benchmarks.evaluation.recall_evaluation import Means, measure_recall
 from benchmarks.evaluation.token_counter import WORDS
 from longmind.language.words import words_of
-from longmind.providers.embedder import Embedding
+from longmind.providers.embedder import CheckedEmbedder
 from longmind.settings import load_settings
 from tests.evaluation.datasets import a_query, a_set, write
 
@@ -49,7 +49,7 @@ def quiet(_: str) -> None: ...
 
 
 def test_recall_and_its_baselines_are_measured_on_all_questions() -> None:
-    results = measure_recall(TINY, Means.of(Embedding(WordVectors()), WORDS, quiet))
+    results = measure_recall(TINY, Means.of(CheckedEmbedder(WordVectors()), WORDS, quiet))
     garden = results["datasets"]["Garden talk"]
     assert (garden["corpora"], garden["questions"]) == (2, 4)
     names = [name for name, groups in garden.items() if isinstance(groups, dict)]
@@ -66,7 +66,8 @@ def test_every_baseline_has_the_turn_first_that_holds_the_words_of_the_question(
     said = ("We had soup.", "The roses need water every day.", "I saw a film.", "It rained.", "She called me.")
     turns = tuple(Turn(str(place), "user", text, "2026-05-01T10:00:00Z") for place, text in enumerate(said))
     fed = turns_of(Session("one", turns))
-    ranked = Baselines(fed, RememberingEmbedder(Embedding(WordVectors()))).rank("How often do roses need water?", 5)
+    baselines = Baselines(fed, RememberingEmbedder(CheckedEmbedder(WordVectors())))
+    ranked = baselines.rank("How often do roses need water?", 5)
     assert {name: places[0] for name, places in ranked.items()} == {
         "BM25": 1,
         "BM25 with neighbours": 1,
@@ -82,7 +83,7 @@ def test_what_has_none_of_the_words_of_a_question_is_not_found_by_words() -> Non
         Session(text, (Turn(str(place), "user", text, "2026-05-01T10:00:00Z"),)) for place, text in enumerate(said)
     ]
     fed = [turn for session in sessions for turn in turns_of(session)]
-    baselines = Baselines(fed, RememberingEmbedder(Embedding(WordVectors())))
+    baselines = Baselines(fed, RememberingEmbedder(CheckedEmbedder(WordVectors())))
     ranked = baselines.rank("How often do roses need water?", 5)
     assert ranked["BM25"] == ranked["BM25 with neighbours"] == [3]
     assert len(ranked["dense"]) == len(ranked["rank fusion"]) == 5
@@ -93,7 +94,7 @@ def test_what_has_none_of_the_words_of_a_question_is_not_found_by_words() -> Non
 
 
 def test_the_current_version_of_a_fact_is_found_and_a_timeline_has_all_of_them() -> None:
-    results = measure_recall(TINY, Means.of(Embedding(WordVectors()), WORDS, quiet))
+    results = measure_recall(TINY, Means.of(CheckedEmbedder(WordVectors()), WORDS, quiet))
     # Two that are right out of two say little.
     both = {"mean": 1.0, "interval": [0.3424, 1.0]}
     assert results["updates"] == {"facts": 2, "current above old": both, "timeline has both": both}
@@ -159,7 +160,7 @@ def test_sets_of_which_no_question_is_asked_have_no_figures_and_no_goals(tmp_pat
 
 def test_a_text_is_embedded_once_however_many_histories_hold_it() -> None:
     embedder = WordVectors()
-    measure_recall(TINY, Means.of(Embedding(embedder), WORDS, quiet))
+    measure_recall(TINY, Means.of(CheckedEmbedder(embedder), WORDS, quiet))
     assert len(embedder.embedded) == len(set(embedder.embedded))
 
 

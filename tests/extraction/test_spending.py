@@ -72,7 +72,7 @@ class Tenants:
         return Capped(ModelExtractor(self.model, self.prices), Echo, budget).extract(talk, V1)
 
     def spent(self, scope: Scope = ADA, month: str = "2026-03") -> spend.Amount:
-        return self.engine._database.read(TenantScope.of(scope), spend.spent, month)
+        return self.engine._database.read(TenantScope.from_scope(scope), spend.spent, month)
 
 
 def texts(extracted: Extracted) -> list[str]:

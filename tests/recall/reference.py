@@ -15,7 +15,7 @@ import numpy as np
 
 from longmind.language.words import statement_words, terms_of
 from longmind.models.entity import folded_name
-from longmind.providers.embedder import Embedder, Embedding, validate_vectors
+from longmind.providers.embedder import CheckedEmbedder, Embedder, validate_vectors
 from longmind.recall.index.segments import (
     AMOUNTS,
     LENGTH_SHARE,
@@ -241,7 +241,7 @@ class Reference:
 
     def _unsure(self, query: str, there: list[Known]) -> float:
         assert self.embedder is not None
-        of_query = _left(VectorsSegment.of(Embedding(self.embedder).query(query)[None]))
+        of_query = _left(VectorsSegment.of(CheckedEmbedder(self.embedder).query(query)[None]))
         texts = [atom.text for atom in there]
         kept = VectorsSegment.of(validate_vectors(self.embedder.embed_texts(texts), len(texts), self.embedder))
         of_rows = float(kept.scales.max()) * math.sqrt(kept.dimension) / 2
@@ -250,7 +250,7 @@ class Reference:
     def _cosines(self, query: str, there: list[Known]) -> dict[str, tuple[float, float] | None]:
         """Of each atom that has a vector: roughly, by which it is told what is usual, and exactly."""
         assert self.embedder is not None
-        asked = VectorsSegment.of(Embedding(self.embedder).query(query)[None])
+        asked = VectorsSegment.of(CheckedEmbedder(self.embedder).query(query)[None])
         cosines: dict[str, tuple[float, float] | None] = {}
         for atom in there:
             kept = VectorsSegment.of(validate_vectors(self.embedder.embed_texts([atom.text]), 1, self.embedder))

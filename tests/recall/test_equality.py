@@ -14,7 +14,7 @@ from harness.crew import Line, started
 from longmind.clock import to_iso, to_micros
 from longmind.memory import Memory
 from longmind.memory.validation import validate_atom
-from longmind.providers.embedder import Embedder, Embedding
+from longmind.providers.embedder import CheckedEmbedder, Embedder
 from longmind.recall import kernels as kernel
 from longmind.recall.index import storage as writing
 from longmind.recall.kernels import numpy_kernels as plain_loops
@@ -243,7 +243,7 @@ def segments_of(memory: Memory, world: World) -> list[int]:
     def sizes(run: Transaction) -> list[int]:
         rows = run.all("term_segments_from", space_id=world.space_id, position=0)
         embedder = world.reference.embedder
-        stamp = "" if embedder is None else Embedding(embedder).stamp
+        stamp = "" if embedder is None else CheckedEmbedder(embedder).stamp
         vectors = run.all("vector_spans", space_id=world.space_id, model=stamp)
         assert not vectors or [row[1] for row in vectors] == [row[1] for row in rows]
         return [row[1] for row in rows]

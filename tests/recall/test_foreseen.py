@@ -57,7 +57,7 @@ def engine(database_url: str, clock: SettableClock, embedder: InterruptedEmbedde
 def other(database_url: str, clock: SettableClock) -> Iterator[Memory]:
     """The same memory through another engine, which always looks first."""
     with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
-        engine._database.far = False
+        engine._database.is_remote = False
         yield memory_of(engine)
 
 

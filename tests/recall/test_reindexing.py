@@ -12,7 +12,7 @@ import pytest
 import longmind
 from harness.crew import Line, started
 from longmind.memory import Memory
-from longmind.providers.embedder import Embedding, validate_vectors
+from longmind.providers.embedder import CheckedEmbedder, validate_vectors
 from longmind.recall import embedding_jobs as reindexing
 from longmind.recall.index.segments import VectorsSegment
 from longmind.store.database import Transaction
@@ -66,7 +66,7 @@ def read_vectors(run: Transaction, space_id: str, model: str) -> dict[int, int]:
 
 def vectors_of(engine: longmind.Engine, space_id: str, embedder: WordsEmbedder) -> dict[int, int]:
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
-    return engine._database.read(scope, read_vectors, space_id, Embedding(embedder).stamp)
+    return engine._database.read(scope, read_vectors, space_id, CheckedEmbedder(embedder).stamp)
 
 
 def assert_all_new(engine: longmind.Engine, space_id: str, positions: Sequence[int]) -> None:
@@ -354,11 +354,11 @@ def test_an_atom_without_a_vector_keeps_the_old_model_in_use(renewed: longmind.E
     def fill_all_but_the_last(run: Transaction) -> bool:
         rows = run.all("atom_texts", space_id=space_id, first=0, until=ATOMS - 1, limit=ATOMS)
         vectors = VectorsSegment.of(validate_vectors(NEW.embed_texts([text for _, text in rows]), ATOMS - 1, NEW))
-        reindexing._put(run, space_id, Embedding(NEW).stamp, list(range(ATOMS - 1)), vectors, 0)
-        return reindexing._adopt(run, space_id, Embedding(NEW).stamp, 0)
+        reindexing._put(run, space_id, CheckedEmbedder(NEW).stamp, list(range(ATOMS - 1)), vectors, 0)
+        return reindexing._adopt(run, space_id, CheckedEmbedder(NEW).stamp, 0)
 
     assert renewed._database.write(scope, fill_all_but_the_last) is False
-    assert renewed._database.read(scope, spaces.vector_model, space_id) == Embedding(OLD).stamp
+    assert renewed._database.read(scope, spaces.vector_model, space_id) == CheckedEmbedder(OLD).stamp
     assert len(vectors_of(renewed, space_id, OLD)) == ATOMS
     assert renewed.reindex() == 1
     assert_all_new(renewed, space_id, range(ATOMS))
@@ -378,7 +378,7 @@ def test_two_who_make_the_same_vectors_at_once_leave_no_place_twice(
     assert made == [ATOMS]
     scope = renewed.context(tenant_id="acme", app_id="support", user_id="ada").scope
     spans = renewed._database.read(
-        scope, lambda run: run.all("vector_spans", space_id=space_id, model=Embedding(NEW).stamp)
+        scope, lambda run: run.all("vector_spans", space_id=space_id, model=CheckedEmbedder(NEW).stamp)
     )
     assert [first for first, _, _ in spans] == [0, 256, 512]
     assert sum(atoms for _, atoms, _ in spans) == ATOMS

@@ -11,7 +11,7 @@ import pytest
 import longmind
 from longmind.memory import Memory
 from longmind.models.recall import Hit
-from longmind.providers.embedder import Embedding
+from longmind.providers.embedder import CheckedEmbedder
 from longmind.recall.event_vectors import EventVectors
 from longmind.recall.index.segments import VectorsSegment, sealed
 from longmind.recall.index.text_index import TextIndex
@@ -112,7 +112,7 @@ def test_what_has_changed_since_its_segment_was_written_is_loaded_as_it_is_now(
 def spans(run: Transaction, space_id: str) -> list[list[tuple[int, int]]]:
     """Where the segments of words, of vectors and of facts begin, and of how many atoms they are."""
     words = run.all("term_segments_from", space_id=space_id, position=0)
-    vectors = run.all("vector_spans", space_id=space_id, model=Embedding(WordsEmbedder()).stamp)
+    vectors = run.all("vector_spans", space_id=space_id, model=CheckedEmbedder(WordsEmbedder()).stamp)
     facts = run.all("fact_segments_between", space_id=space_id, first=0, until=1_000_000)
     return [[(row[0], row[1]) for row in rows] for rows in (words, vectors, facts)]
 

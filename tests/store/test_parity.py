@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 import longmind
-from longmind.change_feed import Changes
+from longmind.change_feed import ChangeFeed
 from longmind.scope import TenantScope
 from longmind.settings import Settings
 from longmind.store.migrations import Migration, load_migrations
@@ -127,7 +127,7 @@ ROWS = {
     ],
     6: [
         f"INSERT INTO model_spend (scope_id, month, tenant_id, app_id, microdollars, tokens, calls, updated_at) "
-        f"VALUES ('{TenantScope.of(ADA).id}', '2026-03', 'acme', 'support', 1500000, 9000, 3, 2000000)",
+        f"VALUES ('{TenantScope.from_scope(ADA).id}', '2026-03', 'acme', 'support', 1500000, 9000, 3, 2000000)",
     ],
     7: [
         f"""INSERT INTO bindings (
@@ -394,9 +394,9 @@ def opened(url: str) -> Iterator[SqliteDatabase | PostgresDatabase]:
     """A database before its migrations, which `longmind.open()` would apply all at once."""
     settings = Settings(url=url)
     database = (
-        SqliteDatabase(path_of(url), settings, Changes())
+        SqliteDatabase(path_of(url), settings, ChangeFeed())
         if url.startswith("sqlite")
-        else PostgresDatabase(url, settings, Changes())
+        else PostgresDatabase(url, settings, ChangeFeed())
     )
     try:
         yield database

@@ -21,7 +21,7 @@ from harness.crew import wait_until
 from harness.postgres import PostgresServer
 from harness.reading import all_messages
 from longmind.store.database import Transaction
-from longmind.store.postgres.errors import translate
+from longmind.store.postgres.error_translation import translate
 from longmind.store.tables import conversations
 from longmind.store.tables.conversations import NewConversation
 from tests.store.sessions import sessions_of

@@ -14,7 +14,7 @@ import longmind
 from harness.crew import wait_until
 from longmind.store.database import Transaction
 from longmind.store.postgres import database as postgres
-from longmind.store.postgres.pool import OneAtHand
+from longmind.store.postgres.pool import StickyPool
 from longmind.store.queries import made
 from tests.store.sessions import sessions_of
 
@@ -26,7 +26,7 @@ def open_engine(postgres_url: str) -> Iterator[Callable[[int], longmind.Engine]]
 
         def open_engine(pool_size: int) -> longmind.Engine:
             engine = opened.enter_context(longmind.open(postgres_url, pool_size=pool_size, embedder=None))
-            engine._database.know(
+            engine._database.add_queries(
                 {
                     "session": made("session", "SELECT pg_backend_pid()", "postgres"),
                     "seen": made("seen", "SELECT current_setting('longmind.scope'), pg_backend_pid()", "postgres"),
@@ -37,12 +37,12 @@ def open_engine(postgres_url: str) -> Iterator[Callable[[int], longmind.Engine]]
         yield open_engine
 
 
-def pool_of(engine: longmind.Engine) -> OneAtHand:
-    pool: OneAtHand = engine._database._connections()  # type: ignore[attr-defined]
+def pool_of(engine: longmind.Engine) -> StickyPool:
+    pool: StickyPool = engine._database._connections()  # type: ignore[attr-defined]
     return pool
 
 
-def fill(pool: OneAtHand) -> set[int]:
+def fill(pool: StickyPool) -> set[int]:
     """Let the pool make all connections that it may have."""
     with ExitStack() as held:
         return {held.enter_context(pool.connection()).info.backend_pid for _ in range(pool.max_size)}
@@ -59,7 +59,7 @@ def test_the_connection_that_was_used_last_is_given_out_again(
 ) -> None:
     engine = open_engine(3)
     assert len(fill(pool_of(engine))) == 3
-    uses = (engine._database.read, engine._database.write, engine._database.read_at_once)
+    uses = (engine._database.read, engine._database.write, engine._database.read_snapshot)
     assert len({use(None, session) for _ in range(3) for use in uses}) == 1
 
 

@@ -27,7 +27,7 @@ def engine(postgres_url: str) -> Iterator[longmind.Engine]:
 
 
 def know(engine: longmind.Engine, statements: dict[str, str]) -> None:
-    engine._database.know({name: made(name, text, "postgres") for name, text in statements.items()})
+    engine._database.add_queries({name: made(name, text, "postgres") for name, text in statements.items()})
 
 
 def prepared(engine: longmind.Engine) -> int:

@@ -18,7 +18,7 @@ import longmind
 from harness.crew import Line, started, wait_until
 from harness.postgres import PostgresServer
 from longmind.store.postgres.connection import ScopedConnection, Silent
-from longmind.store.postgres.keepalive import connect_alone, line_options
+from longmind.store.postgres.keepalive import client_keepalive, connect_unpooled
 from longmind.store.queries import Query
 
 IMPATIENT: dict[str, Any] = {"busy_timeout_seconds": 1.0, "answer_timeout_seconds": 1.0}
@@ -47,7 +47,7 @@ def test_the_server_is_told_to_look_after_an_engine_that_may_have_vanished(tcp_u
 
 
 def test_the_server_looks_after_who_makes_the_schema_too_since_others_wait_for_it(tcp_url: str) -> None:
-    with connect_alone(longmind.Settings(url=tcp_url, silence_seconds=9)) as connection:
+    with connect_unpooled(longmind.Settings(url=tcp_url, silence_seconds=9)) as connection:
         assert looked_after(connection) == ["3", "3", "2", "9000"]
         connection.rollback()
         assert looked_after(connection) == ["3", "3", "2", "9000"]
@@ -59,13 +59,13 @@ def test_an_export_may_pause_longer_than_a_write(tcp_url: str) -> None:
 
     with longmind.open(tcp_url, embedder=None) as engine:
         assert engine._database.write(None, shown) == "90s"
-        assert engine._database.read_at_once(None, shown) == "0"
+        assert engine._database.read_snapshot(None, shown) == "0"
         assert engine._database.write(None, shown) == "90s"
 
 
 def test_what_the_address_says_of_the_line_goes_first() -> None:
     settings = longmind.Settings(url="postgresql://db.example/memory?keepalives_idle=99&tcp_user_timeout=1")
-    options = line_options(settings)
+    options = client_keepalive(settings)
     assert "keepalives_idle" not in options
     assert "tcp_user_timeout" not in options
     assert options["keepalives_interval"] == 5
@@ -106,7 +106,7 @@ def slow_events(url: str) -> Iterator[None]:
 def test_what_takes_too_long_is_told_as_such_and_nothing_of_it_is_written(tcp_url: str) -> None:
     with longmind.open(tcp_url, embedder=None, **IMPATIENT) as engine:
         linger = Query("linger", "SELECT pg_sleep(0.5)", system=True)
-        engine._database.know({"linger": linger})
+        engine._database.add_queries({"linger": linger})
         with pytest.raises(longmind.StoreUnavailable, match="too long"):
             engine._database.write(None, lambda run: [run.one("linger") for _ in range(10)])
 

@@ -84,7 +84,7 @@ class Admin:
         from longmind.admin import user_import as importing
 
         def bring(run: Transaction) -> dict[str, int]:
-            run.take_time()
+            run.lift_time_limit()
             counts = importing.bring_in(run, records, tables, target)
             details = {"subject": log.pseudonym(self._key, target), "counts": counts}
             log.note(run, self._key, self._scope, "import_user_data", new_id("imp", now), details, now)
@@ -133,7 +133,7 @@ class Admin:
             }
             return log.note(run, self._key, self._scope, "delete_user_data", receipt_id, details, now), erased
 
-        receipt, erased = self._database.write_alone(scope, erase)
+        receipt, erased = self._database.write_exclusively(scope, erase)
         # Whatever is in the way of it, what has been erased is told.
         beside = self._forget(scope)
         scrubbed = self._database.scrub(self._rebuild_megabytes)

@@ -61,21 +61,21 @@ def _erase_elsewhere(run: Transaction, scope: Scope, now: Micros) -> dict[str, i
     """What shared spaces of other users have learned from this one, and where their history names this one."""
     counts = {"shared_atoms": 0, "shared_entities": 0, "named_in_history": 0}
     whose = {"tenant_id": scope.tenant_id, "app_id": scope.app_id, "user_id": scope.user_id}
-    with run.in_scope(None) as everywhere:
+    with run.bind_scope(None) as everywhere:
         shared = everywhere.all("shared_spaces_of_others", **whose)
     for owner_id, space_id, deleted_at in shared:
         owner = Scope(scope.tenant_id, scope.app_id, owner_id)
         heard = {"owner": owner.id, "speaker_scope": scope.id}
-        with run.in_scope(None) as everywhere:
+        with run.bind_scope(None) as everywhere:
             found = everywhere.all("atoms_heard_from", space_id=space_id, speaker=scope.user_id, **heard)
             everywhere.send("forget_marks_of", **heard)
         if found:
-            with run.in_scope(owner) as there:
+            with run.bind_scope(owner) as there:
                 _forget_atoms(there, owner, space_id, found, deleted_at is not None, now)
                 counts["shared_entities"] += _forget_entities(there, space_id, {at for _, _, at, _ in found}, now)
             counts["shared_atoms"] += len(found)
     for owner_id in dict.fromkeys(owner_id for owner_id, *_ in shared):
-        with run.in_scope(Scope(scope.tenant_id, scope.app_id, owner_id)) as there:
+        with run.bind_scope(Scope(scope.tenant_id, scope.app_id, owner_id)) as there:
             counts["named_in_history"] += _forget_reader(there, scope.user_id)
     return counts
 

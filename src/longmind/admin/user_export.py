@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from longmind.admin.export_sections import SECTIONS, canonical, nested
 from longmind.errors import InvalidInput
-from longmind.runtime.durable_files import new_file, told_of_disk
+from longmind.runtime.durable_files import new_file, translate_disk_error
 from longmind.scope import Scope
 from longmind.store.database import Database, Row, Transaction
 from longmind.store.whole_tables import rows as moving
@@ -38,7 +38,7 @@ _NO_TIME = (1980, 1, 1, 0, 0, 0)
 def document(database: Database, tables: Tables, scope: Scope) -> dict[str, Any]:
     """One JSON document. All of it is in memory."""
     found = tables.all
-    told = database.read_at_once(scope, _document, scope, list(found.values()))
+    told = database.read_snapshot(scope, _document, scope, list(found.values()))
     return {**told, "sha256": digest_of(told)}
 
 
@@ -50,7 +50,7 @@ def digest_of(document: dict[str, Any]) -> str:
 def archive(database: Database, tables: Tables, scope: Scope, file: IO[bytes]) -> dict[str, int]:
     """Write a ZIP archive, a few rows at a time; gives how many lines each of its files has."""
     found = tables.all
-    return database.read_at_once(scope, _archive, scope, list(found.values()), file)
+    return database.read_snapshot(scope, _archive, scope, list(found.values()), file)
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def written_file(path: Path) -> Iterator[IO[bytes]]:
             yield file
     except OSError as error:
         if made and not isinstance(error, FileExistsError):
-            raise told_of_disk(error, path) from error
+            raise translate_disk_error(error, path) from error
         raise InvalidInput(f"{str(path)!r} cannot be made: {error.strerror}.") from error
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from longmind.admin.import_rows import check_index, check_row
 from longmind.admin.import_sources import Records
 from longmind.errors import Conflict, InvalidInput
-from longmind.scope import Scope, moved_timeline_id
+from longmind.scope import Scope, rename_timeline
 from longmind.store.database import Transaction
 from longmind.store.erasure_fence import epoch_of
 from longmind.store.tables.spaces import REVISIONS_OF_AN_EPOCH
@@ -89,7 +89,7 @@ def _moved(table: Table, row: dict[str, Any], move: _Move) -> list[Any]:
             row["conversation_scope"] = _renamed(row["conversation_scope"], move)
             row["spaces"] = _renamed(row["spaces"], move)
         case "events" if row["timeline_id"] is not None:
-            row["timeline_id"] = moved_timeline_id(row["timeline_id"], move.source, target)
+            row["timeline_id"] = rename_timeline(row["timeline_id"], move.source, target)
         case "jobs":
             row["epoch"] = move.epoch
             if row["status"] == "running":

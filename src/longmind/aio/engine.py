@@ -38,7 +38,7 @@ from longmind.models.engine_measures import Measures
 from longmind.models.job import Job, JobStatus, WorkReport
 from longmind.providers.embedder import Embedder
 from longmind.providers.registry import AUTO
-from longmind.runtime.thread_pool import Hop, awaited
+from longmind.runtime.thread_pool import Hop, await_foreign
 from longmind.scope import Capability, Scope
 from longmind.settings import Settings
 from longmind.summaries.summariser import Summariser
@@ -252,7 +252,7 @@ class AsyncEngine:
 
     async def work(self, limit: int | None = None) -> WorkReport:
         """Do the jobs that are due, now, and tell what became of them."""
-        return await self._hop.apart(self._engine.work, limit)
+        return await self._hop.run_separately(self._engine.work, limit)
 
     def start_workers(self, count: int = 1) -> None:
         """Start threads that work jobs off in the background."""
@@ -260,7 +260,7 @@ class AsyncEngine:
 
     async def stop_workers(self, timeout: float | None = None) -> bool:
         """Let the workers finish the jobs at hand and stop."""
-        return await self._hop.apart(self._engine.stop_workers, timeout)
+        return await self._hop.run_separately(self._engine.stop_workers, timeout)
 
     async def close(self) -> None:
         """Stop the workers and close the database; closing again does nothing, or waits for the end of the closing."""
@@ -272,7 +272,7 @@ class AsyncEngine:
 
     async def _close(self) -> None:
         if not self._hop.closed:
-            await self._hop.apart(self._engine.close)
+            await self._hop.run_separately(self._engine.close)
         await self._hop.close()
 
     def _is_under_way(self, closing: asyncio.Task[None]) -> bool:
@@ -299,7 +299,7 @@ def _tell(subscriber: Callable[[Change], object], loop: asyncio.AbstractEventLoo
     # Whether it is a coroutine is seen by what it returns: a partial, a lambda or an object may make one too.
     told = subscriber(change)
     if inspect.isawaitable(told):
-        asyncio.run_coroutine_threadsafe(awaited(told), loop).add_done_callback(
+        asyncio.run_coroutine_threadsafe(await_foreign(told), loop).add_done_callback(
             functools.partial(_log_failure, change.kind)
         )
 
@@ -313,5 +313,5 @@ def _log_failure(kind: str, told: Future[Any]) -> None:
 def _handle(handler: Callable[[JobRun], Any], loop: asyncio.AbstractEventLoop, run: JobRun) -> Any:
     outcome = handler(run)
     if inspect.isawaitable(outcome):
-        return asyncio.run_coroutine_threadsafe(awaited(outcome), loop).result()
+        return asyncio.run_coroutine_threadsafe(await_foreign(outcome), loop).result()
     return outcome

@@ -15,7 +15,7 @@ from longmind.conversations.validation import validate_cancel
 from longmind.errors import EngineClosed
 from longmind.models.turn import TurnResult
 from longmind.providers.language_model import Cancel
-from longmind.runtime.thread_pool import awaited
+from longmind.runtime.thread_pool import await_foreign
 
 _LOOK_SECONDS = 0.5
 
@@ -36,7 +36,7 @@ async def run_turn(
         if callable(tool_handler):
             tool_handler = _handled(tool_handler, loop, own)
         # In a thread of its own: a handler may await other operations, which need the threads of the engine.
-        result: TurnResult = await self._hop.apart(
+        result: TurnResult = await self._hop.run_separately(
             self._original.run_turn, *args, tool_handler=tool_handler, on_text=on_text, cancel=own, **given
         )
     return result
@@ -46,7 +46,7 @@ def _handled(handler: Callable[..., Any], loop: asyncio.AbstractEventLoop, cance
     def handle(name: str, arguments: dict[str, Any]) -> Any:
         # A plain function may take its time in this thread; a coroutine belongs to the loop.
         outcome = handler(name, arguments)
-        return _on(loop, awaited(outcome), cancel) if inspect.isawaitable(outcome) else outcome
+        return _on(loop, await_foreign(outcome), cancel) if inspect.isawaitable(outcome) else outcome
 
     return handle
 
@@ -57,7 +57,7 @@ def _heard(on_text: Callable[[str], Any], loop: asyncio.AbstractEventLoop, cance
         if inspect.isawaitable(heard):
             await heard
 
-    return lambda text: _on(loop, awaited(hear(text)), cancel)
+    return lambda text: _on(loop, await_foreign(hear(text)), cancel)
 
 
 def _on(loop: asyncio.AbstractEventLoop, coroutine: Any, cancel: Cancel) -> Any:

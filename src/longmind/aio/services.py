@@ -11,16 +11,16 @@ from longmind.events import Events
 from longmind.jobs import Jobs
 from longmind.keys import AccessKeys
 from longmind.memory import Memory
-from longmind.runtime.thread_pool import twin_of
+from longmind.runtime.thread_pool import make_async_twin
 from longmind.tools import Tools
 from longmind.working_context import WorkingContexts
 
-AsyncConversations = twin_of(Conversations, run_turn=run_turn)
-AsyncMemory = twin_of(Memory)
-AsyncWorkingContexts = twin_of(WorkingContexts)
-AsyncBlocks = twin_of(Blocks)
-AsyncTools = twin_of(Tools)
-AsyncEvents = twin_of(Events)
-AsyncJobs = twin_of(Jobs)
-AsyncAccessKeys = twin_of(AccessKeys)
-AsyncAdmin = twin_of(Admin)
+AsyncConversations = make_async_twin(Conversations, run_turn=run_turn)
+AsyncMemory = make_async_twin(Memory)
+AsyncWorkingContexts = make_async_twin(WorkingContexts)
+AsyncBlocks = make_async_twin(Blocks)
+AsyncTools = make_async_twin(Tools)
+AsyncEvents = make_async_twin(Events)
+AsyncJobs = make_async_twin(Jobs)
+AsyncAccessKeys = make_async_twin(AccessKeys)
+AsyncAdmin = make_async_twin(Admin)

@@ -32,7 +32,7 @@ def pseudonym(key: str, scope: Scope) -> str:
 
 def owner_of(scope: Scope) -> Scope:
     """The app as the owner of its log."""
-    return replace(AppScope.of(scope), group=GROUP)
+    return replace(AppScope.from_scope(scope), group=GROUP)
 
 
 def note(
@@ -55,7 +55,7 @@ def note(
         details=details,
     )
     owner = owner_of(actor)
-    with run.in_scope(owner) as log:
+    with run.bind_scope(owner) as log:
         audit.append(log, owner, [line], key, now)
         (kept,) = audit.find(log, GROUP, correlation=correlation, topic=line.topic, limit=1)
     return {"id": correlation, "at": to_iso(now), **details, "seq": kept.seq, "hash": kept.hash}

@@ -14,7 +14,7 @@ from typing import Any
 
 from longmind.audit.verification import BEFORE_ALL, NOBODY, Checker, Problem, Report, anchor_of, lines_of, owner_name
 from longmind.errors import Conflict, InvalidIdentity
-from longmind.scope import Scope, owner_named
+from longmind.scope import Scope, make_owner_scope
 from longmind.store.database import Database
 from longmind.store.tables import audit
 from longmind.store.tables.audit import FROM_THE_FIRST, Anchor, Head, Line
@@ -153,7 +153,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def owner_of(told: dict[str, Any]) -> Scope:
-    return owner_named(told["tenantId"], told["appId"], told["userId"])
+    return make_owner_scope(told["tenantId"], told["appId"], told["userId"])
 
 
 def anchor_in(told: dict[str, Any]) -> Anchor:

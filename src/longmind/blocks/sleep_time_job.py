@@ -15,7 +15,7 @@ from longmind.clock import Clock, Micros
 from longmind.errors import NotFound
 from longmind.extraction.conversation_facts import Telling, Told
 from longmind.scope import Scope
-from longmind.store.database import Database, Overtaken, Transaction
+from longmind.store.database import Database, EffectConflict, Transaction
 from longmind.store.tables import blocks
 from longmind.store.tables.blocks import Kept, Place
 from longmind.store.tables.jobs import Later
@@ -83,13 +83,13 @@ class SleepTimeUpdater:
         if rule is None or not rule.enabled:
             return {"skipped": _OFF}
         if not settling.move_mark(run, work.conversation_id, work.settling.begun_at, work.settling.until):
-            raise Overtaken("The conversation was read by another job at the same time.")
+            raise EffectConflict("The conversation was read by another job at the same time.")
         now = self._clock()
         for draft, before in zip(made.drafts, known, strict=True):
             if draft.changed:
                 place = Place(draft.block_type, work.agent_id)
                 if blocks.write(run, scope, place, draft.content, before, "sleep", now, draft.said_at) is None:
-                    raise Overtaken("A block was written while a conversation was read.")
+                    raise EffectConflict("A block was written while a conversation was read.")
         # Numbers, never what was said, which may have to be forgotten later.
         told = work.told
         return {

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 import longmind
-from longmind.change_feed import Changes
+from longmind.change_feed import ChangeFeed
 from longmind.clock import Micros, system_clock, to_micros
 from longmind.errors import LongmindError
 from longmind.keys import AccessKeys
@@ -102,7 +102,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
     yield migrations
     if migrations.state == "ok":
         # It is as it should be, so that opening it changes nothing.
-        with closing(open_database(settings, Changes())) as database:
+        with closing(open_database(settings, ChangeFeed())) as database:
             yield _keys(database)
             yield from _jobs(database)
 

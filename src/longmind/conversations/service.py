@@ -33,7 +33,7 @@ from longmind.models.message import AssistantTurn, Message, Turn, Usage, Visibil
 from longmind.models.turn import TurnOptions, TurnResult
 from longmind.models.value import Page
 from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, OnText, Tool
-from longmind.providers.model_pool import NamedModels
+from longmind.providers.model_pool import ModelPool
 from longmind.scope import IDENTITY_LIMIT, Scope, validate_identity
 from longmind.store.database import Database
 from longmind.store.tables import conversations as store
@@ -59,7 +59,7 @@ class Conversations:
         database: Database,
         scope: Scope,
         clock: Clock,
-        models: NamedModels,
+        models: ModelPool,
         rolling: RollingSummaries,
         blocks: BlockMemory,
         summary_turns: int = 0,

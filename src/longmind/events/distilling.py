@@ -74,7 +74,7 @@ class Distilling(Recording, Addresses, Elsewhere):
                 window = timeline._window(level, all_tags=tags, min_signal=least)
                 if window is not None and not sources:
                     # It reads page by page, and what others record meanwhile must not move the pages.
-                    sources = self._database.read_at_once(
+                    sources = self._database.read_snapshot(
                         self._scope, store.newest_sources, self._scope, window, most, kinds, left_out
                     )
             if not sources:

@@ -15,7 +15,7 @@ from longmind.errors import EmbedderFailed, StoreError, UserErased
 from longmind.language.words import words_of
 from longmind.models.event import Event
 from longmind.models.event_search import SearchMode
-from longmind.providers.embedder import Embedding
+from longmind.providers.embedder import CheckedEmbedder
 from longmind.recall import event_vectors
 from longmind.recall.embedding_jobs import embed_kind
 from longmind.recall.embedding_requests import EmbeddingRequest, EmbeddingRequests
@@ -44,7 +44,7 @@ _log = logging.getLogger("longmind.events")
 class EventRetriever:
     """One for all timelines of an engine. Threads may share it."""
 
-    def __init__(self, database: Database, indexes: IndexCache, embedding: Embedding | None) -> None:
+    def __init__(self, database: Database, indexes: IndexCache, embedding: CheckedEmbedder | None) -> None:
         self._database = database
         self._indexes = indexes
         self._embedding = embedding
@@ -100,7 +100,7 @@ class EventRetriever:
         def look(index: TimelineIndex) -> bool:
             last, history = self._database.read(None, ledger.last_position), index.history
             # What is there now is complete once every transaction has ended that is writing now.
-            sure = last == index.settled or self._database.settle(_SETTLING_SECONDS)
+            sure = last == index.settled or self._database.wait_for_writers(_SETTLING_SECONDS)
             changed = self._database.read(scope, refresh, timeline_id, index, last)
             # Of another history it is not known what was settled there.
             if sure and index.history == history:
@@ -127,7 +127,7 @@ class EventRetriever:
         return stamp
 
     def _embed(
-        self, embedding: Embedding, scope: Scope, timeline_id: str, deadline: float | None
+        self, embedding: CheckedEmbedder, scope: Scope, timeline_id: str, deadline: float | None
     ) -> tuple[int, int | None]:
         """Make vectors, of the newest events first; gives how many, and in which epoch events were left without."""
         made, stamp = 0, embedding.stamp
@@ -164,7 +164,7 @@ class EventRetriever:
             index.learn(each)
 
     def _vectors_of(
-        self, embedding: Embedding, scope: Scope, timeline_id: str, positions: NDArray[np.int64]
+        self, embedding: CheckedEmbedder, scope: Scope, timeline_id: str, positions: NDArray[np.int64]
     ) -> EventVectors | None:
         found = self._database.read(scope, store.at_positions, scope, timeline_id, positions.tolist())
         there = np.array([position for position in positions.tolist() if position in found], np.int64)

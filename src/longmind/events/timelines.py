@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from longmind.errors import InvalidInput
-from longmind.scope import Level, Scope, named_timeline_id, timeline_id
+from longmind.scope import Level, Scope, bucket_timeline_id, timeline_id
 
 _IDS = {"session": "session_id", "run": "run_id"}
 """The levels that a scope may lack the id of; a user and an organisation are always known."""
@@ -32,7 +32,7 @@ def timeline_at(scope: Scope, level: Level | None, bucket: str | None) -> Timeli
         given = "neither" if level is None else "both"
         raise InvalidInput(f"A timeline is that of a level or of a bucket, and {given} is given.")
     if bucket is not None:
-        return Timeline(named_timeline_id(scope, bucket), None)
+        return Timeline(bucket_timeline_id(scope, bucket), None)
     level = validate_level(level)
     lacks = level in _IDS and getattr(scope, _IDS[level]) is None
     return Timeline(None if lacks else timeline_id(scope, level), level)

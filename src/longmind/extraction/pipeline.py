@@ -39,7 +39,7 @@ from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.index.storage import IndexEntries
 from longmind.recall.retriever import AtomRetriever
 from longmind.scope import Scope
-from longmind.store.database import Database, Overtaken, Transaction
+from longmind.store.database import Database, EffectConflict, Transaction
 from longmind.store.tables import bindings, spaces
 from longmind.store.tables.atom_changes import Addition, Reinforcement, learn
 from longmind.store.tables.jobs import Later
@@ -225,7 +225,7 @@ class Pipeline:
         additions = [step for step in plan.steps if isinstance(step, Addition)]
         change = spaces.begin_change(run, space_id, now, len(additions))
         if change.revision != plan.revision + 1:
-            raise Overtaken("The space was changed while a conversation was extracted into it.")
+            raise EffectConflict("The space was changed while a conversation was extracted into it.")
         _move_mark(run, work.order, work.reading)
         learn(run, scope, space_id, change, plan.steps, now)
         if additions:
@@ -253,7 +253,7 @@ def _target(run: Transaction, scope: Scope, order: Order, now: Micros) -> str:
 
 def _move_mark(run: Transaction, order: Order, reading: Reading) -> None:
     if not triggers.move_mark(run, order, reading.mark, max(order.until, reading.mark)):
-        raise Overtaken("The conversation was extracted by another job at the same time.")
+        raise EffectConflict("The conversation was extracted by another job at the same time.")
 
 
 def _planned(candidate: Candidate, because: str, atom_id: str | None = None) -> PlannedAtom:

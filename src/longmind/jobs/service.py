@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from longmind.clock import Clock, Instant, to_micros
 from longmind.errors import InvalidInput
-from longmind.jobs.handlers import validate_kind
+from longmind.jobs.handler_registry import validate_kind
 from longmind.models.job import Job, JobStatus
 from longmind.models.value import Page
 from longmind.scope import Scope

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from longmind.clock import Clock, Micros
 from longmind.errors import LeaseLost, LongmindError, UserErased
-from longmind.jobs.handlers import Effect, Handlers, JobRun
+from longmind.jobs.handler_registry import Effect, JobHandlers, JobRun
 from longmind.jobs.retry_policy import seconds_until_retry
 from longmind.jobs.service import PAYLOAD_LIMIT
 from longmind.jobs.wakeup import Bell
 from longmind.models.job import WorkReport
 from longmind.scope import Scope
 from longmind.settings import Settings
-from longmind.store.database import Database, Overtaken, Transaction
+from longmind.store.database import Database, EffectConflict, Transaction
 from longmind.store.erasure_fence import fenced
 from longmind.store.tables import jobs as store
 from longmind.store.tables.jobs import Claim, Ending, Later
@@ -37,7 +37,7 @@ _NAP_AFTER_TROUBLE_SECONDS = 1.0
 _ROUNDS = 6
 """How often a handler is asked in one attempt when what it has seen keeps changing."""
 
-at_work: ContextVar[threading.Thread | None] = ContextVar("at_work", default=None)
+handler_thread: ContextVar[threading.Thread | None] = ContextVar("handler_thread", default=None)
 """The thread that waits for the handler this code is part of, also where the handler is a coroutine elsewhere."""
 
 
@@ -47,7 +47,7 @@ class Worker:
     def __init__(
         self,
         database: Database,
-        handlers: Handlers,
+        handlers: JobHandlers,
         settings: Settings,
         clock: Clock,
         context_of: Callable[[Scope], Context],
@@ -139,18 +139,18 @@ class Worker:
                 outcome = self._handle(claim, round, kept)
                 done = self._database.write(claim.scope, _complete, claim, outcome, self._clock())
                 return WorkReport(succeeded=int(done))
-            except Overtaken:
+            except EffectConflict:
                 if round == _ROUNDS:
                     raise
                 round += 1
 
     def _handle(self, claim: Claim, round: int, kept: dict[str, Any]) -> Any:
         run = JobRun(claim.job, self._context_of(claim.scope), lambda: self.is_ours(claim), round, kept)
-        token = at_work.set(threading.current_thread())
+        token = handler_thread.set(threading.current_thread())
         try:
             return self._handlers.of(claim.job.kind)(run)
         finally:
-            at_work.reset(token)
+            handler_thread.reset(token)
 
     def _fail(self, claim: Claim, error: str) -> WorkReport:
         job, now = claim.job, self._clock()

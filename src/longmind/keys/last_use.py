@@ -15,7 +15,7 @@ _EVERY = 60 * 1_000_000
 _log = logging.getLogger("longmind.keys")
 
 
-class LastUses:
+class KeyUseLog:
     """Notes a use at most once a minute for each key. No request waits for it, and none fails by it."""
 
     def __init__(self, database: Database) -> None:

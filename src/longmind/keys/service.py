@@ -6,7 +6,7 @@ import re
 
 from longmind.clock import Clock, Instant, Micros, to_micros
 from longmind.errors import InvalidInput, NotFound, Unauthenticated
-from longmind.keys.last_use import LastUses
+from longmind.keys.last_use import KeyUseLog
 from longmind.keys.token import new_token, read_token
 from longmind.models.key import AccessKey, KeyAccess, MadeKey
 from longmind.models.value import Page
@@ -26,7 +26,7 @@ class AccessKeys:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._uses = LastUses(database)
+        self._uses = KeyUseLog(database)
 
     def create(
         self,

@@ -13,7 +13,7 @@ from longmind.memory.base import Bound
 from longmind.memory.validation import BULK_LIMIT, validate_atom, validate_instant, validate_name, validate_status
 from longmind.models.atom import Atom, AtomInput, AtomStatus
 from longmind.models.value import Page
-from longmind.runtime.gc_pause import uncollected
+from longmind.runtime.gc_pause import pause_collection
 from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import atoms as store
@@ -48,7 +48,7 @@ class Atoms(Bound):
             self._database.read(self._scope, spaces.require, space_id)
             return []
         single, random = len(atoms) == 1, random_halves(len(atoms))
-        with uncollected():
+        with pause_collection():
             checked = [
                 validate_atom(atom, now, "atom" if single else f"atoms[{place}]", next(random))
                 for place, atom in enumerate(atoms)

@@ -106,7 +106,7 @@ def _usual(given: Any) -> tuple[float, float] | None:
     return mean, deviation
 
 
-class Embedding:
+class CheckedEmbedder:
     """An embedder whose answers are checked and whose failures are errors of ours."""
 
     def __init__(self, embedder: Embedder) -> None:

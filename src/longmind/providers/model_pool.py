@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HINT = "Write provider='anthropic', model='claude-…', or model='anthropic:claude-…', or give a model itself."
 
 
-class NamedModels:
+class ModelPool:
     def __init__(self, loop: BackgroundLoop, settings: Settings) -> None:
         self._loop = loop
         self._settings = settings
@@ -49,6 +49,6 @@ class NamedModels:
 
     def wait_for(self, awaitable: Awaitable[Any], cancel: Cancel) -> Any:
         """Wait for what a coroutine gives on the engine's own loop, in a thread that has none."""
-        from longmind.runtime.thread_pool import awaited
+        from longmind.runtime.thread_pool import await_foreign
 
-        return cancel.result_of(self._loop.submit(awaited(awaitable)))
+        return cancel.result_of(self._loop.submit(await_foreign(awaitable)))

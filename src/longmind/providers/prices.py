@@ -49,7 +49,7 @@ class Prices:
             return (input_tokens * price.input + output_tokens * price.output) / _MILLION
         return _listed(model, input_tokens, output_tokens)
 
-    def of_reply(self, model: str, reply: ModelReply) -> float | None:
+    def price_reply(self, model: str, reply: ModelReply) -> float | None:
         """What a call has cost. The vendor's own account of it knows of discounts, but the host knows its contract."""
         if model not in self.given and reply.dollars is not None:
             return reply.dollars

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longmind.errors import InvalidInput
-from longmind.providers.embedder import Embedder, Embedding, parse_name
+from longmind.providers.embedder import CheckedEmbedder, Embedder, parse_name
 from longmind.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ DEFAULT_MODEL = "arctic-s"
 
 def choose_embedder(
     chosen: str | Embedder | None, models_folder: Path, loop: BackgroundLoop | None = None
-) -> Embedding | None:
+) -> CheckedEmbedder | None:
     """The embedder of a name, the one that is given, or none.
 
     `auto` is the built-in model where it is installed; where it is not, recall goes by words, and the log says so.
@@ -37,19 +37,19 @@ def choose_embedder(
                 f"{type(chosen).__name__} is not an embedder.",
                 hint="It needs model, dimension, embed_texts(texts) and embed_query(query).",
             )
-        return Embedding(chosen)
+        return CheckedEmbedder(chosen)
     if chosen == AUTO:
         return _built_in(models_folder)
     vendor, model = parse_name(chosen)
     # What only some embedders need is loaded for those alone.
     if vendor == "local":
         from longmind.providers.local.embedder import LocalEmbedder
-        from longmind.providers.weights import known_model
+        from longmind.providers.weights import get_model
 
-        return Embedding(LocalEmbedder(known_model(model), models_folder))
+        return CheckedEmbedder(LocalEmbedder(get_model(model), models_folder))
     from longmind.providers.pydantic_ai.embedder import RemoteEmbedder
 
-    return Embedding(RemoteEmbedder(chosen, loop=loop))
+    return CheckedEmbedder(RemoteEmbedder(chosen, loop=loop))
 
 
 def _has(thing: object, name: str) -> bool:
@@ -82,13 +82,13 @@ def choose_model(chosen: str | LanguageModel | Any, loop: BackgroundLoop, settin
     )
 
 
-def _built_in(models_folder: Path) -> Embedding | None:
+def _built_in(models_folder: Path) -> CheckedEmbedder | None:
     from longmind.providers.local.embedder import LocalEmbedder
     from longmind.providers.weights import MODELS, is_present
 
     model = MODELS[DEFAULT_MODEL]
     installed = all(find_spec(name) for name in ("onnxruntime", "tokenizers"))
     if installed and is_present(model, models_folder):
-        return Embedding(LocalEmbedder(model, models_folder))
+        return CheckedEmbedder(LocalEmbedder(model, models_folder))
     _log.info("recall goes by words alone; for meaning too: pip install 'longmind[local]' and longmind models pull")
     return None

@@ -24,7 +24,7 @@ _MOST_SURE = 1e6
 """Odds beyond this one, in logarithms, are as good as certain; numbers without end could not be added up."""
 
 
-class Reranking:
+class CheckedReranker:
     """A reranker whose answers are checked and whose failures are errors of ours."""
 
     def __init__(self, reranker: Reranker) -> None:
@@ -45,7 +45,7 @@ class Reranking:
         return [max(-_MOST_SURE, min(value, _MOST_SURE)) for value in found]
 
 
-def choose_reranker(chosen: str | Reranker | None, models_folder: Path) -> Reranking | None:
+def choose_reranker(chosen: str | Reranker | None, models_folder: Path) -> CheckedReranker | None:
     """The reranker of a name, the one that is given, or none."""
     if chosen is None or chosen in ("", "none"):
         return None
@@ -54,7 +54,7 @@ def choose_reranker(chosen: str | Reranker | None, models_folder: Path) -> Reran
             raise InvalidInput(
                 f"{type(chosen).__name__} is not a reranker.", hint="It needs model and score(query, texts)."
             )
-        return Reranking(chosen)
+        return CheckedReranker(chosen)
     # Loaded only where one is asked for: few are, and a program should start quickly.
     from longmind.providers.local.reranker import LocalReranker
     from longmind.providers.weights import RERANKERS
@@ -63,4 +63,4 @@ def choose_reranker(chosen: str | Reranker | None, models_folder: Path) -> Reran
     if name not in RERANKERS:
         known = ", ".join(f"local:{each}" for each in sorted(RERANKERS))
         raise InvalidInput(f"There is no reranker {chosen!r}.", hint=f"Known are none and {known}.")
-    return Reranking(LocalReranker(RERANKERS[name], models_folder))
+    return CheckedReranker(LocalReranker(RERANKERS[name], models_folder))

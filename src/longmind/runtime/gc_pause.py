@@ -12,7 +12,7 @@ _keeping_away: list[None] = []
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pause_collection() -> Iterator[None]:
     """Make thousands of objects that stay, without a look in between at whether they can go.
 
     The collector looks whenever some hundred objects are new, and now and then goes through all that the process has,

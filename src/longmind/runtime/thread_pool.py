@@ -36,7 +36,7 @@ class Hop:
     async def __call__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.wrap_future(self._submit(self._threads, function, *args, **kwargs))
 
-    async def apart(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run_separately(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call that waits for other calls, such as those of a handler, in a thread that is none of theirs."""
         # Those whose callers were cancelled, and that have ended since.
         self._apart = {threads: call for threads, call in self._apart.items() if not call.done()}
@@ -67,7 +67,7 @@ def _threads(most: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(most, thread_name_prefix="longmind-async")
 
 
-async def awaited(awaitable: Awaitable[T]) -> T:
+async def await_foreign(awaitable: Awaitable[T]) -> T:
     """What an awaitable of somebody else's gives."""
     try:
         return await awaitable
@@ -76,7 +76,7 @@ async def awaited(awaitable: Awaitable[T]) -> T:
         raise RuntimeError(f"SystemExit: {error}") from error
 
 
-def twin_of(service: type, **instead: Callable[..., Any]) -> type:
+def make_async_twin(service: type, **instead: Callable[..., Any]) -> type:
     """Make the class whose public methods are those of a service, awaitable; some in a manner of their own.
 
     Those that a service calls plain wait for nothing, and stay as they are.

@@ -46,7 +46,7 @@ class RunTurn(Doing):
             on_text = (lambda text: tell("text", to_json({"text": text}))) if streams else None
             tell("end", self._respond(asked, on_text, cancel))
 
-        running = asyncio.create_task(desk.hop.apart(run))
+        running = asyncio.create_task(desk.hop.run_separately(run))
         gone = asyncio.create_task(_hung_up(receive))
         try:
             events = _until_end(told, gone, desk.turn_seconds, cancel)

@@ -11,14 +11,14 @@ from longmind.errors import InvalidInput, StoreError, StoreReadOnly
 from longmind.models.change import Change
 from longmind.scope import AnyScope, ReaderScope
 from longmind.store.queries import EngineName, Query
-from longmind.store.write_health import WriteTrouble
+from longmind.store.write_health import WriteHealth
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Row = tuple[Any, ...]
-Pending = Callable[[], Row | None]
+PendingRow = Callable[[], Row | None]
 """The row a statement gives back, to be asked for when the transaction has ended."""
-Emitted = Iterable[Callable[[], Change]]
+ChangeBatch = Iterable[Callable[[], Change]]
 
 
 class RowRefused(StoreError):
@@ -30,7 +30,7 @@ BEYOND_ALL_IDS = "~"
 """Sorts after every id, since those are made of letters and digits."""
 
 
-class Keys(NamedTuple):
+class ScopeKeys(NamedTuple):
     """What every statement of a transaction is bound to: the scope, and the app that the scope is part of."""
 
     scope_id: str
@@ -57,13 +57,13 @@ class Transaction(Protocol):
     def all(self, query: str, **values: Any) -> list[Row]:
         """All rows."""
 
-    def ask(self, query: str, **values: Any) -> Pending:
+    def ask(self, query: str, **values: Any) -> PendingRow:
         """Begin a statement and go on: its answer comes meanwhile, and is waited for when it is asked for.
 
         In a read nothing else can be run before that.
         """
 
-    def send(self, query: str, **values: Any) -> Pending:
+    def send(self, query: str, **values: Any) -> PendingRow:
         """Run a statement whose answer is not needed before the end: it costs no round trip of its own."""
 
     def insert_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
@@ -78,18 +78,18 @@ class Transaction(Protocol):
         """
 
     def each(self, query: str, **values: Any) -> Iterator[Row]:
-        """The rows one after another, however many there are. Only inside of `read_at_once`."""
+        """The rows one after another, however many there are. Only inside of `read_snapshot`."""
 
-    def take_time(self) -> None:
+    def lift_time_limit(self) -> None:
         """Let this transaction take as long as it needs. Any other is ended when it seems to stand still."""
 
-    def in_scope(self, scope: AnyScope | None) -> AbstractContextManager[Transaction]:
+    def bind_scope(self, scope: AnyScope | None) -> AbstractContextManager[Transaction]:
         """The same transaction, bound to another scope until the block ends."""
 
     def emit(self, change: Callable[[], Change]) -> None:
         """Announce a change, once the transaction has been committed."""
 
-    def emit_each(self, changes: Emitted) -> None:
+    def emit_each(self, changes: ChangeBatch) -> None:
         """Announce many. They are gone through once, after the commit, and not at all when nobody listens."""
 
 
@@ -99,7 +99,7 @@ Work = Callable[Concatenate[Transaction, P], T]
 class Publisher(Protocol):
     """Where a database tells what it has committed."""
 
-    def add(self, changes: list[Emitted]) -> None:
+    def add(self, changes: list[ChangeBatch]) -> None:
         """Called once per transaction, in the order of commits where the engine knows it."""
 
     def deliver(self) -> None:
@@ -110,11 +110,11 @@ class Database(Protocol):
     """One of the two engines."""
 
     engine: EngineName
-    far: bool
+    is_remote: bool
     """Whether an answer takes a while, in which something else can be done."""
     clock_error: int
     """By how many microseconds this machine's clock is behind the database's; 0 when they agree within a second."""
-    trouble: WriteTrouble
+    write_health: WriteHealth
     """Whether writes fail for want of room or rights."""
 
     def read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -126,29 +126,29 @@ class Database(Protocol):
     def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in a transaction of its own: when this returns, what it wrote is on disk."""
 
-    def read_at_once(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def read_snapshot(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function that only reads, and sees the database as it was when it began, however long it takes."""
 
-    def write_alone(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def write_exclusively(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in a transaction that sees and changes its scope as of one instant.
 
         Work behind a fence waits for it, and is refused when it has raised the scope's epoch. What somebody else has
         changed meanwhile makes it begin again.
         """
 
-    def know(self, queries: Mapping[str, Query]) -> None:
+    def add_queries(self, queries: Mapping[str, Query]) -> None:
         """Take up statements that are made while it is open, such as those on all columns of a table."""
 
-    def scrub(self, most_megabytes: float | None = None) -> Scrubbed:
+    def scrub(self, most_megabytes: float | None = None) -> ScrubReport:
         """Leave no trace in the files of rows that were deleted; what cannot be done now is told.
 
         Given a size, what takes long is left for later unless it is a matter of a file that is no larger.
         """
 
-    def renumber(self) -> None:
+    def advance_ledger_sequence(self) -> None:
         """Let the next place in the ledger come after the last that is taken, once rows were put in with theirs."""
 
-    def settle(self, seconds: float) -> bool:
+    def wait_for_writers(self, seconds: float) -> bool:
         """Wait until every transaction that is writing now has ended; False when that took longer than given.
 
         Positions of the ledger are taken before their transactions commit. After this, a place that was empty below a
@@ -159,7 +159,7 @@ class Database(Protocol):
 
 
 @dataclass(frozen=True)
-class Scrubbed:
+class ScrubReport:
     """What became of the traces that deleted rows leave in the files of a database."""
 
     done: bool
@@ -172,24 +172,24 @@ class Scrubbed:
 class Announcements:
     """The changes of one transaction, kept until it is committed."""
 
-    changes: list[Emitted] = field(default_factory=list)
+    changes: list[ChangeBatch] = field(default_factory=list)
 
     def emit(self, change: Callable[[], Change]) -> None:
         self.changes.append((change,))
 
-    def emit_each(self, changes: Emitted) -> None:
+    def emit_each(self, changes: ChangeBatch) -> None:
         self.changes.append(changes)
 
 
-class Overtaken(Exception):
+class EffectConflict(Exception):
     """What an Effect was made from has changed meanwhile: nothing is written, and its handler is asked again."""
 
 
-def keys_of(scope: AnyScope | None) -> Keys:
-    return Keys(EVERY_SCOPE, EVERY_SCOPE) if scope is None else Keys(scope.id, scope.app_key)
+def to_scope_keys(scope: AnyScope | None) -> ScopeKeys:
+    return ScopeKeys(EVERY_SCOPE, EVERY_SCOPE) if scope is None else ScopeKeys(scope.id, scope.app_key)
 
 
-def unstorable(error: UnicodeEncodeError) -> InvalidInput:
+def describe_unstorable(error: UnicodeEncodeError) -> InvalidInput:
     """What to tell of a text that came as far as a database, and that none can keep."""
     found = f"U+{ord(error.object[error.start]):04X}"
     return InvalidInput(

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from longmind.errors import ExtensionMissing, InvalidInput, InvalidUrl
-from longmind.runtime.durable_files import told_of_disk
+from longmind.runtime.durable_files import translate_disk_error
 from longmind.settings import Settings
 from longmind.store.database import Database, Publisher
 from longmind.store.migrations import load_migrations
@@ -22,7 +22,7 @@ def open_database(settings: Settings, publisher: Publisher) -> Database:
         return _open(settings, publisher)
     except OSError as error:
         # Files of our own are read for it as well, which a process that may open no more cannot do.
-        raise told_of_disk(error, error.filename or "the database") from error
+        raise translate_disk_error(error, error.filename or "the database") from error
 
 
 def _open(settings: Settings, publisher: Publisher) -> Database:

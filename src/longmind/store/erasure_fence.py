@@ -60,7 +60,7 @@ def guarded(work: Callable[..., T]) -> Callable[..., T]:
 
 def _behind(fence: Fence, work: Callable[..., T]) -> Callable[..., T]:
     def check_first(run: Transaction, *args: Any, **kwargs: Any) -> T:
-        with run.in_scope(fence.scope) as theirs:
+        with run.bind_scope(fence.scope) as theirs:
             # Held until the end of the transaction, so that an erasure waits for it, or this for the erasure.
             theirs.one("hold_epoch")
             if epoch_of(theirs) != fence.epoch:

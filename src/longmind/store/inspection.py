@@ -30,9 +30,9 @@ def look(settings: Settings) -> Look:
     """What there is at the address; errors are the ones that opening it would give."""
     if engine_of(settings.url) == "sqlite":
         return _look_at_file(sqlite_path(settings.url))
-    from longmind.store.postgres.roles import look_at_server
+    from longmind.store.postgres.roles import inspect_server
 
-    return Look("postgres", *look_at_server(settings))
+    return Look("postgres", *inspect_server(settings))
 
 
 def _look_at_file(path: str) -> Look:

@@ -45,7 +45,7 @@ def check_version(applied: list[int], known: list[Migration]) -> None:
         )
 
 
-def missing_and_unwritable(applied: list[int], known: list[Migration]) -> StoreReadOnly:
+def describe_unwritable_upgrade(applied: list[int], known: list[Migration]) -> StoreReadOnly:
     """What to say of an older database in a place where it cannot be brought up to date."""
     return StoreReadOnly(
         f"The database has schema version {max(applied, default=0)}, this Longmind needs {known[-1].version}, "

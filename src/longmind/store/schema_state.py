@@ -62,10 +62,10 @@ def _of_server(settings: Settings) -> list[int]:
     import psycopg
 
     from longmind.store.postgres.former_name import read_versions
-    from longmind.store.postgres.keepalive import connect_alone
+    from longmind.store.postgres.keepalive import connect_unpooled
 
     try:
-        with connect_alone(settings) as connection:
+        with connect_unpooled(settings) as connection:
             connection.read_only = True
             return read_versions(connection) or []
     except psycopg.Error as error:

@@ -10,7 +10,7 @@ _SECONDS = 10.0
 """How long a write that failed speaks for the state of the disk. Then the next one has to find out."""
 
 
-class WriteTrouble:
+class WriteHealth:
     """The last write that failed because there was no room, or no right to write, until one succeeds."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class WriteTrouble:
         if isinstance(error, StoreFull | StoreReadOnly):
             self._error, self._at = error, time.monotonic()
 
-    def over(self) -> None:
+    def clear(self) -> None:
         self._error = None
 
     def check(self) -> None:

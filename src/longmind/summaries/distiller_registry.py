@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from longmind.errors import ModelNotChosen
 from longmind.providers.language_model import LanguageModel
-from longmind.providers.model_pool import NamedModels
+from longmind.providers.model_pool import ModelPool
 from longmind.summaries.summariser import Summariser
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Distillers:
-    def __init__(self, models: NamedModels, summariser: Callable[[], Summariser]) -> None:
+    def __init__(self, models: ModelPool, summariser: Callable[[], Summariser]) -> None:
         self._models = models
         self._summariser = summariser
 

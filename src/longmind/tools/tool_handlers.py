@@ -89,7 +89,7 @@ def _hits(call: Call, retriever: AtomRetriever, space_id: str, query: str | None
 
 
 def brief(call: Call, _: FindRetriever, asked: BriefArguments, deadline: Deadline, __: bool) -> dict[str, Any]:
-    chosen, count = call.database.read_at_once(call.scope, gather, call.group, call.at)
+    chosen, count = call.database.read_snapshot(call.scope, gather, call.group, call.at)
     shown = asked.include_provenance
     entries = [in_brief(atom, single_line(atom.text), call.at, with_provenance=shown) for atom in chosen]
     told: dict[str, Any] = {

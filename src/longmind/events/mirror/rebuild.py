@@ -107,7 +107,7 @@ class MirrorRebuilder:
             with self._folder.locked(user):
                 sizes = {file: file.stat().st_size for file in self._folder.files(user)}
             through = self._database.read(None, mirroring.newest_place)
-            if not self._database.settle(self._patience_seconds):
+            if not self._database.wait_for_writers(self._patience_seconds):
                 raise StoreBusy("A transaction has been writing for too long to tell what is to be mirrored.")
             written = 0
             for rows in self._rows(user, through):

@@ -123,7 +123,7 @@ class _Asking:
 
     def _spent(self, reply: ModelReply) -> Spent:
         asked, said = reply.usage.input_tokens or 0, reply.usage.output_tokens or 0
-        dollars = self.prices.of_reply(self.model.name, reply)
+        dollars = self.prices.price_reply(self.model.name, reply)
         known = self.cost.dollars if self.cost != Cost() else 0.0
         self.cost = Cost(
             self.cost.input_tokens + asked,

@@ -53,7 +53,7 @@ class TenantBudget:
 
     def __init__(self, database: Database, scope: Scope, settings: Settings, clock: Clock) -> None:
         self._database = database
-        self._scope = TenantScope.of(scope)
+        self._scope = TenantScope.from_scope(scope)
         self._cap = Amount(
             microdollars=round(settings.extraction_spend_cap_dollars * _MILLION) or NO_CAP,
             tokens=settings.extraction_spend_cap_tokens or NO_CAP,

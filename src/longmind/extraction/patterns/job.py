@@ -27,7 +27,7 @@ from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.index.storage import IndexEntries
 from longmind.recall.retriever import AtomRetriever
 from longmind.scope import Scope
-from longmind.store.database import Database, Overtaken, Transaction
+from longmind.store.database import Database, EffectConflict, Transaction
 from longmind.store.tables import atoms, spaces
 from longmind.store.tables.atom_changes import Addition, learn
 from longmind.store.tables.atoms import CheckedAtom, Slot
@@ -50,7 +50,7 @@ class Mining:
         for _ in range(_ROUNDS):
             try:
                 result = self._database.write(scope, self.mine(scope, space_id))
-            except Overtaken:
+            except EffectConflict:
                 continue
             found = self._database.read(scope, _atoms, result["added"])
             return [atom for atom in found if atom is not None]
@@ -83,7 +83,7 @@ class Mining:
         # From here on nobody else changes the space.
         spaces.begin_change(run, space_id, now)
         if atoms.at_positions(run, space_id, list(rests_on)) != rests_on:
-            raise Overtaken("An event was changed or deleted while patterns were looked for.")
+            raise EffectConflict("An event was changed or deleted while patterns were looked for.")
         wanted = _wanted(run, space_id, patterns)
         additions = [_addition(pattern, decision, now) for _, pattern, decision in wanted]
         if additions:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longmind.errors import ExtensionMissing
-from longmind.providers.weights import Weights, validate_files
+from longmind.providers.weights import ModelWeights, validate_files
 from longmind.runtime.fork_safety import survive_forks
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class OnnxModel:
     """A tokenizer and a session, which are loaded when they are first used."""
 
-    def __init__(self, weights: Weights, folder: Path, *, longest: int) -> None:
+    def __init__(self, weights: ModelWeights, folder: Path, *, longest: int) -> None:
         self._weights = weights
         self._folder = folder
         self._longest = longest

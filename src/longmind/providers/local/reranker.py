@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from longmind.providers.local.onnx import OnnxModel, padded
-from longmind.providers.weights import Weights
+from longmind.providers.weights import ModelWeights
 
 _LONGEST = 256
 _AT_ONCE = 10
@@ -18,7 +18,7 @@ _AT_ONCE = 10
 class LocalReranker(OnnxModel):
     """Loads its weights when it is first used. Threads may share it."""
 
-    def __init__(self, weights: Weights, folder: Path) -> None:
+    def __init__(self, weights: ModelWeights, folder: Path) -> None:
         super().__init__(weights, folder, longest=_LONGEST)
         self.model = weights.stamp
 

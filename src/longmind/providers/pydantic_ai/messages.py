@@ -44,7 +44,7 @@ _STOP_REASONS: dict[str | None, StopReason] = {
 }
 
 
-def messages_of(request: ModelRequest) -> list[ModelMessage]:
+def to_messages(request: ModelRequest) -> list[ModelMessage]:
     names = {
         block.id: block.name
         for message in request.messages
@@ -113,7 +113,7 @@ def _image(block: ImageBlock) -> ImageUrl | BinaryContent:
     return ImageUrl(block.url, media_type=block.mime_type)
 
 
-def parameters_of(request: ModelRequest) -> ModelRequestParameters:
+def to_parameters(request: ModelRequest) -> ModelRequestParameters:
     tools = [
         ToolDefinition(name=tool.name, parameters_json_schema=tool.parameters, description=tool.description or None)
         for tool in request.tools
@@ -132,7 +132,7 @@ def parameters_of(request: ModelRequest) -> ModelRequestParameters:
     )
 
 
-def settings_of(request: ModelRequest, model: Model[Any]) -> ModelSettings:
+def to_settings(request: ModelRequest, model: Model[Any]) -> ModelSettings:
     settings = ModelSettings()
     if "max_retries" not in model.unsupported_settings:
         # Attempts are counted, and waited for, in one place for all vendors.
@@ -150,7 +150,7 @@ def _reasons(model: Model[Any]) -> bool:
     return bool(profile.get("openai_supports_reasoning") and profile.get("thinking_enabled_by_default"))
 
 
-def text_in(event: ModelResponseStreamEvent) -> str:
+def extract_text(event: ModelResponseStreamEvent) -> str:
     match event:
         case PartStartEvent(part=TextPart(content=text)):
             return text
@@ -160,7 +160,7 @@ def text_in(event: ModelResponseStreamEvent) -> str:
             return ""
 
 
-def reply_of(response: ModelResponse, name: str, request: ModelRequest, seconds: float, attempts: int) -> ModelReply:
+def to_reply(response: ModelResponse, name: str, request: ModelRequest, seconds: float, attempts: int) -> ModelReply:
     content = [block for part in response.parts for block in _blocks(part, request)]
     calls_tools = any(isinstance(block, ToolUseBlock) for block in content)
     usual: StopReason = "tool_use" if calls_tools else "end_turn"

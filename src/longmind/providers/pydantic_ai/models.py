@@ -21,7 +21,7 @@ from longmind.errors import (
 )
 from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.language_model import Cancel, ModelReply, ModelRequest, OnText
-from longmind.runtime.backoff import growing_pause
+from longmind.runtime.backoff import compute_pause
 from longmind.runtime.fork_safety import survive_forks
 
 if TYPE_CHECKING:
@@ -96,13 +96,13 @@ class VendorModel:
             raise ModelCancelled(f"The call of {self._name!r} was cancelled.") from None
 
     async def _answer(self, request: ModelRequest, hearing: _Hearing | None) -> ModelReply:
-        from longmind.providers.pydantic_ai.messages import reply_of
+        from longmind.providers.pydantic_ai.messages import to_reply
 
         begun = time.monotonic()
         for attempt in itertools.count(1):
             try:
                 response = await self._attempt(request, hearing)
-                return reply_of(response, self._name, request, time.monotonic() - begun, attempt)
+                return to_reply(response, self._name, request, time.monotonic() - begun, attempt)
             except Exception as error:
                 pause = self._pause_after(error, attempt)
                 # What the caller has heard cannot be taken back, and would be said twice.
@@ -117,12 +117,12 @@ class VendorModel:
     async def _attempt(self, request: ModelRequest, hearing: _Hearing | None) -> ModelResponse:
         from pydantic_ai import direct
 
-        from longmind.providers.pydantic_ai.messages import messages_of, parameters_of, settings_of, text_in
+        from longmind.providers.pydantic_ai.messages import extract_text, to_messages, to_parameters, to_settings
 
         if self._model is None:
             self._model = self._make()
-        messages, settings = messages_of(request), settings_of(request, self._model)
-        parameters = parameters_of(request)
+        messages, settings = to_messages(request), to_settings(request, self._model)
+        parameters = to_parameters(request)
         async with asyncio.timeout(self._timeout) as deadline:
             if hearing is None:
                 return await direct.model_request(
@@ -138,7 +138,7 @@ class VendorModel:
                 async for event in stream:
                     # A long answer may take its time, as long as it keeps coming.
                     deadline.reschedule(asyncio.get_running_loop().time() + self._timeout)
-                    if text := text_in(event):
+                    if text := extract_text(event):
                         hearing.hear(text)
             return stream.get()
 
@@ -149,7 +149,7 @@ class VendorModel:
         asked_for = getattr(error, "retry_after", None) or 0.0
         if asked_for > _LONGEST_PAUSE_SECONDS:
             return None
-        return max(float(asked_for), growing_pause(attempt, _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS))
+        return max(float(asked_for), compute_pause(attempt, _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS))
 
     def _failure(self, error: Exception, attempt: int) -> LongmindError:
         if isinstance(error, LongmindError):

@@ -37,7 +37,7 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
 
 
 def refresh_cuts(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
-    """Fetch also what was known of ends that were cut more than once. Only inside of `read_at_once`."""
+    """Fetch also what was known of ends that were cut more than once. Only inside of `read_snapshot`."""
     news = refresh(run, space_id, index)
     index.know_cuts(versions.cuts(run, space_id))
     return news

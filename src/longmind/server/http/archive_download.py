@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from typing import IO
 
-from longmind.runtime.durable_files import told_of_disk
+from longmind.runtime.durable_files import translate_disk_error
 from longmind.server.endpoint import Asked, Doing, Response, failure, read_request, send_response
 from longmind.server.observability.middleware import Message, Receive, Send
 
@@ -20,7 +20,7 @@ class SendArchive(Doing):
     async def run(self, scope: Message, receive: Receive, send: Send) -> None:
         asked = await read_request(scope, receive, self.desk)
         with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
-            response = await self.desk.hop.apart(self._write, asked, file)
+            response = await self.desk.hop.run_separately(self._write, asked, file)
             if response.status >= 400:
                 await send_response(send, response)
                 return
@@ -35,7 +35,7 @@ class SendArchive(Doing):
             identity, arguments = self.arguments(asked)
             self.call(identity, {**arguments, "target": file})
         except OSError as error:
-            return failure(told_of_disk(error, "the archive in the folder for temporary files"), asked.headers)
+            return failure(translate_disk_error(error, "the archive in the folder for temporary files"), asked.headers)
         except Exception as error:
             return failure(error, asked.headers)
         size = file.tell()

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from longmind.store.database import Keys
+from longmind.store.database import ScopeKeys
 from longmind.store.postgres.wire import StatementConnection
 
 RV = TypeVar("RV")
@@ -79,7 +79,7 @@ class ScopedConnection(StatementConnection):
         self.server_started = row[0]
         self.patience = patience
 
-    def take_time(self, *, also_idle: bool = False) -> None:
+    def lift_time_limit(self, *, also_idle: bool = False) -> None:
         """Let this transaction take as long as it needs; what only reads may also pause, and keeps nobody waiting."""
         self.in_no_hurry = True
         limits = ["transaction_timeout"] if self._times_transactions else []
@@ -106,7 +106,7 @@ class ScopedConnection(StatementConnection):
         if self.has_something_to_say():
             self.execute("SELECT 1")
 
-    def enter_scope(self, keys: Keys) -> None:
+    def enter_scope(self, keys: ScopeKeys) -> None:
         if self.scope_id != keys.scope_id:
             self.scope_id = None
             self.run_statement(

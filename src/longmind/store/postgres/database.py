@@ -32,32 +32,37 @@ from longmind.scope import AnyScope
 from longmind.settings import Settings
 from longmind.store.database import (
     Announcements,
-    Keys,
     P,
-    Pending,
+    PendingRow,
     Publisher,
     Row,
-    Scrubbed,
+    ScopeKeys,
+    ScrubReport,
     Work,
-    keys_of,
+    describe_unstorable,
     refuse_nesting,
     refuse_reader,
-    unstorable,
+    to_scope_keys,
 )
 from longmind.store.erasure_fence import guarded
 from longmind.store.migrations import Migration
 from longmind.store.postgres.column_arrays import in_columns, in_short
 from longmind.store.postgres.connection import ScopedConnection, Silent
-from longmind.store.postgres.errors import translate, without_password, words_of
-from longmind.store.postgres.exclusive import Overrun, held_alone, unless_overrun
-from longmind.store.postgres.keepalive import clock_error, line_options, line_settings, tell_line
+from longmind.store.postgres.error_translation import remove_password, to_message, translate
+from longmind.store.postgres.exclusive import WriteConflict, detect_conflict, exclusive_scope_lock
+from longmind.store.postgres.keepalive import (
+    client_keepalive,
+    configure_keepalive,
+    measure_clock_error,
+    server_keepalive,
+)
 from longmind.store.postgres.migrations import bring_up_to_date
-from longmind.store.postgres.pool import OneAtHand
+from longmind.store.postgres.pool import StickyPool
 from longmind.store.postgres.roles import APP_ROLE, refuse_other_encodings, sees_through
-from longmind.store.postgres.vacuum import write_anew
+from longmind.store.postgres.vacuum import rewrite_tables
 from longmind.store.postgres.wire import Answer
 from longmind.store.queries import EngineName, Query, load_queries
-from longmind.store.write_health import WriteTrouble
+from longmind.store.write_health import WriteHealth
 
 T = TypeVar("T")
 
@@ -73,7 +78,7 @@ would grow to minutes, and a request would wait for their end."""
 
 
 class PostgresTransaction(Announcements):
-    def __init__(self, connection: ScopedConnection, queries: dict[str, Query], keys: Keys) -> None:
+    def __init__(self, connection: ScopedConnection, queries: dict[str, Query], keys: ScopeKeys) -> None:
         # What its parent does, without the call: every read makes one.
         self.changes = []
         self.scope_id, self._app_key = keys
@@ -91,7 +96,7 @@ class PostgresTransaction(Announcements):
         try:
             return send(self._queries[query].text, self._in_order(query, values))
         except UnicodeEncodeError as error:
-            raise unstorable(error) from None
+            raise describe_unstorable(error) from None
 
     def _in_order(self, query: str, values: dict[str, Any]) -> list[Any]:
         values["scope_id"] = self.scope_id
@@ -111,12 +116,12 @@ class PostgresTransaction(Announcements):
             cursor.execute(self._queries[query].text, self._in_order(query, values))
             yield from cursor
 
-    def take_time(self) -> None:
-        self._connection.take_time()
+    def lift_time_limit(self) -> None:
+        self._connection.lift_time_limit()
 
     @contextmanager
-    def in_scope(self, scope: AnyScope | None) -> Iterator[PostgresTransaction]:
-        own, keys = Keys(self.scope_id, self._app_key), keys_of(scope)
+    def bind_scope(self, scope: AnyScope | None) -> Iterator[PostgresTransaction]:
+        own, keys = ScopeKeys(self.scope_id, self._app_key), to_scope_keys(scope)
         there = PostgresTransaction(self._connection, self._queries, keys)
         there.changes = self.changes
         self._connection.enter_scope(keys)
@@ -124,10 +129,10 @@ class PostgresTransaction(Announcements):
         # After an error the transaction is abandoned, and the scope with it.
         self._connection.enter_scope(own)
 
-    def ask(self, query: str, **values: Any) -> Pending:
+    def ask(self, query: str, **values: Any) -> PendingRow:
         return self._sent(self._connection.begin_statement, query, values).one
 
-    def send(self, query: str, **values: Any) -> Pending:
+    def send(self, query: str, **values: Any) -> PendingRow:
         return self._run(query, values).one
 
     def insert_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
@@ -160,20 +165,20 @@ class _Writing(threading.local):
 
 class PostgresDatabase:
     engine: EngineName = "postgres"
-    far = True
+    is_remote = True
 
     def __init__(self, url: str, settings: Settings, publisher: Publisher) -> None:
         self._url = url
-        self._address = without_password(url)
+        self._address = remove_password(url)
         self._settings = settings
         self._publisher = publisher
-        self.trouble = WriteTrouble()
+        self.write_health = WriteHealth()
         self._queries = load_queries("postgres")
         self.clock_error = 0
         self._closed = False
         self._writing = _Writing()
         self._pool_lock = threading.Lock()
-        self._pool: OneAtHand | None = None
+        self._pool: StickyPool | None = None
         self._looking = threading.Lock()
         self._found_read_only_at = 0.0
         self._renewals = 0
@@ -194,7 +199,7 @@ class PostgresDatabase:
         with self._translated(), self._as_owner(autocommit=False) as connection:
             refuse_other_encodings(connection)
             bring_up_to_date(connection, migrations, self._settings)
-            self.clock_error = clock_error(connection, self.clock_error)
+            self.clock_error = measure_clock_error(connection, self.clock_error)
 
     def _as_owner(self, *, autocommit: bool) -> ScopedConnection:
         """A connection for the role of the address itself, which owns the tables; the pool's may step down from it."""
@@ -202,11 +207,11 @@ class PostgresDatabase:
             self._url, noting=lambda _: None, autocommit=autocommit, **self._connection_options
         )
         connection.patience = self._patience_seconds
-        tell_line(connection, self._settings)
+        configure_keepalive(connection, self._settings)
         return connection
 
     def read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        keys = keys_of(scope)
+        keys = to_scope_keys(scope)
 
         def attempt(connection: ScopedConnection) -> T:
             connection.enter_scope(keys)
@@ -214,13 +219,13 @@ class PostgresDatabase:
 
         return self._run(attempt)
 
-    def read_at_once(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        keys = keys_of(scope)
+    def read_snapshot(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        keys = to_scope_keys(scope)
 
         def attempt(connection: ScopedConnection) -> T:
             connection.enter_scope(keys)
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            connection.take_time(also_idle=True)
+            connection.lift_time_limit(also_idle=True)
             result = work(PostgresTransaction(connection, self._queries, keys), *args, **kwargs)
             connection.execute("COMMIT")
             return result
@@ -228,7 +233,7 @@ class PostgresDatabase:
         return self._run(attempt)
 
     def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        keys = keys_of(scope)
+        keys = to_scope_keys(scope)
         refuse_nesting(self._writing.now)
         refuse_reader(scope)
         behind = guarded(work)
@@ -252,8 +257,8 @@ class PostgresDatabase:
 
         return self._publish(*self._run(attempt))
 
-    def write_alone(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        keys = keys_of(scope)
+    def write_exclusively(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        keys = to_scope_keys(scope)
         refuse_nesting(self._writing.now)
         refuse_reader(scope)
 
@@ -262,9 +267,9 @@ class PostgresDatabase:
             transaction = PostgresTransaction(connection, self._queries, keys)
             self._writing.now = True
             try:
-                with held_alone(connection, keys.scope_id):
+                with exclusive_scope_lock(connection, keys.scope_id):
                     connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-                    connection.take_time()
+                    connection.lift_time_limit()
                     connection.enter_scope(keys)
                     result = work(transaction, *args, **kwargs)
                     connection.committing = True
@@ -274,29 +279,29 @@ class PostgresDatabase:
             return result, transaction
 
         for _ in range(_ALONE_ATTEMPTS):
-            with suppress(Overrun):
-                return self._publish(*self._run(lambda connection: unless_overrun(attempt, connection)))
+            with suppress(WriteConflict):
+                return self._publish(*self._run(lambda connection: detect_conflict(attempt, connection)))
             time.sleep(random.uniform(0, 0.02))
         raise StoreBusy("The user's data was changed all the time while it had to be changed as a whole.")
 
     def _publish(self, result: T, transaction: PostgresTransaction) -> T:
-        self.trouble.over()
+        self.write_health.clear()
         self._publisher.add(transaction.changes)
         self._publisher.deliver()
         return result
 
-    def know(self, queries: Mapping[str, Query]) -> None:
+    def add_queries(self, queries: Mapping[str, Query]) -> None:
         self._queries.update(queries)
 
-    def scrub(self, most_megabytes: float | None = None) -> Scrubbed:
+    def scrub(self, most_megabytes: float | None = None) -> ScrubReport:
         """Write the tables anew, without the rows that were deleted. It needs each of them alone for that time."""
         if most_megabytes is not None:
             # Others wait meanwhile, so that it is left to who runs the database, and to a quiet hour.
-            return Scrubbed(False, "rows deleted", "Run `longmind erase --vacuum` to write the tables anew.")
+            return ScrubReport(False, "rows deleted", "Run `longmind erase --vacuum` to write the tables anew.")
         with self._translated(), self._as_owner(autocommit=True) as connection:
             # A large table takes long, and the server says nothing meanwhile.
             connection.patience = float("inf")
-            return write_anew(connection, self._settings.busy_timeout_seconds)
+            return rewrite_tables(connection, self._settings.busy_timeout_seconds)
 
     def _run(self, attempt: Callable[[ScopedConnection], T]) -> T:
         """Run it on a connection of the pool, and once more if that one was lost before anything was committed."""
@@ -364,7 +369,7 @@ class PostgresDatabase:
                 # Closed means that another thread was interrupted and has left this pool: there will be a new one.
                 continue
 
-    def _run_on(self, pool: OneAtHand, attempt: Callable[[ScopedConnection], T], not_before: float) -> T:
+    def _run_on(self, pool: StickyPool, attempt: Callable[[ScopedConnection], T], not_before: float) -> T:
         try:
             connection = pool.getconn()
         except psycopg_pool.PoolTimeout as timeout:
@@ -389,7 +394,7 @@ class PostgresDatabase:
                     self._renew_connections(connection.made_at)
                     raise OutcomeUnknown(
                         f"The connection to {self._address} was lost while the write was committed: whether it was is "
-                        f"not known ({words_of(error)})."
+                        f"not known ({to_message(error)})."
                     ) from error
                 if lost or read_only:
                     raise _ConnectionLost(error, connection.made_at) from error
@@ -397,14 +402,14 @@ class PostgresDatabase:
         finally:
             pool.putconn(connection)
 
-    def _explain(self, timeout: psycopg_pool.PoolTimeout, pool: OneAtHand) -> None:
+    def _explain(self, timeout: psycopg_pool.PoolTimeout, pool: StickyPool) -> None:
         """Raise what tells more than that no connection came in time; nothing if nothing does."""
         if pool is not self._pool:
             raise psycopg_pool.PoolClosed("somebody else has left this pool") from timeout
         if self._connect_error is not None:
             raise translate(self._connect_error, self._address) from timeout
 
-    def renumber(self) -> None:
+    def advance_ledger_sequence(self) -> None:
         with self._translated(), self._as_owner(autocommit=True) as connection:
             connection.execute("SELECT set_config('longmind.scope', '*', false)")
             connection.execute(
@@ -412,7 +417,7 @@ class PostgresDatabase:
                 "FROM longmind.events HAVING MAX(position) IS NOT NULL"
             )
 
-    def settle(self, seconds: float) -> bool:
+    def wait_for_writers(self, seconds: float) -> bool:
         before = self._ledger_writers()
         deadline = time.monotonic() + seconds
         while not before.isdisjoint(self._ledger_writers()):
@@ -431,7 +436,7 @@ class PostgresDatabase:
             "connect_timeout": _whole(self._settings.connect_timeout_seconds),
             "client_encoding": "UTF8",  # whatever the environment says: every text has to get through
             "application_name": "longmind",
-            **line_options(self._settings),
+            **client_keepalive(self._settings),
         }
 
     @property
@@ -439,7 +444,7 @@ class PostgresDatabase:
         """How long a server may be silent: a statement may wait for a lock, which it gives up by itself in time."""
         return self._settings.busy_timeout_seconds + self._settings.answer_timeout_seconds
 
-    def _connections(self) -> OneAtHand:
+    def _connections(self) -> StickyPool:
         if self._closed:
             raise EngineClosed
         pool = self._pool
@@ -450,8 +455,8 @@ class PostgresDatabase:
                 pool = self._pool = self._pool or self._open_pool()
         return pool
 
-    def _open_pool(self) -> OneAtHand:
-        return OneAtHand(
+    def _open_pool(self) -> StickyPool:
+        return StickyPool(
             self._url,
             connection_class=ScopedConnection,
             kwargs={
@@ -482,13 +487,13 @@ class PostgresDatabase:
         try:
             connection.prepare(
                 {
-                    **line_settings(settings),
+                    **server_keepalive(settings),
                     "lock_timeout": str(_whole(settings.busy_timeout_seconds * 1000)),
                     "synchronous_commit": "on" if settings.durability == "full" else "off",
                 },
                 self._patience_seconds,
             )
-            self.clock_error = clock_error(connection, self.clock_error)
+            self.clock_error = measure_clock_error(connection, self.clock_error)
             if sees_through(connection):
                 connection.execute(f"SET ROLE {APP_ROLE}")
         except psycopg.Error as error:
@@ -521,7 +526,7 @@ class PostgresDatabase:
             raise interrupt from None
         if isinstance(error, psycopg.Error):
             told = translate(error, self._address)
-            self.trouble.note(told)
+            self.write_health.note(told)
             raise told from error
 
 

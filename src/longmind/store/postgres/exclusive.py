@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 @contextmanager
-def held_alone(connection: ScopedConnection, scope_id: str) -> Iterator[None]:
+def exclusive_scope_lock(connection: ScopedConnection, scope_id: str) -> Iterator[None]:
     """Keep all who write behind a fence from the scope. A transaction in the block sees what they have written."""
     # Taken before the transaction begins, whose view of the database must not be older than the lock. So it is the
     # session's, and for a moment before and after the transaction only a limit on idle sessions takes it back from a
@@ -46,12 +46,12 @@ def _let_go(connection: ScopedConnection, scope_id: str, limited: bool) -> None:
         connection.execute("RESET idle_session_timeout")
 
 
-class Overrun(Exception):
+class WriteConflict(Exception):
     """Somebody has changed what a transaction had seen, and it has to be begun again."""
 
 
-def unless_overrun(attempt: Callable[[ScopedConnection], T], connection: ScopedConnection) -> T:
+def detect_conflict(attempt: Callable[[ScopedConnection], T], connection: ScopedConnection) -> T:
     try:
         return attempt(connection)
     except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected) as error:
-        raise Overrun from error
+        raise WriteConflict from error

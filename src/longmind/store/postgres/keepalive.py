@@ -19,7 +19,7 @@ _CLOCKS_AGREE: Micros = 1_000_000
 _LOOKS = 10
 
 
-def line_options(settings: Settings) -> dict[str, Any]:
+def client_keepalive(settings: Settings) -> dict[str, Any]:
     """What a connection is opened with, for our end. What the address itself says goes first."""
     seconds = _between_probes(settings)
     options = {
@@ -33,7 +33,7 @@ def line_options(settings: Settings) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in given}
 
 
-def line_settings(settings: Settings) -> dict[str, str]:
+def server_keepalive(settings: Settings) -> dict[str, str]:
     """What the server is told for its end, so that it ends the session of an engine that is gone."""
     seconds = str(_between_probes(settings))
     return {
@@ -44,26 +44,26 @@ def line_settings(settings: Settings) -> dict[str, str]:
     }
 
 
-def connect_alone(settings: Settings, *, autocommit: bool = False) -> psycopg.Connection[Any]:
+def connect_unpooled(settings: Settings, *, autocommit: bool = False) -> psycopg.Connection[Any]:
     """A connection beside the pool, as the role of the address, that both ends look after all the same."""
     connection = psycopg.connect(
         settings.url,
         autocommit=autocommit,
         connect_timeout=max(1, round(min(settings.connect_timeout_seconds, 2**31 - 1))),
         client_encoding="UTF8",  # whatever the environment says: every text has to get through
-        **line_options(settings),
+        **client_keepalive(settings),
     )
     try:
-        tell_line(connection, settings)
+        configure_keepalive(connection, settings)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def tell_line(connection: psycopg.Connection[Any], settings: Settings) -> None:
+def configure_keepalive(connection: psycopg.Connection[Any], settings: Settings) -> None:
     """Have the server look after its end, on a connection that was just made."""
-    names = line_settings(settings)
+    names = server_keepalive(settings)
     connection.execute(
         "SELECT set_config(name, setting, false) FROM unnest(%s::text[], %s::text[]) AS given (name, setting)",
         (list(names), list(names.values())),
@@ -73,22 +73,22 @@ def tell_line(connection: psycopg.Connection[Any], settings: Settings) -> None:
         connection.commit()
 
 
-def clock_error(connection: psycopg.Connection[Any], known: Micros) -> Micros:
+def measure_clock_error(connection: psycopg.Connection[Any], known: Micros) -> Micros:
     """By how much this machine's clock is behind the server's; 0 when it is right, and what is known when it is unsure.
 
     Clocks that are kept right by the network agree within milliseconds, and then each machine's own is the better one.
     """
-    took, error = compared_clocks(connection)
+    took, error = compare_clocks(connection)
     if took <= _CLOCKS_AGREE and abs(error) <= _CLOCKS_AGREE:
         return 0
     # It matters now, so that it is worth several looks: the quickest of them is the most exact.
-    took, error = min([(took, error), *(compared_clocks(connection) for _ in range(_LOOKS))])
+    took, error = min([(took, error), *(compare_clocks(connection) for _ in range(_LOOKS))])
     if took > _CLOCKS_AGREE or abs(error - known) <= took:
         return known
     return error if abs(error) > _CLOCKS_AGREE else 0
 
 
-def compared_clocks(connection: psycopg.Connection[Any]) -> tuple[Micros, Micros]:
+def compare_clocks(connection: psycopg.Connection[Any]) -> tuple[Micros, Micros]:
     """How long it took to ask the server for the time, and how far ours is behind it."""
     before = system_clock()
     row = connection.execute("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)").fetchone()

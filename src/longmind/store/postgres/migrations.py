@@ -12,7 +12,7 @@ import psycopg
 
 from longmind.errors import StoreBusy
 from longmind.settings import Settings
-from longmind.store.migrations import Migration, check_version, missing_and_unwritable
+from longmind.store.migrations import Migration, check_version, describe_unwritable_upgrade
 from longmind.store.postgres.connection import ScopedConnection
 from longmind.store.postgres.former_name import find_version_table, read_versions, rename_schema, rename_version_table
 from longmind.store.postgres.roles import ensure_role, ensure_schema, ensure_vector, role_is_ready, try_role
@@ -45,7 +45,7 @@ def _missing(connection: ScopedConnection, migrations: list[Migration]) -> list[
     check_version(applied, migrations)
     missing = [migration for migration in migrations if migration.version not in applied]
     if missing and applied and connection.execute("SHOW transaction_read_only").fetchone() == ("on",):
-        raise missing_and_unwritable(applied, migrations)
+        raise describe_unwritable_upgrade(applied, migrations)
     return missing
 
 

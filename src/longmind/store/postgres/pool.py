@@ -16,7 +16,7 @@ from psycopg.pq import TransactionStatus
 from longmind.store.postgres.connection import ScopedConnection
 
 
-class OneAtHand(psycopg_pool.ConnectionPool[ScopedConnection]):
+class StickyPool(psycopg_pool.ConnectionPool[ScopedConnection]):
     """Keeps one connection at hand, which the pool behind it takes for one in use."""
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -9,9 +9,9 @@ import psycopg
 from longmind.clock import Micros
 from longmind.errors import ExtensionMissing, StoreError
 from longmind.settings import Settings
-from longmind.store.postgres.errors import translate, without_password
+from longmind.store.postgres.error_translation import remove_password, translate
 from longmind.store.postgres.former_name import find_version_table, read_versions
-from longmind.store.postgres.keepalive import compared_clocks, connect_alone
+from longmind.store.postgres.keepalive import compare_clocks, connect_unpooled
 
 APP_ROLE = "longmind_app"
 
@@ -88,15 +88,15 @@ def sees_through(connection: psycopg.Connection[Any]) -> bool:
     ).fetchone() == (True,)
 
 
-def look_at_server(settings: Settings) -> tuple[str, list[int] | None, Micros]:
+def inspect_server(settings: Settings) -> tuple[str, list[int] | None, Micros]:
     """Its version, the migrations of our schema if there is one, and how far off its clock is; nothing is changed."""
-    address = without_password(settings.url)
+    address = remove_password(settings.url)
     try:
-        with connect_alone(settings) as connection:
+        with connect_unpooled(settings) as connection:
             connection.read_only = True
             refuse_other_encodings(connection)
             version = connection.info.parameter_status("server_version") or ""
-            took, behind = compared_clocks(connection)
+            took, behind = compare_clocks(connection)
             applied = read_versions(connection)
     except psycopg.Error as error:
         raise translate(error, address) from error

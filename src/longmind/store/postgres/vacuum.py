@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from longmind.store.database import Scrubbed
+from longmind.store.database import ScrubReport
 from longmind.store.whole_tables.user_tables import NOBODYS, PLACES
 
 TABLES = (*(place.table for place in PLACES), *NOBODYS)
@@ -20,7 +20,7 @@ _EMPTY_TABLES = (
 )
 
 
-def write_anew(connection: psycopg.Connection[Any], patience_seconds: float) -> Scrubbed:
+def rewrite_tables(connection: psycopg.Connection[Any], patience_seconds: float) -> ScrubReport:
     """Run VACUUM FULL on each table, and see that the statistics hold no value of a deleted row either.
 
     VACUUM alone would not do: it gives room free, and leaves the bytes in it as they were.
@@ -40,7 +40,7 @@ def write_anew(connection: psycopg.Connection[Any], patience_seconds: float) -> 
         connection.execute("CHECKPOINT")
     looked_at = ((_OLD_READER, alone), (_STATISTICS, known), (_EMPTY_TABLES, forgotten))
     left = [words for words, fine in looked_at if not fine]
-    return Scrubbed(not left, "tables and indexes written anew", " ".join(left) or None)
+    return ScrubReport(not left, "tables and indexes written anew", " ".join(left) or None)
 
 
 def _wait_for_readers(connection: psycopg.Connection[Any], seconds: float) -> bool:

@@ -28,7 +28,7 @@ from longmind.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from longmind.runtime.durable_files import make_private_folder, told_of_disk
+from longmind.runtime.durable_files import make_private_folder, translate_disk_error
 from longmind.runtime.fork_safety import leave_to_parent, rest_during_forks, survive_forks
 from longmind.scope import AnyScope
 from longmind.settings import Settings
@@ -36,12 +36,12 @@ from longmind.store.database import (
     P,
     Publisher,
     RowRefused,
-    Scrubbed,
+    ScrubReport,
     Transaction,
     Work,
-    keys_of,
     refuse_nesting,
     refuse_reader,
+    to_scope_keys,
 )
 from longmind.store.erasure_fence import guarded
 from longmind.store.migrations import (
@@ -49,12 +49,12 @@ from longmind.store.migrations import (
     VERSION_TABLE,
     Migration,
     check_version,
-    missing_and_unwritable,
+    describe_unwritable_upgrade,
 )
 from longmind.store.queries import EngineName, Query, load_queries
 from longmind.store.sqlite.versions import ensure_version_table, read_versions
 from longmind.store.sqlite.writer import SqliteTransaction, SqliteWriter
-from longmind.store.write_health import WriteTrouble
+from longmind.store.write_health import WriteHealth
 
 T = TypeVar("T")
 
@@ -66,14 +66,14 @@ _SMALLEST_DATABASE = 512
 
 class SqliteDatabase:
     engine: EngineName = "sqlite"
-    far = False
+    is_remote = False
     clock_error = 0
 
     def __init__(self, path: str, settings: Settings, publisher: Publisher) -> None:
         self._path = path
         self._settings = settings
         self._publisher = publisher
-        self.trouble = WriteTrouble()
+        self.write_health = WriteHealth()
         self._queries = load_queries("sqlite")
         self._closed: EngineClosed | None = None
         self._readers: deque[apsw.Connection] = deque()
@@ -174,7 +174,7 @@ class SqliteDatabase:
                 connection = self._readers.pop()
             except IndexError:
                 connection = _connect(self._path, self._settings)
-            return work(SqliteTransaction(connection, self._queries, keys_of(scope)), *args, **kwargs)
+            return work(SqliteTransaction(connection, self._queries, to_scope_keys(scope)), *args, **kwargs)
         except apsw.Error as error:
             raise translate(error, connection, path=self._path) from error
         finally:
@@ -186,7 +186,7 @@ class SqliteDatabase:
             if me in self._reading:  # unless a fork has emptied it
                 self._reading.remove(me)
 
-    def read_at_once(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def read_snapshot(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         # A database in memory has one connection, which does one thing at a time.
         return self.read(scope, work if self._path == MEMORY else _at_once(work), *args, **kwargs)
 
@@ -198,42 +198,42 @@ class SqliteDatabase:
         try:
             result = self._do(scope, lambda run: behind(run, *args, **kwargs))
         except StoreError as error:
-            self.trouble.note(error)
+            self.write_health.note(error)
             raise
-        self.trouble.over()
+        self.write_health.clear()
         self._publisher.deliver()
         return result
 
-    def write_alone(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def write_exclusively(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         # There is one writer at a time: whoever writes is alone.
         return self.write(scope, work, *args, **kwargs)
 
-    def know(self, queries: Mapping[str, Query]) -> None:
+    def add_queries(self, queries: Mapping[str, Query]) -> None:
         self._queries.update(queries)
 
-    def scrub(self, most_megabytes: float | None = None) -> Scrubbed:
+    def scrub(self, most_megabytes: float | None = None) -> ScrubReport:
         """Empty the WAL file, which has the pages as they were before; rebuild the file where that is wanted.
 
         Deleted content is overwritten as it goes. What was moved from page to page before that leaves copies in the
         room between rows, and only a file that is written anew is certain to have none.
         """
         if self._path == MEMORY:
-            return Scrubbed(True, "in memory")
+            return ScrubReport(True, "in memory")
         with self._translated():
-            return self._writer.apart(lambda connection: _scrub(connection, most_megabytes))
+            return self._writer.run_between_transactions(lambda connection: _scrub(connection, most_megabytes))
 
     def _do(self, scope: AnyScope | None, work: Callable[[SqliteTransaction], T]) -> T:
         if self._writer.is_this_thread:
             # Asked for from inside a transaction, which sees its own work.
-            return work(SqliteTransaction(self._writer.own_connection(), self._queries, keys_of(scope)))
-        result: T = self._writer.do(keys_of(scope), work)
+            return work(SqliteTransaction(self._writer.own_connection(), self._queries, to_scope_keys(scope)))
+        result: T = self._writer.do(to_scope_keys(scope), work)
         return result
 
-    def renumber(self) -> None:
+    def advance_ledger_sequence(self) -> None:
         # SQLite has taken note of every place that was given.
         return
 
-    def settle(self, seconds: float) -> bool:
+    def wait_for_writers(self, seconds: float) -> bool:
         # There is one writer at a time, so positions appear in their order.
         return True
 
@@ -282,7 +282,7 @@ def _at_once(work: Work[P, T]) -> Work[P, T]:
     return in_one_transaction
 
 
-def _scrub(connection: apsw.Connection, most_megabytes: float | None) -> Scrubbed:
+def _scrub(connection: apsw.Connection, most_megabytes: float | None) -> ScrubReport:
     # Asked of the database itself: part of it may stand in the WAL file alone.
     pages, size = (next(connection.execute(f"PRAGMA {each}"))[0] for each in ("page_count", "page_size"))
     rebuild = most_megabytes is None or pages * size <= most_megabytes * 1024 * 1024
@@ -293,13 +293,13 @@ def _scrub(connection: apsw.Connection, most_megabytes: float | None) -> Scrubbe
         busy, _, _ = next(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
     except (apsw.BusyError, apsw.LockedError, apsw.FullError) as error:
         # The rows are gone all the same, and their receipt must not be lost for this.
-        return Scrubbed(False, "rows deleted", f"The file was not rebuilt ({error}): run `longmind erase --vacuum`.")
+        return ScrubReport(False, "rows deleted", f"The file was not rebuilt ({error}): run `longmind erase --vacuum`.")
     how = "file rebuilt, WAL emptied" if rebuild else "deleted rows overwritten, WAL emptied"
     if busy:
-        return Scrubbed(False, how, "A reader keeps the WAL file: run `longmind erase --vacuum` when it has ended.")
+        return ScrubReport(False, how, "A reader keeps the WAL file: run `longmind erase --vacuum` when it has ended.")
     if not rebuild:
-        return Scrubbed(False, how, "Run `longmind erase --vacuum` to rebuild the file.")
-    return Scrubbed(True, how)
+        return ScrubReport(False, how, "Run `longmind erase --vacuum` to rebuild the file.")
+    return ScrubReport(True, how)
 
 
 class _Patience:
@@ -388,7 +388,7 @@ def _refuse_missing(connection: apsw.Connection, migrations: list[Migration]) ->
     with suppress(apsw.Error):
         applied = read_versions(connection) or []
     if applied and max(applied) < migrations[-1].version:
-        raise missing_and_unwritable(applied, migrations)
+        raise describe_unwritable_upgrade(applied, migrations)
 
 
 def translate(error: Exception, connection: apsw.Connection | None = None, *, path: str) -> Exception:
@@ -408,9 +408,9 @@ def translate(error: Exception, connection: apsw.Connection | None = None, *, pa
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return StoreReadOnly(f"{path} cannot be written ({error}).")
         case apsw.IOError() if said:
-            return told_of_disk(OSError(said, os.strerror(said)), path)
+            return translate_disk_error(OSError(said, os.strerror(said)), path)
         case apsw.CantOpenError() if (refusal := _open_refused()) is not None:
-            return told_of_disk(refusal, path)
+            return translate_disk_error(refusal, path)
         case apsw.CantOpenError():
             return StoreUnavailable(
                 f"{path} cannot be opened ({error}).",

@@ -17,7 +17,16 @@ import apsw
 
 from longmind.errors import EngineClosed, OutcomeUnknown, StoreError
 from longmind.scope import AnyScope
-from longmind.store.database import Announcements, Emitted, Keys, Pending, Publisher, Row, keys_of, unstorable
+from longmind.store.database import (
+    Announcements,
+    ChangeBatch,
+    PendingRow,
+    Publisher,
+    Row,
+    ScopeKeys,
+    describe_unstorable,
+    to_scope_keys,
+)
 from longmind.store.queries import Query, for_many
 
 T = TypeVar("T")
@@ -30,7 +39,7 @@ class SqliteTransaction(Announcements):
     # What a file was told to keep it keeps: who has it open has all there ever was.
     history: object = None
 
-    def __init__(self, connection: apsw.Connection, queries: dict[str, Query], keys: Keys) -> None:
+    def __init__(self, connection: apsw.Connection, queries: dict[str, Query], keys: ScopeKeys) -> None:
         super().__init__()
         self.scope_id, self._app_key = keys
         self._connection = connection
@@ -45,7 +54,7 @@ class SqliteTransaction(Announcements):
             # SQLite numbers names in the order in which they first appear, and numbers are bound faster than names.
             return self._execute(self._queries[query].text, [values[name] for name in self._queries[query].names])
         except UnicodeEncodeError as error:
-            raise unstorable(error) from None
+            raise describe_unstorable(error) from None
 
     def one(self, query: str, **values: Any) -> Row | None:
         return next(self._run(query, values), None)
@@ -56,7 +65,7 @@ class SqliteTransaction(Announcements):
     def each(self, query: str, **values: Any) -> Iterator[Row]:
         return self._run(query, values)
 
-    def take_time(self) -> None:
+    def lift_time_limit(self) -> None:
         """Nothing to do: nobody but this process itself could end it."""
 
     @contextmanager
@@ -71,12 +80,12 @@ class SqliteTransaction(Announcements):
                 self._execute("COMMIT")
 
     @contextmanager
-    def in_scope(self, scope: AnyScope | None) -> Iterator[SqliteTransaction]:
-        there = SqliteTransaction(self._connection, self._queries, keys_of(scope))
+    def bind_scope(self, scope: AnyScope | None) -> Iterator[SqliteTransaction]:
+        there = SqliteTransaction(self._connection, self._queries, to_scope_keys(scope))
         there.changes = self.changes
         yield there
 
-    def ask(self, query: str, **values: Any) -> Pending:
+    def ask(self, query: str, **values: Any) -> PendingRow:
         rows = list(self._run(query, values))
         return lambda: rows[0] if rows else None
 
@@ -113,10 +122,10 @@ class SqliteTransaction(Announcements):
 class _Ticket:
     """One caller's work in the queue."""
 
-    def __init__(self, keys: Keys, work: Callable[[SqliteTransaction], Any]) -> None:
+    def __init__(self, keys: ScopeKeys, work: Callable[[SqliteTransaction], Any]) -> None:
         self.keys = keys
         self.abandoned = False
-        self.changes: list[Emitted] = []
+        self.changes: list[ChangeBatch] = []
         self._work = work
         self._result: Any = None
         self._error: BaseException | None = None
@@ -172,7 +181,7 @@ class SqliteWriter:
     def is_this_thread(self) -> bool:
         return self._thread is threading.current_thread()
 
-    def do(self, keys: Keys, work: Callable[[SqliteTransaction], Any]) -> Any:
+    def do(self, keys: ScopeKeys, work: Callable[[SqliteTransaction], Any]) -> Any:
         """Have something done in a transaction of its own, and wait until it is on disk."""
         ticket = _Ticket(keys, work)
         with self._gate:
@@ -184,7 +193,7 @@ class SqliteWriter:
             self._queue.put(ticket)
         return ticket.outcome()
 
-    def apart(self, work: Callable[[apsw.Connection], T]) -> T:
+    def run_between_transactions(self, work: Callable[[apsw.Connection], T]) -> T:
         """Have something done with the writer's connection between two transactions."""
         with self.resting:
             return work(self.own_connection())

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from longmind.clock import Micros, to_iso, to_micros
 from longmind.errors import Conflict, InvalidInput, NotFound
 from longmind.models.atom import BEHAVIORAL_KINDS, Atom, AtomKind, Category
-from longmind.runtime.gc_pause import uncollected
+from longmind.runtime.gc_pause import pause_collection
 from longmind.scope import Scope
 from longmind.store.database import Row, Transaction
 from longmind.store.tables import atom_versions as versions
@@ -94,7 +94,7 @@ def get(run: Transaction, atom_id: str) -> Atom | None:
 
 
 def every(run: Transaction) -> Iterator[Atom]:
-    """All atoms of a user, those of spaces that were put away too. Only inside of `read_at_once`."""
+    """All atoms of a user, those of spaces that were put away too. Only inside of `read_snapshot`."""
     return (_atom(row)[1] for row in run.each("every_atom"))
 
 
@@ -470,7 +470,7 @@ def _as_inserted(
     first = _atom(tuple([like_first.get(name) for name in _COLUMNS]))[1]
     if len(checked) == 1:
         return [first]
-    with uncollected():
+    with pause_collection():
         # In a bulk one mostly differs from the first in little but its id and its text.
         every = [first.__dict__.copy() for _ in checked]
         for name, values in _differing(checked, rows).items():

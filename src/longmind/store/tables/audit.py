@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from longmind.clock import Micros, to_iso
 from longmind.errors import Conflict, InvalidIdentity
 from longmind.models.tool import AuditEntry, Outcome
-from longmind.scope import Scope, owner_named
+from longmind.scope import Scope, make_owner_scope
 from longmind.store.database import Row, Transaction
 from longmind.validation.text import damaged, decode_json
 
@@ -234,6 +234,6 @@ def _entry(line: NewLine, group: str, now: Micros) -> dict[str, Any]:
 def _chain(row: Row) -> Chain:
     tenant_id, app_id, user_id, group, scope_id = row
     try:
-        return Chain(scope_id, group, None if tenant_id is None else owner_named(tenant_id, app_id, user_id))
+        return Chain(scope_id, group, None if tenant_id is None else make_owner_scope(tenant_id, app_id, user_id))
     except InvalidIdentity:
         return Chain(scope_id, group, None)

@@ -97,7 +97,7 @@ def list_newest_first(run: Transaction, scope: Scope, before_id: str | None, lim
 
 
 def every(run: Transaction, scope: Scope) -> Iterator[Binding]:
-    """All bindings that a user has made. Only inside of `read_at_once`."""
+    """All bindings that a user has made. Only inside of `read_snapshot`."""
     return map(_binding, run.each("every_binding", user_id=scope.user_id))
 
 

@@ -161,7 +161,7 @@ def revisions(run: Transaction, place: Place, limit: int) -> list[BlockRevision]
 
 
 def every(run: Transaction) -> Iterator[Block]:
-    """All blocks of a user. Only inside of `read_at_once`, like the next."""
+    """All blocks of a user. Only inside of `read_snapshot`, like the next."""
     return (_kept(row).block for row in run.each("every_block"))
 
 

@@ -127,7 +127,7 @@ def list_newest_first(
 
 
 def every(run: Transaction) -> Iterator[Conversation]:
-    """All conversations of a user, oldest first. Only inside of `read_at_once`, like the next."""
+    """All conversations of a user, oldest first. Only inside of `read_snapshot`, like the next."""
     return map(_conversation, run.each("every_conversation"))
 
 

@@ -9,7 +9,7 @@ from longmind.errors import Conflict, InvalidInput, NotFound
 from longmind.ids import new_id
 from longmind.models.entity import Entity, EntityType, folded_name
 from longmind.scope import Scope
-from longmind.store.database import Pending, Row, Transaction
+from longmind.store.database import PendingRow, Row, Transaction
 from longmind.store.tables import atoms, spaces
 from longmind.store.tables.ledger import record_change
 from longmind.validation.text import decode_json
@@ -112,7 +112,7 @@ def get(run: Transaction, entity_id: str) -> Entity | None:
 
 
 def every(run: Transaction) -> Iterator[Entity]:
-    """All entities of a user. Only inside of `read_at_once`."""
+    """All entities of a user. Only inside of `read_snapshot`."""
     return (_entity(run, row) for row in run.each("every_entity"))
 
 
@@ -214,7 +214,7 @@ def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now:
     return _existing(run, canonical.id)
 
 
-def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, entity_id: str, now: Micros) -> Pending:
+def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, entity_id: str, now: Micros) -> PendingRow:
     """Let a name lead to an entity, unless it leads to one already; a row comes back if it is new."""
     return run.send(
         "insert_entity_name",

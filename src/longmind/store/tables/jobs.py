@@ -99,7 +99,7 @@ def of_all_scopes(
 
 
 def every(run: Transaction) -> Iterator[Job]:
-    """All jobs of a user, oldest first. Only inside of `read_at_once`."""
+    """All jobs of a user, oldest first. Only inside of `read_snapshot`."""
     return map(_job, run.each("every_job"))
 
 

@@ -13,7 +13,7 @@ from longmind.clock import Micros, to_iso
 from longmind.ids import new_id
 from longmind.models.change import Change
 from longmind.scope import Scope
-from longmind.store.database import Pending, Row, Transaction
+from longmind.store.database import PendingRow, Row, Transaction
 from longmind.validation.text import decode_json
 
 CHAT = "chat.turn"
@@ -72,12 +72,12 @@ def record(run: Transaction, scope: Scope, *, event_id: str, kind: str, at: Micr
     announce(run, row, run.send("insert_event", **row))
 
 
-def announce(run: Transaction, row: Mapping[str, Any], position: Pending) -> None:
+def announce(run: Transaction, row: Mapping[str, Any], position: PendingRow) -> None:
     """Tell of a row, once it is committed."""
     run.emit(Announcement(lambda: row, partial(_number, position)))
 
 
-def _number(position: Pending) -> int:
+def _number(position: PendingRow) -> int:
     row = position()
     return int(row[0]) if row else 0
 

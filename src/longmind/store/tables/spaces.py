@@ -68,7 +68,7 @@ def list_all(run: Transaction) -> list[MemorySpace]:
 
 
 def every(run: Transaction) -> Iterator[MemorySpace]:
-    """All spaces of a user, also those that were put away. Only inside of `read_at_once`."""
+    """All spaces of a user, also those that were put away. Only inside of `read_snapshot`."""
     return (_space(run, row) for row in run.each("every_space"))
 
 

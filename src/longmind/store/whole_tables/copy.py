@@ -58,8 +58,8 @@ def copy(source: Database, target: Database, address: str, progress: Progress) -
     """Make the target what the source is. The address of the source marks the target until it is whole."""
     sources, targets = _learned(source), _learned(target)
     _begin(target, [table.name for table in targets], MARK + hashlib.sha256(address.encode()).hexdigest()[:32])
-    copied = source.read_at_once(None, _copy_tables, target, sources, targets, progress)
-    target.renumber()
+    copied = source.read_snapshot(None, _copy_tables, target, sources, targets, progress)
+    target.advance_ledger_sequence()
     return copied
 
 
@@ -68,7 +68,7 @@ def _learned(database: Database) -> list[Table]:
     # By their names: in which order columns were added is not the same on both engines.
     tables = [replace(table, kinds=dict(sorted(table.kinds.items()))) for table in found]
     for table in tables:
-        database.know(_queries(table, database.engine))
+        database.add_queries(_queries(table, database.engine))
     return tables
 
 
@@ -123,9 +123,9 @@ def _copy_table(run: Transaction, target: Database, table: Table, there: Table, 
             written += len(batch)
         return written
 
-    written = target.read_at_once(None, put_right)
+    written = target.read_snapshot(None, put_right)
     progress(table.name, digest.rows, total)
-    found = target.read_at_once(None, _digest, there)
+    found = target.read_snapshot(None, _digest, there)
     if (found.rows, found.sha256) != (digest.rows, digest.sha256):
         raise StoreError(
             f"The copy of {table.name} is not what the source has: {found.rows:,} rows and {digest.rows:,}.",

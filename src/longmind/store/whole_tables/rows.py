@@ -65,7 +65,7 @@ class Tables:
             if self._found is None:
                 found = self._database.read(None, lambda run: [table_of(run, place) for place in PLACES])
                 for table in found:
-                    self._database.know(_queries(table, self._database.engine))
+                    self._database.add_queries(_queries(table, self._database.engine))
                 self._found = {table.name: table for table in found}
             return self._found
 
@@ -75,7 +75,7 @@ def table_of(run: Transaction, place: Place) -> Table:
 
 
 def rows_of(run: Transaction, table: Table, scope: Scope) -> Iterator[Row]:
-    """The rows of a user, however many they are. Only inside of `read_at_once`."""
+    """The rows of a user, however many they are. Only inside of `read_snapshot`."""
     for row in run.each(f"rows_of_{table.name}", user_id=scope.user_id):
         yield table.plain(row)
 

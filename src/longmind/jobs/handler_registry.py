@@ -56,7 +56,7 @@ def validate_kind(kind: object) -> str:
     )
 
 
-class Handlers:
+class JobHandlers:
     """The kinds of jobs that this engine knows, by name."""
 
     def __init__(self) -> None:

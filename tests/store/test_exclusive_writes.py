@@ -43,7 +43,7 @@ def erase_and_be_stopped(line: Line, url: str, event_wanted: str, time_wanted: i
 
     def stop(frame: FrameType, event: str, _: object) -> None:
         nonlocal times
-        if event == event_wanted and frame.f_code.co_name == "held_alone":
+        if event == event_wanted and frame.f_code.co_name == "exclusive_scope_lock":
             times += 1
             if times == time_wanted:
                 sys.setprofile(None)
@@ -89,5 +89,5 @@ def test_a_session_may_be_idle_again_for_ever_once_it_holds_nothing(postgres_url
         return run._connection.execute("SHOW idle_session_timeout").fetchone()[0]  # type: ignore[attr-defined]
 
     with longmind.open(postgres_url, pool_size=1, **LIMITS) as engine:
-        assert engine._database.write_alone(ada(engine).scope, limit) == "3500ms"
+        assert engine._database.write_exclusively(ada(engine).scope, limit) == "3500ms"
         assert engine._database.read(None, limit) == "0"

@@ -25,7 +25,7 @@ from longmind.store.postgres.connection import Silent
 _READ_ONLY = "Read-only file system"
 
 
-def without_password(url: str) -> str:
+def remove_password(url: str) -> str:
     """The address as the driver reads it. One it would misread is refused: its words about it quote the password."""
     parts: dict[str, Any] | None = None
     with suppress(psycopg.ProgrammingError):
@@ -41,7 +41,7 @@ def without_password(url: str) -> str:
     return "postgresql://{user}@{host}:{port}/{dbname}".format(**named)
 
 
-def words_of(error: BaseException) -> str:
+def to_message(error: BaseException) -> str:
     """What PostgreSQL says, without its details: those quote the row, which holds what users said."""
     told = error.diag.message_primary if isinstance(error, psycopg.Error) else None
     return " ".join((told or str(error)).split())
@@ -49,7 +49,7 @@ def words_of(error: BaseException) -> str:
 
 def translate(error: Exception, address: str) -> Exception:
     """Put PostgreSQL's words into ours."""
-    words = words_of(error)
+    words = to_message(error)
     match error:
         case psycopg.errors.LockNotAvailable() | psycopg.errors.QueryCanceled() | psycopg.errors.DeadlockDetected():
             return StoreBusy(f"Other transactions held what was needed at {address} for too long ({words}).")
