@@ -1,4 +1,8 @@
-"""The same engine for asynchronous programs: derived from the synchronous one, operation by operation."""
+"""The engine for asynchronous programs.
+
+Operations are derived from the synchronous engine, signature and docstring included. This module holds what differs:
+opening and closing, iteration over changes, and callbacks that are coroutines of the caller's event loop.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,19 @@ import asyncio
 import functools
 import inspect
 import logging
-from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from collections.abc import AsyncIterator, Callable, Generator
 from concurrent.futures import Future
-from datetime import timedelta
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from longmind import engine as synchronous
+from longmind.aio.derivation import described_as, same_parameters_as
 from longmind.aio.services import (
     AsyncAccessKeys,
     AsyncAdmin,
     AsyncBlocks,
     AsyncConversations,
+    AsyncEngineOperations,
     AsyncEvents,
     AsyncJobs,
     AsyncMemory,
@@ -25,49 +30,29 @@ from longmind.aio.services import (
     AsyncWorkingContexts,
 )
 from longmind.assembly.templates import Templates
-from longmind.assembly.tokens import TokenCounter
-from longmind.clock import Clock, system_clock
 from longmind.context import Context
 from longmind.engine import Engine
 from longmind.errors import EngineClosed
-from longmind.events.mirror.rebuild import Progress, RebuildResult, ignore_progress
-from longmind.extraction.candidate import Extractor
 from longmind.jobs import JobRun
-from longmind.models.change import Change, ChangeKind
-from longmind.models.engine_measures import Measures
-from longmind.models.job import Job, JobStatus, WorkReport
-from longmind.providers.embedder import Embedder
-from longmind.providers.registry import AUTO
+from longmind.models.change import Change
 from longmind.runtime.thread_pool import Hop, await_foreign
-from longmind.scope import Capability, Scope
+from longmind.scope import Scope
 from longmind.settings import Settings
-from longmind.summaries.summariser import Summariser
 
 _log = logging.getLogger("longmind.changes")
 
 
-def open_async(
-    url: str | None = None,
-    *,
-    embedder: str | Embedder | None = AUTO,
-    extractor: str | Extractor | None = None,
-    summariser: str | Summariser | None = None,
-    token_counter: str | TokenCounter | None = None,
-    clock: Clock = system_clock,
-    **settings: Any,
-) -> Opening:
-    """Open an engine for asynchronous use: `async with longmind.open_async(url) as engine`, or `await` it."""
-    chosen: dict[str, Any] = {
-        "embedder": embedder,
-        "extractor": extractor,
-        "summariser": summariser,
-        "token_counter": token_counter,
-    }
-    return Opening(functools.partial(synchronous.open, url, clock=clock, **chosen, **settings))
+@same_parameters_as(synchronous.open)
+def open_async(*args: Any, **options: Any) -> Opening:
+    """Open an engine for asynchronous use: `async with longmind.open_async(url) as engine`, or `await` it.
+
+    The parameters are those of `longmind.open`.
+    """
+    return Opening(functools.partial(synchronous.open, *args, **options))
 
 
 class Opening:
-    """An engine that is about to be opened, by `await` or `async with`."""
+    """An engine to be opened by `await` or `async with`."""
 
     def __init__(self, open_engine: Callable[[], Engine]) -> None:
         self._open_engine = open_engine
@@ -82,7 +67,7 @@ class Opening:
         except BaseException:
             await hop.close()
             for engine in opened:
-                # The caller was cancelled, and the thread went on to open it.
+                # The caller was cancelled while the thread went on to open it.
                 engine.close()
             raise
 
@@ -101,27 +86,56 @@ class Opening:
 
 
 class AsyncContext:
-    """A context whose operations are awaitable."""
+    """A context whose operations are awaitable. Each service is made on first use."""
+
+    scope: Scope
+    conversations: AsyncConversations
+    memory: AsyncMemory
+    working_context: AsyncWorkingContexts
+    blocks: AsyncBlocks
+    tools: AsyncTools
+    events: AsyncEvents
+    jobs: AsyncJobs
+    admin: AsyncAdmin
 
     def __init__(self, context: Context, hop: Hop) -> None:
-        self.scope: Scope = context.scope
-        self.conversations = AsyncConversations(context.conversations, hop)
-        self.memory = AsyncMemory(context.memory, hop)
-        self.working_context = AsyncWorkingContexts(context.working_context, hop)
-        self.blocks = AsyncBlocks(context.blocks, hop)
-        self.tools = AsyncTools(context.tools, hop)
-        self.events = AsyncEvents(context.events, hop)
-        self.jobs = AsyncJobs(context.jobs, hop)
-        self.admin = AsyncAdmin(context.admin, hop)
+        self.scope = context.scope
+        self._context = context
+        self._hop = hop
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in _ASYNC_SERVICES:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            service = _ASYNC_SERVICES[name](getattr(self._context, name), self._hop)
+            return self.__dict__.setdefault(name, service)
 
     def __repr__(self) -> str:
         return f"AsyncContext({self.scope!r})"
 
 
-class AsyncEngine:
-    """An open engine for asynchronous programs. Subscribers and handlers may be coroutine functions."""
+_ASYNC_SERVICES: dict[str, Callable[[Any, Hop], Any]] = {
+    "conversations": AsyncConversations,
+    "memory": AsyncMemory,
+    "working_context": AsyncWorkingContexts,
+    "blocks": AsyncBlocks,
+    "tools": AsyncTools,
+    "events": AsyncEvents,
+    "jobs": AsyncJobs,
+    "admin": AsyncAdmin,
+}
+
+
+class AsyncEngine(AsyncEngineOperations):
+    """An open engine for asynchronous programs.
+
+    Subscribers and job handlers may be coroutine functions: they run on the event loop that registers them. Other
+    callbacks, such as `progress` of `rebuild_jsonl`, are called in a thread of the engine.
+    """
 
     def __init__(self, engine: Engine, hop: Hop) -> None:
+        super().__init__(engine, hop)
         self._engine = engine
         self._hop = hop
         self.keys = AsyncAccessKeys(engine.keys, hop)
@@ -137,54 +151,26 @@ class AsyncEngine:
     def templates(self) -> Templates:
         return self._engine.templates
 
-    def context(
-        self,
-        *,
-        tenant_id: str,
-        app_id: str,
-        user_id: str,
-        agent_id: str | None = None,
-        group: str | None = None,
-        session_id: str | None = None,
-        run_id: str | None = None,
-        client_id: str | None = None,
-        graph_id: str | None = None,
-        node_id: str | None = None,
-        capabilities: Iterable[Capability] = (),
-    ) -> AsyncContext:
-        """Bind the engine to one user, as the synchronous one does."""
-        context = self._engine.context(
-            tenant_id=tenant_id,
-            app_id=app_id,
-            user_id=user_id,
-            agent_id=agent_id,
-            group=group,
-            session_id=session_id,
-            run_id=run_id,
-            client_id=client_id,
-            graph_id=graph_id,
-            node_id=node_id,
-            capabilities=capabilities,
-        )
-        return AsyncContext(context, self._hop)
+    @described_as(Engine.context)
+    def context(self, **ids: Any) -> AsyncContext:
+        return AsyncContext(self._engine.context(**ids), self._hop)
 
-    def subscribe(
-        self, subscriber: Callable[[Change], object], *, kinds: Iterable[ChangeKind] | None = None
-    ) -> Callable[[], None]:
-        """Have a function, or a coroutine on the running loop, called with every change this process commits."""
+    @described_as(Engine.subscribe)
+    def subscribe(self, subscriber: Callable[[Change], object], **options: Any) -> Callable[[], None]:
         if callable(subscriber):
-            subscriber = functools.partial(_tell, subscriber, self._loop_here())
-        return self._engine.subscribe(subscriber, kinds=kinds)
+            subscriber = functools.partial(_notify, subscriber, self._find_loop())
+        return self._engine.subscribe(subscriber, **options)
 
-    async def follow(self, after: int | None = None, *, wait: bool | float = False) -> AsyncIterator[Change]:
-        """Read the changes of all processes and all scopes in their order, from a cursor on."""
+    @described_as(Engine.follow)
+    async def follow(self, *args: Any, **options: Any) -> AsyncIterator[Change]:
         if self._closed:
             raise EngineClosed
-        following = self._engine.following(after, wait=wait)
+        following = self._engine.following(*args, **options)
         while not following.ended:
             try:
                 changes = await self._hop(following.read)
             except EngineClosed:
+                # For a waiting follower this is the end. Any other would take a part of the changes for all of them.
                 if self._closed and following.waits:
                     return
                 raise
@@ -193,81 +179,18 @@ class AsyncEngine:
             if following.waiting and not following.ended:
                 await asyncio.sleep(following.pause_seconds)
 
-    async def last_cursor(self) -> int:
-        """The cursor of the newest change: follow from here to see only what comes."""
-        return await self._hop(self._engine.last_cursor)
-
-    async def close_stale(self, idle: timedelta | float, *, namespace: str | None = None) -> int:
-        """Close the open conversations of all users that nothing was appended to for this long."""
-        return await self._hop(self._engine.close_stale, idle, namespace=namespace)
-
-    async def reindex(self, on_progress: Callable[[int, int, int], object] | None = None) -> int:
-        """Make the vectors of all spaces that were made by another embedder anew, now; gives how many were made."""
-        return await self._hop(self._engine.reindex, on_progress)
-
-    async def purge_superseded(self) -> int:
-        """Remove entries of the memory tools that were superseded too long ago; for a scheduled job."""
-        return await self._hop(self._engine.purge_superseded)
-
-    async def rebuild_jsonl(
-        self,
-        *,
-        tenant_id: str | None = None,
-        app_id: str | None = None,
-        user_id: str | None = None,
-        progress: Progress = ignore_progress,
-    ) -> RebuildResult:
-        """Write the JSONL files of events anew from the ledger; `progress` is told in another thread."""
-        return await self._hop(
-            self._engine.rebuild_jsonl, tenant_id=tenant_id, app_id=app_id, user_id=user_id, progress=progress
-        )
-
-    async def forget_jsonl(self, scope: Scope) -> None:
-        """Remove the JSONL files of a user whose events have been erased."""
-        await self._hop(self._engine.forget_jsonl, scope)
-
+    @described_as(Engine.register_job)
     def register_job(self, kind: str, handler: Callable[[JobRun], Any]) -> None:
-        """Say what is to be done with jobs of a kind; a coroutine runs on the loop that registers it."""
         if callable(handler):
-            handler = functools.partial(_handle, handler, self._loop_here())
+            handler = functools.partial(_handle, handler, self._find_loop())
         self._engine.register_job(kind, handler)
 
-    async def find_jobs(
-        self, *, status: JobStatus | None = None, kind: str | None = None, job_id: str | None = None, limit: int = 100
-    ) -> list[tuple[Scope, Job]]:
-        """The jobs of all users, newest first, each with whose it is; for the host to see what has failed."""
-        return await self._hop(self._engine.find_jobs, status=status, kind=kind, job_id=job_id, limit=limit)
-
-    async def retry_job(self, job_id: str) -> Job:
-        """Queue a failed or dead job of any user again, with all its attempts."""
-        return await self._hop(self._engine.retry_job, job_id)
-
-    async def measures(self) -> Measures:
-        """How long the queue of all users is, how far extraction is behind, and what this process keeps in memory."""
-        return await self._hop(self._engine.measures)
-
-    async def check_database(self) -> None:
-        """Raise an error when the database cannot be reached, or lacks a migration that this engine needs."""
-        await self._hop(self._engine.check_database)
-
-    async def work(self, limit: int | None = None) -> WorkReport:
-        """Do the jobs that are due, now, and tell what became of them."""
-        return await self._hop.run_separately(self._engine.work, limit)
-
-    def start_workers(self, count: int = 1) -> None:
-        """Start threads that work jobs off in the background."""
-        self._engine.start_workers(count)
-
-    async def stop_workers(self, timeout: float | None = None) -> bool:
-        """Let the workers finish the jobs at hand and stop."""
-        return await self._hop.run_separately(self._engine.stop_workers, timeout)
-
+    @described_as(Engine.close)
     async def close(self) -> None:
-        """Stop the workers and close the database; closing again does nothing, or waits for the end of the closing."""
         self._closed = True
         if self._closing is None or not self._is_under_way(self._closing):
             self._closing = asyncio.create_task(self._close())
-        # Who is tired of waiting for it does not stop it.
+        # A caller that is cancelled while it waits does not stop the closing; the next call waits for it.
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
@@ -276,10 +199,10 @@ class AsyncEngine:
         await self._hop.close()
 
     def _is_under_way(self, closing: asyncio.Task[None]) -> bool:
-        # The loop it was begun on may have ended before it did.
+        # The event loop that it was begun on may have ended first.
         return not closing.done() and closing.get_loop() is asyncio.get_running_loop()
 
-    def _loop_here(self) -> asyncio.AbstractEventLoop:
+    def _find_loop(self) -> asyncio.AbstractEventLoop:
         try:
             return asyncio.get_running_loop()
         except RuntimeError:
@@ -295,17 +218,17 @@ class AsyncEngine:
         await self.close()
 
 
-def _tell(subscriber: Callable[[Change], object], loop: asyncio.AbstractEventLoop, change: Change) -> None:
-    # Whether it is a coroutine is seen by what it returns: a partial, a lambda or an object may make one too.
-    told = subscriber(change)
-    if inspect.isawaitable(told):
-        asyncio.run_coroutine_threadsafe(await_foreign(told), loop).add_done_callback(
+def _notify(subscriber: Callable[[Change], object], loop: asyncio.AbstractEventLoop, change: Change) -> None:
+    # Only the returned value shows whether it is a coroutine: a partial, a lambda or an object may make one too.
+    outcome = subscriber(change)
+    if inspect.isawaitable(outcome):
+        asyncio.run_coroutine_threadsafe(await_foreign(outcome), loop).add_done_callback(
             functools.partial(_log_failure, change.kind)
         )
 
 
-def _log_failure(kind: str, told: Future[Any]) -> None:
-    error = None if told.cancelled() else told.exception()
+def _log_failure(kind: str, call: Future[Any]) -> None:
+    error = None if call.cancelled() else call.exception()
     if error is not None:
         _log.error("a subscriber failed on %s", kind, exc_info=error)
 

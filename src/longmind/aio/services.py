@@ -1,26 +1,34 @@
-"""The services of a context, and the keys of an engine, awaitable.
+"""The services of a context and the operations of an engine, awaitable.
 
-Their types are in the stub beside this file, written by `tools/twins.py`.
+Their types are in the stub `services.pyi`, which `tools/twins.py` writes.
 """
 
 from longmind.admin import Admin
+from longmind.aio.derivation import derive_async
 from longmind.aio.run_turn import run_turn
 from longmind.blocks import Blocks
 from longmind.conversations import Conversations
+from longmind.engine import Engine
 from longmind.events import Events
 from longmind.jobs import Jobs
 from longmind.keys import AccessKeys
 from longmind.memory import Memory
-from longmind.runtime.thread_pool import make_async_twin
 from longmind.tools import Tools
 from longmind.working_context import WorkingContexts
 
-AsyncConversations = make_async_twin(Conversations, run_turn=run_turn)
-AsyncMemory = make_async_twin(Memory)
-AsyncWorkingContexts = make_async_twin(WorkingContexts)
-AsyncBlocks = make_async_twin(Blocks)
-AsyncTools = make_async_twin(Tools)
-AsyncEvents = make_async_twin(Events)
-AsyncJobs = make_async_twin(Jobs)
-AsyncAccessKeys = make_async_twin(AccessKeys)
-AsyncAdmin = make_async_twin(Admin)
+AsyncConversations = derive_async(Conversations, run_turn=run_turn)
+AsyncMemory = derive_async(Memory)
+AsyncWorkingContexts = derive_async(WorkingContexts)
+AsyncBlocks = derive_async(Blocks)
+AsyncTools = derive_async(Tools)
+AsyncEvents = derive_async(Events)
+AsyncJobs = derive_async(Jobs)
+AsyncAccessKeys = derive_async(AccessKeys)
+AsyncAdmin = derive_async(Admin)
+AsyncEngineOperations = derive_async(
+    Engine,
+    plain=("start_workers",),
+    separate=("work", "stop_workers"),
+    # The first five are written by hand in `longmind.aio.engine`; the others are for the synchronous engine alone.
+    without=("context", "subscribe", "follow", "register_job", "close", "following", "renew_after_fork"),
+)

@@ -1,54 +1,45 @@
-from collections.abc import Mapping
-from collections.abc import Mapping, Sequence
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from longmind.admin import Admin
 from longmind.admin.import_sources import Source
-from longmind.blocks import Blocks
+from longmind.admin.service import Admin
+from longmind.blocks.service import Blocks
 from longmind.clock import Instant
-from longmind.conversations import Conversations
+from longmind.conversations.service import Conversations
 from longmind.conversations.turn_tools import ToolHandler
-from longmind.events import Events
-from longmind.jobs import Jobs
-from longmind.keys import AccessKeys
-from longmind.memory import Memory
-from longmind.models.atom import Atom, AtomInput, AtomStatus
-from longmind.models.atom import AtomKind, AtomStatus, Trust
+from longmind.engine import Engine
+from longmind.events.mirror.rebuild import Progress, RebuildResult, ignore_progress
+from longmind.events.service import Events
+from longmind.jobs.service import Jobs
+from longmind.keys.service import AccessKeys
+from longmind.memory.service import Memory
+from longmind.models.atom import Atom, AtomInput, AtomKind, AtomStatus, Trust
 from longmind.models.binding import Binding, ExtractionPreview, PolicyInput, ScopeInput
 from longmind.models.block import Block, BlockLine, BlockRevision, BlockType, MemoryPolicy, SleepTime
-from longmind.models.block import MemoryPolicy
 from longmind.models.content import Content
 from longmind.models.conversation import Conversation, ConversationStatus, RollingSummary
+from longmind.models.engine_measures import Measures
 from longmind.models.entity import Entity, EntityType
-from longmind.models.event import ChatRole, Event
-from longmind.models.event import Event
-from longmind.models.event import Event, EventUsage
-from longmind.models.event import STATE_SNAPSHOT, Event
+from longmind.models.event import ChatRole, Event, EventUsage, STATE_SNAPSHOT
+from longmind.models.event_search import EventSearchResult, SearchMode
 from longmind.models.grant import SpaceGrant
-from longmind.models.job import Job
-from longmind.models.job import Job, JobStatus
+from longmind.models.job import Job, JobStatus, WorkReport
 from longmind.models.key import AccessKey, MadeKey
 from longmind.models.message import AssistantTurn, Message, Turn, Usage, Visibility
 from longmind.models.recall import Recall, WhyNot
-from longmind.models.space import MemorySpace
 from longmind.models.space import MemorySpace, SpaceKind
 from longmind.models.tool import AuditEntry, Brief, DeletedEntry, EntryType, FoundEntries, Outcome, StoredEntry
 from longmind.models.turn import TurnOptions, TurnResult
 from longmind.models.value import Page
 from longmind.models.working_context import WorkingContext
-from longmind.providers.language_model import BoundTool
 from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, OnText, Tool
 from longmind.runtime.thread_pool import Hop
-from longmind.scope import Level
+from longmind.scope import Level, Scope
 from longmind.store.tables.keys import KeyCount
-from longmind.tools import Tools
 from longmind.tools.consent import Confirm
-from longmind.working_context import WorkingContexts
+from longmind.tools.service import Tools
+from longmind.working_context.service import WorkingContexts
 from pathlib import Path
-from typing import Any
-from typing import Any, Literal
-from typing import Any, Self
-from typing import IO, Any
+from typing import Any, IO, Literal, Self
 
 class AsyncConversations:
     def __init__(self, original: Conversations, hop: Hop) -> None: ...
@@ -72,66 +63,83 @@ class AsyncConversations:
         """Append what the application itself says; by default the model sees it and the user does not."""
     async def append_turn(self, conversation_id: str, *, user_content: Content, assistant: AssistantTurn | dict[str, Any], user_visibility: Visibility='user', idempotency_key: str | None=None, trace_id: str | None=None, created_at: Instant | None=None) -> Turn:
         """Append the user's message and the assistant's answer side by side, under one turn id, in one write.
-    
-            A repeated idempotency key finds the user's message of the first time; the answer is always a new row, since
-            two model calls do not say the same.
-            """
+
+        A repeated idempotency key finds the user's message of the first time; the answer is always a new row, since
+        two model calls do not say the same."""
     async def run_turn(self, conversation_id: str, *, model: str | LanguageModel, provider: str | None=None, user_text: str | None=None, content: Content | None=None, tools: Sequence[Tool | BoundTool | dict[str, Any]]=(), tool_handler: ToolHandler | None=None, options: TurnOptions | dict[str, Any] | None=None, max_cycles: int=8, tail_limit: int=50, idempotency_key: str | None=None, trace_id: str | None=None, on_text: OnText | None=None, cancel: Cancel | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: str | None=None) -> TurnResult:
         """Have a model answer the user, with tools where it wants them, and keep all of it under one turn id.
-    
-            Wrong input is an error and nothing is written. Once the user's message is kept there is always a result; when
-            the model fails, its status is `error`. A repeated idempotency key finds the user's message of the first time
-            and begins another answer.
-    
-            The core memory blocks are put behind the system prompt, those of the agent too (by default the context's),
-            unless the memory policy leaves them out; and where it says so, what archival memory has to say to the user's
-            message is kept beside it as internal rows, once.
-            """
+
+        Wrong input is an error and nothing is written. Once the user's message is kept there is always a result; when
+        the model fails, its status is `error`. A repeated idempotency key finds the user's message of the first time
+        and begins another answer.
+
+        The core memory blocks are put behind the system prompt, those of the agent too (by default the context's),
+        unless the memory policy leaves them out; and where it says so, what archival memory has to say to the user's
+        message is kept beside it as internal rows, once."""
     async def refresh_rolling_summary(self, conversation_id: str) -> RollingSummary:
         """Bring the summary of a conversation up to the last turn that is finished, now.
-    
-            What the summariser does wrong is no error here: the outcome is `failed`, `error` says why, and the summary is
-            what it was before.
-            """
+
+        What the summariser does wrong is no error here: the outcome is `failed`, `error` says why, and the summary is
+        what it was before."""
     async def get_messages(self, conversation_id: str, *, limit: int=50, include_internal: bool=False, before: int | None=None) -> list[Message]:
         """The last messages that the user may see, oldest first; `before` a sequence number goes further back."""
     async def get_raw_turns(self, conversation_id: str, *, limit: int=50, include_hidden: bool=False, latest_attempts: bool=False, before: int | None=None) -> list[Message]:
         """The last messages with the internal ones, for replay, debugging or a model.
-    
-            `latest_attempts` leaves out answers that were replaced by a retry of their turn, as a model should see it.
-            """
+
+        `latest_attempts` leaves out answers that were replaced by a retry of their turn, as a model should see it."""
 
 class AsyncMemory:
     def __init__(self, original: Memory, hop: Hop) -> None: ...
-    async def create_memory_space(self, name: str | None=None, *, kind: SpaceKind='user', metadata: dict[str, Any] | None=None) -> MemorySpace:
-        """Make a space. If the user has a live one of that name and kind, that one is given back as it is.
-    
-            A space of the kind `shared` is the user's own too, and can be granted to others to read.
-            """
-    async def get_memory_space(self, memory_space_id: str) -> MemorySpace | None:
-        """Look a space up; None when it is not there, was deleted, or is neither the user's nor shared with them."""
-    async def list_memory_spaces(self) -> list[MemorySpace]:
-        """The user's spaces, oldest first."""
-    async def delete_memory_space(self, memory_space_id: str) -> None:
-        """Put a space away: it and its memory are found no more, by nobody, and nothing is extracted into it.
-    
-            Erasing the user removes them for good.
-            """
-    async def grant_space(self, memory_space_id: str, reader: str) -> SpaceGrant:
-        """Let a user of the same tenant and app read a space of the kind `shared`; `*` lets all of them.
-    
-            Only its owner may do so, and only its owner writes to it. Who has the grant already keeps it as it is.
-            """
-    async def revoke_space(self, memory_space_id: str, reader: str) -> None:
-        """Take a grant back: the very next call of the user, in any process, finds the space no more.
-    
-            Grants are taken back as they were given: that of one user leaves `*` as it is. To take back what was not given
-            is no error.
-            """
-    async def list_grants(self, memory_space_id: str) -> list[SpaceGrant]:
-        """Who may read a space of the user's, in the order in which they were let."""
-    async def list_shared_spaces(self, *, limit: int=100, cursor: str | None=None) -> Page[MemorySpace]:
-        """The spaces of others that the user may read, oldest first."""
+    async def recall_by_topic(self, memory_space_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, explain: bool=False) -> Recall:
+        """Find what is known about a topic, best first.
+
+        `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then; `status` may ask
+        for what was archived instead, and `status=None` for both."""
+    async def why_not(self, atom_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
+        """Why `recall_by_topic` does not find an atom: which filter leaves it out, that it is over, or its place."""
+    async def recall_by_entity(self, memory_space_id: str, entity_id_or_name: str, *, limit: int=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> Recall:
+        """Everything that mentions an entity, newest first; an unknown name finds nothing."""
+    async def recall_timeline(self, memory_space_id: str, *, entity_id_or_name: str | None=None, query: str | None=None, from_: Instant | None=None, to: Instant | None=None, limit: int=50, include_superseded: bool=True, known_at: Instant | None=None) -> Recall:
+        """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants.
+
+        `include_superseded=False` leaves out what something newer has replaced; what has ended by itself is there."""
+    async def agent_tools(self, definitions: dict[str, Any] | Sequence[dict[str, Any]], arguments: Mapping[str, Any] | None=None) -> list[BoundTool]:
+        """The recall tools of an agent's JSON, or of a list of definitions, ready to be given to a model and run.
+
+        A memory space that is written `$name` is read from `arguments` when a tool runs, and only then is it looked at
+        whether this user may read it. Tools of other types in an agent's JSON are left to the caller."""
+    async def create_binding(self, conversation_scope: ScopeInput, memory_space_ids: list[str], extraction_policy: PolicyInput | None=None) -> Binding:
+        """Have conversations made into memory: those of a namespace and a user, `*` for all, or a list of such.
+
+        What other users say goes into their own space of the same name. To bind conversations of others takes the
+        capability `admin`."""
+    async def get_binding(self, binding_id: str) -> Binding | None:
+        """Look a binding up; None when there is none with this id, or it is not this user's."""
+    async def list_bindings(self, *, limit: int=100, cursor: str | None=None) -> Page[Binding]:
+        """The bindings that the user has made, newest first; with the capability `admin`, all of the app."""
+    async def update_binding(self, binding_id: str, *, extraction_policy: PolicyInput | None=None, enabled: bool | None=None) -> Binding:
+        """Change the policy, of which what is left out stays as it is, or pause and resume. The scope is for ever.
+
+        What was queued before a pause waits for its end; what closes in it is not extracted by itself."""
+    async def delete_binding(self, binding_id: str) -> None:
+        """Have nothing more extracted by a binding, also not what is queued already. Memory stays."""
+    async def run_extraction_for_conversation(self, conversation_id: str, *, extraction_version: str | None=None, dry_run: bool=False) -> list[Job] | list[ExtractionPreview]:
+        """Extract a whole conversation again: a job for each binding and space that it falls under.
+
+        With another version, what the earlier one has made of this conversation is superseded. A dry run writes
+        nothing, and gives what would be added, reinforced, superseded and skipped."""
+    async def create_entity(self, memory_space_id: str, type: EntityType, canonical_name: str, *, description: str | None=None, attributes: dict[str, Any] | None=None, aliases: Sequence[str]=()) -> Entity:
+        """Make an entity. If the space knows one of that type by that name, that one is given back as it is.
+
+        A name belongs to one entity of a type: an alias that is another one's is a conflict that names the owner."""
+    async def get_entity(self, entity_id: str) -> Entity | None:
+        """Look an entity up. One that was merged is given as it is, with the id it was merged into."""
+    async def find_entity_by_name(self, memory_space_id: str, type: EntityType, name: str) -> Entity | None:
+        """The entity of a type that is known by exactly this name, or has it as an alias; case does not matter."""
+    async def merge_entities(self, canonical_id: str, alias_id: str) -> Entity:
+        """Fold one entity into another: its atoms and names go over, and its id leads there from now on."""
+    async def search_entities(self, memory_space_id: str, query: str, *, type: EntityType | None=None, limit: int=20) -> list[Entity]:
+        """Entities whose names are like the query, the most alike first."""
     async def add_atom(self, memory_space_id: str, atom: AtomInput) -> Atom:
         """Remember one fact."""
     async def add_atoms(self, memory_space_id: str, atoms: Sequence[AtomInput]) -> list[Atom]:
@@ -142,98 +150,61 @@ class AsyncMemory:
         """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""
     async def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
         """Replace a fact that has changed: all older versions end where the new one begins at the latest, and are kept.
-    
-            A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version.
-            """
+
+        A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version."""
     async def archive_atom(self, atom_id: str, *, rejected: bool=False) -> None:
         """Take an atom out of recall; it can still be listed. Doing it again changes nothing.
-    
-            One that is rejected, because it is wrong or unwanted, is not learned again from what is said.
-            """
+
+        One that is rejected, because it is wrong or unwanted, is not learned again from what is said."""
     async def delete_atom(self, atom_id: str) -> None:
         """Remove an atom for good, from the store and the search index. Older versions of the fact stay superseded.
-    
-            A keyed hash of it stays behind, so that it is not learned again from what was said.
-            """
+
+        A keyed hash of it stays behind, so that it is not learned again from what was said."""
     async def restore_atom(self, atom_id: str) -> Atom:
         """Make an older version of a fact hold again after the newer one was deleted; takes the capability `admin`.
-    
-            It ends where it was to end at first. A version whose newer one is there is a conflict, which names the newest;
-            so is one that was archived. One that was not superseded, or was restored already, is given back as it is.
-            """
+
+        It ends where it was to end at first. A version whose newer one is there is a conflict, which names the newest;
+        so is one that was archived. One that was not superseded, or was restored already, is given back as it is."""
     async def list_atoms(self, memory_space_id: str, *, category: str | None=None, status: AtomStatus | None='ACTIVE', valid_at: Instant | None=None, limit: int=100, cursor: str | None=None) -> Page[Atom]:
         """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
-    async def create_entity(self, memory_space_id: str, type: EntityType, canonical_name: str, *, description: str | None=None, attributes: dict[str, Any] | None=None, aliases: Sequence[str]=()) -> Entity:
-        """Make an entity. If the space knows one of that type by that name, that one is given back as it is.
-    
-            A name belongs to one entity of a type: an alias that is another one's is a conflict that names the owner.
-            """
-    async def get_entity(self, entity_id: str) -> Entity | None:
-        """Look an entity up. One that was merged is given as it is, with the id it was merged into."""
-    async def find_entity_by_name(self, memory_space_id: str, type: EntityType, name: str) -> Entity | None:
-        """The entity of a type that is known by exactly this name, or has it as an alias; case does not matter."""
-    async def merge_entities(self, canonical_id: str, alias_id: str) -> Entity:
-        """Fold one entity into another: its atoms and names go over, and its id leads there from now on."""
-    async def search_entities(self, memory_space_id: str, query: str, *, type: EntityType | None=None, limit: int=20) -> list[Entity]:
-        """Entities whose names are like the query, the most alike first."""
-    async def create_binding(self, conversation_scope: ScopeInput, memory_space_ids: list[str], extraction_policy: PolicyInput | None=None) -> Binding:
-        """Have conversations made into memory: those of a namespace and a user, `*` for all, or a list of such.
-    
-            What other users say goes into their own space of the same name. To bind conversations of others takes the
-            capability `admin`.
-            """
-    async def get_binding(self, binding_id: str) -> Binding | None:
-        """Look a binding up; None when there is none with this id, or it is not this user's."""
-    async def list_bindings(self, *, limit: int=100, cursor: str | None=None) -> Page[Binding]:
-        """The bindings that the user has made, newest first; with the capability `admin`, all of the app."""
-    async def update_binding(self, binding_id: str, *, extraction_policy: PolicyInput | None=None, enabled: bool | None=None) -> Binding:
-        """Change the policy, of which what is left out stays as it is, or pause and resume. The scope is for ever.
-    
-            What was queued before a pause waits for its end; what closes in it is not extracted by itself.
-            """
-    async def delete_binding(self, binding_id: str) -> None:
-        """Have nothing more extracted by a binding, also not what is queued already. Memory stays."""
-    async def run_extraction_for_conversation(self, conversation_id: str, *, extraction_version: str | None=None, dry_run: bool=False) -> list[Job] | list[ExtractionPreview]:
-        """Extract a whole conversation again: a job for each binding and space that it falls under.
-    
-            With another version, what the earlier one has made of this conversation is superseded. A dry run writes
-            nothing, and gives what would be added, reinforced, superseded and skipped.
-            """
-    async def recall_by_topic(self, memory_space_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, explain: bool=False) -> Recall:
-        """Find what is known about a topic, best first.
-    
-            `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then; `status` may ask
-            for what was archived instead, and `status=None` for both.
-            """
-    async def why_not(self, atom_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
-        """Why `recall_by_topic` does not find an atom: which filter leaves it out, that it is over, or its place."""
-    async def recall_by_entity(self, memory_space_id: str, entity_id_or_name: str, *, limit: int=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> Recall:
-        """Everything that mentions an entity, newest first; an unknown name finds nothing."""
-    async def recall_timeline(self, memory_space_id: str, *, entity_id_or_name: str | None=None, query: str | None=None, from_: Instant | None=None, to: Instant | None=None, limit: int=50, include_superseded: bool=True, known_at: Instant | None=None) -> Recall:
-        """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants.
-    
-            `include_superseded=False` leaves out what something newer has replaced; what has ended by itself is there.
-            """
-    async def agent_tools(self, definitions: dict[str, Any] | Sequence[dict[str, Any]], arguments: Mapping[str, Any] | None=None) -> list[BoundTool]:
-        """The recall tools of an agent's JSON, or of a list of definitions, ready to be given to a model and run.
-    
-            A memory space that is written `$name` is read from `arguments` when a tool runs, and only then is it looked at
-            whether this user may read it. Tools of other types in an agent's JSON are left to the caller.
-            """
+    async def grant_space(self, memory_space_id: str, reader: str) -> SpaceGrant:
+        """Let a user of the same tenant and app read a space of the kind `shared`; `*` lets all of them.
+
+        Only its owner may do so, and only its owner writes to it. Who has the grant already keeps it as it is."""
+    async def revoke_space(self, memory_space_id: str, reader: str) -> None:
+        """Take a grant back: the very next call of the user, in any process, finds the space no more.
+
+        Grants are taken back as they were given: that of one user leaves `*` as it is. To take back what was not given
+        is no error."""
+    async def list_grants(self, memory_space_id: str) -> list[SpaceGrant]:
+        """Who may read a space of the user's, in the order in which they were let."""
+    async def list_shared_spaces(self, *, limit: int=100, cursor: str | None=None) -> Page[MemorySpace]:
+        """The spaces of others that the user may read, oldest first."""
+    async def create_memory_space(self, name: str | None=None, *, kind: SpaceKind='user', metadata: dict[str, Any] | None=None) -> MemorySpace:
+        """Make a space. If the user has a live one of that name and kind, that one is given back as it is.
+
+        A space of the kind `shared` is the user's own too, and can be granted to others to read."""
+    async def get_memory_space(self, memory_space_id: str) -> MemorySpace | None:
+        """Look a space up; None when it is not there, was deleted, or is neither the user's nor shared with them."""
+    async def list_memory_spaces(self) -> list[MemorySpace]:
+        """The user's spaces, oldest first."""
+    async def delete_memory_space(self, memory_space_id: str) -> None:
+        """Put a space away: it and its memory are found no more, by nobody, and nothing is extracted into it.
+
+        Erasing the user removes them for good."""
 
 class AsyncWorkingContexts:
     def __init__(self, original: WorkingContexts, hop: Hop) -> None: ...
     async def build_working_context(self, conversation_id: str, *, memory_space_id: str, recall_query: str | None=None, recent_turns: int=10, recall_limit: int=8, token_budget: int=8000, include_rolling_summary: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: str | None=None) -> WorkingContext:
         """Put together what a model is to know before it answers: the summary, what it remembers, and the last turns.
-    
-            Atoms of the always-on categories are there whatever is asked; others are recalled by the query. When the
-            budget is short the oldest turns go first, then the hits that fit least, then always-on atoms that matter least.
-            `known_at` builds it as it would have been built at that instant.
-    
-            With a `memory_policy` it begins with the core memory blocks of the user and of the agent (by default the
-            context's), and where the policy says so with what archival memory has on the query. They go only when all
-            else but the summary has gone.
-            """
+
+        Atoms of the always-on categories are there whatever is asked; others are recalled by the query. When the
+        budget is short the oldest turns go first, then the hits that fit least, then always-on atoms that matter least.
+        `known_at` builds it as it would have been built at that instant.
+
+        With a `memory_policy` it begins with the core memory blocks of the user and of the agent (by default the
+        context's), and where the policy says so with what archival memory has on the query. They go only when all
+        else but the summary has gone."""
 
 class AsyncBlocks:
     def __init__(self, original: Blocks, hop: Hop) -> None: ...
@@ -243,39 +214,34 @@ class AsyncBlocks:
         """All blocks, the user's first; with an agent id, of the agents' only those of that agent."""
     async def update(self, block_type: BlockType, content: str, expected_updated_at: Instant | None, *, agent_id: str | None=None) -> Block:
         """Replace a whole block, or with `expected_updated_at=None` make one that is not there yet.
-    
-            The instant is the `updated_at` that was last read, in any ISO form or zone; without a zone it is UTC. When
-            somebody else was faster, `BlockConflict` is raised, whose `current` is the block as it is now.
-            """
+
+        The instant is the `updated_at` that was last read, in any ISO form or zone; without a zone it is UTC. When
+        somebody else was faster, `BlockConflict` is raised, whose `current` is the block as it is now."""
     async def delete(self, block_type: BlockType, *, agent_id: str | None=None, expected_updated_at: Instant | None=None) -> None:
         """Delete a block with its revisions; with an instant, only if nobody has written since it was read."""
     async def recall(self, query: str, *, agent_id: str | None=None, limit: int=10) -> Page[BlockLine]:
         """Find lines of the user's archival block and, with an agent id, of that agent's; best first.
-    
-            An empty query lists the lines as they stand.
-            """
+
+        An empty query lists the lines as they stand."""
     async def revisions(self, block_type: BlockType, *, agent_id: str | None=None, limit: int=20) -> Page[BlockRevision]:
         """What a block held before, newest first."""
     async def restore(self, block_type: BlockType, revision: int, expected_updated_at: Instant | None, *, agent_id: str | None=None) -> Block:
         """Write what a block held in a revision once more; what it holds now becomes a revision in turn."""
     async def user_memory(self, agent_id: str | None=None, policy: MemoryPolicy | dict[str, Any] | None=None) -> str:
         """The section of a system prompt with the user's core memory and the active agent's; empty without any.
-    
-            It is read anew each time, so that what was written is in the next prompt.
-            """
+
+        It is read anew each time, so that what was written is in the next prompt."""
     async def reminders(self, text: str, *, agent_id: str | None=None, policy: MemoryPolicy | dict[str, Any] | None=None) -> Page[str]:
         """What archival memory has to say to a message of the user, as texts for the model's eyes only.
-    
-            Empty unless the policy's `archival_mode` is `auto`; its limit and its least score bound the lines.
-            """
+
+        Empty unless the policy's `archival_mode` is `auto`; its limit and its least score bound the lines."""
     async def tools(self, agent_id: str | None=None) -> Page[BoundTool]:
         """The tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
     async def set_sleep_time(self, enabled: bool, *, agent_id: str | None=None, idle_seconds: float=600.0) -> SleepTime:
         """Have blocks updated from conversations that are closed or idle, or stop that.
-    
-            Without an agent it is about the user's blocks and all conversations; an agent's own setting goes before that,
-            and is about the agent's blocks and the conversations of contexts that have this agent.
-            """
+
+        Without an agent it is about the user's blocks and all conversations; an agent's own setting goes before that,
+        and is about the agent's blocks and the conversations of contexts that have this agent."""
     async def get_sleep_time(self, *, agent_id: str | None=None) -> SleepTime:
         """Whether blocks are updated from conversations, with an agent or without."""
 
@@ -283,9 +249,8 @@ class AsyncTools:
     def __init__(self, original: Tools, hop: Hop) -> None: ...
     async def memory_store(self, type: EntryType, content: str, tags: Sequence[str]=(), supersedes: str | None=None) -> StoredEntry:
         """Remember something across sessions: a preference, a fact, an instruction, context or a correction.
-    
-            With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither.
-            """
+
+        With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither."""
     async def memory_search(self, query: str | None=None, tags: Sequence[str]=(), type: EntryType | None=None, include_superseded: bool=False, limit: int=20) -> FoundEntries:
         """Find entries by words, tags or type, best first; without a query, the most recent ones."""
     async def memory_brief(self, include_provenance: bool=False) -> Brief:
@@ -298,81 +263,18 @@ class AsyncTools:
         """The brief as text for the start of a session's prompt. It never fails: without memory it is empty."""
     async def bound(self, *, confirm: Confirm | None=None) -> list[BoundTool]:
         """The tools as `run_turn` takes them, bound to this context.
-    
-            `confirm` is asked before an agent replaces or removes what the user has told; without it, that is refused.
-            """
+
+        `confirm` is asked before an agent replaces or removes what the user has told; without it, that is refused."""
     async def audit(self, *, correlation: str | None=None, since: Instant | None=None, until: Instant | None=None, topic: str | None=None, outcome: Outcome | None=None, limit: int=100, cursor: str | None=None) -> Page[AuditEntry]:
         """What was asked of the tools of this group, oldest first; both instants are part of the range."""
 
 class AsyncEvents:
     def __init__(self, original: Events, hop: Hop) -> None: ...
-    async def record_raw(self, *, base: dict[str, Any], text: str | None=None, metrics: dict[str, float] | None=None) -> Event:
-        """Record an event from its fields. Without a text it is given one made from `base["data"]`.
-    
-            `base` may hold kind, stage, data, tags, severity, signal, topic, inputs, outputs and ts, for what happened
-            before, and more. Who records and where is the context's to say: `base` cannot name anybody else.
-            """
-    async def record(self, kind: str, data: Any, tags: Sequence[str] | None=None, severity: int=2, stage: str | None=None, inputs_ref: Sequence[Any] | None=None, outputs_ref: Sequence[Any] | None=None, metrics: dict[str, float] | None=None, signal: float | None=None, text: str | None=None) -> Event:
-        """Record that something of a kind happened.
-    
-            A dict is kept as it is; a text is the event's text; anything else is kept as the value of a dict, and as what
-            it shows itself as where it is no JSON. Without a signal, how much it matters is weighed.
-            """
-    async def record_many(self, events: Sequence[dict[str, Any]]) -> list[Event]:
-        """Record many events at once, all or none; each is given by its fields, as the base of `record_raw` is."""
-    async def record_chat(self, role: ChatRole, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
-        """Record that somebody said something. What `data` says of a role or a text does not replace the given ones."""
-    async def record_chat_user(self, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
-        """Record what the user said."""
-    async def record_chat_assistant(self, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
-        """Record what the assistant said."""
-    async def record_chat_system(self, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=1, signal: float | None=None) -> Event:
-        """Record what the system said."""
-    async def recent_chat(self, *, limit: int=50, roles: Sequence[str] | None=None, tags: Sequence[str] | None=None, level: Level | None=None, use_persistence: bool=False, return_event: bool=False) -> list[Any]:
-        """What was said last, newest last: recorded turns and messages of conversations on the same timeline.
-    
-            Of several answers to one message the last one counts, and what is hidden is left out. A turn must have at least
-            one of the tags. Each is a dict of ts, role, text and tags, or an event if that is asked for.
-            """
-    async def record_tool_result(self, *, tool: str, inputs: Sequence[dict[str, Any]] | None=None, outputs: Sequence[dict[str, Any]] | None=None, tags: Sequence[str] | None=None, metrics: dict[str, float] | None=None, message: str | None=None, severity: int=3) -> Event:
-        """Record what a tool was given and what it answered; the message says it in words."""
-    async def recent_tool_results(self, *, tool: str, limit: int=10, return_event: bool=True) -> list[Any]:
-        """The last results of one tool in the hot log, newest last."""
-    async def record_state(self, key: str, value: Any, *, tags: Sequence[str] | None=None, meta: dict[str, Any] | None=None, severity: int=2, signal: float | None=None, kind: str=STATE_SNAPSHOT, stage: str | None=None) -> Event:
-        """Record what a value is now.
-    
-            Dataclasses, pydantic models, sets, tuples, enums and times become plain JSON. What cannot is kept as the text
-            that it shows itself as, under `__repr__`, and `kept_as_text` in the event's data tells where.
-            """
-    async def latest_state(self, key: str, *, tags: Sequence[str] | None=None, level: Level | None=None, user_persistence: bool=False, use_persistence: bool=False, kind: str=STATE_SNAPSHOT) -> Any:
-        """The newest value under a key; None if there is none.
-    
-            It is looked for in the hot log, or in the whole timeline with `use_persistence`, which may also be written
-            `user_persistence`. A snapshot must have all of the tags.
-            """
-    async def state_history(self, key: str, *, tags: Sequence[str] | None=None, limit: int=50, level: Level | None=None, kind: str=STATE_SNAPSHOT, use_persistence: bool=False) -> list[Event]:
-        """The last snapshots under a key, newest last, with all that was recorded beside the value."""
-    async def recent(self, *, kinds: Sequence[str] | None=None, limit: int=50, level: Level | None=None, return_event: bool=True) -> list[Any]:
-        """The last events of the hot log, newest last.
-    
-            The hot log is the newest part of the timeline: what has left it is found by `recent_persisted`. A level lets
-            through only what was recorded in the same session or run, and nothing if the context names none.
-            """
-    async def recent_persisted(self, *, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: int=50, level: Level | None=None, since: Instant | None=None, until: Instant | None=None, offset: int=0, return_event: bool=True) -> list[Any]:
-        """The last events of the whole timeline, newest last, after so many newer ones were skipped.
-    
-            An event must have all of the tags. `since` and `until` are included.
-            """
-    async def get_event(self, event_id: str) -> Event | None:
-        """One event of the user's, on whichever timeline it stands; None if there is none."""
-    async def usage(self, *, since: Instant | None=None) -> list[EventUsage]:
-        """How many events the user has, by kind, on all timelines: those that happened since then, or ever."""
     def at(self, level: Level | None=None, *, bucket: str | None=None) -> Self:
         """The same service for the timeline of another level, or of a bucket that the caller names.
-    
-            Each timeline has its own events: what is recorded at one is not read at another. Where the context lacks the
-            id of the level there is nothing to read, and recording is refused.
-            """
+
+        Each timeline has its own events: what is recorded at one is not read at another. Where the context lacks the
+        id of the level there is nothing to read, and recording is refused."""
     def scope_id(self) -> str | None:
         """What the timeline is the timeline of, such as `session:s1`."""
     def memory_level(self) -> str | None:
@@ -385,6 +287,103 @@ class AsyncEvents:
         """The timeline, the levels and the ids of the context, for a look at them."""
     def debug_print_scope(self, prefix: str='[MEM]') -> None:
         """Print what `scope_info` tells, a line each."""
+    def uri_of(self, event: Event) -> str:
+        """The address of an event of this user's: `file://…`, ending in `#` and its id, where events are mirrored.
+
+        Without a mirror it is `longmind://mem/<timeline>/events/<event id>`, and for a summary the place where it is
+        filed, `longmind://mem/<scope id>/summaries/<tag>/<ts>#<event id>`."""
+    def jsonl_files(self) -> list[Path]:
+        """The files that mirror this timeline, by day; none where events are not mirrored."""
+    async def record_raw(self, *, base: dict[str, Any], text: str | None=None, metrics: dict[str, float] | None=None) -> Event:
+        """Record an event from its fields. Without a text it is given one made from `base["data"]`.
+
+        `base` may hold kind, stage, data, tags, severity, signal, topic, inputs, outputs and ts, for what happened
+        before, and more. Who records and where is the context's to say: `base` cannot name anybody else."""
+    async def record(self, kind: str, data: Any, tags: Sequence[str] | None=None, severity: int=2, stage: str | None=None, inputs_ref: Sequence[Any] | None=None, outputs_ref: Sequence[Any] | None=None, metrics: dict[str, float] | None=None, signal: float | None=None, text: str | None=None) -> Event:
+        """Record that something of a kind happened.
+
+        A dict is kept as it is; a text is the event's text; anything else is kept as the value of a dict, and as what
+        it shows itself as where it is no JSON. Without a signal, how much it matters is weighed."""
+    async def record_many(self, events: Sequence[dict[str, Any]]) -> list[Event]:
+        """Record many events at once, all or none; each is given by its fields, as the base of `record_raw` is."""
+    async def load_recent_summaries(self, scope_id: str | None=None, *, summary_tag: str='session', limit: int=3) -> list[dict[str, Any]]:
+        """The newest summaries of a tag, of whatever kind, newest last."""
+    async def load_last_summary(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', level: Level | None='scope') -> dict[str, Any] | None:
+        """The newest summary of a kind and a tag; None if there is none."""
+    async def soft_hydrate_last_summary(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', level: Level | None='scope') -> dict[str, Any] | None:
+        """Load the newest summary and record on this timeline that it was loaded; None, and nothing, without one."""
+    async def chat_history_for_llm(self, *, limit: int=20, include_system_summary: bool=True, summary_tag: str='session', summary_scope_id: str | None=None, max_summaries: int=3) -> dict[str, Any]:
+        """The last messages in the form that chat models take, behind a system message with the newest summaries.
+
+        `summary` is what that message says, or an empty text where there is none."""
+    async def build_prompt_segments(self, *, recent_chat_limit: int=12, include_long_term: bool=True, summary_tag: str='session', max_summaries: int=3, include_recent_tools: bool=False, tool: str | None=None, tool_limit: int=10) -> dict[str, Any]:
+        """What a prompt may be made of: the newest summaries, the last messages, and the last results of a tool or all.
+
+        Texts are harmless: each stands on one line and cannot be taken for a part of the prompt around it."""
+    async def distill_long_term(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', include_kinds: Sequence[str] | None=None, include_tags: Sequence[str] | None=None, max_events: int=200, min_signal: float | None=None, use_llm: bool=False, level: Level | None=None, model: str | LanguageModel | None=None) -> dict[str, Any]:
+        """Make a summary of the newest events, record it as an event, and give it back; `{}` if there are none.
+
+        Without `use_llm` it is a digest that needs no model. An event must have all of the tags, and at least the
+        signal. Summaries and what tells of loaded ones are left out, unless their kind is named and another one than
+        is made here."""
+    async def distill_meta_summary(self, scope_id: str | None=None, *, source_kind: str='long_term_summary', source_tag: str='session', summary_kind: str='meta_summary', summary_tag: str='meta', max_summaries: int=20, min_signal: float | None=None, use_llm: bool=True, level: Level | None=None, model: str | LanguageModel | None=None) -> dict[str, Any]:
+        """Make one summary of the newest summaries of a kind and a tag, record it, and give it back; `{}` without any.
+
+        With `use_llm=False` it is a digest that needs no model."""
+    async def search(self, query: str | None=None, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: int=100, use_embedding: bool=True, level: Level | None=None, time_window: str | None=None, mode: SearchMode | None=None) -> list[Event]:
+        """The events of the whole timeline that a query is about, best first; without a query the newest first.
+
+        `semantic` goes by meaning, `lexical` by words, `hybrid` by both, `structural` by time alone; `auto` is
+        structural without a query, or else semantic. Without an embedder, or with `use_embedding=False`, words decide.
+        An event must have all of the tags, and have happened in the time window, such as `90s`, `15m`, `12h` or `7d`.
+        When nothing has to do with the query, nothing is found."""
+    async def search_state(self, query: str, *, key: str | None=None, tags: Sequence[str] | None=None, top_k: int=10, time_window: str | None=None, created_at_min: Instant | float | None=None, created_at_max: Instant | float | None=None) -> list[EventSearchResult]:
+        """The snapshots of states that a query is about, best first, of one key or of all.
+
+        A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
+        datetime or seconds since 1970, and win over the bounds of the time window."""
+    async def recent(self, *, kinds: Sequence[str] | None=None, limit: int=50, level: Level | None=None, return_event: bool=True) -> list[Any]:
+        """The last events of the hot log, newest last.
+
+        The hot log is the newest part of the timeline: what has left it is found by `recent_persisted`. A level lets
+        through only what was recorded in the same session or run, and nothing if the context names none."""
+    async def recent_persisted(self, *, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: int=50, level: Level | None=None, since: Instant | None=None, until: Instant | None=None, offset: int=0, return_event: bool=True) -> list[Any]:
+        """The last events of the whole timeline, newest last, after so many newer ones were skipped.
+
+        An event must have all of the tags. `since` and `until` are included."""
+    async def get_event(self, event_id: str) -> Event | None:
+        """One event of the user's, on whichever timeline it stands; None if there is none."""
+    async def usage(self, *, since: Instant | None=None) -> list[EventUsage]:
+        """How many events the user has, by kind, on all timelines: those that happened since then, or ever."""
+    async def record_state(self, key: str, value: Any, *, tags: Sequence[str] | None=None, meta: dict[str, Any] | None=None, severity: int=2, signal: float | None=None, kind: str=STATE_SNAPSHOT, stage: str | None=None) -> Event:
+        """Record what a value is now.
+
+        Dataclasses, pydantic models, sets, tuples, enums and times become plain JSON. What cannot is kept as the text
+        that it shows itself as, under `__repr__`, and `kept_as_text` in the event's data tells where."""
+    async def latest_state(self, key: str, *, tags: Sequence[str] | None=None, level: Level | None=None, user_persistence: bool=False, use_persistence: bool=False, kind: str=STATE_SNAPSHOT) -> Any:
+        """The newest value under a key; None if there is none.
+
+        It is looked for in the hot log, or in the whole timeline with `use_persistence`, which may also be written
+        `user_persistence`. A snapshot must have all of the tags."""
+    async def state_history(self, key: str, *, tags: Sequence[str] | None=None, limit: int=50, level: Level | None=None, kind: str=STATE_SNAPSHOT, use_persistence: bool=False) -> list[Event]:
+        """The last snapshots under a key, newest last, with all that was recorded beside the value."""
+    async def record_tool_result(self, *, tool: str, inputs: Sequence[dict[str, Any]] | None=None, outputs: Sequence[dict[str, Any]] | None=None, tags: Sequence[str] | None=None, metrics: dict[str, float] | None=None, message: str | None=None, severity: int=3) -> Event:
+        """Record what a tool was given and what it answered; the message says it in words."""
+    async def recent_tool_results(self, *, tool: str, limit: int=10, return_event: bool=True) -> list[Any]:
+        """The last results of one tool in the hot log, newest last."""
+    async def record_chat(self, role: ChatRole, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
+        """Record that somebody said something. What `data` says of a role or a text does not replace the given ones."""
+    async def record_chat_user(self, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
+        """Record what the user said."""
+    async def record_chat_assistant(self, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
+        """Record what the assistant said."""
+    async def record_chat_system(self, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=1, signal: float | None=None) -> Event:
+        """Record what the system said."""
+    async def recent_chat(self, *, limit: int=50, roles: Sequence[str] | None=None, tags: Sequence[str] | None=None, level: Level | None=None, use_persistence: bool=False, return_event: bool=False) -> list[Any]:
+        """What was said last, newest last: recorded turns and messages of conversations on the same timeline.
+
+        Of several answers to one message the last one counts, and what is hidden is left out. A turn must have at least
+        one of the tags. Each is a dict of ts, role, text and tags, or an event if that is asked for."""
 
 class AsyncJobs:
     def __init__(self, original: Jobs, hop: Hop) -> None: ...
@@ -401,9 +400,8 @@ class AsyncAccessKeys:
     def __init__(self, original: AccessKeys, hop: Hop) -> None: ...
     async def create(self, *, tenant_id: str, app_id: str, user_id: str | None=None, any_user: bool=False, admin: bool=False, name: str='', expires_at: Instant | None=None, rate: str | None=None) -> MadeKey:
         """Make a key for one user, for any user that a request names, or for administration.
-    
-            Its `token` is shown here and never again: only a hash of it is kept.
-            """
+
+        Its `token` is shown here and never again: only a hash of it is kept."""
     async def list(self, *, tenant_id: str | None=None, app_id: str | None=None) -> Page[AccessKey]:
         """The keys of all tenants, or of one, or of one app; the oldest first, those that were revoked included."""
     async def revoke(self, key_id: str) -> AccessKey:
@@ -414,9 +412,8 @@ class AsyncAccessKeys:
         """Whether there ever was a key."""
     async def check(self, token: str) -> AccessKey:
         """The key that a request was sent with; refused when it is unknown, wrong, revoked or expired.
-    
-            The row is read anew each time: nothing that is remembered could tell what another server has revoked.
-            """
+
+        The row is read anew each time: nothing that is remembered could tell what another server has revoked."""
     async def settle(self) -> None:
         """Wait until the last uses are written: they are written in the background."""
 
@@ -424,28 +421,67 @@ class AsyncAdmin:
     def __init__(self, original: Admin, hop: Hop) -> None: ...
     async def export_user_data(self, user_id: str | None=None) -> dict[str, Any]:
         """All that is kept of a user as one document, ready for JSON.
-    
-            It has `conversations` with their messages of all visibilities, `spaces`, `atoms`, `entities`, `bindings`,
-            `grants`, `blocks` with their revisions, `events`, `summaries`, `jobs`, `quotas`, `sleep_time` and `audit`; and
-            `records`, the rows as they are, by which it can be imported. It is the same as long as nothing has changed.
-            """
+
+        It has `conversations` with their messages of all visibilities, `spaces`, `atoms`, `entities`, `bindings`,
+        `grants`, `blocks` with their revisions, `events`, `summaries`, `jobs`, `quotas`, `sleep_time` and `audit`; and
+        `records`, the rows as they are, by which it can be imported. It is the same as long as nothing has changed."""
     async def export_user_archive(self, target: str | Path | IO[bytes], user_id: str | None=None) -> dict[str, int]:
         """Write the same as a ZIP archive, row by row: for users of any size. Gives how many lines each file has.
-    
-            A path must not be there yet, and is made for its owner alone, with all of the archive or not at all.
-            """
+
+        A path must not be there yet, and is made for its owner alone, with all of the archive or not at all."""
     async def import_user_data(self, source: Source, user_id: str | None=None) -> dict[str, Any]:
         """Bring an export in, a document or an archive, all of it or nothing; ids stay what they are.
-    
-            Whose it becomes is `user_id`, by default the current user. It needs the capability `admin`, since an export
-            can hold what a user may not do alone. A file that is not whole is refused, and so is one whose place is taken
-            by other data; the same one again changes nothing.
-            """
+
+        Whose it becomes is `user_id`, by default the current user. It needs the capability `admin`, since an export
+        can hold what a user may not do alone. A file that is not whole is refused, and so is one whose place is taken
+        by other data; the same one again changes nothing."""
     async def delete_user_data(self, user_id: str | None=None, *, confirm: bool=False) -> dict[str, Any]:
         """Erase a user for good: every row, and all that was derived from them. `confirm` must be True.
-    
-            Gives what was `deleted`, by place, and the `receipt`, which stands in the log of the app. To do it again finds
-            nothing more. Work that is under way cannot write any more.
-            """
+
+        Gives what was `deleted`, by place, and the `receipt`, which stands in the log of the app. To do it again finds
+        nothing more. Work that is under way cannot write any more."""
     async def verify_receipt(self, receipt: Mapping[str, Any]) -> bool:
         """Whether the receipt of an erasure stands in the log of this app, word for word, and chained to the rest."""
+
+class AsyncEngineOperations:
+    def __init__(self, original: Engine, hop: Hop) -> None: ...
+    async def close_stale(self, idle: timedelta | float, *, namespace: str | None=None) -> int:
+        """Close the open conversations of all users that nothing was appended to for `idle`; return how many.
+
+        For a scheduled job. `idle` is a timedelta or a number of seconds from 0."""
+    async def purge_superseded(self) -> int:
+        """Remove memory tool entries superseded more than `purge_superseded_days` ago; return how many.
+
+        For a scheduled job. Opening an engine also removes up to 100 of them."""
+    async def rebuild_jsonl(self, *, tenant_id: str | None=None, app_id: str | None=None, user_id: str | None=None, progress: Progress=ignore_progress) -> RebuildResult:
+        """Rewrite the JSONL files of events from the ledger, of all users or of those named.
+
+        Other processes may go on writing; files and ledger agree afterwards. `progress` is called now and then with
+        the number of events written and the number expected."""
+    async def forget_jsonl(self, scope: Scope) -> None:
+        """Remove the JSONL files of a user whose events were erased; late appends do not bring them back."""
+    async def reindex(self, on_progress: Callable[[int, int, int], object] | None=None) -> int:
+        """Make the missing vectors of this engine's embedder for all atoms now; return how many were made.
+
+        `on_progress` is called again and again with the number of vectors made, of spaces done and of all spaces to
+        do. Raises InvalidInput if the engine has no embedder."""
+    async def find_jobs(self, *, status: JobStatus | None=None, kind: str | None=None, job_id: str | None=None, limit: int=100) -> list[tuple[Scope, Job]]:
+        """Return the jobs of all users, newest first, each with its owner's scope."""
+    async def retry_job(self, job_id: str) -> Job:
+        """Queue a failed or dead job of any user again, with all its attempts."""
+    async def measures(self) -> Measures:
+        """Measure the queue of all users, the lag of extraction, and the memory that this process uses for caches."""
+    async def check_database(self) -> None:
+        """Raise StoreError if the database cannot be reached, lacks a migration, or lately could not be written."""
+    async def last_cursor(self) -> int:
+        """Return the cursor of the newest change; follow from it to see only changes to come."""
+    async def work(self, limit: int | None=None) -> WorkReport:
+        """Do the jobs that are due, in this thread, until none is left or `limit` are done; return what became of them.
+
+        limit: from 1 to 1,000,000, by default no limit."""
+    def start_workers(self, count: int=1) -> None:
+        """Start 1 to 64 threads that do jobs in the background until `stop_workers()` or `close()`."""
+    async def stop_workers(self, timeout: float | None=None) -> bool:
+        """Stop the workers after their present jobs; return False if one is still busy after `timeout` seconds.
+
+        timeout: None waits as long as it takes. Called by a job handler, it does not wait at all."""

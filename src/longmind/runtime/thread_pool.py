@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
-import inspect
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
@@ -74,41 +73,3 @@ async def await_foreign(awaitable: Awaitable[T]) -> T:
     except SystemExit as error:
         # It would end the loop, and the thread that waits for the answer would wait for ever.
         raise RuntimeError(f"SystemExit: {error}") from error
-
-
-def make_async_twin(service: type, **instead: Callable[..., Any]) -> type:
-    """Make the class whose public methods are those of a service, awaitable; some in a manner of their own.
-
-    Those that a service calls plain wait for nothing, and stay as they are.
-    """
-    plain: frozenset[str] = getattr(service, "plain", frozenset())
-
-    def __init__(self: Any, original: Any, hop: Hop) -> None:
-        self._original = original
-        self._hop = hop
-
-    members: dict[str, Any] = {"__init__": __init__, "__doc__": service.__doc__, "__module__": "longmind.aio.services"}
-    for name, method in inspect.getmembers(service, inspect.isfunction):
-        if not name.startswith("_"):
-            members[name] = instead.get(name) or (_plain if name in plain else _awaitable)(name, method)
-    return type(f"Async{service.__name__}", (), members)
-
-
-def _plain(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        answer = getattr(self._original, name)(*args, **kwargs)
-        # The same service elsewhere is awaitable too.
-        return type(self)(answer, self._hop) if isinstance(answer, type(self._original)) else answer
-
-    call.__qualname__ = f"Async{method.__qualname__}"
-    return call
-
-
-def _awaitable(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return await self._hop(getattr(self._original, name), *args, **kwargs)
-
-    call.__qualname__ = f"Async{method.__qualname__}"
-    return call
