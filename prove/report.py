@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,19 +42,43 @@ def line(check: Check) -> str:
 
 
 def page(results: Mapping[str, Result]) -> str:
-    """The whole report as Markdown."""
-    parts = [_HEAD]
-    for name, result in results.items():
-        machine = result["environment"]["machine"]
-        parts.append(
-            f"## {result['title']}\n\n`./dev prove {name}{_options(result)}`, "
-            f"seed {result['seed']}, {result['seconds']:,.0f} seconds on {machine['cores']} cores "
-            f"({result['environment']['date'][:10]}).\n"
-        )
-        parts.append("| | claim | figures |\n|---|---|---|")
-        parts += [_row(check) for check in result["checks"]]
-        parts.append("")
-    return "\n".join(parts)
+    """Return the report as Markdown: a row of counts for each section, then every claim that did not hold."""
+    parts = [_HEAD, "| section | held | failed | skipped | measured | run |\n| --- | --: | --: | --: | --: | --- |"]
+    parts += [_section_row(name, result) for name, result in results.items()]
+    exceptions = [
+        _row(_short_title(result), _verdict(check), check["claim"], f"{_figures(check)} {check['detail']}".strip())
+        for result in results.values()
+        for check in result["checks"]
+        if _verdict(check) in ("FAILED", "skipped")
+    ]
+    parts.append("\n## Failed or skipped\n")
+    parts += (
+        ["| section | verdict | claim | why |\n| --- | --- | --- | --- |", *exceptions] if exceptions else ["None."]
+    )
+    summaries = [
+        f"- **{_short_title(result)}.** {_SUMMARIES[name]}" for name, result in results.items() if name in _SUMMARIES
+    ]
+    if summaries:
+        parts += ["\n## The sections\n", *summaries]
+    return "\n".join(parts) + "\n"
+
+
+def _short_title(result: Result) -> str:
+    return str(result["title"]).partition(":")[0]
+
+
+def _figures(check: Mapping[str, Any]) -> str:
+    return "; ".join(f"{name} {_figure(value)}" for name, value in check["figures"].items())
+
+
+def _section_row(name: str, result: Result) -> str:
+    verdicts = Counter(_verdict(check) for check in result["checks"])
+    counts = [str(verdicts[verdict]) for verdict in ("held", "FAILED", "skipped", "measured")]
+    environment = result["environment"]
+    run = f"`./dev prove {name}{_options(result)}`, seed {result['seed']}, {result['seconds']:,.0f} s on "
+    return _row(
+        _short_title(result), *counts, f"{run}{environment['machine']['cores']} cores, {environment['date'][:10]}"
+    )
 
 
 def _options(result: Result) -> str:
@@ -65,11 +90,7 @@ def _options(result: Result) -> str:
     return "".join(f" {option}" for option in options)
 
 
-def _row(check: dict[str, Any]) -> str:
-    figures = "; ".join(f"{name} {_figure(value)}" for name, value in check["figures"].items())
-    if not check["passed"]:
-        figures = f"{figures} {check['detail']}".strip()
-    cells = (_verdict(check), check["claim"], figures)
+def _row(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
@@ -94,12 +115,35 @@ def _figure(value: object) -> str:
 _HEAD = """\
 # Proof
 
-What `./dev prove` has shown: Longmind attacked on purpose, on both engines, with real processes, a real PostgreSQL and
-real networks. Each section can be run by itself (`./dev prove NAME`), stops at its time (`--seconds`), or goes on until
-every count that is claimed here is reached (`--full`). The points of attack are drawn from `--seed`. The results are
-kept in `prove/results/proof.json`, and this page is written from them:
-`./dev prove … --report docs/reference/proof.md`.
+`./dev prove` attacks Longmind on both engines with real processes, a real PostgreSQL and real networks, and independent
+checkers compare what is left with what was acknowledged. Run one section with `./dev prove NAME`, bound it with
+`--seconds`, or use `--full` to continue until every count is reached; `--seed` determines the points of attack.
 
-A claim has `held` or `FAILED`. What could not be tried is `skipped` and says why; what is `measured` claims nothing.
-
+Every claim with its figures is in [proof.json](../../prove/results/proof.json). `./dev prove --report
+docs/reference/proof.md` writes this page from that file. A claim `held` or `FAILED`; `skipped` means that this machine
+could not try it; `measured` records a figure and claims nothing.
 """
+
+_SUMMARIES: Mapping[str, str] = {
+    "kills": "SIGKILL hits writers, workers and servers in the middle of operations of some forty kinds. Acknowledged"
+    " writes exist exactly once; all others exist completely or not at all.",
+    "power_loss": "A recorded workload is cut at every sync, with unsynced writes lost, kept, torn or reordered. The"
+    " file is undamaged, and with `durability=full` every acknowledged operation is present.",
+    "disk": "Disks fill up, turn read-only or run out of file handles. Errors name the cause, nothing is half written,"
+    " reads continue, and work resumes without a restart.",
+    "concurrency": "Sixteen clients in four processes, some of them killed. Blocks, appends, quotas, spend caps and"
+    " unique jobs are linearizable; followers miss nothing.",
+    "postgres_faults": "Restarts, crashes, cut and silent connections, failovers, held locks, changed passwords. Each"
+    " operation is stored once, refused, or reported as unknown; no call exceeds its limits.",
+    "machines": "Two API nodes and three workers in network namespaces, with skewed clocks and lossy lines. Each job"
+    " has one effect; a worker that returns late is refused.",
+    "scale": "A million atoms and a million events of 10,000 users. No statement of a user reads a whole table, and"
+    " operations take no longer than in a small store. See [scale](../explanation/scale.md).",
+    "hostile_input": "Made-up texts, arguments, archives, requests and commands. Memory stays data in prompts, logs"
+    " hold nothing that users said, and no input causes a fault.",
+    "supply_chain": "Pinned checksums, licences, known weaknesses, reproducible builds, and the wheel with each extra"
+    " in an empty environment.",
+    "upgrades": "Databases of earlier versions open, keep their data and work; a kill during the upgrade leaves a"
+    " database that opens; a database of a later version is refused unchanged.",
+}
+"""One sentence or two for each section: the attack, and what its claims say."""

@@ -158,11 +158,11 @@ def test_the_page_is_written_from_the_results_that_are_kept(add: Add, tmp_path: 
     page = tmp_path / "proof.md"
     prove(tmp_path, "two", "--report", str(page), "--full", "--seed", "9")
     text = page.read_text("utf-8")
-    assert "## Title of one\n\n`./dev prove one`, seed 1, " in text
-    assert "## Title of two\n\n`./dev prove two --full`, seed 9, " in text
+    assert "| Title of one | 1 | 1 | 0 | 0 | `./dev prove one`, seed 1, " in text
+    assert "| Title of two | 1 | 0 | 0 | 0 | `./dev prove two --full`, seed 9, " in text
     # A cell stays one cell on one line, whatever is in it.
-    assert "| FAILED | a write is kept | write 7 \\| is gone for good |" in text
-    assert "| held | it holds | writes 1,234; share 0.25 |" in text
+    assert "| Title of one | FAILED | a write is kept | write 7 \\| is gone for good |" in text
+    assert "it holds" not in text
     assert text == report.page(json.loads((tmp_path / "proof.json").read_text("utf-8")))
 
 
