@@ -70,7 +70,7 @@ def test_the_page_names_the_tests_of_an_item_and_what_is_missing(elsewhere: Path
     assert conformance.main([]) == 0
     page = (elsewhere / "docs" / "page.md").read_text("utf-8")
     assert "Of 2 requirements 1 are met, 0 in part, and 1 not yet." in page
-    assert "| A1 | It works | `tests/deep/test_it.py::test_it` |" in page
+    assert "\n- A1: `tests/deep/test_it.py::test_it`\n" in page
     assert "## Not yet covered\n\n- A2 It flies\n" in page
 
 

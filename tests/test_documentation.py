@@ -161,14 +161,14 @@ def test_the_check_notices_a_page_that_is_not_current(
 ) -> None:
     shutil.copytree(ROOT / "docs", tmp_path, dirs_exist_ok=True)
     monkeypatch.setattr(docs, "DOCS", tmp_path)
-    storage = tmp_path / "explanation" / "storage.md"
-    current = storage.read_text("utf-8")
-    storage.write_text(current.replace("LONGMIND_POOL_SIZE", "LONGMIND_POND_SIZE"), "utf-8")
+    settings = tmp_path / "reference" / "settings.md"
+    current = settings.read_text("utf-8")
+    settings.write_text(current.replace("LONGMIND_POOL_SIZE", "LONGMIND_POND_SIZE"), "utf-8")
 
     assert docs.main(["--check"]) == 1
-    assert "docs/explanation/storage.md is not current" in capsys.readouterr().err
+    assert "docs/reference/settings.md is not current" in capsys.readouterr().err
     assert docs.main([]) == 0
-    assert storage.read_text("utf-8") == current
+    assert settings.read_text("utf-8") == current
 
 
 def test_every_operation_is_explained_beyond_the_reference() -> None:
@@ -185,11 +185,11 @@ def test_every_public_name_is_explained() -> None:
     assert [name for name in methods if not mentions(written, name.rpartition(".")[2])] == []
 
 
-def test_every_setting_is_in_the_page_on_storage() -> None:
-    page = (EXPLANATION / "storage.md").read_text("utf-8")
+def test_every_setting_is_in_the_page_on_settings() -> None:
+    page = (REFERENCE / "settings.md").read_text("utf-8")
     names = [each.name for each in dataclasses.fields(longmind.Settings)]
 
-    assert [name for name in names if f"`{name}` | `LONGMIND_{name.upper()}`" not in page] == []
+    assert [name for name in names if f"`{name}`, `LONGMIND_{name.upper()}`" not in page] == []
 
 
 def test_every_error_is_in_the_page_on_errors_with_its_status() -> None:

@@ -14,8 +14,8 @@ from longmind.cli.app import app
 from longmind.cli.exit_codes import Exit
 from longmind.settings import Caller
 
-# Said once at the top of the page, since nearly every command has them.
-WHOSE = {each.name for each in fields(Caller)}
+# Options that the page explains once, since nearly every command takes them.
+SHARED = {"help", "url", "as_json", *(each.name for each in fields(Caller))}
 
 
 def all_commands() -> dict[str, Any]:
@@ -33,36 +33,28 @@ def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 
 def reference() -> str:
+    """Return one short section for each command: its purpose, its arguments and its own options."""
     return "\n\n".join(part for name, command in all_commands().items() for part in _section(name, command))
 
 
 def _section(name: str, command: Any) -> Iterator[str]:
-    names = {each.name for each in command.params}
-    whose = names >= WHOSE
-    shared = {"help", "url", *(WHOSE if whose else ())}
-    own = [each for each in command.params if each.name not in shared]
-    arguments = [each for each in own if each.param_type_name == "argument"]
-    options = [each for each in own if each.param_type_name == "option"]
     yield f"### {name}"
-    yield f"`{' '.join([name, *map(_written, arguments), *(['[OPTIONS]'] if command.params else [])])}`"
-    yield inspect.cleandoc(command.help or "").replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")
-    told = [_line(f"`{_written(each)}`", each) for each in arguments]
-    told += [_line(", ".join(f"`{opt}`" for opt in (*each.opts, *each.secondary_opts)), each) for each in options]
-    if told:
-        yield "\n".join(told)
-    if "url" in names:
-        yield "It takes `--url`" + (" and the options that say whose memory it is." if whose else ".")
+    yield inspect.cleandoc(command.help or "").partition("\n\n")[0].replace("\n", " ")
+    own = [each for each in command.params if each.name not in SHARED]
+    arguments = [_format_argument(each) for each in own if each.param_type_name == "argument"]
+    options = [_format_option(each) for each in own if each.param_type_name == "option"]
+    if arguments or options:
+        yield f"`{' '.join([*arguments, *options])}`"
 
 
-def _written(argument: Any) -> str:
+def _format_argument(argument: Any) -> str:
     name = argument.name.upper()
     return name if argument.required else f"[{name}]"
 
 
-def _line(written: str, parameter: Any) -> str:
-    shown = parameter.default not in (None, "") and not isinstance(parameter.default, bool | Callable)
-    default = f" Default: `{parameter.default}`." if shown else ""
-    return f"- {written}: {parameter.help}{default}"
+def _format_option(option: Any) -> str:
+    has_default = option.default not in (None, "") and not isinstance(option.default, bool | Callable)
+    return "/".join((*option.opts, *option.secondary_opts)) + (f"={option.default}" if has_default else "")
 
 
 def exits_table() -> str:

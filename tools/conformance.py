@@ -22,6 +22,9 @@ ITEMS = ROOT / "docs" / "reference" / "conformance-items.txt"
 PAGE = ROOT / "docs" / "reference" / "conformance.md"
 TESTS = ROOT / "tests"
 
+# How many tests of a requirement the page names.
+SHOWN = 2
+
 Mark = Literal["x", "~", " "]
 
 OTHERWISE: Mapping[str, str] = {}
@@ -131,9 +134,9 @@ def page(items: list[Item], tests: Mapping[str, list[str]]) -> str:
     lines = [
         "# Conformance",
         "",
-        "Which test proves which requirement. The requirements are listed in",
-        "[conformance-items.txt](conformance-items.txt); `python -m tools.conformance` writes this page from the",
-        "markers of the tests.",
+        "The tests that prove each requirement. [conformance-items.txt](conformance-items.txt) has the text of the",
+        "requirements; `python -m tools.conformance` writes this page from the markers of the tests and lists at most",
+        f"{SHOWN} tests of a requirement. All of them: `git grep 'conforms.*\"A1.11\"' tests`.",
         "",
         f"Of {len(items)} requirements {marks.count('x')} are met, {marks.count('~')} in part, "
         f"and {marks.count(' ')} not yet.",
@@ -141,8 +144,8 @@ def page(items: list[Item], tests: Mapping[str, list[str]]) -> str:
     for section in dict.fromkeys(item.section for item in items):
         proven = [item for item in items if item.section == section and item.number in tests]
         if proven:
-            lines += ["", f"## {section}", "", "| item | requirement | tests |", "| --- | --- | --- |"]
-            lines += [_table_row(item, tests[item.number]) for item in proven]
+            lines += ["", f"## {section}", ""]
+            lines += [_item_line(item, tests[item.number]) for item in proven]
     titles = {item.number: item.title for item in items}
     lines += ["", "## Met in part", ""]
     lines += [f"- {number} {titles[number]}. {missing}" for number, missing in PARTLY.items()] or ["None."]
@@ -153,9 +156,10 @@ def page(items: list[Item], tests: Mapping[str, list[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table_row(item: Item, tests: list[str]) -> str:
+def _item_line(item: Item, tests: list[str]) -> str:
     part = " (in part)" if item.number in PARTLY else ""
-    return f"| {item.number}{part} | {item.title} | {'<br>'.join(f'`{test}`' for test in tests)} |"
+    more = f" and {len(tests) - SHOWN} more" if len(tests) > SHOWN else ""
+    return f"- {item.number}{part}: {', '.join(f'`{test}`' for test in tests[:SHOWN])}{more}"
 
 
 def main(arguments: list[str]) -> int:

@@ -32,7 +32,6 @@ from longmind.validation.identifiers import METADATA_LIMIT, READ_LIMIT
 from tools import commands
 
 DOCS = Path(__file__).parent.parent / "docs"
-WIDTH = 100
 
 CHOICES = {
     "ChangeKind": change.ChangeKind,
@@ -66,51 +65,41 @@ VALUES: tuple[type[Value], ...] = (
 
 
 def operations_page() -> str:
-    """The reference: every operation, the engine's own methods, and the values that go in and out."""
+    """Return the reference: every operation, the engine's own methods, and the values they exchange."""
     services = list(dict.fromkeys(operation.service for operation in OPERATIONS))
     parts = [
         "# Operations",
-        "This page is written by `python -m tools.docs` from the code; do not edit it. What the operations are for is"
-        " told in [conversations](../how-to/conversations.md), [running a turn](../how-to/turns.md),"
-        " [jobs](../how-to/jobs.md) and [changes](../how-to/changes.md).",
-        "Every operation belongs to a context, and a context to one user: `ctx.conversations.get_messages(…)`. The"
-        " [asynchronous](../how-to/async.md) engine has the same ones to await.",
-        table(
-            ("operation", "access", "what it does"),
-            ([f"[`{each.path}`](#{slug(each.path)})", each.access, each.summary] for each in OPERATIONS),
-        ),
+        "`python -m tools.docs` writes this page from the code. Each line has a signature and the first sentence of the"
+        " docstring; `help()` has the rest, and [openapi.json](../openapi.json) the shapes of requests and answers."
+        " The [how-to guides](../index.md) show the operations at work.",
+        "An operation belongs to a service of a context, and a context to one user:"
+        " `ctx.conversations.get_messages(…)`. The [asynchronous engine](../how-to/async.md) has the same operations to"
+        " await. An operation marked *writes* changes the database. `= None` marks an optional parameter; its type is"
+        " shown without `| None`.",
     ]
     for service in services:
         parts.append(f"## {service}")
-        parts += [part for each in OPERATIONS if each.service == service for part in operation_section(each)]
-    parts += ["## The engine", "What the host of the engine calls; none of it belongs to one user."]
-    parts += [part for name, method in engine_methods() for part in method_section(name, method)]
-    parts += ["## Names in the signatures", names_table()]
+        parts.append("\n".join(operation_line(each) for each in OPERATIONS if each.service == service))
+    parts += ["## The engine", "Methods for the host; none of them belongs to one user."]
+    parts.append("\n".join(method_line(name, method) for name, method in engine_methods()))
+    parts += ["## Names in the signatures", names_list()]
     parts += [
         "## Values",
-        "All are frozen. `model_dump_json()` writes the JSON names; both kinds of names are accepted.",
+        "Frozen models, listed with their Python names; `model_dump_json()` writes camelCase names for conversations,"
+        " memory and jobs. Input may use either form.",
     ]
-    parts += [part for value in VALUES for part in value_section(value)]
+    parts.append("\n".join(value_line(value) for value in VALUES))
     return "\n\n".join(parts) + "\n"
 
 
-def operation_section(operation: Operation) -> Iterator[str]:
-    yield f"### {operation.path}"
-    yield signature_block(operation.name, operation.method)
-    yield from docstring(operation.method)
-    needs = f", with the capability `{operation.needs}`" if operation.needs else ""
-    yield f"Access: {operation.access}{needs}."
-    yield table(
-        ("parameter", "type", "default"),
-        (
-            [
-                f"`{each.name}`",
-                f"`{each.annotation}`",
-                "required" if each.default is each.empty else f"`{written_default(each.default)}`",
-            ]
-            for each in parameters(operation.method)
-        ),
-    )
+def operation_line(operation: Operation) -> str:
+    notes = [f" Needs the capability `{operation.needs}`."] if operation.needs else []
+    notes += [" *Writes.*"] if operation.access == "write" else []
+    return f"{method_line(operation.name, operation.method)}{''.join(notes)}"
+
+
+def method_line(name: str, method: Callable[..., Any]) -> str:
+    return f"- `{signature(name, method)}`: {first_sentence(method)}"
 
 
 def engine_methods() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -121,67 +110,41 @@ def engine_methods() -> Iterator[tuple[str, Callable[..., Any]]]:
             yield f"engine.{name}", method
 
 
-def method_section(name: str, method: Callable[..., Any]) -> Iterator[str]:
-    yield f"### {name}"
-    yield signature_block(name.rpartition(".")[2], method)
-    yield from docstring(method)
+def names_list() -> str:
+    meanings = {name: one_of(choice) for name, choice in CHOICES.items()} | {
+        "Content": "a text, or a list of blocks as values or dicts",
+        "Instant": "an ISO 8601 text or a `datetime`; UTC unless it names a zone",
+        "Page[…]": "a list with `next_cursor`; pass it as `cursor` for the next page, `None` is the end",
+        "Subscriber": "a function of a `Change`",
+        "Handler": "a function of a `JobRun` that returns a JSON value or an `Effect`",
+        "Confirm": "a function that asks the user a question and returns the answer as a bool",
+        "Capability": one_of(Capability),
+        "LanguageModel": "an object with `name` and `ask(request, on_text=…, cancel=…)`",
+        "Tool`, `BoundTool": "a tool as a model sees it, without or with the function that runs it",
+        "ToolHandler": "a function of a tool's name and arguments that returns its result",
+        "OnText": "a function that receives each piece of an answer's text",
+        "Cancel": "an object whose `cancel()` ends the calls that received it, from any thread",
+        "Clock": "a function that returns microseconds since 1970 UTC",
+    }
+    return "\n".join(f"- `{name}`: {meaning}" for name, meaning in meanings.items())
 
 
-def names_table() -> str:
-    rows = [[f"`{name}`", one_of(choice)] for name, choice in CHOICES.items()]
-    rows += [
-        ["`Content`", "a text, or a list of blocks: values, or dicts like them"],
-        ["`Instant`", "an ISO 8601 text or a `datetime`; without a zone it is taken as UTC"],
-        ["`Page[…]`", "a list with `next_cursor`: pass it as `cursor` for what comes after, `None` is the end"],
-        ["`Subscriber`", "a function that is given a `Change`"],
-        ["`Handler`", "a function that is given a `JobRun` and returns a JSON value or an `Effect`"],
-        ["`Confirm`", "a function that asks the user a question and returns whether the user agrees"],
-        ["`Capability`", one_of(Capability)],
-        ["`LanguageModel`", "a model of one's own: `name`, and `ask(request, on_text=…, cancel=…)`"],
-        ["`Tool`, `BoundTool`", "what a model may ask to be done; the second does it itself"],
-        ["`ToolHandler`", "a function that is given the name of a tool and its arguments, and returns its result"],
-        ["`OnText`", "a function that is given each piece of an answer's text"],
-        ["`Cancel`", "ends the calls it was given to, by `cancel()` from any thread"],
-        ["`Clock`", "a function that returns microseconds since 1970 UTC"],
-    ]
-    return table(("name", "what it is"), rows)
+def value_line(value: type[Value]) -> str:
+    fields = ", ".join(f"`{name}`" for name in value.model_fields)
+    return f"- `{value.__name__}`: {fields}"
 
 
-def value_section(value: type[Value]) -> Iterator[str]:
-    yield f"### {value.__name__}"
-    notes = attribute_docstrings(value)
-    yield table(
-        ("attribute", "JSON name", "type", "note"),
-        (
-            [f"`{name}`", f"`{field.alias}`", f"`{value.__annotations__[name]}`", notes.get(name, "")]
-            for name, field in value.model_fields.items()
-        ),
-    )
-
-
-def settings_table() -> str:
+def settings_list() -> str:
     notes = attribute_docstrings(Settings)
-    return table(
-        ("setting", "environment variable", "default", "what it does"),
-        (
-            [f"`{each.name}`", f"`LONGMIND_{each.name.upper()}`", f"`{each.default!r}`", notes[each.name]]
-            for each in dataclasses.fields(Settings)
-        ),
+    return "\n".join(
+        f"- `{each.name}`, `LONGMIND_{each.name.upper()}` (`{each.default!r}`): {notes[each.name]}"
+        for each in dataclasses.fields(Settings)
     )
 
 
 def errors_tree() -> str:
     drawn = (errors.__doc__ or "").split("\n\n")[1]
-    hints = table(
-        ("error", "status", "hint it comes with, unless the place that raises it knows better"),
-        ([f"`{each.__name__}`", str(each.status), each.default_hint] for each in error_classes()),
-    )
-    return f"```text\n{textwrap.dedent(drawn)}\n```\n\n{hints}"
-
-
-def error_classes() -> list[type[errors.LongmindError]]:
-    found = [each for each in vars(errors).values() if inspect.isclass(each)]
-    return [each for each in found if issubclass(each, errors.LongmindError)]
+    return f"```text\n{textwrap.dedent(drawn)}\n```"
 
 
 def limits_table() -> str:
@@ -205,7 +168,7 @@ def limits_table() -> str:
 
 
 SECTIONS: dict[tuple[str, str], Callable[[], str]] = {
-    ("explanation/storage.md", "settings"): settings_table,
+    ("reference/settings.md", "settings"): settings_list,
     ("reference/errors.md", "errors"): errors_tree,
     ("how-to/conversations.md", "limits"): limits_table,
     ("reference/cli.md", "exits"): commands.exits_table,
@@ -253,36 +216,34 @@ def parameters(method: Callable[..., Any]) -> list[inspect.Parameter]:
     return [each for each in inspect.signature(method).parameters.values() if each.name != "self"]
 
 
-def signature_block(name: str, method: Callable[..., Any]) -> str:
+def signature(name: str, method: Callable[..., Any]) -> str:
     written = [written_parameter(each) for each in parameters(method)]
     kinds = [each.kind for each in parameters(method)]
     if inspect.Parameter.KEYWORD_ONLY in kinds:
         written.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
-    returns = inspect.signature(method).return_annotation
-    whole = f"{name}({', '.join(written)}) -> {returns}"
-    if len(whole) > WIDTH:
-        lines = "".join(f"    {each},\n" for each in written)
-        whole = f"{name}(\n{lines}) -> {returns}"
-    return f"```text\n{whole}\n```"
+    return f"{name}({', '.join(written)}) -> {inspect.signature(method).return_annotation}"
 
 
 def written_parameter(parameter: inspect.Parameter) -> str:
     stars = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
     default = "" if parameter.default is parameter.empty else f" = {written_default(parameter.default)}"
-    return f"{stars}{parameter.name}: {parameter.annotation}{default}"
+    annotation = str(parameter.annotation)
+    if parameter.default is None:
+        annotation = annotation.removesuffix(" | None")
+    return f"{stars}{parameter.name}: {annotation}{default}"
 
 
 def written_default(default: Any) -> str:
     return default.__name__ if inspect.isfunction(default) else repr(default)
 
 
-def docstring(method: Callable[..., Any]) -> Iterator[str]:
-    for paragraph in (inspect.getdoc(method) or "").split("\n\n"):
-        yield paragraph.replace("\n", " ")
+def first_sentence(method: Callable[..., Any]) -> str:
+    paragraph = (inspect.getdoc(method) or "").partition("\n\n")[0].replace("\n", " ")
+    return re.split(r"(?<=\.) (?=[A-Z`])", paragraph, maxsplit=1)[0]
 
 
 def one_of(choice: Any) -> str:
-    return " or ".join(f"`{each}`" for each in get_args(choice))
+    return ", ".join(f"`{each}`" for each in get_args(choice))
 
 
 def attribute_docstrings(owner: type) -> dict[str, str]:
