@@ -22,6 +22,7 @@ CLAIMS: dict[str, Callable[[longmind.Engine, checking.Manifest], checking.Proble
     "conversations, memory, blocks, quotas and keys go on where it left them": checking.unwritable,
     "jobs that it queued are done": checking.undone,
     "its data can be exported, and brought in elsewhere": checking.unmoved,
+    "an export that it made can be imported": checking.unimported,
     "its data can be erased, with a receipt, and nobody else's is touched": checking.unerased,
 }
 ATTACKS: dict[str, Callable[[str], list[str]]] = {

@@ -26,9 +26,24 @@ def lost(engine: longmind.Engine, manifest: Manifest) -> Problems:
     """What the old version told of every user and this one does not."""
     problems: Problems = []
     for user, before in manifest["users"].items():
-        now = look(_session(engine, user))
+        ctx = _session(engine, user)
+        now = look(ctx)
+        if "export" in before:
+            now["export"] = _lasting(ctx.admin.export_user_data())
+            before = {**before, "export": _lasting(before["export"])}
         problems += [f"{user}: {each}" for each in differences(before, now, "")]
+    admin = person(engine, "root", capabilities={"admin"}).admin
+    for receipt in manifest.get("receipts", ()):
+        if not admin.verify_receipt(receipt):
+            problems.append(f"the receipt {receipt['id']} does not hold")
     return problems + [f"audit: {each}" for each in verify(engine._database, AUDIT_KEY).problems]
+
+
+def _lasting(export: Manifest) -> Manifest:
+    """Leave out of an export the audit, which looking at the data makes longer, and the marks of its format."""
+    lasting = {name: value for name, value in export.items() if name not in ("audit", "format", "sha256", "version")}
+    records = lasting.get("records", {})
+    return {**lasting, "records": {name: rows for name, rows in records.items() if not name.startswith("tool_audit")}}
 
 
 def differences(before: Any, now: Any, where: str) -> Iterator[str]:
@@ -94,6 +109,18 @@ def unmoved(engine: longmind.Engine, manifest: Manifest) -> Problems:
     # The audit tells what was done in the database that it was written in.
     here.pop("audited", None)
     return list(differences(here, there, "elsewhere"))
+
+
+def unimported(engine: longmind.Engine, manifest: Manifest) -> Problems:
+    """What an export that the old version made, brought into a new database, does not show there."""
+    problems: Problems = []
+    with tempfile.TemporaryDirectory() as folder, open_now(f"sqlite:///{folder}/imported.db") as other:
+        for user, before in manifest["users"].items():
+            if "export" in before:
+                person(other, "root", capabilities={"admin"}).admin.import_user_data(before["export"], user)
+                told = {part: value for part, value in before.items() if part not in ("export", "audited")}
+                problems += differences(told, look(_session(other, user)), f"{user}, imported")
+    return problems
 
 
 def unerased(engine: longmind.Engine, manifest: Manifest) -> Problems:

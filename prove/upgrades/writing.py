@@ -78,7 +78,9 @@ def write(engine: Any) -> dict[str, Any]:
         ctx.jobs.enqueue("count-words", {"text": f"three words, {user}"}, unique_key="count")
         ctx.jobs.enqueue("count-words", {"text": "later"}, run_at="2099-01-01T09:00:00Z")
         written[user] = look(ctx)
-    return {"users": written, "keys": write_keys(engine)}
+        if hasattr(getattr(ctx, "admin", None), "import_user_data"):
+            written[user]["export"] = ctx.admin.export_user_data()
+    return {"users": written, "keys": write_keys(engine), "receipts": write_erasure(engine)}
 
 
 def write_conversations(ctx: Any) -> None:
@@ -102,6 +104,8 @@ def write_conversations(ctx: Any) -> None:
     talks.append_turn(closed.id, user_content="Goodbye.", assistant={"content": "See you."})
     talks.close_conversation(closed.id)
     talks.create_conversation("empty")
+    if hasattr(talks, "refresh_rolling_summary"):
+        talks.refresh_rolling_summary(checkin.id)
 
 
 def write_memory(ctx: Any, user: str) -> None:
@@ -171,6 +175,8 @@ def write_events(ctx: Any) -> None:
     ctx.events.record_state("planner", {"step": 1})
     ctx.events.record_state("planner", {"step": 2})
     ctx.events.search("trams of Graz")
+    if hasattr(ctx.events, "distill_long_term"):
+        ctx.events.distill_long_term()
 
 
 def write_keys(engine: Any) -> list[dict[str, Any]]:
@@ -181,6 +187,17 @@ def write_keys(engine: Any) -> list[dict[str, Any]]:
     lost = engine.keys.create(tenant_id=TENANT, app_id=APP, any_user=True, name="lost")
     engine.keys.revoke(lost.id)
     return [{**told(key), "works": key.id == phone.id} for key in (phone, lost)]
+
+
+def write_erasure(engine: Any) -> list[dict[str, Any]]:
+    """Erase a third user, whose receipt has to hold in later versions."""
+    ctx = person(engine, "eve")
+    if not hasattr(getattr(ctx, "admin", None), "verify_receipt"):
+        return []
+    write_conversations(ctx)
+    admin = person(engine, "root", capabilities={"admin"}).admin
+    receipt: dict[str, Any] = admin.delete_user_data("eve", confirm=True)["receipt"]
+    return [receipt]
 
 
 def look(ctx: Any) -> dict[str, Any]:

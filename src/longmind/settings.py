@@ -222,7 +222,7 @@ def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | 
         # Made absolute at once: it is looked at later too, when the working folder may be another.
         values["events_jsonl_dir"] = str(Path(folder).expanduser().absolute())
     settings = Settings(**values)  # type: ignore[arg-type]  # the names and kinds were checked above
-    home = {"url": _home_url(), "models_folder": str(Path.home() / ".longmind" / "models")}
+    home = {"url": f"sqlite:///{_find_in_home('longmind.db')}", "models_folder": str(_find_in_home("models"))}
     return Settings(**{**values, **{name: value for name, value in home.items() if not getattr(settings, name)}})  # type: ignore[arg-type]
 
 
@@ -258,5 +258,8 @@ def _out_of_bounds(given_as: str, name: str, value: object) -> InvalidInput:
     return InvalidInput(f"{given_as} is {shown}, and must be {bounds}.", hint=f"Write it like {example}.")
 
 
-def _home_url() -> str:
-    return f"sqlite:///{Path.home() / '.longmind' / 'longmind.db'}"
+def _find_in_home(name: str) -> Path:
+    """Return the default path of a file or folder; what version 0.2 left under its own name is used where it is."""
+    path = Path.home() / ".longmind" / name
+    former = Path.home() / ".recollect" / name.replace("longmind", "recollect")
+    return former if former.exists() and not path.exists() else path

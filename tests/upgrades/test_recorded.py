@@ -61,7 +61,7 @@ def test_a_database_of_an_earlier_version_has_everything_and_goes_on(
     recording.put_into(url)
     problems = tried(url, recording.manifest, fresh)
     assert {claim: found for claim, found in problems.items() if found} == {}
-    assert len(problems) == 6
+    assert len(problems) == 7
 
 
 @pytest.mark.parametrize("attack", [killed_in_the_middle, others_wait, refused_when_newer])

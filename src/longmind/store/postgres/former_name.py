@@ -65,8 +65,17 @@ def find_version_table(connection: psycopg.Connection[Any]) -> str | None:
         " WHERE schemaname IN ('longmind', 'recollect') AND tablename IN (%s, %s)",
         (VERSION_TABLE, FORMER_VERSION_TABLE),
     ).fetchall()
-    names = (_PRESENT_SCHEMA_TABLE, f"longmind.{FORMER_VERSION_TABLE}", _FORMER_SCHEMA_TABLE)
-    return next((name for name in names if (name,) in found), None)
+    for name in (_PRESENT_SCHEMA_TABLE, f"longmind.{FORMER_VERSION_TABLE}"):
+        if (name,) in found:
+            return name
+    if (_FORMER_SCHEMA_TABLE,) in found and not _is_guard(connection):
+        return _FORMER_SCHEMA_TABLE
+    return None
+
+
+def _is_guard(connection: psycopg.Connection[Any]) -> bool:
+    """Tell the guard from a schema of version 0.2. It is all that is left where the renamed schema was dropped."""
+    return connection.execute(f"SELECT 1 FROM {_FORMER_SCHEMA_TABLE} WHERE version = 1".encode()).fetchone() is None
 
 
 def read_versions(connection: psycopg.Connection[Any]) -> list[int] | None:
