@@ -14,7 +14,7 @@ from harness.crew import Line, started
 from longmind.events import search_index
 from longmind.models.event_search import SearchMode
 from longmind.store.database import Transaction
-from longmind.store.tables import jobs, ledger
+from longmind.store.tables import erasures, ledger
 from tests.events.making import context_of, texts
 from tests.events.meaning import MeaningEmbedder
 
@@ -158,7 +158,7 @@ def test_after_an_erasure_nothing_of_before_is_kept_in_any_process(
         engine._parts.event_retriever.forget(ctx.scope)
         assert engine._parts.retriever.indexes.nbytes == 0
         # As erasure does it: the epoch rises, and with it whatever was read before is void.
-        engine._database.write(ctx.scope, jobs.raise_epoch)
+        engine._database.write(ctx.scope, erasures.raise_epoch)
         assert len(elsewhere.search("zebra")) == len(ctx.events.search("zebra")) == 1
 
 
@@ -170,7 +170,7 @@ def test_vectors_that_were_being_made_during_an_erasure_are_not_written(
 
     def embed_while_erased(given: Sequence[str]) -> list[list[float]]:
         monkeypatch.undo()
-        engine._database.write(ctx.scope, jobs.raise_epoch)
+        engine._database.write(ctx.scope, erasures.raise_epoch)
         return embed(given)
 
     monkeypatch.setattr(embedder, "embed_texts", embed_while_erased)

@@ -12,7 +12,7 @@ import pytest
 import longmind
 from longmind.clock import system_clock
 from longmind.extraction.candidate import Extracted, SourceMessage
-from longmind.store.tables import jobs
+from longmind.store.tables import erasures
 from tests.embedder import WordsEmbedder
 from tests.extraction.conftest import current, talk, texts
 from tests.extraction.script import Sentences
@@ -280,7 +280,7 @@ def test_an_extraction_that_began_before_an_erasure_writes_nothing_after_it(
     extract = extractor.extract
 
     def erase_meanwhile(messages: Sequence[SourceMessage], version: str) -> Extracted:
-        engine._database.write(ctx.scope, jobs.raise_epoch)
+        engine._database.write(ctx.scope, erasures.raise_epoch)
         return extract(messages, version)
 
     extractor.extract = erase_meanwhile  # type: ignore[method-assign]

@@ -12,7 +12,7 @@ from longmind import Effect, JobRun, WorkReport
 from longmind.store.database import Transaction
 from longmind.store.tables import conversations
 from longmind.store.tables.conversations import NewConversation
-from longmind.store.tables.jobs import raise_epoch
+from longmind.store.tables.erasures import raise_epoch
 from tests.clock import SettableClock
 from tests.jobs.test_queue import looked_up
 

@@ -16,7 +16,7 @@ from psycopg.rows import TupleRow
 import longmind
 from harness.postgres import PostgresServer, as_role
 from longmind.recall.index.storage import SMALL
-from longmind.store.tables import jobs, spend
+from longmind.store.tables import erasures, spend
 from longmind.store.tables.conversations import NewMessage
 from longmind.store.tables.running_turns import begin_turn
 from longmind.store.tables.spend import Amount
@@ -98,7 +98,7 @@ def fill(url: str) -> None:
             context.conversations.append_assistant_turn(conversation.id, "Noted.")
             context.conversations.refresh_rolling_summary(conversation.id)
             context.jobs.enqueue("extract", unique_key="once")
-            engine._database.write(scope, jobs.raise_epoch)
+            engine._database.write(scope, erasures.raise_epoch)
             engine._database.write(scope, spend.reserve, scope, "2026-03", Amount(1), Amount(2, 2), 0)
             remember(context)
             extract(context)
@@ -396,7 +396,7 @@ def use(engine: longmind.Engine) -> None:
     done = ada.jobs.get_job(job.id)
     assert done is not None
     assert (done.status, done.result) == ("succeeded", "ada")
-    engine._database.write(ADA, jobs.raise_epoch)
+    engine._database.write(ADA, erasures.raise_epoch)
     atom = remember(ada)
     remember(bob)
     assert [hit.atom for hit in ada.memory.recall_by_topic(atom.memory_space_id, "Graz", limit=1).hits] == [atom]

@@ -11,7 +11,21 @@ from longmind.clock import to_iso
 from longmind.models.value import Value
 from longmind.scope import Scope
 from longmind.store.database import Transaction
-from longmind.store.tables import atoms, bindings, blocks, conversations, entities, jobs, spaces
+from longmind.store.tables import (
+    atoms,
+    audit,
+    bindings,
+    blocks,
+    conversations,
+    entities,
+    events,
+    grants,
+    jobs,
+    quotas,
+    sleep_rules,
+    spaces,
+    summaries,
+)
 from longmind.validation.text import decode_json
 
 Item = dict[str, Any]
@@ -27,7 +41,7 @@ def _events(run: Transaction, scope: Scope) -> Iterator[Item]:
     for (
         id, ts, kind, stage, text, tags, data, metrics, topic, severity, signal, timeline_id, conversation_id,
         session_id, agent_id, run_id, client_id, graph_id, node_id, inputs, outputs, embedding, pii_flags, version,
-    ) in run.each("every_event"):  # fmt: skip
+    ) in events.read_every_row(run):  # fmt: skip
         yield {
             "id": id,
             "at": to_iso(ts),
@@ -57,7 +71,7 @@ def _events(run: Transaction, scope: Scope) -> Iterator[Item]:
 
 
 def _summaries(run: Transaction, scope: Scope) -> Iterator[Item]:
-    for conversation_id, until, text, made_by, created_at in run.each("every_summary"):
+    for conversation_id, until, text, made_by, created_at in summaries.read_every_version(run):
         yield {
             "conversationId": conversation_id,
             "untilSeq": until,
@@ -68,18 +82,18 @@ def _summaries(run: Transaction, scope: Scope) -> Iterator[Item]:
 
 
 def _grants(run: Transaction, scope: Scope) -> Iterator[Item]:
-    for space_id, owner_id, user_id, created_at in run.each("every_grant", user_id=scope.user_id):
+    for space_id, owner_id, user_id, created_at in grants.read_every(run, scope):
         yield {"memorySpaceId": space_id, "ownerId": owner_id, "userId": user_id, "createdAt": to_iso(created_at)}
 
 
 def _quotas(run: Transaction, scope: Scope) -> Iterator[Item]:
-    for group, session_id, stores, supersedes, deletes, updated_at in run.each("every_quota"):
+    for group, session_id, stores, supersedes, deletes, updated_at in quotas.read_every(run):
         counted = {"stores": stores, "supersedes": supersedes, "deletes": deletes}
         yield {"group": group, "sessionId": session_id, **counted, "updatedAt": to_iso(updated_at)}
 
 
 def _sleep_time(run: Transaction, scope: Scope) -> Iterator[Item]:
-    for agent_id, enabled, idle, updated_at in run.each("every_sleep_time"):
+    for agent_id, enabled, idle, updated_at in sleep_rules.read_every(run):
         yield {
             "agentId": agent_id or None,
             "enabled": bool(enabled),
@@ -89,7 +103,7 @@ def _sleep_time(run: Transaction, scope: Scope) -> Iterator[Item]:
 
 
 def _audit(run: Transaction, scope: Scope) -> Iterator[Item]:
-    for group, seq, body, hash in run.each("every_audit_line"):
+    for group, seq, body, hash in audit.read_every_line(run):
         yield {"group": group, "seq": seq, "entry": _read(body), "hash": hash}
 
 

@@ -6,7 +6,6 @@ receipt in the log of the app, which says how much was erased and of whom only a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,17 @@ from longmind.extraction.patterns import evidence
 from longmind.recall.index import storage as writing
 from longmind.scope import Scope
 from longmind.store.database import Transaction
-from longmind.store.tables import atoms, bindings, jobs, spaces
+from longmind.store.tables import (
+    atoms,
+    audit,
+    bindings,
+    entities,
+    erasures,
+    extraction_marks,
+    ledger,
+    messages,
+    spaces,
+)
 from longmind.store.whole_tables import rows as moving
 from longmind.store.whole_tables.rows import Table
 
@@ -40,35 +49,28 @@ class Erased:
 
 def erase(run: Transaction, scope: Scope, tables: Sequence[Table], now: Micros) -> Erased:
     """Remove all that belongs to a user. What is shared with many goes first, so that it is held for the shortest."""
-    epoch = jobs.raise_epoch(run)
+    epoch = erasures.raise_epoch(run)
     elsewhere = _erase_elsewhere(run, scope, now)
-    ends = run.all("audit_ends")
-    messages = _number(run, "count_messages")
+    ends = audit.list_ends(run)
+    said = messages.count(run)
     named = bindings.forget_user(run, scope.user_id)
     counts = {table.name: moving.erase(run, table, scope) for table in tables}
-    counts["events"] -= messages
-    counts |= {"messages": messages, **elsewhere, "named_in_bindings": named}
+    counts["events"] -= said
+    counts |= {"messages": said, **elsewhere, "named_in_bindings": named}
     chains = [{"lines": seq, "hash": hash} for seq, hash, _ in ends]
-    return Erased(counts, epoch, chains, [file for *_, file in ends if file], dict(run.all("table_files")))
-
-
-def _number(run: Transaction, query: str) -> int:
-    row = run.one(query)
-    return int(row[0]) if row else 0
+    return Erased(counts, epoch, chains, [file for *_, file in ends if file], moving.read_files(run))
 
 
 def _erase_elsewhere(run: Transaction, scope: Scope, now: Micros) -> dict[str, int]:
     """What shared spaces of other users have learned from this one, and where their history names this one."""
     counts = {"shared_atoms": 0, "shared_entities": 0, "named_in_history": 0}
-    whose = {"tenant_id": scope.tenant_id, "app_id": scope.app_id, "user_id": scope.user_id}
     with run.bind_scope(None) as everywhere:
-        shared = everywhere.all("shared_spaces_of_others", **whose)
+        shared = spaces.list_shared_by_others(everywhere, scope)
     for owner_id, space_id, deleted_at in shared:
         owner = Scope(scope.tenant_id, scope.app_id, owner_id)
-        heard = {"owner": owner.id, "speaker_scope": scope.id}
         with run.bind_scope(None) as everywhere:
-            found = everywhere.all("atoms_heard_from", space_id=space_id, speaker=scope.user_id, **heard)
-            everywhere.send("forget_marks_of", **heard)
+            found = atoms.list_heard_from(everywhere, owner, space_id, scope)
+            extraction_marks.forget_conversations(everywhere, owner, scope)
         if found:
             with run.bind_scope(owner) as there:
                 _forget_atoms(there, owner, space_id, found, deleted_at is not None, now)
@@ -87,8 +89,7 @@ def _forget_atoms(
     for atom_id, position, _, kind in found:
         if put_away:
             # Nobody reads the space any more, so that no cache has to learn of it.
-            run.send("delete_atom_links", atom_id=atom_id)
-            run.send("delete_atom", id=atom_id)
+            atoms.drop(run, atom_id)
         elif atoms.get(run, atom_id) is not None:
             atoms.delete(run, owner, atom_id, now)
             if kind == "EPISODE":
@@ -98,24 +99,16 @@ def _forget_atoms(
 
 def _forget_entities(run: Transaction, space_id: str, learned_at: set[Micros], now: Micros) -> int:
     """Remove entities, and names of entities, that were learned with the atoms and that nobody else speaks of."""
-    gone = 0
-    learned = False
-    for at in sorted(learned_at):
-        for (entity_id,) in run.all("entities_left_over", space_id=space_id, at=at):
-            run.send("erase_names_of", id=entity_id)
-            run.send("erase_entity", id=entity_id)
-            gone += 1
-        learned = bool(run.all("erase_names_learned", space_id=space_id, at=at)) or learned
+    gone, learned = entities.forget_learned(run, space_id, learned_at)
     if (gone or learned) and spaces.get(run, space_id) is not None:
-        run.send("names_changed", space_id=space_id, revision=spaces.begin_change(run, space_id, now).revision)
+        spaces.note_names(run, space_id, spaces.begin_change(run, space_id, now).revision)
     return gone
 
 
 def _forget_reader(run: Transaction, user_id: str) -> int:
     named = 0
-    for event_id, data in run.all("grants_told"):
-        told = json.loads(data)
-        if told.get("readerId") == user_id:
-            run.send("put_told", event_id=event_id, data=json.dumps({**told, "readerId": ERASED}, ensure_ascii=False))
+    for event_id, change in ledger.read_grant_changes(run):
+        if change.get("readerId") == user_id:
+            ledger.put_change(run, event_id, {**change, "readerId": ERASED})
             named += 1
     return named

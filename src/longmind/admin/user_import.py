@@ -17,11 +17,10 @@ from longmind.admin.import_sources import Records
 from longmind.errors import Conflict, InvalidInput
 from longmind.scope import Scope, rename_timeline
 from longmind.store.database import Transaction
-from longmind.store.erasure_fence import epoch_of
+from longmind.store.tables import erasures
 from longmind.store.tables.spaces import REVISIONS_OF_AN_EPOCH
 from longmind.store.whole_tables import rows as moving
 from longmind.store.whole_tables.rows import Table
-from longmind.store.whole_tables.user_tables import PLACE_OF
 
 _AT_ONCE = 500
 _REVISIONS = {"spaces": ("revision", "names_revision"), "atom_removals": ("revision",), "fact_segments": ("revision",)}
@@ -41,7 +40,7 @@ class _Move:
 
 def bring_in(run: Transaction, records: Records, tables: Sequence[Table], target: Scope) -> dict[str, int]:
     """Put rows into a scope that has none yet; gives how many were new. The same export again changes nothing."""
-    move = _Move(records.scope, target, epoch_of(run))
+    move = _Move(records.scope, target, erasures.read_epoch(run))
     told = [table for table in tables if table.place.imported and records.columns(table.name)]
     try:
         check_index(records)
@@ -57,7 +56,7 @@ def _bring(run: Transaction, table: Table, records: Records, move: _Move) -> int
     rows = (_moved(table, dict(zip(columns, row, strict=True)), move) for row in records.rows(table.name))
     new = 0
     for batch in _batches(rows):
-        asked = [run.send(f"take_{table.name}", **table.bound(moving.taken(table), row)) for row in batch]
+        asked = [moving.take(run, table, row) for row in batch]
         for row, answer in zip(batch, asked, strict=True):
             if answer() is not None:
                 new += 1
@@ -112,10 +111,7 @@ def _renamed(text: str, move: _Move) -> str:
 
 def _refuse_another(run: Transaction, table: Table, row: list[Any]) -> None:
     """A row whose place is taken must be the one that is there, or this is not the same export again."""
-    columns = moving.taken(table)
-    values = dict(zip(columns, row, strict=True))
-    key = {f"k{number}": values[column] for number, column in enumerate(PLACE_OF[table.name].key)}
-    there = run.one(f"find_{table.name}", **key)
+    there = moving.find(run, table, row)
     if there is None or table.plain(there) != table.plain(tuple(row)):
         raise Conflict(
             f"There is other data in {table.name} already, under the same ids.",

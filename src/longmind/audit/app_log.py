@@ -67,11 +67,9 @@ def proves(run: Transaction, key: str, owner: Scope, receipt: Mapping[str, Any])
     if not found:
         return False
     line = found[0]
-    before = run.one("audit_line_before", group=GROUP, seq=line.seq - 1)
+    before = audit.read_hash(run, GROUP, line.seq - 1)
     head = audit.head(run, GROUP)
-    hash_before = (
-        before[0] if before else head.anchor.hash if head is not None and head.anchor.seq == line.seq - 1 else ""
-    )
+    hash_before = before or (head.anchor.hash if head is not None and head.anchor.seq == line.seq - 1 else "")
     entry = json.loads(line.body)
     told = {
         "id": line.correlation,

@@ -18,7 +18,6 @@ What the app itself adds is meant: it lifts the tombstone.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import secrets
 from collections.abc import Iterable, Sequence
@@ -27,6 +26,7 @@ from functools import lru_cache
 
 from longmind.language.words import STOP_WORDS, stem_of, words_of
 from longmind.store.database import Transaction
+from longmind.store.tables import tombstones
 from longmind.store.tables.atoms import Slot
 
 _FEWEST_LEFT = 3
@@ -54,14 +54,14 @@ class Fact:
 
 def bury(run: Transaction, space_id: str, fact: Fact) -> None:
     """Keep a fact from being learned again. The caller has begun to change the space."""
-    row = run.one("take_tombstone_key", space_id=space_id, fresh=secrets.token_hex(32))
-    if row is None:
+    key = tombstones.take_key(run, space_id, fresh=secrets.token_hex(32))
+    if key is None:
         return
-    marks = _Marks(row[0])
+    marks = _Marks(key)
     for each in (fact, *_parts(fact)):
         buried = secrets.token_hex(8)
         for mark in dict.fromkeys((*marks.anywhere(each), *marks.less(each), *marks.exact(each))):
-            run.send("insert_tombstone", space_id=space_id, hash=mark, fact=buried)
+            tombstones.insert(run, space_id, mark, buried)
 
 
 def lift(run: Transaction, space_id: str, key: str, facts: Sequence[Fact]) -> None:
@@ -69,7 +69,7 @@ def lift(run: Transaction, space_id: str, key: str, facts: Sequence[Fact]) -> No
     marks = _Marks(key)
     asked = [mark for fact in facts for each in (fact, *_parts(fact)) for mark in marks.anywhere(each)]
     for buried in {fact for _, fact in _found(run, space_id, asked)}:
-        run.send("drop_tombstone", space_id=space_id, fact=buried)
+        tombstones.drop(run, space_id, buried)
 
 
 def buried(run: Transaction, space_id: str, facts: Sequence[Fact]) -> set[int]:
@@ -79,10 +79,10 @@ def buried(run: Transaction, space_id: str, facts: Sequence[Fact]) -> set[int]:
 
 def remaining(run: Transaction, space_id: str, facts: Sequence[Fact]) -> list[str]:
     """What may be learned of each fact: its text, or what is left without forgotten sentences, or nothing."""
-    row = run.one("tombstone_key", space_id=space_id)
-    if row is None or row[0] is None:
+    key = tombstones.read_key(run, space_id)
+    if key is None:
         return [fact.text for fact in facts]
-    marks = _Marks(row[0])
+    marks = _Marks(key)
     whole = [marks.known_by(fact) for fact in facts]
     parts = [[(part.text, marks.known_by(part)) for part in _parts(fact)] for fact in facts]
     asked = {mark for each in whole for mark in each} | {mark for each in parts for _, of in each for mark in of}
@@ -122,9 +122,7 @@ def _sentences(text: str) -> list[str]:
 
 def _found(run: Transaction, space_id: str, marks: Iterable[str]) -> list[tuple[str, str]]:
     asked = list(marks)
-    if not asked:
-        return []
-    return [(row[0], row[1]) for row in run.all("tombstones_of", space_id=space_id, hashes=json.dumps(asked))]
+    return tombstones.find(run, space_id, asked) if asked else []
 
 
 class _Marks:

@@ -11,7 +11,7 @@ from longmind.providers.embedder import CheckedEmbedder, Vectors
 from longmind.recall.embedding_requests import kind_for
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
-from longmind.store.tables import spaces
+from longmind.store.tables import index_segments, indexed_atoms, spaces
 
 if TYPE_CHECKING:
     from longmind.recall.index.segments import VectorsSegment
@@ -81,12 +81,12 @@ _GOES_ON = (
 def _without_vector(run: Transaction, space_id: str, model: str) -> list[tuple[int, str]]:
     """Atoms that have no vector of this model, neighbouring positions only, as many as make a segment."""
     covered = 0
-    spans = run.all("vector_spans", space_id=space_id, model=model)
+    spans = index_segments.read_vector_spans(run, space_id, model)
     for first, atoms, _ in [*spans, (None, 0, model)]:
         if first is None or first > covered:
-            rows = run.all("atom_texts", space_id=space_id, first=covered, until=first, limit=_AT_ONCE)
-            if rows:
-                return [(position, text) for position, text in rows]
+            texts = indexed_atoms.read_texts(run, space_id, covered, first, _AT_ONCE)
+            if texts:
+                return texts
             # Between the vectors there are only the places of atoms that were deleted.
         if first is not None:
             covered = max(covered, first + atoms)
@@ -104,19 +104,17 @@ def _put(
     """Keep the vectors of a batch; gives how many, which is none when another has put vectors there meanwhile."""
     spaces.begin_change(run, space_id, now)
     first, until = positions[0], positions[-1] + 1
-    spans = run.all("vector_spans", space_id=space_id, model=model)
+    spans = index_segments.read_vector_spans(run, space_id, model)
     if any(begin < until and first < begin + atoms for begin, atoms, _ in spans):
         # Segments that overlap could not be joined: what is still missing is looked for once more.
         return 0
     segment = vectors.spread([position - first for position in positions])
-    kept = {row[0] for row in run.all("atom_texts", space_id=space_id, first=first, until=until, limit=len(positions))}
+    kept = {position for position, _ in indexed_atoms.read_texts(run, space_id, first, until, len(positions))}
     for position in positions:
         if position not in kept:
             # Deleted while its vector was being made.
             segment = segment.without(position - first)
-    run.send(
-        "put_vector_segment", space_id=space_id, model=model, first=first, atoms=segment.atoms, body=segment.encode()
-    )
+    index_segments.put_vectors(run, space_id, model, first, segment.atoms, segment.encode())
     return len(positions)
 
 
@@ -126,6 +124,6 @@ def _adopt(run: Transaction, space_id: str, model: str, now: Micros) -> bool:
     spaces.begin_change(run, space_id, now)
     if _without_vector(run, space_id, model):
         return False
-    run.send("adopt_vector_model", space_id=space_id, model=model)
-    run.send("drop_other_vectors", space_id=space_id, model=model)
+    spaces.adopt_vector_model(run, space_id, model)
+    index_segments.drop_other_vectors(run, space_id, model)
     return True

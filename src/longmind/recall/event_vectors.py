@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from longmind.recall.index.segments import VectorsSegment, opened, sealed
 from longmind.store.database import Row, Transaction
-from longmind.store.erasure_fence import epoch_of
+from longmind.store.tables import erasures, event_vector_segments
 
 _MARK = b"EVT2"
 _ROUGH_MARK = b"EVTS"
@@ -45,12 +45,12 @@ class EventVectors:
 
 def put(run: Transaction, timeline_id: str, model: str, made: EventVectors, of_epoch: int) -> None:
     """Keep vectors of events that were read in an epoch; nothing when the user was erased since."""
-    # SpaceArrays until the end of the transaction: an erasure that does not see these vectors waits for them.
-    run.one("hold_epoch")
-    if epoch_of(run) != of_epoch:
+    # Held until the end of the transaction: an erasure that does not see these vectors waits for them.
+    erasures.hold_epoch(run)
+    if erasures.read_epoch(run) != of_epoch:
         return
     _insert(run, timeline_id, model, made)
-    spans = run.all("event_vector_spans", timeline_id=timeline_id, model=model)
+    spans = event_vector_segments.read_spans(run, timeline_id, model)
     for least, most in zip((0, *_SIZES), _SIZES, strict=False):
         small = [span for span in spans if least <= span[2] < most]
         if len(small) >= _FEW:
@@ -61,36 +61,28 @@ def put(run: Transaction, timeline_id: str, model: str, made: EventVectors, of_e
 def load(run: Transaction, timeline_id: str, model: str, missing: NDArray[np.int64]) -> list[EventVectors]:
     """The segments that may hold vectors of the events at some positions, which ascend."""
     found = []
-    for first, last, _ in run.all("event_vector_spans", timeline_id=timeline_id, model=model):
+    for first, last, _ in event_vector_segments.read_spans(run, timeline_id, model):
         at = int(missing.searchsorted(first))
         if at < len(missing) and missing[at] <= last:
-            row = run.one("event_vectors_at", timeline_id=timeline_id, model=model, first=first, last=last)
-            if row is not None:
-                found.append(EventVectors.decode(row[0]))
+            body = event_vector_segments.read_body(run, timeline_id, model, first, last)
+            if body is not None:
+                found.append(EventVectors.decode(body))
     return found
 
 
 def drop_others(run: Transaction, timeline_id: str, model: str) -> None:
     """Leave no vectors of other embedders, once this one's are all there."""
-    run.send("drop_other_event_vectors", timeline_id=timeline_id, model=model)
+    event_vector_segments.drop_other_models(run, timeline_id, model)
 
 
 def _insert(run: Transaction, timeline_id: str, model: str, made: EventVectors) -> None:
     first, last = int(made.positions[0]), int(made.positions[-1])
-    run.send(
-        "put_event_vectors",
-        timeline_id=timeline_id,
-        model=model,
-        first=first,
-        last=last,
-        events=len(made.positions),
-        body=made.encode(),
-    )
+    event_vector_segments.put(run, timeline_id, model, first, last, len(made.positions), made.encode())
 
 
 def _take(run: Transaction, timeline_id: str, model: str, span: Row) -> EventVectors | None:
     """Read a segment that is about to be part of another, and drop it."""
-    at = {"timeline_id": timeline_id, "model": model, "first": span[0], "last": span[1]}
-    row = run.one("event_vectors_at", **at)
-    run.send("drop_event_vectors", **at)
-    return None if row is None else EventVectors.decode(row[0])
+    first, last, _ = span
+    body = event_vector_segments.read_body(run, timeline_id, model, first, last)
+    event_vector_segments.drop(run, timeline_id, model, first, last)
+    return None if body is None else EventVectors.decode(body)

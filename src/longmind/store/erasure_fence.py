@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from longmind.errors import UserErased
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
+from longmind.store.tables import erasures
 
 T = TypeVar("T")
 
@@ -31,16 +32,10 @@ class Fence:
 _standing: ContextVar[Fence | None] = ContextVar("fence", default=None)
 
 
-def epoch_of(run: Transaction) -> int:
-    """How often the scope was erased."""
-    row = run.one("scope_epoch")
-    return int(row[0]) if row else 0
-
-
 @contextmanager
 def fenced(database: Database, scope: Scope, epoch: int | None = None) -> Iterator[None]:
     """Whatever is written meanwhile, in whichever scope, is refused once this user is erased."""
-    known = database.read(scope, epoch_of) if epoch is None else epoch
+    known = database.read(scope, erasures.read_epoch) if epoch is None else epoch
     standing = _standing.get()
     if standing is not None and standing.scope.id == scope.id:
         # What is done inside of older work belongs to it, and ends with it.
@@ -62,8 +57,8 @@ def _behind(fence: Fence, work: Callable[..., T]) -> Callable[..., T]:
     def check_first(run: Transaction, *args: Any, **kwargs: Any) -> T:
         with run.bind_scope(fence.scope) as theirs:
             # Held until the end of the transaction, so that an erasure waits for it, or this for the erasure.
-            theirs.one("hold_epoch")
-            if epoch_of(theirs) != fence.epoch:
+            erasures.hold_epoch(theirs)
+            if erasures.read_epoch(theirs) != fence.epoch:
                 raise UserErased
         return work(run, *args, **kwargs)
 

@@ -22,7 +22,7 @@ from longmind.models.working_context import ContextSection, LeftOut, WorkingCont
 from longmind.recall.request import Filters, RecallRequest
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
-from longmind.store.tables import grants, summaries
+from longmind.store.tables import conversations, grants, spaces, summaries
 from longmind.validation.identifiers import validate_count, validate_id
 from longmind.validation.text import quote_value, validate_text
 from longmind.working_context.turns import Turn, inseparable, last_turns
@@ -184,9 +184,9 @@ def _wording_of_kind(piece: Piece) -> tuple[str, bool]:
 
 
 def _read(run: Transaction, conversation_id: str, space_id: str, wanted_turns: int, known_at: Micros | None) -> _Said:
-    if run.one("conversation_status", conversation_id=conversation_id) is None:
+    if conversations.read_status(run, conversation_id) is None:
         raise NotFound("conversation", conversation_id)
-    own_space = run.one("space_state", space_id=space_id) is not None
+    own_space = spaces.is_live(run, space_id)
     turns = last_turns(run, conversation_id, wanted_turns, known_at) if wanted_turns else []
     summary = summaries.latest(run, conversation_id, known_at)
     return _Said(summary.text or "", summary.until, turns, own_space)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from longmind.clock import Micros
 from longmind.extraction.patterns.detection import FEWEST, day_of
 from longmind.models.atom import Atom
@@ -28,11 +26,5 @@ def withdraw(run: Transaction, scope: Scope, space_id: str, atom_id: str, now: M
 
 def _put(run: Transaction, space_id: str, pattern: Atom, events: list[Atom], now: Micros) -> None:
     sources = dict.fromkeys(source for event in events for source in event.source_message_ids)
-    run.send(
-        "put_evidence",
-        id=pattern.id,
-        evidence=json.dumps([event.id for event in events]),
-        source_message_ids=json.dumps(list(sources)),
-        revision=spaces.begin_change(run, space_id, now).revision,
-        now=now,
-    )
+    revision = spaces.begin_change(run, space_id, now).revision
+    atoms.put_evidence(run, pattern.id, [event.id for event in events], list(sources), revision, now)

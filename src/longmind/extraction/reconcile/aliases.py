@@ -11,6 +11,7 @@ from longmind.extraction.reconcile.decisions import Known
 from longmind.extraction.reconcile.endings import as_said
 from longmind.models.entity import folded_name
 from longmind.store.database import Transaction
+from longmind.store.tables import entities
 
 _USER = "user"
 
@@ -57,10 +58,10 @@ class Naming:
         return first[0] + old[other.end() :] if mine != _USER and theirs in self.of(mine) else None
 
     def _stored(self, name: str) -> set[str]:
-        row = self._run.one("entities_named", space_id=self._space_id, folded=name, type="PERSON")
-        if row is None:
+        entity_id = entities.find_folded(self._run, self._space_id, "PERSON", name)
+        if entity_id is None:
             return set()
-        return {folded_name(each) for (each,) in self._run.all("names_of_entity", entity_id=row[1])}
+        return {folded_name(each) for each in entities.list_names(self._run, entity_id)}
 
 
 _BEGINNING = re.compile(r"[A-Z]\w*'s (?:best friend|[a-z-]+)(?=[ ,])|[A-Z]\w*(?= [a-z])")

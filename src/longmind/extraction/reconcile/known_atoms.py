@@ -105,14 +105,7 @@ def _near(
     found: set[int] = set()
     if slot is not None:
         for subject in naming.of(slot.subject):
-            rows = run.all(
-                "positions_in_slot",
-                space_id=space_id,
-                subject=subject,
-                attribute=slot.attribute,
-                limit=_MOST_IN_A_SLOT,
-            )
-            found |= {row[0] for row in rows}
+            found.update(atoms.list_positions_in_slot(run, space_id, subject, slot.attribute, _MOST_IN_A_SLOT))
     if index.atoms == 0:
         return dict.fromkeys(sorted(found))
     kept = index.present.values & (index.archived_at.values == FOREVER)

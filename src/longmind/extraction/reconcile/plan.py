@@ -18,7 +18,7 @@ from longmind.ids import new_id
 from longmind.models.atom import Atom
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.store.database import Transaction
-from longmind.store.tables import atoms
+from longmind.store.tables import atoms, messages
 from longmind.store.tables.atom_changes import Addition, Mentioned, Reinforcement, Retirement, Step
 from longmind.store.tables.atoms import CheckedAtom, Slot
 from longmind.store.triggers.extraction import Order
@@ -106,8 +106,8 @@ class _Planning:
     def _is_of_this_conversation_alone(self, atom: Atom) -> bool:
         # In a shared space of somebody else no conversation can be looked up: there, what was read now has to do.
         others = [each for each in atom.source_message_ids if each not in self._read_ids]
-        conversations = {self._run.one("message_conversation", event_id=each) for each in others}
-        return conversations <= {(self._order.conversation_id,)}
+        conversations = {messages.find_conversation(self._run, each) for each in others}
+        return conversations <= {self._order.conversation_id}
 
     def _told_before(self, ready: Ready) -> Skip | None:
         """A fact that this message has given before is not learned twice, even if it was changed or put away since."""

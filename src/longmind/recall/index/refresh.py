@@ -12,7 +12,7 @@ from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.index.storage import SMALL
 from longmind.store.database import Row, Transaction
 from longmind.store.tables import atom_versions as versions
-from longmind.store.tables import entities
+from longmind.store.tables import entities, index_segments, indexed_atoms, spaces
 from longmind.store.tables.spaces import of_one_epoch
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ def unless_changed(run: Transaction, space_id: str, index: SpaceIndex, work: Cal
 
     None if something has: then it was done for nothing.
     """
-    pending = run.ask("space_revision", space_id=space_id)
+    pending = spaces.ask_revision(run, space_id)
     try:
         done = work(index)
     except Exception:
@@ -65,7 +65,7 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     The revision is read first: what is committed meanwhile is read twice, once now and once the next time, which does
     no harm. The other way round it would be missed.
     """
-    state = run.one("space_state", space_id=space_id)
+    state = spaces.read_state(run, space_id)
     if state is None:
         raise NotFound("memory space", space_id)
     revision, atoms, model, names_revision = state
@@ -84,7 +84,7 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     if model is not None:
         _load_vectors(run, space_id, model, index)
     _load_facts(run, space_id, index, atoms, revision)
-    index.forget([row[0] for row in run.all("removals_since", space_id=space_id, revision=index.revision)])
+    index.forget(indexed_atoms.list_removed_since(run, space_id, index.revision))
     if names_revision != index.names_revision:
         index.know_names(entities.names_in(run, space_id))
         index.names_revision = names_revision
@@ -95,14 +95,13 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
 
 
 def _load_words(run: Transaction, space_id: str, index: SpaceIndex) -> None:
-    for first, _, body in run.all("term_segments_from", space_id=space_id, position=index.words_until):
+    for first, _, body in index_segments.read_words_from(run, space_id, index.words_until):
         segment = WordsSegment.decode(body)
         index.add_words(max(first, index.words_until), segment.after(index.words_until - first))
 
 
 def _load_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex) -> None:
-    rows = run.all("vector_segments_from", space_id=space_id, model=model, position=index.vectors_until)
-    for first, _, body in rows:
+    for first, _, body in index_segments.read_vectors_from(run, space_id, model, index.vectors_until):
         segment = VectorsSegment.decode(body)
         index.add_vectors(max(first, index.vectors_until), segment.after(index.vectors_until - first))
     if index.lacks_vectors:
@@ -111,9 +110,9 @@ def _load_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex
 
 def _load_late_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex) -> None:
     """Fetch the vectors of atoms that had none when they were loaded, and were given theirs since."""
-    for first, atoms, _ in run.all("vector_spans", space_id=space_id, model=model):
+    for first, atoms, _ in index_segments.read_vector_spans(run, space_id, model):
         if index.lacks_vectors_in(first, first + atoms):
-            for whose, at, body in run.all("vector_segments_of", space_id=space_id, position=first):
+            for whose, at, body in index_segments.read_vectors_of(run, space_id, first):
                 if whose == model:
                     index.add_vectors(at, VectorsSegment.decode(body))
 
@@ -123,14 +122,14 @@ def _load_facts(run: Transaction, space_id: str, index: SpaceIndex, atoms: int, 
     # Of atoms that are read by their positions nothing older is known that could have changed.
     since = revision if index.revision < 0 else index.revision
     if atoms - index.facts_until >= SMALL:
-        segments = run.all("fact_segments_between", space_id=space_id, first=index.facts_until, until=atoms)
+        segments = index_segments.read_facts_between(run, space_id, index.facts_until, atoms)
         for first, count, of_revision, body in segments:
             if first > index.facts_until:
-                _know(index, run.all("facts_between", space_id=space_id, first=index.facts_until, until=first))
+                _know(index, indexed_atoms.read_facts_between(run, space_id, index.facts_until, first))
             index.know(range(first, first + count), AtomColumns.decode(body))
             index.facts_until = first + count
             since = min(since, of_revision)
-    _know(index, run.all("facts_since", space_id=space_id, first=index.facts_until, revision=since))
+    _know(index, indexed_atoms.read_facts_since(run, space_id, index.facts_until, since))
     index.facts_until = max(index.facts_until, index.atoms)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from longmind.recall.index.atom_columns import AtomColumns
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.store.database import Row, Transaction
+from longmind.store.tables import index_segments, indexed_atoms, spaces
 from longmind.store.tables.spaces import Change
 
 SMALL = 256
@@ -81,16 +82,17 @@ class BulkIndexWriter:
         self._older_facts: tuple[list[AtomColumns], int] = [], change.revision
         if self._start < change.first and change.first + atoms >= self._end:
             # Nobody else changes them before this change has ended.
-            self._older_words = self._completed("term_segments_between")
+            words = index_segments.read_words_between(run, space_id, self._start, change.first)
+            self._older_words = self._completed(words)
             if self._older_words:
                 self._older_facts = _read_facts(run, space_id, self._start, change.first, change.revision)
             if model is not None:
-                self._older_vectors = self._completed("vector_segments_between", model=model)
+                vectors = index_segments.read_vectors_between(run, space_id, model, self._start, change.first)
+                self._older_vectors = self._completed(vectors)
 
-    def _completed(self, query: str, **of: str) -> list[Row]:
+    def _completed(self, older: Sequence[Row]) -> list[Row]:
         """The segments before, if the first atoms are just what they lack, or else none."""
         first = self._change.first
-        older = self._run.all(query, space_id=self._space_id, first=self._start, until=first, **of)
         return _whole([*older, (first, self._end - first)], self._start, self._end)[:-1]
 
     def put_vectors(self, vectors: VectorsSegment | None, until: int) -> None:
@@ -104,7 +106,7 @@ class BulkIndexWriter:
                 _adopt(self._run, self._space_id, self._change, self._model)
                 if self._older_vectors:
                     older = [VectorsSegment.decode(body) for _, _, body in self._older_vectors]
-                    _drop_vectors(self._run, self._space_id, self._model, self._start, self._end)
+                    index_segments.drop_vectors(self._run, self._space_id, self._model, self._start, self._end)
                     piece, place = VectorsSegment.joined([*older, piece]), self._start
             _put_vectors(self._run, self._space_id, self._model, place, piece)
             self._pieces_put += 1
@@ -119,7 +121,7 @@ class BulkIndexWriter:
         for place, words, of_words in pieces:
             if place == 0 and self._older_words:
                 older = [WordsSegment.decode(body) for _, _, body in self._older_words]
-                _drop_words(run, space_id, self._start, self._end)
+                index_segments.drop_words(run, space_id, self._start, self._end)
                 _put_words(run, space_id, self._start, WordsSegment.joined([*older, words]))
                 older_facts, of_revision = self._older_facts
                 _replace_facts(run, space_id, self._start, self._end, [*older_facts, of_words], of_revision)
@@ -137,16 +139,16 @@ def _adopt(run: Transaction, space_id: str, change: Change, model: str) -> None:
     """Let recall ask the vectors of this model from the first atom on."""
     if change.vector_model is None and change.first == 0:
         # Where there are older atoms, which have no vector, the model is taken once they have theirs.
-        run.send("adopt_vector_model", space_id=space_id, model=model)
+        spaces.adopt_vector_model(run, space_id, model)
 
 
 def scrub(run: Transaction, space_id: str, position: int) -> None:
     """Leave nothing of an atom in the index."""
-    for first, _, body in run.all("term_segment_of", space_id=space_id, position=position):
+    for first, _, body in index_segments.read_words_of(run, space_id, position):
         _put_words(run, space_id, first, WordsSegment.decode(body).without(position - first))
-    for model, first, body in run.all("vector_segments_of", space_id=space_id, position=position):
+    for model, first, body in index_segments.read_vectors_of(run, space_id, position):
         _put_vectors(run, space_id, model, first, VectorsSegment.decode(body).without(position - first))
-    for first, revision, body in run.all("fact_segment_of", space_id=space_id, position=position):
+    for first, revision, body in index_segments.read_facts_of(run, space_id, position):
         _put_facts(run, space_id, first, AtomColumns.decode(body).without(position - first), revision)
 
 
@@ -163,20 +165,20 @@ def _join_at(run: Transaction, space_id: str, change: Change, size: int, indexed
 
 
 def _join_words(run: Transaction, space_id: str, start: int, end: int) -> bool:
-    whole = _whole(run.all("term_segments_between", space_id=space_id, first=start, until=end), start, end)
+    whole = _whole(index_segments.read_words_between(run, space_id, start, end), start, end)
     if whole:
         joined = WordsSegment.joined([WordsSegment.decode(body) for _, _, body in whole])
-        _drop_words(run, space_id, start, end)
+        index_segments.drop_words(run, space_id, start, end)
         _put_words(run, space_id, start, joined)
     return bool(whole)
 
 
 def _join_vectors(run: Transaction, space_id: str, model: str, start: int, end: int) -> None:
-    rows = run.all("vector_segments_between", space_id=space_id, model=model, first=start, until=end)
+    rows = index_segments.read_vectors_between(run, space_id, model, start, end)
     whole = _whole(rows, start, end)
     if whole:
         joined = VectorsSegment.joined([VectorsSegment.decode(body) for _, _, body in whole])
-        _drop_vectors(run, space_id, model, start, end)
+        index_segments.drop_vectors(run, space_id, model, start, end)
         _put_vectors(run, space_id, model, start, joined)
 
 
@@ -190,7 +192,7 @@ def _read_facts(run: Transaction, space_id: str, start: int, end: int, revision:
     Gives them in pieces, and the revision up to which all are current.
     """
     pieces, until = [], start
-    for first, atoms, of_revision, body in run.all("fact_segments_between", space_id=space_id, first=start, until=end):
+    for first, atoms, of_revision, body in index_segments.read_facts_between(run, space_id, start, end):
         pieces += [_facts_between(run, space_id, until, first), AtomColumns.decode(body)]
         until = first + atoms
         revision = min(revision, of_revision)
@@ -201,12 +203,12 @@ def _read_facts(run: Transaction, space_id: str, start: int, end: int, revision:
 def _replace_facts(
     run: Transaction, space_id: str, start: int, end: int, pieces: Sequence[AtomColumns], revision: int
 ) -> None:
-    run.send("drop_fact_segments", space_id=space_id, from_position=start, to_position=end)
+    index_segments.drop_facts(run, space_id, start, end)
     _put_facts(run, space_id, start, AtomColumns.joined(pieces), revision)
 
 
 def _facts_between(run: Transaction, space_id: str, first: int, until: int) -> AtomColumns:
-    rows = run.all("facts_between", space_id=space_id, first=first, until=until) if first < until else []
+    rows = indexed_atoms.read_facts_between(run, space_id, first, until) if first < until else []
     return AtomColumns.of_range(rows, first, until)
 
 
@@ -216,25 +218,13 @@ def _whole(rows: list[Row], start: int, end: int) -> list[Row]:
     return rows if exact and len(rows) > 1 and sum(row[1] for row in rows) == end - start else []
 
 
-def _drop_words(run: Transaction, space_id: str, start: int, end: int) -> None:
-    run.send("drop_term_segments", space_id=space_id, from_position=start, to_position=end)
-
-
-def _drop_vectors(run: Transaction, space_id: str, model: str, start: int, end: int) -> None:
-    run.send("drop_vector_segments", space_id=space_id, model=model, from_position=start, to_position=end)
-
-
 def _put_words(run: Transaction, space_id: str, first: int, segment: WordsSegment) -> None:
-    run.send("put_term_segment", space_id=space_id, first=first, atoms=segment.atoms, body=segment.encode())
+    index_segments.put_words(run, space_id, first, segment.atoms, segment.encode())
 
 
 def _put_vectors(run: Transaction, space_id: str, model: str, first: int, segment: VectorsSegment) -> None:
-    run.send(
-        "put_vector_segment", space_id=space_id, model=model, first=first, atoms=segment.atoms, body=segment.encode()
-    )
+    index_segments.put_vectors(run, space_id, model, first, segment.atoms, segment.encode())
 
 
 def _put_facts(run: Transaction, space_id: str, first: int, facts: AtomColumns, revision: int) -> None:
-    run.send(
-        "put_fact_segment", space_id=space_id, first=first, atoms=facts.atoms, revision=revision, body=facts.encode()
-    )
+    index_segments.put_facts(run, space_id, first, facts.atoms, revision, facts.encode())

@@ -18,7 +18,7 @@ from longmind.recall.index.growable_column import Column
 from longmind.recall.index.segments import WordsSegment
 from longmind.recall.index.text_index import Mask, TextIndex
 from longmind.store.database import Row, Transaction
-from longmind.store.erasure_fence import epoch_of
+from longmind.store.tables import erasures, events
 from longmind.store.tables.events import Window
 from longmind.validation.text import decode_json
 
@@ -146,15 +146,15 @@ def refresh(run: Transaction, timeline_id: str, index: TimelineIndex, last: int)
 
     The last position of the ledger, as of now, tells whether anything can have come at all.
     """
-    now = epoch_of(run)
+    now = erasures.read_epoch(run)
     if index.loaded and (index.epoch, index.history) != (now, run.history):
         # All of it was erased, by whichever process, or the database has lost some of it: all is read anew.
         index.clear()
     index.history = run.history
     changed, index.epoch, after = not index.loaded, now, index.settled
-    query = "timeline_rows_lately" if last - after <= _LITTLE else "timeline_rows_after"
+    read = events.read_searched_among_few if last - after <= _LITTLE else events.read_searched_among_many
     while after < last:
-        rows = run.all(query, timeline_id=timeline_id, after=after, limit=_AT_ONCE)
+        rows = read(run, timeline_id, after, _AT_ONCE)
         known = index.atoms
         index.add(rows)
         changed = changed or index.atoms > known
@@ -170,8 +170,7 @@ def _forget_replaced(run: Transaction, index: TimelineIndex, rows: Sequence[Row]
     for row in rows:
         stage, attempt, conversation_id, turn_id = row[8:12]
         if stage == "assistant" and attempt is not None and attempt > 1:
-            at = {"conversation_id": conversation_id, "turn_id": turn_id, "attempt": attempt}
-            index.drop([position for (position,) in run.all("replaced_answers", **at)])
+            index.drop(events.list_replaced_answers(run, conversation_id, turn_id, attempt))
 
 
 def _text(text: str | None, content: str | None) -> str:

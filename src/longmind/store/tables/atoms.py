@@ -173,6 +173,47 @@ def patterns_resting_on(run: Transaction, space_id: str, atom_id: str) -> list[A
     return [_atom(row)[1] for row in run.all("patterns_resting_on", space_id=space_id, event=f'%"{atom_id}"%')]
 
 
+def put_evidence(
+    run: Transaction,
+    atom_id: str,
+    evidence: Sequence[str],
+    source_message_ids: Sequence[str],
+    revision: int,
+    now: Micros,
+) -> None:
+    """Let a pattern rest on other atoms, and on the messages that those rest on."""
+    run.send(
+        "put_evidence",
+        id=atom_id,
+        evidence=json.dumps(evidence),
+        source_message_ids=json.dumps(source_message_ids),
+        revision=revision,
+        now=now,
+    )
+
+
+def list_positions_in_slot(run: Transaction, space_id: str, subject: str, attribute: str, limit: int) -> list[int]:
+    """Return the positions of atoms that state a value of one attribute of a subject."""
+    rows = run.all("positions_in_slot", space_id=space_id, subject=subject, attribute=attribute, limit=limit)
+    return [row[0] for row in rows]
+
+
+def list_heard_from(run: Transaction, owner: Scope, space_id: str, speaker: Scope) -> list[Row]:
+    """Return `(id, position, created_at, kind)` of the atoms of a shared space that rest on what a user said.
+
+    They are in the scope of its owner and rest on conversations of another user, so no one scope sees both.
+    """
+    return run.all(
+        "atoms_heard_from", space_id=space_id, owner=owner.id, speaker=speaker.user_id, speaker_scope=speaker.id
+    )
+
+
+def drop(run: Transaction, atom_id: str) -> None:
+    """Remove an atom of a space that was deleted: no cache has to learn of it, so no trace of it is left for them."""
+    run.send("delete_atom_links", atom_id=atom_id)
+    run.send("delete_atom", id=atom_id)
+
+
 def position(run: Transaction, atom_id: str) -> int:
     row = run.one("get_atom", id=atom_id)
     if row is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,6 +146,22 @@ def head(run: Transaction, group: str) -> Head | None:
         return None
     seq, hash, seal, *anchor = row
     return Head(seq, hash, seal, Anchor(*anchor))
+
+
+def read_hash(run: Transaction, group: str, seq: int) -> str | None:
+    """Return the hash of one line of a chain; None when it was moved to a file, or never was."""
+    row = run.one("audit_line_before", group=group, seq=seq)
+    return None if row is None else row[0]
+
+
+def list_ends(run: Transaction) -> list[tuple[int, str, str]]:
+    """Return the number and hash of the last line of each chain of a user, and the file that older lines are in."""
+    return [(seq, hash, file) for seq, hash, file in run.all("audit_ends")]
+
+
+def read_every_line(run: Transaction) -> Iterator[tuple[str, int, str, str]]:
+    """Yield group, number, body and hash of each line of a user. Only inside of `read_at_once`."""
+    yield from run.each("every_audit_line")
 
 
 def cut(run: Transaction, scope: Scope, group: str, before: Anchor, anchor: Anchor) -> None:

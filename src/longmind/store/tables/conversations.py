@@ -273,6 +273,12 @@ def rows_before(
     return [_message(row) for row in reversed(rows)]
 
 
+def read_status(run: Transaction, conversation_id: str) -> str | None:
+    """Return the status of a conversation; None when the scope has no such conversation."""
+    row = run.one("conversation_status", conversation_id=conversation_id)
+    return None if row is None else row[0]
+
+
 def message_times(run: Transaction, message_ids: Iterable[str]) -> dict[str, Micros]:
     """When each of some messages was said."""
     return dict(run.all("message_times", ids=json.dumps(sorted(message_ids))))

@@ -67,7 +67,7 @@ def meet(
         if rows:
             learned = [_add_name(run, space_id, type, alias, rows[0][1], now)() for alias in (name, *aliases)]
             if any(learned):
-                run.send("names_changed", space_id=space_id, revision=revision)
+                spaces.note_names(run, space_id, revision)
             return str(rows[0][1])
     return _make(run, scope, space_id, type, name, None, "{}", aliases, revision, now)
 
@@ -100,7 +100,7 @@ def _make(
     )
     for name in (canonical_name, *aliases):
         _add_name(run, space_id, type, name, entity_id, now)
-    run.send("names_changed", space_id=space_id, revision=revision)
+    spaces.note_names(run, space_id, revision)
     record_change(run, scope, "entity.created", now, space_id=space_id, entity_id=entity_id)
     return entity_id
 
@@ -128,6 +128,17 @@ def find(run: Transaction, space_id: str, type: EntityType | None, name: str) ->
     """The entity known by a name. Names of merged entities belong to the one they were merged into."""
     rows = _named(run, space_id, type, name)
     return resolve(run, rows[0][1]) if rows else None
+
+
+def find_folded(run: Transaction, space_id: str, type: EntityType, folded: str) -> str | None:
+    """Return the id of the entity of a type that has a folded name, as it is spelled."""
+    row = run.one("entities_named", space_id=space_id, folded=folded, type=type)
+    return None if row is None else row[1]
+
+
+def list_names(run: Transaction, entity_id: str) -> list[str]:
+    """Return all names of an entity, its canonical one included."""
+    return [name for (name,) in run.all("names_of_entity", entity_id=entity_id)]
 
 
 def ids_named(run: Transaction, space_id: str, id_or_name: str) -> list[str]:
@@ -199,7 +210,7 @@ def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now:
         # Names are looked up by type, so the alias' names must also be found under the type it now has.
         for name in (alias.canonical_name, *alias.aliases):
             _add_name(run, canonical.memory_space_id, canonical.type, name, canonical.id, now)
-    run.send("names_changed", space_id=canonical.memory_space_id, revision=revision)
+    spaces.note_names(run, canonical.memory_space_id, revision)
     run.send("merge_entity", canonical_id=canonical.id, alias_id=alias.id, now=now)
     run.send(
         "widen_entity",
@@ -212,6 +223,23 @@ def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now:
         run, scope, "entity.merged", now, space_id=canonical.memory_space_id, entity_id=canonical.id, alias_id=alias.id
     )
     return _existing(run, canonical.id)
+
+
+def forget_learned(run: Transaction, space_id: str, learned_at: Iterable[Micros]) -> tuple[int, bool]:
+    """Remove entities that were first met at some instants and that no atom speaks of any more.
+
+    Names that other entities were given at these instants go too. Returns how many entities were removed, and whether
+    any name was: then the caller has to note a change of the space's names.
+    """
+    gone = 0
+    learned = False
+    for at in sorted(learned_at):
+        for (entity_id,) in run.all("entities_left_over", space_id=space_id, at=at):
+            run.send("erase_names_of", id=entity_id)
+            run.send("erase_entity", id=entity_id)
+            gone += 1
+        learned = bool(run.all("erase_names_learned", space_id=space_id, at=at)) or learned
+    return gone, learned
 
 
 def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, entity_id: str, now: Micros) -> PendingRow:
@@ -240,7 +268,7 @@ def _entity(run: Transaction, row: Row) -> Entity:
         first_seen_at, last_seen_at, created_at, updated_at,
     ) = row  # fmt: skip
     canonical = folded_name(canonical_name)
-    names = {folded_name(name): name for (name,) in run.all("names_of_entity", entity_id=id)}
+    names = {folded_name(name): name for name in list_names(run, id)}
     counted = run.one("count_atoms_of_entity", entity_id=id)
     return Entity(
         id=id,

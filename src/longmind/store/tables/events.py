@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
@@ -134,9 +134,33 @@ def at_positions(run: Transaction, scope: Scope, timeline_id: str, positions: Se
     return {row[0]: event_from_row(row, scope) for row in rows}
 
 
+def read_searched_among_many(run: Transaction, timeline_id: str, after: int, limit: int) -> list[Row]:
+    """Return the columns that events are searched by, of a timeline's rows after a position of the ledger.
+
+    It goes along the timeline, which is right where the ledger has grown by many rows of others since that position.
+    """
+    return run.all("timeline_rows_after", timeline_id=timeline_id, after=after, limit=limit)
+
+
+def read_searched_among_few(run: Transaction, timeline_id: str, after: int, limit: int) -> list[Row]:
+    """Return the rows of `read_searched_among_many` by going along the ledger, where it has grown little."""
+    return run.all("timeline_rows_lately", timeline_id=timeline_id, after=after, limit=limit)
+
+
+def list_replaced_answers(run: Transaction, conversation_id: str, turn_id: str, attempt: int) -> list[int]:
+    """Return the positions of earlier answers to a turn, and of what led to them, than that of an attempt."""
+    rows = run.all("replaced_answers", conversation_id=conversation_id, turn_id=turn_id, attempt=attempt)
+    return [position for (position,) in rows]
+
+
 def get(run: Transaction, scope: Scope, event_id: str) -> Event | None:
     row = run.one("get_event", event_id=event_id)
     return event_from_row(row, scope) if row else None
+
+
+def read_every_row(run: Transaction) -> Iterator[Row]:
+    """Yield all columns of each row of a user that is no message. Only inside of `read_at_once`."""
+    return run.each("every_event")
 
 
 def usage(run: Transaction, since: Micros) -> list[tuple[str, int]]:

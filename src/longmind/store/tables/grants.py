@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from longmind.clock import Micros, to_iso
 from longmind.errors import InvalidInput, NotFound
 from longmind.models.grant import SpaceGrant
@@ -54,6 +56,11 @@ def held_by(run: Transaction, scope: Scope, after_id: str = "", limit: int = _AL
     """The spaces that a user may read beside their own, oldest first."""
     rows = run.all("spaces_granted_to", user_id=scope.user_id, after_id=after_id, limit=limit)
     return [(space_id, _owner(scope, owner_id)) for space_id, owner_id in rows]
+
+
+def read_every(run: Transaction, scope: Scope) -> Iterator[Row]:
+    """Yield space, owner, reader and instant of each grant that a user gave or has. Only inside of `read_at_once`."""
+    return run.each("every_grant", user_id=scope.user_id)
 
 
 def find_owner(database: Database, scope: Scope, space_id: str) -> ReaderScope | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from longmind.clock import Micros, to_iso, to_micros
 from longmind.errors import Conflict, LeaseLost, NotFound
@@ -182,12 +181,6 @@ def put_off(run: Transaction, claim: Claim, due_at: Micros, now: Micros) -> None
 def hasten(run: Transaction, kind: str, named: str, now: Micros) -> None:
     """Let the jobs of a kind that wait for something be taken now, of all scopes: those that name it."""
     run.send("hasten_jobs", kind=kind, named=f"%{named}%", now=now)
-
-
-def raise_epoch(run: Transaction) -> int:
-    """Begin a new epoch of this scope: jobs queued before it can no longer write."""
-    row: Any = run.one("raise_epoch")
-    return int(row[0])
 
 
 def _job(row: Row) -> Job:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -95,6 +95,17 @@ def record_change(
         conversation_id=conversation_id,
         data=_encode({_camel(name): value for name, value in data.items()}),
     )
+
+
+def read_grant_changes(run: Transaction) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the ids of the user's changes that say who may read a space, and what each says."""
+    for event_id, data in run.all("grants_told"):
+        yield event_id, json.loads(data)
+
+
+def put_change(run: Transaction, event_id: str, data: Mapping[str, Any]) -> None:
+    """Let a recorded change say something else, as an erasure must where the change names the erased user."""
+    run.send("put_told", event_id=event_id, data=_encode(data))
 
 
 def read_changes(run: Transaction, after: int, limit: int) -> list[Row]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from longmind.clock import Micros
 from longmind.scope import Scope
-from longmind.store.database import Transaction
+from longmind.store.database import Row, Transaction
 
 Counter = Literal["stores", "supersedes", "deletes"]
 LIMITS: dict[Counter, int] = {"stores": 20, "supersedes": 5, "deletes": 5}
@@ -19,3 +20,8 @@ def take(run: Transaction, scope: Scope, counters: tuple[Counter, ...], now: Mic
     row = run.one("take_quota", group=scope.group, session_id=scope.session_id, **counted, now=now)
     used = dict(zip(LIMITS, row or (), strict=True))
     return next((name for name in counters if used[name] > LIMITS[name]), None)
+
+
+def read_every(run: Transaction) -> Iterator[Row]:
+    """Yield group, session, the three counters and the last change of each quota. Only inside of `read_at_once`."""
+    return run.each("every_quota")

@@ -10,7 +10,7 @@ from longmind.errors import NotFound
 from longmind.ids import new_id
 from longmind.models.space import MemorySpace, SpaceKind
 from longmind.scope import Scope
-from longmind.store.database import Row, Transaction
+from longmind.store.database import PendingRow, Row, Transaction
 from longmind.store.tables.ledger import record_change
 from longmind.validation.text import decode_json
 
@@ -107,8 +107,27 @@ def beginning(run: Transaction, space_id: str, now: Micros, atoms: int) -> Calla
     return begun
 
 
+def read_state(run: Transaction, space_id: str) -> Row | None:
+    """Return `(revision, atoms, vector_model, names_revision)` of a live space.
+
+    `atoms` counts all positions that were ever taken, also those of atoms that are gone.
+    """
+    return run.one("space_state", space_id=space_id)
+
+
+def ask_revision(run: Transaction, space_id: str) -> PendingRow:
+    """Begin to read the revision of a live space; the row has nothing else."""
+    return run.ask("space_revision", space_id=space_id)
+
+
+def is_live(run: Transaction, space_id: str) -> bool:
+    """Return whether the scope has such a space, and it was not deleted."""
+    return read_state(run, space_id) is not None
+
+
 def require(run: Transaction, space_id: str) -> None:
-    if run.one("space_state", space_id=space_id) is None:
+    """Raise NotFound unless the scope has such a space, and it was not deleted."""
+    if not is_live(run, space_id):
         raise NotFound("memory space", space_id)
 
 
@@ -131,11 +150,26 @@ def _space(run: Transaction, row: Row) -> MemorySpace:
 
 def vector_model(run: Transaction, space_id: str) -> str | None:
     """The embedder whose vectors recall asks, if any."""
-    state = run.one("space_state", space_id=space_id)
+    state = read_state(run, space_id)
     if state is None:
         raise NotFound("memory space", space_id)
     model: str | None = state[2]
     return model
+
+
+def adopt_vector_model(run: Transaction, space_id: str, model: str) -> None:
+    """Let recall ask the vectors of an embedder. Every atom of the space must have one by then."""
+    run.send("adopt_vector_model", space_id=space_id, model=model)
+
+
+def note_names(run: Transaction, space_id: str, revision: int) -> None:
+    """Note that the names of entities changed with a revision, so that caches read them again."""
+    run.send("names_changed", space_id=space_id, revision=revision)
+
+
+def list_shared_by_others(run: Transaction, scope: Scope) -> list[Row]:
+    """Return `(user_id, id, deleted_at)` of the shared spaces of all other users of an app, deleted ones too."""
+    return run.all("shared_spaces_of_others", tenant_id=scope.tenant_id, app_id=scope.app_id, user_id=scope.user_id)
 
 
 def lacking_vectors(run: Transaction, model: str) -> list[tuple[Scope, str]]:

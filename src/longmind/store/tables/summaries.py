@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from longmind.errors import NotFound
 from longmind.models.content import decode_content
 from longmind.models.message import Message
 from longmind.scope import Scope
-from longmind.store.database import Transaction
+from longmind.store.database import Row, Transaction
 from longmind.store.tables import conversations
 from longmind.store.tables import running_turns as turns
 from longmind.store.tables.ledger import record_change
@@ -90,6 +90,11 @@ def read(run: Transaction, conversation_id: str, now: Micros) -> Unsummarised:
     return Unsummarised(
         Standing(text, covered), until, anew, [message for message in found if message.sequence > after]
     )
+
+
+def read_every_version(run: Transaction) -> Iterator[Row]:
+    """Yield conversation, end, text, maker and instant of each rolling summary. Only inside of `read_at_once`."""
+    return run.each("every_summary")
 
 
 def replace(

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from longmind.scope import Scope
-from longmind.store.database import Database, Row, Transaction
+from longmind.store.database import Database, PendingRow, Row, Transaction
 from longmind.store.queries import EngineName, Query, made
 from longmind.store.whole_tables.user_tables import PLACES, Place
 
@@ -91,6 +91,23 @@ def erase(run: Transaction, table: Table, scope: Scope) -> int:
     if rows:
         run.send(f"erase_{table.name}", user_id=scope.user_id)
     return rows
+
+
+def take(run: Transaction, table: Table, row: Sequence[Any]) -> PendingRow:
+    """Insert a row of the columns `taken`; a row comes back unless its place is taken already."""
+    return run.send(f"take_{table.name}", **table.bound(taken(table), row))
+
+
+def find(run: Transaction, table: Table, row: Sequence[Any]) -> Row | None:
+    """Return the row that has the place of a row of the columns `taken`."""
+    values = dict(zip(taken(table), row, strict=True))
+    key = {f"k{number}": values[column] for number, column in enumerate(table.place.key)}
+    return run.one(f"find_{table.name}", **key)
+
+
+def read_files(run: Transaction) -> dict[str, int]:
+    """Return the number of the file that each table is in; nothing where all tables share one file."""
+    return dict(run.all("table_files"))
 
 
 def taken(table: Table) -> tuple[str, ...]:
