@@ -13,6 +13,7 @@ import argparse
 import difflib
 import io
 import json
+import logging
 import re
 import sys
 import threading
@@ -106,6 +107,7 @@ class World:
         )
         context.blocks.update("core", "Ada speaks German.", agent_id="planner", expected_updated_at=None)
         block = context.blocks.update("core", "Ada speaks German.", expected_updated_at=None)
+        block = context.blocks.update("core", "Ada speaks Dutch.", expected_updated_at=block.updated_at)
         self._ids: dict[str, str] = {
             "conv_0190a1b2c3d4e5f60718293a4b5c6d7e": self.conversation.id,
             "ms_0190a1b2c3d4e5f60718293a4b5c6d7e": space.id,
@@ -126,7 +128,7 @@ class World:
             "memory.grant_space": shared,
             "memory.revoke_space": shared,
             "admin.export_user_archive": {"target": io.BytesIO()},
-            "admin.import_user_data": {"source": context.admin.export_user_data("ada"), "user_id": "bob"},
+            "admin.import_user_data": {"source": context.admin.export_user_data("ada")},
         }
 
     def prepare(self, route: Route) -> Callable[[], Any]:
@@ -138,6 +140,8 @@ class World:
             path, urlencode(query, doseq=True).encode(), json.dumps(body).encode() if body else b""
         )
         given = {name: value for name, value in arguments.items() if value is not ABSENT}
+        if route.operation.path == "admin.import_user_data":
+            self.context.admin.delete_user_data("ada", confirm=True)
         if route.place.tool is not None:
             given = given["arguments"]
         method = getattr(getattr(self.context, route.operation.service), route.operation.name)
@@ -205,6 +209,7 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     route = None if chosen.operation == WORK else find_route(chosen.operation)
     recorder = Recorder()
+    logging.disable()
     # Before the engine opens, so that the threads it starts are recorded too.
     threading.setprofile(recorder.note)
     world = World()

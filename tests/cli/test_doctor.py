@@ -74,7 +74,7 @@ def test_the_time_that_it_takes_to_look_is_no_difference_of_clocks(
         yield from count(system_clock(), 5_000_000)
 
     looked_at = five_seconds_apart()
-    for module in ("store.postgres_line", "cli.checkups"):
+    for module in ("store.postgres.keepalive", "cli.doctor_checks"):
         monkeypatch.setattr(f"longmind.{module}.system_clock", lambda: next(looked_at))
     assert examined(postgres_url)[1]["clock"]["state"] == "ok"
 
