@@ -20,7 +20,7 @@ from benchmarks.evaluation.dataset import Dataset, Question, Session, read_datas
 from benchmarks.extraction import messages_of
 from benchmarks.measure import RESULTS, environment, load, table, write_json
 from longmind.extraction.candidate import SourceMessage
-from longmind.language.sentences import read
+from longmind.language.chat_text import parse_chat_text
 from longmind.language.words import STOP_WORDS, stem_of, words_of
 from longmind.summaries.extractive import ExtractiveSummariser
 from longmind.summaries.sentence_selection import telling_lines
@@ -63,7 +63,7 @@ def _extractive(messages: Messages, limit: int) -> str:
 
 
 def _verbatim(messages: Messages) -> list[Line]:
-    return [Line("", "", sentence) for message in messages for sentence in read(message.text).sentences]
+    return [Line("", "", sentence) for message in messages for sentence in parse_chat_text(message.text).sentences]
 
 
 def _lead(lines: Sequence[Line], limit: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.evaluation.dataset import Session, Turn
 from longmind.context import Context
-from longmind.extraction.search_context import around_each
+from longmind.extraction.search_context import build_search_contexts
 from longmind.models.atom import Category, NewAtom, Trust
 from longmind.models.message import Message
 
@@ -55,7 +55,7 @@ def turns_of(session: Session) -> list[FedTurn]:
     texts = [turn.text for turn in session.turns]
     return [
         FedTurn(turn, f"{turn.speaker}: {turn.text}" if people else turn.text, around)
-        for turn, around in zip(session.turns, around_each(texts), strict=True)
+        for turn, around in zip(session.turns, build_search_contexts(texts), strict=True)
     ]
 
 

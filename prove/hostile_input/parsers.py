@@ -25,15 +25,14 @@ from longmind.conversations.history import untagged
 from longmind.errors import LongmindError
 from longmind.events.mirror.jsonl import decode_line, encode_line
 from longmind.extraction.candidate import SourceMessage
-from longmind.extraction.model.answer_dates import read_moment
-from longmind.extraction.model.answer_schema import read_answer
-from longmind.extraction.model.transcript import windows_of
+from longmind.extraction.model.answer_schema import read_answer, read_moment
+from longmind.extraction.model.transcript import split_into_windows
 from longmind.extraction.rules.extractor import RulesExtractor
 from longmind.keys.service import validate_rate
 from longmind.keys.token import read_token
 from longmind.language.dates import find_dates, resolved
-from longmind.language.statement import statement_of
-from longmind.language.words import statement_words, terms_of, words_of
+from longmind.language.statement import parse_statement
+from longmind.language.words import count_statement_words, terms_of, words_of
 from longmind.memory import recall_tool_arguments as tool_arguments
 from longmind.models.content import decode_content, encode_content, said_in
 from longmind.providers.prices import Prices
@@ -209,7 +208,7 @@ def _messages(text: str) -> list[SourceMessage]:
 
 
 def _told(text: str) -> None:
-    for window in windows_of(_messages(text)):
+    for window in split_into_windows(_messages(text)):
         fence = window.fence
         assert str(fence).count(fence.boundary) == 2
         assert str(fence).splitlines()[1:-1] == [line.written() for line in window.lines]
@@ -340,7 +339,7 @@ PARSERS: tuple[Parser, ...] = (
     ),
     Parser(
         "words",
-        lambda text: (words_of(text), terms_of(text), statement_words(text)),
+        lambda text: (words_of(text), terms_of(text), count_statement_words(text)),
         _PROSE,
         ("recall.words", "recall.asking"),
     ),
@@ -356,7 +355,7 @@ PARSERS: tuple[Parser, ...] = (
     Parser(
         "summaries", lambda text: ExtractiveSummariser().summarise(None, _messages(text), 4_000), _PROSE, ("summaries",)
     ),
-    Parser("statements", lambda text: statement_of(text[:2_000]), _PROSE, ("extraction",), False),
+    Parser("statements", lambda text: parse_statement(text[:2_000]), _PROSE, ("extraction",), False),
 )
 
 

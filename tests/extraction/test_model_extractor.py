@@ -11,7 +11,7 @@ import pytest
 import longmind
 from longmind.clock import to_micros
 from longmind.extraction.candidate import Candidate, Extracted, Mention, Slot, SourceMessage
-from longmind.extraction.model.answer_schema import FACT_LIMIT, FACTS, schema_of
+from longmind.extraction.model.answer_schema import FACT_LIMIT, FACTS, build_answer_schema
 from longmind.extraction.model.extractor import ATOMS_A_JOB, FACTS_A_WINDOW, ModelExtractor
 from longmind.extraction.model.prompt_versions import known_versions, load_prompt
 from longmind.extraction.model.transcript import WINDOW_CHARACTERS
@@ -87,12 +87,14 @@ def test_the_second_version_gives_more() -> None:
 
 def test_a_version_asks_for_what_it_reads_and_no_more() -> None:
     assert known_versions() == [V1, V2] == list(FACTS)
-    first, second = (schema_of(version)["properties"]["facts"]["items"]["properties"].keys() for version in (V1, V2))
+    first, second = (
+        build_answer_schema(version)["properties"]["facts"]["items"]["properties"].keys() for version in (V1, V2)
+    )
     assert second - first == {"valid_to", "precision", "slot", "corrects", "tags"}
     for version in (V1, V2):
         prompt = load_prompt(version)
         assert prompt.placeholders == {"boundary", "most_facts"}
-        described = schema_of(version)["properties"]["facts"]["items"]["properties"]
+        described = build_answer_schema(version)["properties"]["facts"]["items"]["properties"]
         assert [name for name in described if f"`{name}`" not in prompt.text] == []
     assert not any(f"`{name}`" in load_prompt(V1).text for name in ("slot", "corrects", "aliases"))
 
@@ -124,7 +126,7 @@ def test_a_binding_names_the_prompt_in_short_or_in_full_and_needs_to_name_none(
         talk(ctx, "I live in Graz.")
         assert engine.work().succeeded == 1
         assert texts(ctx, space.id) == ["The user lives in Graz."]
-    assert model.requests[0].output_schema == schema_of(V2 if policy else V1)
+    assert model.requests[0].output_schema == build_answer_schema(V2 if policy else V1)
 
 
 def test_the_model_sees_short_numbers_roles_and_times() -> None:
@@ -144,7 +146,7 @@ def test_the_model_sees_short_numbers_roles_and_times() -> None:
     ]
     assert "msg_" not in shown(request) + str(request.system)
     assert str(FACTS_A_WINDOW) in str(request.system)
-    assert request.output_schema == schema_of(V1)
+    assert request.output_schema == build_answer_schema(V1)
 
 
 NASTY = [

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from longmind.clock import to_micros
 from longmind.extraction.candidate import Candidate
 from longmind.extraction.patterns.detection import Pattern, mine, settle
-from longmind.extraction.reconcile.decisions import Add, Known, Skip, Supersede
+from longmind.extraction.reconcile.decisions import Add, KnownAtom, Skip, Supersede
 from longmind.models.atom import Atom
 
 
 def event(number: int, text: str, at: str, **fields: Any) -> Atom:
     given = {"category_name": "event", "kind": "EPISODE", "trust": "user", "source_message_ids": (f"msg_{number}",)}
-    return Known.drafted(Candidate(text=text, **(given | fields)), f"atom_{number}", to_micros(at)).atom
+    return KnownAtom.from_candidate(Candidate(text=text, **(given | fields)), f"atom_{number}", to_micros(at)).atom
 
 
-def remembered(pattern: Pattern, atom_id: str = "atom_pattern") -> Known:
-    return Known.drafted(pattern.candidate, atom_id, pattern.valid_from)
+def remembered(pattern: Pattern, atom_id: str = "atom_pattern") -> KnownAtom:
+    return KnownAtom.from_candidate(pattern.candidate, atom_id, pattern.valid_from)
 
 
 CANCELLED = [
@@ -114,7 +114,9 @@ def test_the_order_of_the_events_does_not_matter(events: list[Atom]) -> None:
 @given(st.lists(st.tuples(st.text(max_size=40), st.integers(-(10**15), 10**15)), max_size=8))
 def test_any_text_can_be_read(told: list[tuple[str, int]]) -> None:
     atoms = [
-        Known.drafted(Candidate(text, "event", "EPISODE", "user", (f"msg_{place}",)), f"atom_{place}", at).atom
+        KnownAtom.from_candidate(
+            Candidate(text, "event", "EPISODE", "user", (f"msg_{place}",)), f"atom_{place}", at
+        ).atom
         for place, (text, at) in enumerate(told)
     ]
     assert all(len(pattern.episode_ids) >= 3 for pattern in mine(atoms))

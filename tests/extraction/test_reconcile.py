@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from longmind.clock import to_iso, to_micros
 from longmind.extraction.candidate import Candidate, Slot
-from longmind.extraction.reconcile.decisions import Add, Known, Reinforce, Skip, Supersede, decide, text_key
+from longmind.extraction.reconcile.decisions import Add, KnownAtom, Reinforce, Skip, Supersede, decide, text_key
 
 MARCH = to_micros("2024-03-01T12:00:00Z")
 APRIL = to_micros("2024-04-01T12:00:00Z")
@@ -26,11 +26,11 @@ def said(text: str, **fields: Any) -> Candidate:
     return Candidate(text=text, **given)
 
 
-def known(text: str, at: int = MARCH, atom_id: str = "atom_old", **fields: Any) -> Known:
-    return Known.drafted(said(text, **{"source_message_ids": ("msg_old",)} | fields), atom_id, at)
+def known(text: str, at: int = MARCH, atom_id: str = "atom_old", **fields: Any) -> KnownAtom:
+    return KnownAtom.from_candidate(said(text, **{"source_message_ids": ("msg_old",)} | fields), atom_id, at)
 
 
-def changed(each: Known, **fields: Any) -> Known:
+def changed(each: KnownAtom, **fields: Any) -> KnownAtom:
     return replace(each, atom=each.atom.model_copy(update=fields))
 
 
@@ -215,7 +215,7 @@ def test_a_text_that_tells_much_beside_a_known_value_is_kept_and_closed_with_it(
     old = known("User lives in Lisbon.", MARCH, "first", slot=HOME)
     longer = said("Since User lives in Lisbon, surfing every weekend with Anna keeps User sane.", slot=HOME)
     assert isinstance(decide(longer, [old], APRIL), Add)
-    both = [old, Known.drafted(longer, "second", APRIL)]
+    both = [old, KnownAtom.from_candidate(longer, "second", APRIL)]
     decision = decide(said("User lives in Oslo.", slot=OSLO), both, MAY)
     assert isinstance(decision, Supersede)
     assert {decision.atom_id, *decision.also} == {"first", "second"}
@@ -427,13 +427,13 @@ CANDIDATES = st.builds(
     corrects=st.booleans(),
 )
 KNOWN = st.lists(st.tuples(CANDIDATES, st.integers(MARCH, MAY)), max_size=4).map(
-    lambda drawn: [Known.drafted(each, f"atom_{place}", at) for place, (each, at) in enumerate(drawn)]
+    lambda drawn: [KnownAtom.from_candidate(each, f"atom_{place}", at) for place, (each, at) in enumerate(drawn)]
 )
 
 
 @given(CANDIDATES, KNOWN, st.integers(MARCH, MAY))
 def test_nothing_of_lower_trust_changes_or_repeats_into_anything_of_higher_trust(
-    candidate: Candidate, known_ones: Sequence[Known], at: int
+    candidate: Candidate, known_ones: Sequence[KnownAtom], at: int
 ) -> None:
     decision = decide(candidate, known_ones, at)
     atoms = {each.atom.id: each.atom for each in known_ones}
@@ -453,7 +453,7 @@ def test_nothing_of_lower_trust_changes_or_repeats_into_anything_of_higher_trust
 
 @given(CANDIDATES, KNOWN.flatmap(lambda known_ones: st.tuples(st.just(known_ones), st.permutations(known_ones))))
 def test_it_does_not_matter_how_what_is_known_was_looked_up(
-    candidate: Candidate, looked_up: tuple[list[Known], list[Known]]
+    candidate: Candidate, looked_up: tuple[list[KnownAtom], list[KnownAtom]]
 ) -> None:
     once, other = looked_up
     assert decide(candidate, once, APRIL) == decide(candidate, [*other, *other], APRIL)
@@ -463,6 +463,6 @@ def test_it_does_not_matter_how_what_is_known_was_looked_up(
 def test_a_fact_that_was_just_learned_is_known(candidate: Candidate, at: int) -> None:
     candidate = replace(candidate, valid_to=None)
     if isinstance(decide(candidate, [], at), Add):
-        decision = decide(candidate, [Known.drafted(candidate, "atom_old", at)], at)
+        decision = decide(candidate, [KnownAtom.from_candidate(candidate, "atom_old", at)], at)
         assert isinstance(decision, Reinforce)
         assert decision.confidence == candidate.confidence

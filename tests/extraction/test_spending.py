@@ -13,7 +13,7 @@ import longmind
 from longmind.clock import to_micros
 from longmind.extraction.candidate import Candidate, Extracted, Extractor, SourceMessage
 from longmind.extraction.model.extractor import ANSWER_TOKENS, ModelExtractor
-from longmind.extraction.model.spending import Capped, TenantBudget
+from longmind.extraction.model.spend_cap import CappedExtractor, TenantBudget
 from longmind.extraction.registry import choose_extractor
 from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.language_model import ModelReply, ModelRequest
@@ -69,7 +69,7 @@ class Tenants:
 
     def extract(self, scope: Scope = ADA, talk: Sequence[SourceMessage] = TALK) -> Extracted:
         budget = TenantBudget(self.engine._database, scope, self.settings, lambda: self.now)
-        return Capped(ModelExtractor(self.model, self.prices), Echo, budget).extract(talk, V1)
+        return CappedExtractor(ModelExtractor(self.model, self.prices), Echo, budget).extract(talk, V1)
 
     def spent(self, scope: Scope = ADA, month: str = "2026-03") -> spend.Amount:
         return self.engine._database.read(TenantScope.from_scope(scope), spend.spent, month)
@@ -231,7 +231,7 @@ def test_what_is_no_extractor_is_refused(choose: Callable[..., Extractor | None]
 def test_a_cap_is_put_on_a_model(choose: Callable[..., Extractor | None]) -> None:
     extractor = ModelExtractor(ScriptedModel([facts(fact())]))
     capped = choose(extractor, extraction_spend_cap_tokens=10_000)
-    assert isinstance(capped, Capped)
+    assert isinstance(capped, CappedExtractor)
     assert capped.name == "model:scripted:model"
     assert texts(capped.extract(TALK, V1)) == ["The user lives in Graz."]
     assert choose(extractor) is extractor
@@ -243,8 +243,8 @@ def test_a_cap_in_dollars_needs_a_price(choose: Callable[..., Extractor | None])
         choose(extractor, extraction_spend_cap_dollars=5)
     assert "model_prices" in unknown.value.hint
     priced = ModelExtractor(ScriptedModel([], name=MODEL), Prices.read(f"{MODEL}=1/1"))
-    assert isinstance(choose(priced, extraction_spend_cap_dollars=5), Capped)
-    assert isinstance(choose(extractor, extraction_spend_cap_dollars=5, extraction_spend_cap_tokens=5), Capped)
+    assert isinstance(choose(priced, extraction_spend_cap_dollars=5), CappedExtractor)
+    assert isinstance(choose(extractor, extraction_spend_cap_dollars=5, extraction_spend_cap_tokens=5), CappedExtractor)
 
 
 @pytest.mark.parametrize("cap", [-1, "much", float("nan"), 10**13])

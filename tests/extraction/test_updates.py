@@ -9,7 +9,7 @@ import yaml  # type: ignore[import-untyped]
 
 from longmind.clock import to_micros
 from longmind.extraction.candidate import SourceMessage
-from longmind.extraction.reconcile.decisions import Add, Decision, Known, Supersede, decide
+from longmind.extraction.reconcile.decisions import Add, Decision, KnownAtom, Supersede, decide
 from longmind.extraction.rules import RulesExtractor
 
 FOLDER = Path(__file__).parent.parent / "update_cases"
@@ -25,7 +25,7 @@ def pairs(name: str) -> list[tuple[str, str]]:
 def decisions(old: str, new: str) -> list[Decision]:
     """What becomes of each thing told in May beside all that was told in March."""
     before = RULES.extract([SourceMessage("old", "user", old, MARCH)], "v1").candidates
-    known = [Known.drafted(candidate, f"atom_{place}", MARCH) for place, candidate in enumerate(before)]
+    known = [KnownAtom.from_candidate(candidate, f"atom_{place}", MARCH) for place, candidate in enumerate(before)]
     told = RULES.extract([SourceMessage("new", "user", new, MAY)], "v1").candidates
     return [decide(candidate, known, MAY) for candidate in told]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from longmind.language.words import statement_words, terms_of
+from longmind.language.words import count_statement_words, terms_of
 from longmind.models.entity import folded_name
 from longmind.providers.embedder import CheckedEmbedder, Embedder, validate_vectors
 from longmind.recall.index.segments import (
@@ -212,7 +212,7 @@ class Reference:
         similarity = {}
         for atom in there:
             total = WORDS_WEIGHT * words[atom.id] + standard.get(atom.id, 0.0)
-            total += STATEMENT_WEIGHT * math.log1p(statement_words(atom.text))
+            total += STATEMENT_WEIGHT * math.log1p(count_statement_words(atom.text))
             if question.speakers is not None:
                 total += SPEAKER_WEIGHT * (0.5 if atom.speaker is None else question.speakers.get(atom.speaker, 0.0))
             if question.dates:

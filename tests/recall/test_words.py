@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from longmind.language import word_batches as reading
 from longmind.language.word_batches import terms_of_each
-from longmind.language.words import MOST_STATED, STOP_WORDS, statement_words, terms_of, words_of
+from longmind.language.words import MOST_STATED, STOP_WORDS, count_statement_words, terms_of, words_of
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_process_that_is_forked_in_the_middle_of_a_word_reads_on() -> None:
     ],
 )
 def test_words_outside_of_questions_are_counted(text: str, stated: int) -> None:
-    assert statement_words(text) == stated
+    assert count_statement_words(text) == stated
 
 
 ASCII = st.text(st.characters(max_codepoint=127))
@@ -200,11 +200,11 @@ def test_texts_are_told_apart_also_when_another_thread_has_just_forgotten_all_wo
 
 @given(st.text("ab .!?\n", max_size=20))
 def test_the_words_of_one_sentence_are_counted_as_those_of_several(sentence: str) -> None:
-    assert statement_words(f"One two.x{sentence}") == 2 + statement_words(f"x{sentence}")
+    assert count_statement_words(f"One two.x{sentence}") == 2 + count_statement_words(f"x{sentence}")
 
 
 def test_long_texts_take_no_long_time() -> None:
     for text in ("a" * 1_000_000, "'" * 1_000_000, "a'" * 500_000, "東" * 300_000, "? " * 500_000, "a\u0301" * 300_000):
         terms_of(text)
         terms_of_each([text])
-        statement_words(text)
+        count_statement_words(text)

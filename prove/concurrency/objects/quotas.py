@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import longmind
 from longmind.clock import to_iso
-from longmind.extraction.model.spend_cap import Spent
-from longmind.extraction.model.spending import TenantBudget
+from longmind.extraction.model.spend_cap import CallCost, TenantBudget
 from longmind.scope import TenantScope
 from longmind.store.tables import spend
 from longmind.store.tables.quotas import LIMITS
@@ -162,7 +161,7 @@ class Spending:
             return
         budget = self._budget(player, name)
         most = player.dice.randrange(20, 200)
-        if player.client.do(name, "reserve", most, lambda: budget.reserve(Spent(most, None))):
+        if player.client.do(name, "reserve", most, lambda: budget.reserve(CallCost(most, None))):
             cost = player.dice.randrange(most + 1)
             player.client.do(name, "settle", cost - most, lambda: _settled(budget, most, cost))
 
@@ -179,4 +178,4 @@ class Spending:
 
 
 def _settled(budget: TenantBudget, most: int, cost: int) -> None:
-    budget.settle(Spent(most, None), Spent(cost, None))
+    budget.settle(CallCost(most, None), CallCost(cost, None))

@@ -14,9 +14,9 @@ from longmind.assembly.sanitiser import one_line
 from longmind.blocks.validation import fits
 from longmind.clock import Micros
 from longmind.extraction.candidate import Candidate
-from longmind.extraction.reconcile.decisions import Add, Known, Reinforce, Skip, Supersede, decide
-from longmind.extraction.reconcile.known_atoms import known_atom
-from longmind.language.statement import statement_of
+from longmind.extraction.reconcile.decisions import Add, KnownAtom, Reinforce, Skip, Supersede, decide
+from longmind.extraction.reconcile.known_atoms import to_known_atom
+from longmind.language.statement import parse_statement
 from longmind.models.atom import AtomKind
 from longmind.models.block import BlockType, lines_of
 from longmind.store.tables.blocks import Kept
@@ -139,7 +139,7 @@ def _replace(made: Merge, decision: Supersede, candidate: Candidate, said_at: Mi
     return other.take([line for at, line in enumerate(other.lines) if at not in outdated])
 
 
-def _known(draft: Draft, candidate: Candidate) -> list[Known]:
+def _known(draft: Draft, candidate: Candidate) -> list[KnownAtom]:
     return [
         _line_as_known(line, time, f"{draft.block_type}:{place}", candidate)
         for place, (line, time) in enumerate(draft.lines)
@@ -147,14 +147,14 @@ def _known(draft: Draft, candidate: Candidate) -> list[Known]:
     ]
 
 
-def _line_as_known(line: str, time: Micros, id: str, candidate: Candidate) -> Known:
+def _line_as_known(line: str, time: Micros, id: str, candidate: Candidate) -> KnownAtom:
     """A line as if it were an atom that the user has told."""
     kind = _kind_of(line, candidate)
     # A line says itself when something happened: what counts is whether it says the same.
     began = candidate.valid_from if kind == "EPISODE" and candidate.valid_from is not None else time
     as_told = Candidate(_of_the_user(line), "", kind, "user", (), valid_from=began)
-    atom = Known.drafted(as_told, id, time).atom.model_copy(update={"origin": "app"})
-    return replace(known_atom(atom, None), said_at=time)
+    atom = KnownAtom.from_candidate(as_told, id, time).atom.model_copy(update={"origin": "app"})
+    return replace(to_known_atom(atom, None), said_at=time)
 
 
 def _of_the_user(line: str) -> str:
@@ -170,7 +170,7 @@ def _bullet_of(line: str) -> str:
 
 
 def _kind_of(line: str, candidate: Candidate) -> AtomKind:
-    statement = statement_of(line)
+    statement = parse_statement(line)
     if statement.main.planned or statement.main.hedged:
         return "INTENTION"
     if candidate.kind == "INTENTION" or (candidate.kind == "EPISODE" and not statement.past):

@@ -13,7 +13,7 @@ from typing import Any
 from longmind.blocks.fact_merge import Merge, merge
 from longmind.clock import Clock, Micros
 from longmind.errors import NotFound
-from longmind.extraction.conversation_facts import Telling, Told
+from longmind.extraction.conversation_facts import ConversationFactReader, ConversationFacts
 from longmind.scope import Scope
 from longmind.store.database import Database, EffectConflict, Transaction
 from longmind.store.tables import blocks
@@ -35,11 +35,11 @@ class _Work:
     conversation_id: str
     settling: Settling
     agent_id: str | None
-    told: Told
+    told: ConversationFacts
 
 
 class SleepTimeUpdater:
-    def __init__(self, database: Database, telling: Telling, clock: Clock) -> None:
+    def __init__(self, database: Database, telling: ConversationFactReader, clock: Clock) -> None:
         self._database = database
         self._telling = telling
         self._clock = clock

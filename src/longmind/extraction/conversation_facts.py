@@ -15,7 +15,7 @@ from longmind.extraction import forgotten as tombstones
 from longmind.extraction.candidate import Candidate, Cost, Extractor, Slot, SourceMessage
 from longmind.extraction.candidate_validation import said_at, validate_candidates
 from longmind.extraction.reconcile.plan import fact_of
-from longmind.extraction.source_messages import messages_between
+from longmind.extraction.source_messages import read_messages_between
 from longmind.models.atom import Atom
 from longmind.models.binding import ExtractionPolicy
 from longmind.scope import Scope
@@ -27,7 +27,7 @@ _VERSION = ExtractionPolicy().extraction_version
 
 
 @dataclass(frozen=True)
-class Told:
+class ConversationFacts:
     facts: Sequence[tuple[Candidate, Micros]] = ()
     """Each with when it was said, in that order."""
     messages: int = 0
@@ -35,17 +35,17 @@ class Told:
     note: str | None = None
 
 
-class Telling:
+class ConversationFactReader:
     def __init__(self, database: Database, extractor_of: Callable[[Scope], Extractor] | None) -> None:
         self._database = database
         self._extractor_of = extractor_of
 
-    def tell(self, scope: Scope, conversation_id: str, after: int, until: int) -> Told:
+    def tell(self, scope: Scope, conversation_id: str, after: int, until: int) -> ConversationFacts:
         """The facts that were told after one message of a conversation up to another."""
-        messages = self._database.read(scope, messages_between, conversation_id, after, until)
+        messages = self._database.read(scope, read_messages_between, conversation_id, after, until)
         fresh = sum(not message.read_only for message in messages)
         if not fresh:
-            return Told()
+            return ConversationFacts()
         cost, note = Cost(), None
         candidates = self._database.read(scope, _learned, conversation_id, until, messages)
         if candidates is None:
@@ -60,7 +60,7 @@ class Telling:
             (candidate, said_at(candidate, by_id))
             for candidate in self._database.read(scope, _without_forgotten, candidates)
         ]
-        return Told(sorted(facts, key=lambda fact: fact[1]), fresh, cost, note)
+        return ConversationFacts(sorted(facts, key=lambda fact: fact[1]), fresh, cost, note)
 
 
 def _learned(

@@ -115,9 +115,9 @@ def _sentences(text: str) -> list[str]:
     if not _INNER_END.search(text):
         return [text]
     # Loaded where it is needed: what is deleted by hand seldom has more than one sentence.
-    from longmind.language.sentences import sentences_of
+    from longmind.language.sentences import split_sentences
 
-    return sentences_of(text)
+    return split_sentences(text)
 
 
 def _found(run: Transaction, space_id: str, marks: Iterable[str]) -> list[tuple[str, str]]:
@@ -181,9 +181,9 @@ def _slot_in(text: str) -> Slot | None:
     """The slot of a fact that came without one, as from the app, if it is a single sentence."""
     if _INNER_END.search(text):
         return None
-    from longmind.extraction.rules.slots.finder import slot_of
+    from longmind.extraction.rules.slots.finder import find_slot
 
-    slot = slot_of(_THE_USER.sub("User", text))
+    slot = find_slot(_THE_USER.sub("User", text))
     return None if slot is None else (slot.subject, slot.attribute, slot.value)
 
 

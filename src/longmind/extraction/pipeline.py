@@ -18,17 +18,17 @@ from longmind.errors import InvalidInput, NotFound
 from longmind.extraction import forgotten as tombstones
 from longmind.extraction.candidate import Candidate, Cost, Extractor
 from longmind.extraction.candidate_validation import said_at, validate_candidates
-from longmind.extraction.conversation_facts import Telling
-from longmind.extraction.patterns.job import Mining
-from longmind.extraction.reconcile.known_atoms import Ready
+from longmind.extraction.conversation_facts import ConversationFactReader
+from longmind.extraction.patterns.job import PatternFinder
+from longmind.extraction.reconcile.known_atoms import ComparableCandidate
 from longmind.extraction.reconcile.plan import Plan, fact_of, make_plan
 from longmind.extraction.source_messages import (
     Destination,
-    Reading,
-    find_beginning,
+    ExtractionInput,
     find_destination,
+    find_target_space,
+    find_watermark,
     read_messages,
-    target_if_there,
 )
 from longmind.language.words import terms_of
 from longmind.models.binding import ExtractionPreview, PlannedAtom
@@ -60,8 +60,8 @@ class _Work:
     """What was extracted, ready to be compared with what is known."""
 
     order: Order
-    reading: Reading
-    ready: Sequence[Ready]
+    reading: ExtractionInput
+    ready: Sequence[ComparableCandidate]
     indexed: IndexEntries
     refused: Sequence[tuple[Candidate, str]]
     cost: Cost
@@ -77,8 +77,8 @@ class Pipeline:
         clock: Clock,
         job_attempts: int,
     ) -> None:
-        self.mining = Mining(database, retriever, clock)
-        self.telling = Telling(database, extractor_of)
+        self.mining = PatternFinder(database, retriever, clock)
+        self.telling = ConversationFactReader(database, extractor_of)
         self._database = database
         self._retriever = retriever
         self._extractor_of = extractor_of
@@ -102,7 +102,7 @@ class Pipeline:
         return write if destination.home == scope else self._write_elsewhere(destination.home, write)
 
     def _ready_to_write(
-        self, scope: Scope, order: Order, reading: Reading, kept: dict[str, Any], *, patient: bool
+        self, scope: Scope, order: Order, reading: ExtractionInput, kept: dict[str, Any], *, patient: bool
     ) -> Write:
         home = reading.destination.home
         if not any(not message.read_only for message in reading.messages):
@@ -130,10 +130,10 @@ class Pipeline:
             return result
         return {name: value for name, value in result.items() if name in _TOLD_OF_ELSEWHERE}
 
-    def _read(self, scope: Scope, destination: Destination, order: Order) -> Reading:
-        begun_at, space_id = self._database.read(destination.home, find_beginning, order)
+    def _read(self, scope: Scope, destination: Destination, order: Order) -> ExtractionInput:
+        begun_at, space_id = self._database.read(destination.home, find_watermark, order)
         messages = self._database.read(scope, read_messages, order, begun_at)
-        return Reading(destination, begun_at, space_id, messages)
+        return ExtractionInput(destination, begun_at, space_id, messages)
 
     def preview(self, scope: Scope, order: Order) -> ExtractionPreview:
         """What an extraction would change. What is in a shared space of somebody else is not told by it."""
@@ -157,7 +157,7 @@ class Pipeline:
             skipped=told["skip"],
         )
 
-    def _work(self, scope: Scope, order: Order, reading: Reading) -> _Work:
+    def _work(self, scope: Scope, order: Order, reading: ExtractionInput) -> _Work:
         if self._extractor_of is None:
             raise InvalidInput("There is no extractor.", hint="Open the engine with one.")
         extracted = self._extractor_of(scope).extract(reading.messages, order.version)
@@ -169,7 +169,7 @@ class Pipeline:
         indexed = self._retriever.index_texts([IndexedText(each.text, each.search_context) for each in kept])
         by_id = {message.id: message for message in reading.messages}
         ready = [
-            Ready(
+            ComparableCandidate(
                 candidate,
                 said_at(candidate, by_id),
                 tuple(dict.fromkeys(terms_of(candidate.text))),
@@ -180,7 +180,7 @@ class Pipeline:
         ]
         return _Work(order, reading, ready, indexed, refused, extracted.cost, extracted.note)
 
-    def _without_forgotten(self, reading: Reading, candidates: list[Candidate]) -> list[Candidate]:
+    def _without_forgotten(self, reading: ExtractionInput, candidates: list[Candidate]) -> list[Candidate]:
         """The candidates without sentences that were deleted before; where nothing is left, the plan skips it."""
         if reading.space_id is None:
             return candidates
@@ -203,7 +203,7 @@ class Pipeline:
                 home, make_plan, space_id, index, work.ready, work.order, work.reading, self._clock()
             )
 
-    def _write_nothing(self, run: Transaction, order: Order, reading: Reading) -> Result:
+    def _write_nothing(self, run: Transaction, order: Order, reading: ExtractionInput) -> Result:
         _move_mark(run, order, reading)
         return _result(None, [], Cost(), 0)
 
@@ -243,7 +243,7 @@ def _not_now(state: bindings.State) -> Result | Later:
 
 
 def _target(run: Transaction, scope: Scope, order: Order, now: Micros) -> str:
-    space_id = target_if_there(run, order)
+    space_id = find_target_space(run, order)
     if space_id is not None:
         return space_id
     if order.space_name is None:
@@ -251,7 +251,7 @@ def _target(run: Transaction, scope: Scope, order: Order, now: Micros) -> str:
     return spaces.create(run, scope, order.space_name, "user", "{}", now).id
 
 
-def _move_mark(run: Transaction, order: Order, reading: Reading) -> None:
+def _move_mark(run: Transaction, order: Order, reading: ExtractionInput) -> None:
     if not triggers.move_mark(run, order, reading.mark, max(order.until, reading.mark)):
         raise EffectConflict("The conversation was extracted by another job at the same time.")
 

@@ -40,7 +40,7 @@ def choose_extractor(
         return lambda scope: _rules()
     # Not loaded by a program that asks no model.
     from longmind.extraction.model.extractor import ModelExtractor
-    from longmind.extraction.model.spending import Capped, TenantBudget
+    from longmind.extraction.model.spend_cap import CappedExtractor, TenantBudget
 
     if isinstance(chosen, str):
         extractor: Extractor = _named(chosen, settings, loop)
@@ -53,7 +53,7 @@ def choose_extractor(
     if not isinstance(extractor, ModelExtractor) or not _has_cap(extractor, settings):
         return lambda scope: extractor
     capped = extractor
-    return lambda scope: Capped(capped, _rules, TenantBudget(database, scope, settings, clock))
+    return lambda scope: CappedExtractor(capped, _rules, TenantBudget(database, scope, settings, clock))
 
 
 def _named(name: str, settings: Settings, loop: BackgroundLoop) -> ModelExtractor:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 _WORDS = 50
 
 
-def around_each(texts: Sequence[str]) -> list[tuple[str, ...]]:
+def build_search_contexts(texts: Sequence[str]) -> list[tuple[str, ...]]:
     """For each text the end of the one before and the beginning of the next, then of those beyond them.
 
     An empty text keeps the place of one that is missing.

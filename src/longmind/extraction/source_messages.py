@@ -30,7 +30,7 @@ class Destination:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ExtractionInput:
     """What there is to extract, as of one look at the database."""
 
     destination: Destination
@@ -39,7 +39,7 @@ class Reading:
     """The space to write to; None when there is none of that name yet."""
     messages: tuple[SourceMessage, ...]
 
-    def begins_like(self, other: Reading) -> bool:
+    def begins_like(self, other: ExtractionInput) -> bool:
         """Whether there is the same to extract."""
         return (self.mark, self.messages) == (other.mark, other.messages)
 
@@ -61,18 +61,18 @@ def find_destination(run: Transaction, scope: Scope, order: Order) -> Destinatio
     return Destination(Scope(scope.tenant_id, scope.app_id, space.owner), scope.user_id)
 
 
-def find_beginning(run: Transaction, order: Order) -> tuple[int, str | None]:
+def find_watermark(run: Transaction, order: Order) -> tuple[int, str | None]:
     """How far the conversation was extracted, and the space to write to. Both are kept where the memory is."""
-    return triggers.mark(run, order)[0], target_if_there(run, order)
+    return triggers.mark(run, order)[0], find_target_space(run, order)
 
 
 def read_messages(run: Transaction, order: Order, begun_at: int) -> tuple[SourceMessage, ...]:
     """The messages after the mark, and some before it."""
     after = 0 if order.is_replay else begun_at
-    return messages_between(run, order.conversation_id, after, max(order.until, after))
+    return read_messages_between(run, order.conversation_id, after, max(order.until, after))
 
 
-def messages_between(run: Transaction, conversation_id: str, after: int, until: int) -> tuple[SourceMessage, ...]:
+def read_messages_between(run: Transaction, conversation_id: str, after: int, until: int) -> tuple[SourceMessage, ...]:
     """What was said after one message of a conversation up to another, with some of what was said before it."""
     found = conversations.last_messages(
         run,
@@ -84,7 +84,7 @@ def messages_between(run: Transaction, conversation_id: str, after: int, until: 
         latest_attempts=True,
     )
     first = _first_shown(found, after)
-    messages = (source_of(message, read_only=message.sequence <= after) for message in found[first:])
+    messages = (to_source_message(message, read_only=message.sequence <= after) for message in found[first:])
     return tuple(message for message in messages if message is not None)
 
 
@@ -93,7 +93,7 @@ def _first_shown(messages: Sequence[Message], after: int) -> int:
     return max(0, new - _CONTEXT)
 
 
-def source_of(message: Message, *, read_only: bool = False) -> SourceMessage | None:
+def to_source_message(message: Message, *, read_only: bool = False) -> SourceMessage | None:
     """A message as an extractor reads it. What the application itself says is nobody's word."""
     text = "\n".join(part for part in map(_words, message.content) if part)
     if message.role == "system" or not text.strip():
@@ -113,7 +113,7 @@ def _words(block: Block) -> str:
             return ""
 
 
-def target_if_there(run: Transaction, order: Order) -> str | None:
+def find_target_space(run: Transaction, order: Order) -> str | None:
     """The space to write to: the one that is bound, if it is this user's, and else theirs of the same name."""
     if spaces.get(run, order.space_id) is not None:
         return order.space_id

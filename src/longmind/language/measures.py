@@ -73,7 +73,7 @@ class Measure:
         return "time" in self.units and not self.units.isdisjoint(_PERIODS)
 
 
-def measures_of(tokens: Sequence[Token]) -> tuple[frozenset[Measure], frozenset[int]]:
+def find_measures(tokens: Sequence[Token]) -> tuple[frozenset[Measure], frozenset[int]]:
     """The values that are given, and the places of the tokens that give them."""
     found: set[Measure] = set()
     used: set[int] = set()

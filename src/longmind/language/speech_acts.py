@@ -8,7 +8,7 @@ from enum import Enum
 from longmind.language.gazetteer import FIRST_NAMES
 
 
-class Act(Enum):
+class SpeechAct(Enum):
     STATEMENT = "statement"
     QUESTION = "question"
     REQUEST = "request"
@@ -125,7 +125,7 @@ _DIGIT = re.compile(r"\d")
 _PHRASE_NAME = re.compile(r"\b[A-Z][a-z]+\b")
 
 
-def bare(sentence: str) -> str:
+def strip_filler(sentence: str) -> str:
     """The sentence without the words that only lead to it: "Oh, and by the way, I moved" is "I moved"."""
     while True:
         found = _FILLER.match(sentence)
@@ -134,28 +134,28 @@ def bare(sentence: str) -> str:
         sentence = sentence[found.end() :]
 
 
-def asks_at_once(sentence: str) -> bool:
+def begins_like_question(sentence: str) -> bool:
     """Whether a sentence begins like a question."""
     return _QUESTION_START.match(sentence) is not None
 
 
-def act_of(sentence: str) -> Act:
+def classify_speech_act(sentence: str) -> SpeechAct:
     """What a sentence does, which is already without its leading words."""
     asked = sentence.rstrip("\"'\u201d) ").endswith(("?", "\uff1f"))
     if asked:
-        return Act.SMALL_TALK if _POLITE_QUESTION.match(sentence) else Act.QUESTION
+        return SpeechAct.SMALL_TALK if _POLITE_QUESTION.match(sentence) else SpeechAct.QUESTION
     small = sentence.lower().replace("\u2019", "'")
     if len(sentence) < _LONGEST_COURTESY and _is_polite(sentence, small):
-        return Act.SMALL_TALK
+        return SpeechAct.SMALL_TALK
     if _ASKED_PLAINLY.match(sentence) and sentence.count(" ") > 1 and not sentence.endswith("!"):
-        return Act.QUESTION
+        return SpeechAct.QUESTION
     if _WONDERING.match(sentence):
-        return Act.QUESTION
+        return SpeechAct.QUESTION
     if _SUPPOSING.search(small) and _HYPOTHETICAL.search(small):
-        return Act.HYPOTHETICAL
+        return SpeechAct.HYPOTHETICAL
     if _REQUEST.match(sentence):
-        return Act.REQUEST
-    return Act.STATEMENT
+        return SpeechAct.REQUEST
+    return SpeechAct.STATEMENT
 
 
 def _is_polite(sentence: str, small: str) -> bool:

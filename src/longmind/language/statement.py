@@ -14,8 +14,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from longmind.language.measures import DAYS, MONTHS, Measure, Token, measures_of
-from longmind.language.tense import goes_on, happened, is_past
+from longmind.language.measures import DAYS, MONTHS, Measure, Token, find_measures
+from longmind.language.verbs import begins_in_past, is_still_true, reports_event
 from longmind.language.vocabulary import (
     DENIALS,
     EMPTY,
@@ -96,14 +96,14 @@ class Statement:
 
 
 @lru_cache(maxsize=8192)
-def statement_of(text: str) -> Statement:
+def parse_statement(text: str) -> Statement:
     """Read a sentence. What was read before is remembered."""
     if " asks" in text:
         # A question beside what is told states nothing.
         text = _ASKED.sub("", text).strip() or text
     tokens = _tokens(text.removeprefix("User says: "))
     words = [token.word for token in tokens]
-    measures, measured = measures_of(tokens)
+    measures, measured = find_measures(tokens)
     subject, first = _subject(tokens)
     clauses: list[Clause] = []
     clause_of: list[int] = []
@@ -121,7 +121,7 @@ def statement_of(text: str) -> Statement:
         clauses.append(_clause(tokens[start:end], words[start:end], topic))
     fresh = not NOW.isdisjoint(words)
     lapsed = _says_that_it_ended(words)
-    past = is_past(words, first)
+    past = begins_in_past(words, first)
     valued = {measure: clause_of[measure.place] for measure in measures}
     main = next((place for place, clause in enumerate(clauses) if clause.topic or place in valued.values()), None)
     return Statement(
@@ -149,8 +149,8 @@ def statement_of(text: str) -> Statement:
         turns=not TURNS.isdisjoint(words[first : first + 6]),
         past=past,
         # Who keeps count of what has been done tells how things stand.
-        happened=(past or (happened(text) and not any(measure.kind == "count" for measure in measures)))
-        and not goes_on(text),
+        happened=(past or (reports_event(text) and not any(measure.kind == "count" for measure in measures)))
+        and not is_still_true(text),
         single=sum(token.opens for token in tokens) <= 1,
         asks=(_ENDS.search(text) or ".")[0] == "?",
         fresh=fresh,
@@ -215,7 +215,7 @@ _IGNORED = EMPTY | STOP_WORDS | USER | PRONOUNS | DENIALS | ENDINGS | HEDGES | N
 _EMPTY = _IGNORED - frozenset(DAYS)
 
 
-def stems_in(phrase: str) -> list[str]:
+def find_topic_stems(phrase: str) -> list[str]:
     """The telling words of a phrase in the form in which topics are compared."""
     words = (token.word for token in _tokens(phrase) if token.kind == "word")
     return [stem_of(SAME_AS.get(word, word)) for word in words if word not in _IGNORED]

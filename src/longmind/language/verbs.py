@@ -1,8 +1,15 @@
-"""English verbs as far as rewriting needs them: the third person, and which words are in the past already."""
+"""English verbs: the third person singular, past forms, and the tense in which a whole sentence is told.
+
+Nothing is parsed. Lists of irregular forms and the words near the beginning of a sentence decide; that is right for
+the short sentences of chats and takes microseconds.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+from longmind.language.vocabulary import PAST, USER
 
 MODALS = frozenset(
     "can could will would shall should must may might cannot can't cant couldn't won't wont wouldn't shouldn't mustn't "
@@ -41,7 +48,7 @@ _PAST = frozenset(
     "arose awoke bound clung crept dwelt fled flung ground knelt leapt mistook outgrew rebuilt redid retook rewrote "
     "shrank slew sewed sped spat strode stung undid upheld wove wrung relearned snuck dove pled hit".split()
 )
-_LIKE_PAST = frozenset(
+_FALSE_PAST = frozenset(
     "need feed breed speed seed exceed proceed succeed heed weed bleed embed shed wed red bed".split()
 )
 _SAME_IN_PAST = frozenset("read put cut let set hurt cost quit shut spread split burst cast beat fit upset".split())
@@ -76,7 +83,7 @@ COMMON = frozenset(
     "understand update use value visit volunteer wait wake walk want wash watch wear "
     "weigh win wish work worry write".split()
 )
-"""Base forms that are so often verbs that one after "and" continues what was said before it."""
+"""Base forms that are verbs so often that one after "and" continues the verb before it: "I cook and bake"."""
 
 ALWAYS = frozenset(
     "accept adore agree allow appreciate attend avoid bake believe bring celebrate choose collect come commute compose "
@@ -85,7 +92,7 @@ ALWAYS = frozenset(
     "protect read recommend relax remember say see sell send sew sing sit speak spend suffer swim take teach tell tend "
     "think try understand volunteer want wear write".split()
 )
-"""Those that are hardly ever anything else."""
+"""The base forms among them that are hardly ever anything but verbs."""
 
 OF_THOUGHT = frozenset(
     "hope think know believe say wish feel understand remember expect hear agree guess bet mean see notice thinking "
@@ -93,24 +100,41 @@ OF_THOUGHT = frozenset(
     "guessed meant noticed mentioned realized realised excited thrilled pleased relieved amazed "
     "impressed surprised".split()
 )
-"""Those that a whole sentence follows: "I hope you like it"."""
+"""Verbs that a whole sentence follows: "I hope you like it"."""
+
+# An event in the perfect ("has bought", "have just seen"), or one that did not take place ("didn't go").
+_EVENT = re.compile(
+    r"\b(?:has|have) (?:(?:just|already|also|now|finally|recently|\w+ly) )*(?!been\b|had\b|need)"
+    rf"(?:[a-z]+ed|{'|'.join(sorted(PAST - {'had', 'was', 'were', 'did', 'used'}))}|gone|done|seen|taken|eaten|written|"
+    r"broken|forgotten|fallen|given|chosen|driven|flown|drunk|run)\b"
+    r"|\b(?:didn['\u2019]t|did not|couldn['\u2019]t|wasn['\u2019]t able)\b"
+)
+# "has lived here for ten years", "hasn't started yet": still so when it is said.
+_STILL_TRUE = re.compile(
+    r"\bha(?:s|ve)\b.*\b(?:for (?:\w+ ){0,2}?(?:years?|months?|weeks?|days?|ages|long)|since)\b|\byet\b"
+)
+_PRESENT = frozenset("has have is are am been do does will".split())
 
 
-def is_past(verb: str, around: str) -> bool:
-    """Whether a verb after a subject is in the past; what looks the same in both tenses depends on the sentence."""
+def is_past_form(verb: str, sentence: str) -> bool:
+    """Return whether a verb after its subject is in the past.
+
+    A form that is the same in both tenses depends on the sentence: "I read every day" is present, "I read it" past.
+    """
     if verb in _PAST:
         return True
     if verb in _SAME_IN_PAST:
-        return not _HABIT.search(around)
-    return verb.endswith("ed") and verb not in _LIKE_PAST
+        return not _HABIT.search(sentence)
+    return verb.endswith("ed") and verb not in _FALSE_PAST
 
 
 def can_be_verb(word: str) -> bool:
+    """Return whether a word may be a verb; only function words are excluded."""
     return word not in _NO_VERB
 
 
-def third_person(verb: str) -> str:
-    """The form that goes with "she"; the verb is in lower case, in the present, and no modal."""
+def to_third_person(verb: str) -> str:
+    """Return the form that goes with "she", given a present form in lower case that is no modal."""
     if verb in _THIRD:
         return _THIRD[verb]
     if verb.endswith(("s", "x", "z", "ch", "sh")):
@@ -122,12 +146,43 @@ def third_person(verb: str) -> str:
     return verb + "s"
 
 
-def agreeing(verb: str, around: str) -> str:
-    """The verb as it is after a single third person."""
+def agree_verb(verb: str, sentence: str) -> str:
+    """Return a verb in the form that follows a third person singular; modals and past forms stay as they are."""
     small = verb.lower().replace("\u2019", "'")
     if small in _THIRD:
         return _THIRD[small]
-    if small in MODALS or not can_be_verb(small) or is_past(small, around) or small.endswith("ing"):
-        # "bring", "sing" and "ring" are the few base forms that end so.
-        return third_person(small) if small in ("bring", "sing", "ring", "swing", "cling", "fling", "sting") else verb
-    return third_person(small) if small.isalpha() else verb
+    if small in MODALS or not can_be_verb(small) or is_past_form(small, sentence) or small.endswith("ing"):
+        # "bring", "sing" and "ring" are among the few base forms in -ing.
+        return (
+            to_third_person(small) if small in ("bring", "sing", "ring", "swing", "cling", "fling", "sting") else verb
+        )
+    return to_third_person(small) if small.isalpha() else verb
+
+
+def begins_in_past(words: Sequence[str], first: int) -> bool:
+    """Return whether the first verb of a sentence is in the past.
+
+    words: the sentence in lower case; first: the index after its subject, or 0 where the subject is not known. The
+    verb is expected near that place, or soon after a word for the user.
+    """
+    if first:
+        near = words[first : first + 3]
+    else:
+        user = next((place for place, word in enumerate(words) if word in USER), None)
+        near = words[:6] if user is None else words[user + 1 : user + 4]
+    for place, word in enumerate(near):
+        if word in _PRESENT or (place == 0 and word.endswith("s") and word not in PAST):
+            return False
+        if word in PAST or (word.endswith("ed") and len(word) > 4):
+            return True
+    return False
+
+
+def reports_event(text: str) -> bool:
+    """Return whether a text reports an event in the perfect, or one that did not take place."""
+    return _EVENT.search(text) is not None
+
+
+def is_still_true(text: str) -> bool:
+    """Return whether a text says what has been so for a while, or is not so yet."""
+    return _STILL_TRUE.search(text) is not None

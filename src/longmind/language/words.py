@@ -164,7 +164,7 @@ _SENTENCE_END = re.compile("[.!?\u3002\uff01\uff1f\n]")
 MOST_STATED = 40
 
 
-def statement_words(text: str) -> int:
+def count_statement_words(text: str) -> int:
     """Words outside of questions, up to a limit: a question or a short reply rarely is what one looks for."""
     if len(text) > 1 and not _SENTENCE_END.search(text, 0, len(text) - 1):
         # A single sentence, as most memories are.

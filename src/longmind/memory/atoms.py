@@ -58,7 +58,7 @@ class Atoms(Bound):
 
     def mine_patterns(self, memory_space_id: str) -> list[Atom]:
         """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
-        return self._pipeline.mining.mine_now(self._scope, validate_id("memory_space_id", memory_space_id))
+        return self._pipeline.mining.find_now(self._scope, validate_id("memory_space_id", memory_space_id))
 
     def get_atom(self, atom_id: str) -> Atom | None:
         """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""

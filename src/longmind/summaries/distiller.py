@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from longmind.assembly.sanitiser import one_line
 from longmind.errors import LongmindError, SummariserFailed
 from longmind.extraction.candidate import SourceMessage
-from longmind.extraction.model.answer_schema import unwrapped
-from longmind.extraction.model.transcript import Window, windows_of
+from longmind.extraction.model.answer_schema import unwrap_json
+from longmind.extraction.model.transcript import TranscriptWindow, split_into_windows
 from longmind.providers.language_model import LanguageModel, ModelMessage, ModelReply, ModelRequest
 from longmind.summaries.extractive import ExtractiveSummariser
 from longmind.summaries.model import ModelSummariser, fence_after
@@ -63,11 +63,11 @@ class ModelDistiller:
 
     def distill(self, records: Sequence[SourceMessage], limit: int) -> Distillate:
         distilled: Distillate | None = None
-        for window in windows_of(records):
+        for window in split_into_windows(records):
             distilled = self._read(distilled, window, limit)
         return distilled or Distillate("")
 
-    def _read(self, earlier: Distillate | None, window: Window, limit: int) -> Distillate:
+    def _read(self, earlier: Distillate | None, window: TranscriptWindow, limit: int) -> Distillate:
         fence = fence_after(None if earlier is None else vars(earlier), window)
         prompt = load_prompt(VERSION).fill(
             boundary=fence.boundary, characters=int(limit * ASKED_SHARE), facts=FACTS_LIMIT
@@ -114,7 +114,7 @@ def _distilled(reply: ModelReply) -> Distillate:
     """What an answer holds: the object that was asked for, or else all of it as the summary."""
     words = words_of_reply(reply)
     try:
-        given = json.loads(unwrapped(words))
+        given = json.loads(unwrap_json(words))
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict) or not isinstance(given.get("summary"), str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from longmind.extraction.candidate import SourceMessage
-from longmind.extraction.model.transcript import Fence, Window, one_line_json, windows_of
+from longmind.extraction.model.transcript import Fence, TranscriptWindow, encode_one_line_json, split_into_windows
 from longmind.providers.language_model import LanguageModel, ModelMessage, ModelRequest
 from longmind.summaries.model_call import ASKED_SHARE, ask_twice, fault_of, tokens_for, words_of_reply
 from longmind.summaries.prompt_versions import NEWEST, load_prompt
@@ -23,11 +23,11 @@ class ModelSummariser:
 
     def summarise(self, earlier: str | None, messages: Sequence[SourceMessage], limit: int) -> str:
         summary = earlier
-        for window in windows_of(messages):
+        for window in split_into_windows(messages):
             summary = self._summary(summary, window, limit)
         return summary or ""
 
-    def _summary(self, earlier: str | None, window: Window, limit: int) -> str:
+    def _summary(self, earlier: str | None, window: TranscriptWindow, limit: int) -> str:
         fence = fence_after(None if earlier is None else {"summary": earlier}, window)
         prompt = load_prompt().fill(boundary=fence.boundary, characters=int(limit * ASKED_SHARE))
         request = ModelRequest(
@@ -37,6 +37,6 @@ class ModelSummariser:
         return words_of_reply(reply)
 
 
-def fence_after(earlier: dict[str, object] | None, window: Window) -> Fence:
+def fence_after(earlier: dict[str, object] | None, window: TranscriptWindow) -> Fence:
     """A window behind what was made of those before it."""
-    return window.fence if earlier is None else Fence(f"{one_line_json(earlier)}\n{window.fence.body}")
+    return window.fence if earlier is None else Fence(f"{encode_one_line_json(earlier)}\n{window.fence.body}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from longmind.clock import Clock
 from longmind.errors import LongmindError
-from longmind.extraction.source_messages import source_of
+from longmind.extraction.source_messages import to_source_message
 from longmind.models.conversation import RollingSummary, SummaryOutcome
 from longmind.scope import Scope
 from longmind.store.database import Database
@@ -44,7 +44,7 @@ class RollingSummaries:
 
     def _summarised(self, found: Unsummarised) -> NewSummary | None:
         """What follows the standing summary; None when there is nothing to add to it."""
-        messages = [source for source in map(source_of, found.messages) if source is not None]
+        messages = [source for source in map(to_source_message, found.messages) if source is not None]
         if not messages:
             return None
         summariser = self._summariser()

@@ -9,12 +9,12 @@ from itertools import takewhile
 
 from longmind.clock import Micros
 from longmind.extraction.candidate import SourceMessage
-from longmind.extraction.rules.speakers import Speech, speeches_of
+from longmind.extraction.rules.speakers import SpokenMessage, identify_speakers
 from longmind.language.calendar import MONTHS
+from longmind.language.chat_text import ChatText, parse_chat_text
 from longmind.language.dates import find_dates, resolved
-from longmind.language.detection import is_english
-from longmind.language.sentences import Said, read
-from longmind.language.speech_acts import Act, act_of, bare
+from longmind.language.english_detection import is_english
+from longmind.language.speech_acts import SpeechAct, classify_speech_act, strip_filler
 from longmind.summaries.summary_line import Line
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -23,7 +23,7 @@ _SHORT_ANSWER = 7
 _MOST_QUESTIONS = 3
 _DATA_LENGTH = 40
 _LEAST_LETTERS = 0.6
-_UNTOLD = frozenset((Act.QUESTION, Act.SMALL_TALK))
+_UNTOLD = frozenset((SpeechAct.QUESTION, SpeechAct.SMALL_TALK))
 _YES_OR_NO = re.compile(r"(?:yes|yeah|yep|yup|no|nope|nah|correct|sure|of course|not yet|not really)\b", re.IGNORECASE)
 _OFFER = re.compile(
     r"\b(?:I|we) (?:can |could |may )?(?:help|assist|do for you)\b|^(?:is there )?anything else\W*$", re.IGNORECASE
@@ -35,13 +35,13 @@ _END = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\"\u201d)]$")
 def telling_lines(messages: Sequence[SourceMessage]) -> Iterator[Line]:
     """What the messages tell, in their order."""
     question = ""
-    for speech in speeches_of(messages):
-        said = read(speech.text)
+    for speech in identify_speakers(messages):
+        said = parse_chat_text(speech.text)
         yield from _lines(speech, said, question)
         question = " / ".join(_asked(said))
 
 
-def _asked(said: Said) -> list[str]:
+def _asked(said: ChatText) -> list[str]:
     """The questions that a message ends with, but not from courtesy: a short answer may be one to any of them.
 
     They are without their marks, so that none is taken for the end of a sentence when the summary is read back.
@@ -52,20 +52,20 @@ def _asked(said: Said) -> list[str]:
 
 
 def _is_courtesy(question: str) -> bool:
-    return act_of(bare(question)) is Act.SMALL_TALK or _OFFER.search(question) is not None
+    return classify_speech_act(strip_filler(question)) is SpeechAct.SMALL_TALK or _OFFER.search(question) is not None
 
 
-def _lines(speech: Speech, said: Said, question: str) -> Iterator[Line]:
+def _lines(speech: SpokenMessage, said: ChatText, question: str) -> Iterator[Line]:
     day = day_of(speech.message.said_at)
     told = list(_told(speech, said, bool(question)))
     if told and question and len(told[0].split()) < _SHORT_ANSWER:
         told[0] = f'{told[0].rstrip(".!")} (asked "{question}").'
-    told += (f"Shares a {each.rstrip('.')}." for each in said.attached)
+    told += (f"Shares a {each.rstrip('.')}." for each in said.attachments)
     for text in told:
         yield Line(day, speech.speaker, text)
 
 
-def _told(speech: Speech, said: Said, answers: bool) -> Iterator[str]:
+def _told(speech: SpokenMessage, said: ChatText, answers: bool) -> Iterator[str]:
     english = is_english(speech.text)
     for place, sentence in enumerate(said.sentences):
         if _is_data(sentence):
@@ -74,9 +74,9 @@ def _told(speech: Speech, said: Said, answers: bool) -> Iterator[str]:
             if not sentence.endswith(tuple(_ASKED)):
                 yield _closed(sentence)
             continue
-        words = bare(sentence)
+        words = strip_filler(sentence)
         yes_or_no = _YES_OR_NO.match(sentence) if answers and place == 0 else None
-        if act_of(words) not in _UNTOLD:
+        if classify_speech_act(words) not in _UNTOLD:
             if yes_or_no and len(sentence.split()) < _SHORT_ANSWER:
                 words = sentence
             yield _closed(resolved(words, find_dates(words, speech.message.said_at)))

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from longmind.language.speech_acts import Act, act_of
+from longmind.language.speech_acts import SpeechAct, classify_speech_act
 from longmind.language.words import STOP_WORDS, stem_of, words_of
 from longmind.summaries.common_words import COMMON
 from longmind.summaries.summary_line import Line
@@ -28,7 +28,7 @@ _COMMITMENT = re.compile(
     re.IGNORECASE,
 )
 _BY_SPEAKER = {"Assistant": 0.6, "Tool": 0.4}
-_BY_ACT = {Act.HYPOTHETICAL: 0.6, Act.REQUEST: 0.8}
+_BY_ACT = {SpeechAct.HYPOTHETICAL: 0.6, SpeechAct.REQUEST: 0.8}
 
 
 def terms_of_line(line: Line) -> list[str]:
@@ -58,7 +58,7 @@ class Weights:
 
 def worth_of(line: Line) -> float:
     """What a statement counts for by who makes it, and what it does."""
-    worth = _BY_SPEAKER.get(line.speaker, 1.0) * _BY_ACT.get(act_of(line.text), 1.0)
+    worth = _BY_SPEAKER.get(line.speaker, 1.0) * _BY_ACT.get(classify_speech_act(line.text), 1.0)
     if _FIRST_PERSON.search(line.text):
         worth *= 1.2
     if _COMMITMENT.search(line.text):

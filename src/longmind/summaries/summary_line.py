@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from longmind.language.calendar import MONTHS
-from longmind.language.sentences import sentences_of
+from longmind.language.sentences import split_sentences
 
 _DAY = re.compile(rf"\d{{1,2}} (?:{'|'.join(month.capitalize() for month in MONTHS)}) \d{{4}}")
 _SPOKEN = re.compile(r"([^\W\d_][^:\n]{0,60}): (?=\S)")
@@ -45,5 +45,5 @@ def read_back(summary: str) -> Iterator[Line]:
             continue
         spoken = _SPOKEN.match(paragraph)
         words = paragraph[spoken.end() :] if spoken else paragraph
-        for sentence in sentences_of(words) if words else ():
+        for sentence in split_sentences(words) if words else ():
             yield Line(day, spoken[1] if spoken else "", sentence)

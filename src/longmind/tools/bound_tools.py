@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from longmind.extraction.model.transcript import one_line_json
+from longmind.extraction.model.transcript import encode_one_line_json
 from longmind.providers.language_model import BoundTool, Tool
 from longmind.tools.schema import (
     Arguments,
@@ -53,7 +53,7 @@ class _Run:
     invoke: Invoke = field(repr=False, compare=False)
 
     def __call__(self, arguments: dict[str, Any]) -> str:
-        return one_line_json(self.invoke(self.name, arguments))
+        return encode_one_line_json(self.invoke(self.name, arguments))
 
 
 def bind_tools(invoke: Invoke) -> list[BoundTool]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
+from longmind.clock import Micros, to_micros
+from longmind.errors import InvalidInput
 from longmind.extraction.candidate import Mention, Precision
 from longmind.models.entity import EntityType
 from longmind.validation.text import storable_text
@@ -144,7 +148,7 @@ FACTS: dict[str, type[Fact]] = {"extraction-v1": FactV1, "extraction-v2": FactV2
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedAnswer:
     """What could be read of an answer, and what was wrong with the rest of it."""
 
     facts: list[Fact]
@@ -153,7 +157,7 @@ class Reading:
     """False when there is no list of facts at all."""
 
 
-def schema_of(version: str) -> dict[str, Any]:
+def build_answer_schema(version: str) -> dict[str, Any]:
     fact = _plain(FACTS[version].model_json_schema(mode="serialization"))
     definitions = fact.pop("$defs", {})
     facts = {"type": "array", "items": fact}
@@ -175,14 +179,14 @@ def _plain(schema: Any) -> Any:
     return {name: _plain(value) for name, value in schema.items() if name not in ("default", "title")}
 
 
-def read_answer(text: str, version: str) -> Reading:
+def read_answer(text: str, version: str) -> ParsedAnswer:
     try:
-        given = json.loads(unwrapped(text))
+        given = json.loads(unwrap_json(text))
     except (ValueError, RecursionError) as error:
-        return Reading([], [f"The answer is not JSON: {str(error)[:200]}."], usable=False)
+        return ParsedAnswer([], [f"The answer is not JSON: {str(error)[:200]}."], usable=False)
     members = given.get("facts") if isinstance(given, dict) else None
     if not isinstance(members, list):
-        return Reading([], ["The answer is not an object with the list `facts`."], usable=False)
+        return ParsedAnswer([], ["The answer is not an object with the list `facts`."], usable=False)
     facts: list[Fact] = []
     complaints: list[str] = []
     for place, member in enumerate(members):
@@ -195,9 +199,26 @@ def read_answer(text: str, version: str) -> Reading:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             way = "".join(f".{part}" for part in first["loc"])
             complaints.append(f"facts[{place}]{way}: {first['msg']}.")
-    return Reading(facts, complaints)
+    return ParsedAnswer(facts, complaints)
 
 
-def unwrapped(text: str) -> str:
+def unwrap_json(text: str) -> str:
     """The JSON without the words or the fence that some models put around it."""
     return text[text.find("{") : text.rfind("}") + 1] or text
+
+
+_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
+
+
+def read_moment(written: str | None) -> tuple[Micros, Precision] | None:
+    """Read an ISO 8601 time, date, month or year, with its precision; return None for anything else."""
+    written = (written or "").strip()
+    date = _DATE.fullmatch(written)
+    try:
+        if date is None:
+            return to_micros(written), "instant"
+        year, month, day = (int(part or 1) for part in date.groups())
+        precision: Precision = "day" if date[3] else "month" if date[2] else "year"
+        return to_micros(datetime(year, month, day, tzinfo=UTC)), precision
+    except (InvalidInput, ValueError):
+        return None

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from longmind.extraction.candidate import Candidate, Slot, SourceMessage
-from longmind.extraction.model.answer_dates import read_moment
-from longmind.extraction.model.answer_schema import Fact, FactV2
-from longmind.extraction.model.transcript import Window
+from longmind.extraction.model.answer_schema import Fact, FactV2, read_moment
+from longmind.extraction.model.transcript import TranscriptWindow
 from longmind.models.atom import BEHAVIORAL_KINDS, AtomKind
 from longmind.models.entity import folded_name
 
@@ -17,7 +16,9 @@ _WORDS_AROUND = 50
 _GENERAL = "general"
 
 
-def candidates_of(facts: Sequence[Fact], window: Window, messages: Sequence[SourceMessage]) -> Iterator[Candidate]:
+def build_candidates(
+    facts: Sequence[Fact], window: TranscriptWindow, messages: Sequence[SourceMessage]
+) -> Iterator[Candidate]:
     """Those facts that rest on something new in the window. Numbers of messages that are not in it are passed over."""
     for fact in facts:
         cited = {message.id: message for number in fact.sources if (message := window.cited(number.strip()))}

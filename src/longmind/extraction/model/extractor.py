@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from longmind.errors import ModelCancelled, ModelFailed, ModelTimedOut
 from longmind.extraction.candidate import Candidate, Cost, Extracted, SourceMessage
-from longmind.extraction.model.answer_schema import Reading, read_answer, schema_of
-from longmind.extraction.model.citations import candidates_of
+from longmind.extraction.model.answer_schema import ParsedAnswer, build_answer_schema, read_answer
+from longmind.extraction.model.citations import build_candidates
 from longmind.extraction.model.prompt_versions import Prompt, load_prompt
-from longmind.extraction.model.spend_cap import Budget, Spent, Unlimited
-from longmind.extraction.model.transcript import Window, windows_of
+from longmind.extraction.model.spend_cap import Budget, CallCost, UnlimitedBudget
+from longmind.extraction.model.transcript import TranscriptWindow, split_into_windows
 from longmind.models.entity import folded_name
 from longmind.providers.language_model import LanguageModel, ModelMessage, ModelReply, ModelRequest
 from longmind.providers.prices import Prices
@@ -43,7 +43,7 @@ class ModelExtractor:
         return self._prices.dollars(self._model.name, 1, 1) is not None
 
     def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
-        extracted, _ = self.extract_within(messages, version, Unlimited())
+        extracted, _ = self.extract_within(messages, version, UnlimitedBudget())
         return extracted
 
     def extract_within(
@@ -51,13 +51,13 @@ class ModelExtractor:
     ) -> tuple[Extracted, list[SourceMessage]]:
         """Go as far as the budget does; gives what was found, and the messages that were not read, in their context."""
         asking = _Asking(self._model, self._prices, budget, load_prompt(version))
-        windows = windows_of(messages)
+        windows = split_into_windows(messages)
         found: list[Candidate] = []
         for place, window in enumerate(windows):
             reading = asking.read(window)
             if reading is None:
                 return Extracted(_best(found), asking.cost), _unread(messages, windows[place:])
-            found += candidates_of(reading.facts, window, messages)
+            found += build_candidates(reading.facts, window, messages)
         return Extracted(_best(found), asking.cost), []
 
 
@@ -71,7 +71,7 @@ class _Asking:
     prompt: Prompt
     cost: Cost = field(default_factory=Cost)
 
-    def read(self, window: Window) -> Reading | None:
+    def read(self, window: TranscriptWindow) -> ParsedAnswer | None:
         """What the model finds in a window; None when the budget is used up."""
         fence = window.fence
         prompt = self.prompt.fill(boundary=fence.boundary, most_facts=FACTS_A_WINDOW)
@@ -100,13 +100,13 @@ class _Asking:
     def _ask(self, prompt: str, messages: list[ModelMessage]) -> ModelReply | None:
         characters = len(prompt) + sum(len(block.model_dump_json()) for each in messages for block in each.blocks)
         asked = characters // _CHARACTERS_A_TOKEN
-        most = Spent(asked + ANSWER_TOKENS, self.prices.dollars(self.model.name, asked, ANSWER_TOKENS))
+        most = CallCost(asked + ANSWER_TOKENS, self.prices.dollars(self.model.name, asked, ANSWER_TOKENS))
         if not self.budget.reserve(most):
             return None
         request = ModelRequest(
             messages,
             system=prompt,
-            output_schema=schema_of(self.prompt.version),
+            output_schema=build_answer_schema(self.prompt.version),
             max_tokens=ANSWER_TOKENS,
             temperature=0.0,
         )
@@ -116,12 +116,12 @@ class _Asking:
             # The vendor may have worked on it all the same, so what was set aside stays spent.
             raise
         except Exception:
-            self.budget.settle(most, Spent(0, 0.0))
+            self.budget.settle(most, CallCost(0, 0.0))
             raise
         self.budget.settle(most, self._spent(reply))
         return reply
 
-    def _spent(self, reply: ModelReply) -> Spent:
+    def _spent(self, reply: ModelReply) -> CallCost:
         asked, said = reply.usage.input_tokens or 0, reply.usage.output_tokens or 0
         dollars = self.prices.price_reply(self.model.name, reply)
         known = self.cost.dollars if self.cost != Cost() else 0.0
@@ -130,10 +130,10 @@ class _Asking:
             self.cost.output_tokens + said,
             None if known is None or dollars is None else known + dollars,
         )
-        return Spent(asked + said, dollars)
+        return CallCost(asked + said, dollars)
 
 
-def _mending(reading: Reading, *, cut_off: bool) -> str:
+def _mending(reading: ParsedAnswer, *, cut_off: bool) -> str:
     """What a model is told that has not kept to the form. The complaints quote nothing of the transcript."""
     if cut_off:
         return (
@@ -144,7 +144,7 @@ def _mending(reading: Reading, *, cut_off: bool) -> str:
     return f"Your answer does not have the form that was asked for:\n{wrong}\nAnswer again with the whole JSON object."
 
 
-def _unread(messages: Sequence[SourceMessage], windows: Sequence[Window]) -> list[SourceMessage]:
+def _unread(messages: Sequence[SourceMessage], windows: Sequence[TranscriptWindow]) -> list[SourceMessage]:
     unread = {line.message.id for window in windows for line in window.lines if not line.context}
     return [each if each.id in unread else replace(each, read_only=True) for each in messages]
 

@@ -1,29 +1,120 @@
-"""What an extraction may still spend: asked before each call of a model, and told after it."""
+"""The monthly cap on what language models cost an app of a tenant, and the extractor that keeps to it.
+
+A budget is asked before each call and settled after it. What a call may cost at most is reserved in between, so that
+workers which call at the same time exceed the cap by one call each at most.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from longmind.clock import Clock, to_iso
+from longmind.extraction.candidate import Extracted, Extractor, SourceMessage
+from longmind.scope import Scope, TenantScope
+from longmind.settings import Settings
+from longmind.store.database import Database
+from longmind.store.tables import spend
+from longmind.store.tables.spend import NO_CAP, Amount
+
+if TYPE_CHECKING:
+    from longmind.extraction.model.extractor import ModelExtractor
+
+_MILLION = 1_000_000
 
 
 @dataclass(frozen=True)
-class Spent:
+class CallCost:
+    """The tokens and dollars of one model call, spent or reserved."""
+
     tokens: int
     dollars: float | None
     """None where the price is not known."""
 
 
 class Budget(Protocol):
-    def reserve(self, most: Spent) -> bool:
-        """Set aside what a call may cost at the most; False when there is nothing left to take it from."""
+    """A limit on the cost of model calls."""
 
-    def settle(self, reserved: Spent, spent: Spent) -> None:
-        """Put what the call has really cost in the place of what was set aside."""
+    def reserve(self, most: CallCost) -> bool:
+        """Set aside the most that a call may cost; return False when the budget is used up."""
+
+    def settle(self, reserved: CallCost, actual: CallCost) -> None:
+        """Replace a reserved amount with the actual cost of the call."""
 
 
-class Unlimited:
-    def reserve(self, most: Spent) -> bool:
+class UnlimitedBudget:
+    """A budget without a limit, which counts nothing."""
+
+    def reserve(self, most: CallCost) -> bool:
+        """Allow every call."""
         return True
 
-    def settle(self, reserved: Spent, spent: Spent) -> None:
-        """Nobody counts."""
+    def settle(self, reserved: CallCost, actual: CallCost) -> None:
+        """Do nothing."""
+
+
+class CappedExtractor:
+    """The model extractor until the budget is used up, and a fallback for the messages that are left.
+
+    No message is lost to the cap: the fallback reads the rest of the same conversation.
+    """
+
+    def __init__(self, extractor: ModelExtractor, fallback: Callable[[], Extractor], budget: Budget) -> None:
+        self._extractor = extractor
+        self._fallback = fallback
+        self._budget = budget
+
+    @property
+    def name(self) -> str:
+        """The name of the model extractor, also after the fallback took over."""
+        return self._extractor.name
+
+    def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
+        """Extract with the model as far as the budget allows, then with the fallback."""
+        extracted, unread = self._extractor.extract_within(messages, version, self._budget)
+        if not unread:
+            return extracted
+        fallback = self._fallback()
+        rest = fallback.extract(unread, version)
+        number = sum(not message.read_only for message in unread)
+        return replace(
+            extracted,
+            candidates=[*extracted.candidates, *rest.candidates],
+            note=f"The spend cap of the month is reached: {fallback.name} read {number} of the messages.",
+        )
+
+
+class TenantBudget:
+    """The budget of a tenant's app for the current month, kept in the database and shared by all processes.
+
+    A worker that dies during a call leaves its reservation in place, so the cap errs on the side of spending less.
+    """
+
+    def __init__(self, database: Database, scope: Scope, settings: Settings, clock: Clock) -> None:
+        self._database = database
+        self._scope = TenantScope.from_scope(scope)
+        self._cap = Amount(
+            microdollars=round(settings.extraction_spend_cap_dollars * _MILLION) or NO_CAP,
+            tokens=settings.extraction_spend_cap_tokens or NO_CAP,
+        )
+        self._clock = clock
+        self._month = ""
+
+    def reserve(self, most: CallCost) -> bool:
+        """Set aside the most that a call may cost, in a transaction of its own."""
+        now = self._clock()
+        # Remembered, because the call must be settled in the month in which it was reserved.
+        self._month = to_iso(now)[:7]
+        amount = _to_amount(most)
+        return self._database.write(self._scope, spend.reserve, self._scope, self._month, amount, self._cap, now)
+
+    def settle(self, reserved: CallCost, actual: CallCost) -> None:
+        """Replace a reserved amount with the actual cost, in a transaction of its own."""
+        change = _to_amount(actual) - _to_amount(reserved)
+        self._database.write(self._scope, spend.settle, self._month, change, self._clock())
+
+
+def _to_amount(cost: CallCost) -> Amount:
+    """Convert a cost to the integers that the database counts with; an unknown price counts as nothing."""
+    return Amount(round((cost.dollars or 0.0) * _MILLION), cost.tokens)

@@ -24,7 +24,7 @@ _ESCAPES = str.maketrans({character: f"\\u{ord(character):04x}" for character in
 
 
 @dataclass(frozen=True)
-class Line:
+class TranscriptLine:
     """A message, or a piece of one, under the short number that the model knows it by."""
 
     number: str
@@ -39,12 +39,12 @@ class Line:
         if self.context:
             shown["context"] = True
         shown["text"] = self.text
-        return one_line_json(shown)
+        return encode_one_line_json(shown)
 
 
 @dataclass(frozen=True)
-class Window:
-    lines: tuple[Line, ...]
+class TranscriptWindow:
+    lines: tuple[TranscriptLine, ...]
 
     def cited(self, number: str) -> SourceMessage | None:
         return next((line.message for line in self.lines if line.number == number), None)
@@ -77,25 +77,25 @@ class Fence:
         return f"=== transcript {boundary} begins ===\n{self.body}\n=== transcript {boundary} ends ==="
 
 
-def one_line_json(shown: dict[str, object]) -> str:
+def encode_one_line_json(shown: dict[str, object]) -> str:
     """JSON on one line, in which nothing can be taken for the end of a line or the beginning of a tag."""
     return json.dumps(shown, ensure_ascii=False).translate(_ESCAPES)
 
 
-def windows_of(messages: Sequence[SourceMessage]) -> list[Window]:
+def split_into_windows(messages: Sequence[SourceMessage]) -> list[TranscriptWindow]:
     """Cut a conversation into windows that overlap: each begins with the end of what came before, as context."""
     lines = [line for number, message in enumerate(messages, 1) for line in _lines(f"m{number}", message)]
     return [_with_context(lines, first, last) for first, last in _spans(lines)]
 
 
-def _lines(number: str, message: SourceMessage) -> Iterator[Line]:
+def _lines(number: str, message: SourceMessage) -> Iterator[TranscriptLine]:
     # A lone half of a surrogate pair cannot be sent.
     text = message.text.encode("utf-8", "replace").decode()
     for start in range(0, max(len(text), 1), PIECE_CHARACTERS):
-        yield Line(number, message, text[start : start + PIECE_CHARACTERS], message.read_only)
+        yield TranscriptLine(number, message, text[start : start + PIECE_CHARACTERS], message.read_only)
 
 
-def _spans(lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
+def _spans(lines: Sequence[TranscriptLine]) -> Iterator[tuple[int, int]]:
     """The first and the last line of each window, without its context; both are new."""
     first: int | None = None
     last = characters = 0
@@ -112,12 +112,12 @@ def _spans(lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-def _with_context(lines: Sequence[Line], first: int, last: int) -> Window:
+def _with_context(lines: Sequence[TranscriptLine], first: int, last: int) -> TranscriptWindow:
     begin, characters = first, 0
     while begin > 0 and first - begin < OVERLAP_MESSAGES:
         characters += len(lines[begin - 1].text)
         if characters > OVERLAP_CHARACTERS:
             break
         begin -= 1
-    before = (Line(line.number, line.message, line.text, context=True) for line in lines[begin:first])
-    return Window((*before, *lines[first : last + 1]))
+    before = (TranscriptLine(line.number, line.message, line.text, context=True) for line in lines[begin:first])
+    return TranscriptWindow((*before, *lines[first : last + 1]))

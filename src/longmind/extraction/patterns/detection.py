@@ -18,9 +18,9 @@ from statistics import median
 
 from longmind.clock import Micros, to_micros
 from longmind.extraction.candidate import Candidate, Slot
-from longmind.extraction.reconcile.decisions import Add, Known, Skip, Supersede
+from longmind.extraction.reconcile.decisions import Add, KnownAtom, Skip, Supersede
 from longmind.language.measures import DAYS
-from longmind.language.statement import Statement, statement_of
+from longmind.language.statement import Statement, parse_statement
 from longmind.models.atom import Atom, Trust
 
 FEWEST = 3
@@ -92,7 +92,7 @@ def mine(episodes: Sequence[Atom]) -> list[Pattern]:
     return [group.pattern() for group in groups if len({event.day for event in group.events}) >= FEWEST]
 
 
-def settle(pattern: Pattern, known: Sequence[Known]) -> Add | Supersede | Skip:
+def settle(pattern: Pattern, known: Sequence[KnownAtom]) -> Add | Supersede | Skip:
     """Say what becomes of a pattern, given the PATTERN atoms of the space that are still valid.
 
     One that was found before is known by its slot, or by its evidence, in case the first event of it was deleted since.
@@ -147,7 +147,7 @@ def _event(atom: Atom) -> _Event | None:
         return None
     found = _FIRST_SENTENCE.match(atom.text)
     text = " ".join(_WHEN.sub(" ", found[0] if found else atom.text).split()).rstrip(" .!,")
-    statement = statement_of(text)
+    statement = parse_statement(text)
     if statement.subject is None or not _happened(statement):
         return None
     days = {measure.value for measure in statement.measures if measure.kind == "day"}

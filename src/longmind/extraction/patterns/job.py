@@ -17,7 +17,7 @@ from longmind.extraction import forgotten as tombstones
 from longmind.extraction.forgotten import Fact
 from longmind.extraction.patterns.detection import CATEGORY, Pattern, mine, settle
 from longmind.extraction.reconcile.decisions import Add, Skip, Supersede
-from longmind.extraction.reconcile.known_atoms import known_atom
+from longmind.extraction.reconcile.known_atoms import to_known_atom
 from longmind.ids import new_id
 from longmind.models.atom import Atom
 from longmind.recall.index import storage as writing
@@ -39,13 +39,13 @@ _ROUNDS = 6
 Result = dict[str, Any]
 
 
-class Mining:
+class PatternFinder:
     def __init__(self, database: Database, retriever: AtomRetriever, clock: Clock) -> None:
         self._database = database
         self._retriever = retriever
         self._clock = clock
 
-    def mine_now(self, scope: Scope, space_id: str) -> list[Atom]:
+    def find_now(self, scope: Scope, space_id: str) -> list[Atom]:
         """Write the patterns of a space that are new or have changed, and give them."""
         for _ in range(_ROUNDS):
             try:
@@ -108,7 +108,7 @@ def _newest_events(index: SpaceIndex) -> list[int]:
 def _wanted(run: Transaction, space_id: str, patterns: Sequence[Pattern]) -> list[tuple[int, Pattern, Add | Supersede]]:
     """The patterns that are to be written, each with its place in the list and with what it replaces."""
     forgotten = tombstones.buried(run, space_id, [_fact(pattern) for pattern in patterns])
-    known = {atom.id: known_atom(atom, slot) for atom, slot in atoms.patterns(run, space_id)}
+    known = {atom.id: to_known_atom(atom, slot) for atom, slot in atoms.patterns(run, space_id)}
     wanted: list[tuple[int, Pattern, Add | Supersede]] = []
     for place, pattern in enumerate(patterns):
         if place in forgotten:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from longmind.extraction.candidate import Candidate, Mention
-from longmind.extraction.reconcile.decisions import Known
-from longmind.extraction.reconcile.endings import as_said
+from longmind.extraction.reconcile.decisions import KnownAtom
+from longmind.extraction.reconcile.endings import strip_speaker
 from longmind.models.entity import folded_name
 from longmind.store.database import Transaction
 from longmind.store.tables import entities
@@ -16,7 +16,7 @@ from longmind.store.tables import entities
 _USER = "user"
 
 
-class Naming:
+class PersonAliases:
     """All names of the persons of a space, by any one of them; what was looked up is remembered."""
 
     def __init__(self, run: Transaction, space_id: str, mentions: Iterable[Mention]) -> None:
@@ -39,12 +39,12 @@ class Naming:
             self._found[name] = frozenset(told.union(*(self._stored(each) for each in told)))
         return self._found[name]
 
-    def as_named_in(self, candidate: Candidate, known: Known) -> Known:
+    def as_named_in(self, candidate: Candidate, known: KnownAtom) -> KnownAtom:
         """What is known, with the person that both speak of under the name that the candidate uses."""
         slot = known.slot
         if candidate.slot is not None and slot is not None and slot.subject in self.of(candidate.slot.subject):
             slot = replace(slot, subject=candidate.slot.subject)
-        text = self._reworded(as_said(candidate.text), as_said(known.atom.text))
+        text = self._reworded(strip_speaker(candidate.text), strip_speaker(known.atom.text))
         if text is not None:
             return replace(known, slot=slot, atom=known.atom.model_copy(update={"text": text}))
         return known if slot is known.slot else replace(known, slot=slot)

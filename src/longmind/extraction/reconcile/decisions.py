@@ -3,14 +3,14 @@
 Deciding reads and writes nothing: the caller looks up what is known and carries the decision out, both in one
 transaction that holds the space, so that jobs which run at once give what they would give one after another.
 
-Known, for a candidate, are the atoms of the space that are neither archived nor deleted and
+KnownAtom, for a candidate, are the atoms of the space that are neither archived nor deleted and
 - have a slot with the same subject and attribute, closed ones too, or
 - have the same `text_key`, closed ones too, or
 - are the most similar ones that are still valid: some twenty, lexically and, with an embedder, densely.
 Their order does not matter, and an atom that several lookups find may be given several times.
 
 The candidates of one job are decided in their order, and each must see those before it. Either every decision is
-carried out before the next one is made, or the next one is given `Known.drafted` of what will be written, under the
+carried out before the next one is made, or the next one is given `KnownAtom.drafted` of what will be written, under the
 id it will be written with.
 """
 
@@ -22,15 +22,15 @@ from typing import ClassVar, Literal, Self
 
 from longmind.clock import Micros, to_iso, to_micros
 from longmind.extraction.candidate import Candidate, Slot
-from longmind.extraction.reconcile.relation import relate, text_key
-from longmind.language.statement import statement_of
+from longmind.extraction.reconcile.candidate_comparison import compare_candidate, text_key
+from longmind.language.statement import parse_statement
 from longmind.models.atom import BEHAVIORAL_KINDS, Atom, Category, Trust
 
-__all__ = ["Add", "Decision", "Known", "Reinforce", "Skip", "Supersede", "decide", "text_key"]
+__all__ = ["Add", "Decision", "KnownAtom", "Reinforce", "Skip", "Supersede", "decide", "text_key"]
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownAtom:
     """An atom that a candidate is compared with."""
 
     atom: Atom
@@ -41,7 +41,7 @@ class Known:
     """When the newest message that it rests on was said; None is its last confirmation, or else its `valid_from`."""
 
     @classmethod
-    def drafted(cls, candidate: Candidate, atom_id: str, said_at: Micros) -> Self:
+    def from_candidate(cls, candidate: Candidate, atom_id: str, said_at: Micros) -> Self:
         """A candidate that the same job will write, as the later ones see it."""
         began = said_at if candidate.valid_from is None else candidate.valid_from
         atom = Atom.trusted(
@@ -139,7 +139,7 @@ _SHARE = 0.5
 """How much of the remaining doubt a sure repetition takes away."""
 
 
-def decide(candidate: Candidate, known: Sequence[Known], said_at: Micros) -> Decision:
+def decide(candidate: Candidate, known: Sequence[KnownAtom], said_at: Micros) -> Decision:
     """Say what becomes of a candidate that was said then, and why.
 
     The reason never tells what another atom states, which may be deleted one day.
@@ -147,13 +147,13 @@ def decide(candidate: Candidate, known: Sequence[Known], said_at: Micros) -> Dec
     refused = _refused(candidate)
     if refused is not None:
         return refused
-    same: list[Known] = []
-    changed: list[tuple[Known, str]] = []
-    perhaps: list[tuple[Known, str]] = []
+    same: list[KnownAtom] = []
+    changed: list[tuple[KnownAtom, str]] = []
+    perhaps: list[tuple[KnownAtom, str]] = []
     for each in sorted({each.atom.id: each for each in known}.values(), key=_by_age):
         if each.atom.status != "ACTIVE" or each.atom.category.kind == "PATTERN":
             continue
-        relation = relate(candidate, each.atom, each.slot, each.similarity, said_at)
+        relation = compare_candidate(candidate, each.atom, each.slot, each.similarity, said_at)
         if relation.kind == "same" and not _ended(each.atom, said_at):
             same.append(each)
         elif relation.kind == "changed":
@@ -168,7 +168,7 @@ def decide(candidate: Candidate, known: Sequence[Known], said_at: Micros) -> Dec
     return Add("Nothing like it was known.")
 
 
-def _by_age(known: Known) -> tuple[Micros, str]:
+def _by_age(known: KnownAtom) -> tuple[Micros, str]:
     """The order of what is known, so that the same decision is made however it was looked up."""
     return known.last_said, known.atom.id
 
@@ -185,7 +185,7 @@ def _ended(atom: Atom, said_at: Micros) -> bool:
     return atom.valid_to is not None and to_micros(atom.valid_to) <= said_at
 
 
-def _repeated(candidate: Candidate, known: Known) -> Reinforce | Skip:
+def _repeated(candidate: Candidate, known: KnownAtom) -> Reinforce | Skip:
     atom = known.atom
     if _RANK[candidate.trust] < _RANK[atom.trust]:
         return Skip(f"The {candidate.trust} only repeats what the {atom.trust} stated.", atom.id)
@@ -202,7 +202,7 @@ def _repeated(candidate: Candidate, known: Known) -> Reinforce | Skip:
 
 
 def _replaced(
-    candidate: Candidate, changed: Sequence[tuple[Known, str]], same: Sequence[Known], said_at: Micros
+    candidate: Candidate, changed: Sequence[tuple[KnownAtom, str]], same: Sequence[KnownAtom], said_at: Micros
 ) -> Decision:
     began = said_at if candidate.valid_from is None else candidate.valid_from
     if candidate.valid_to is not None and candidate.valid_to <= said_at:
@@ -217,7 +217,7 @@ def _replaced(
     current = [(each, because) for each, because in held if each.atom.superseded_by is None]
     if not current:
         return _between(held, began)
-    if statement_of(candidate.text).past and not candidate.corrects:
+    if parse_statement(candidate.text).past and not candidate.corrects:
         after = [each for each, _ in current if to_micros(each.atom.valid_from) > began]
         if after:
             return _history(after, began, "It tells what was so before.")
@@ -230,7 +230,7 @@ def _replaced(
     )
 
 
-def _between(held: Sequence[tuple[Known, str]], began: Micros) -> Add:
+def _between(held: Sequence[tuple[KnownAtom, str]], began: Micros) -> Add:
     """What was said while an old value still held that has been replaced since, by one that is not known here."""
     for each, _ in held:
         if each.atom.superseded_by is not None and each.atom.valid_to is not None:
@@ -239,14 +239,14 @@ def _between(held: Sequence[tuple[Known, str]], began: Micros) -> Add:
     return Add("What it changes had ended before.")
 
 
-def _was_said_later(known: Known, candidate: Candidate, began: Micros, said_at: Micros) -> bool:
+def _was_said_later(known: KnownAtom, candidate: Candidate, began: Micros, said_at: Micros) -> bool:
     """Whether an atom would have taken the place of the candidate, had the two been read in the order of their time."""
     if known.last_said <= said_at or _RANK[known.atom.trust] < _RANK[candidate.trust]:
         return False
     return not _ended(known.atom, said_at) or to_micros(known.atom.valid_from) > began
 
 
-def _history(later: Sequence[Known], began: Micros, because: str) -> Add:
+def _history(later: Sequence[KnownAtom], began: Micros, because: str) -> Add:
     after = min(later, key=lambda each: (each.atom.valid_from, each.atom.id)).atom
     return Add(because, valid_to=max(began, to_micros(after.valid_from)), superseded_by=after.id)
 

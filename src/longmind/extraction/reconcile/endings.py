@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from longmind.language.statement import stems_in
+from longmind.language.statement import find_topic_stems
 from longmind.language.vocabulary import DENIALS, HEDGES
 
-Sort = Literal[
+EndingKind = Literal[
     "having", "doing", "being", "place", "plan", "work", "job", "search", "life", "bond", "exchange", "value", "time"
 ]
 """What is over: to have something, to do it as a rule, to be in an office, to live or be somewhere, a plan, to work on
@@ -21,7 +21,7 @@ value of something that belongs to somebody, or its time or place."""
 
 @dataclass(frozen=True)
 class Ending:
-    sort: Sort
+    sort: EndingKind
     what: frozenset[str]
     """Stems of the words for what is over."""
     head: str
@@ -57,7 +57,7 @@ _MOVED = (
 _TO = r"(?: by [^,.;]+?)?(?: from [^,.;]+?)?,? (?:to|until|till|for) (?P<to>.*)"
 _BROKE_UP = rf"(?:broke up|broken up|split up|split|separated|parted ways|{_IS} no longer together)"
 
-_PATTERNS: tuple[tuple[Sort, str], ...] = (
+_PATTERNS: tuple[tuple[EndingKind, str], ...] = (
     (
         "exchange",
         rf"{_WHO} (?:replaced|swapped(?: out)?|traded(?: in)?|exchanged) {_OF}{_WHAT} (?:in |out )?(?:with|for|by) ",
@@ -141,22 +141,22 @@ _DOUBTS = ((DENIALS | HEDGES) - {"no"}) | {"ever", "helped", "told", "asked", "u
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 
 
-def as_said(text: str) -> str:
+def strip_speaker(text: str) -> str:
     """A text without the words that only say whose it is."""
     return _SAID.sub("", text)
 
 
 @lru_cache(maxsize=4096)
-def endings_in(text: str) -> Sequence[Ending]:
+def find_endings(text: str) -> Sequence[Ending]:
     """All that a text says is over."""
-    text = as_said(text)
+    text = strip_speaker(text)
     if not _ANY.search(text):
         return ()
     found = ((sort, pattern.search(text)) for sort, pattern in _READ)
     return [ending for sort, match in found if match is not None and (ending := _ending(sort, match)) is not None]
 
 
-def _ending(sort: Sort, match: re.Match[str]) -> Ending | None:
+def _ending(sort: EndingKind, match: re.Match[str]) -> Ending | None:
     groups = match.groupdict()
     owner = groups.get("owner")
     begins_with_it = match.start() == match.start("owner") if owner is not None else False
@@ -166,6 +166,6 @@ def _ending(sort: Sort, match: re.Match[str]) -> Ending | None:
     told = match.string[: match.start("to") if groups.get("to") else match.end()]
     if not _DOUBTS.isdisjoint(word.lower().replace("'", "") for word in _WORD.findall(told)):
         return None
-    stems = stems_in(" ".join(filter(None, (groups.get("doing"), named))))
+    stems = find_topic_stems(" ".join(filter(None, (groups.get("doing"), named))))
     whose = (owner or "user").lower()
     return Ending(sort, frozenset(stems), stems[-1], whose, groups.get("to") or "") if stems else None

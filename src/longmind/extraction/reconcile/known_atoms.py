@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from longmind.clock import Micros
 from longmind.extraction.candidate import Candidate, Slot
 from longmind.extraction.candidate_validation import validate_slot
-from longmind.extraction.reconcile.aliases import Naming
-from longmind.extraction.reconcile.decisions import Known
-from longmind.extraction.rules.slots.finder import slot_of
+from longmind.extraction.reconcile.aliases import PersonAliases
+from longmind.extraction.reconcile.decisions import KnownAtom
+from longmind.extraction.rules.slots.finder import find_slot
 from longmind.models.atom import Atom
 from longmind.recall.index.atom_columns import FOREVER
 from longmind.recall.index.space_index import SpaceIndex
@@ -32,7 +32,7 @@ _ALL_WORDS = 0.999
 
 
 @dataclass(frozen=True)
-class Ready:
+class ComparableCandidate:
     """A candidate with what it is compared by."""
 
     candidate: Candidate
@@ -43,15 +43,15 @@ class Ready:
     """Whose vector it is; vectors of two models have nothing in common."""
 
 
-def known_for(
+def find_known_atoms(
     run: Transaction,
     space_id: str,
     index: SpaceIndex,
-    ready: Sequence[Ready],
-    naming: Naming,
+    ready: Sequence[ComparableCandidate],
+    naming: PersonAliases,
     now: Micros,
     speaker: str | None = None,
-) -> list[list[Known]]:
+) -> list[list[KnownAtom]]:
     """For each candidate the atoms of the space, or of one speaker in it, that it may confirm, change or repeat."""
     near = [_of_speaker(index, _near(run, space_id, index, each, naming, now), speaker) for each in ready]
     positions = sorted({position for each in near for position in each})
@@ -65,7 +65,9 @@ def known_for(
     ]
 
 
-def drafts_near(ready: Ready, drafts: Iterable[tuple[Ready, Known]], naming: Naming) -> list[Known]:
+def find_similar_drafts(
+    ready: ComparableCandidate, drafts: Iterable[tuple[ComparableCandidate, KnownAtom]], naming: PersonAliases
+) -> list[KnownAtom]:
     """Of what the same job will write, what is nearest to a candidate."""
     ranked = []
     for other, draft in drafts:
@@ -80,25 +82,27 @@ def drafts_near(ready: Ready, drafts: Iterable[tuple[Ready, Known]], naming: Nam
     return [known for _, known in ranked[:_MOST_SIMILAR]]
 
 
-def known_atom(atom: Atom, slot: tuple[str, str, str] | None, similarity: float | None = None) -> Known:
+def to_known_atom(atom: Atom, slot: tuple[str, str, str] | None, similarity: float | None = None) -> KnownAtom:
     if slot is not None:
-        return Known(atom, Slot(*slot), similarity)
+        return KnownAtom(atom, Slot(*slot), similarity)
     # In what was extracted the extractor has looked for a slot; what the app has told is read here.
-    return Known(atom, _slot_in(atom.text) if atom.origin != "extraction" else None, similarity)
+    return KnownAtom(atom, _slot_in(atom.text) if atom.origin != "extraction" else None, similarity)
 
 
 @lru_cache(maxsize=4096)
 def _slot_in(text: str) -> Slot | None:
-    return validate_slot(slot_of(text))
+    return validate_slot(find_slot(text))
 
 
-def _known(atom: Atom, slot: tuple[str, str, str] | None, similarity: float | None, times: dict[str, Micros]) -> Known:
+def _known(
+    atom: Atom, slot: tuple[str, str, str] | None, similarity: float | None, times: dict[str, Micros]
+) -> KnownAtom:
     said = [times[each] for each in atom.source_message_ids if each in times]
-    return replace(known_atom(atom, slot, similarity), said_at=max(said) if said else None)
+    return replace(to_known_atom(atom, slot, similarity), said_at=max(said) if said else None)
 
 
 def _near(
-    run: Transaction, space_id: str, index: SpaceIndex, ready: Ready, naming: Naming, now: Micros
+    run: Transaction, space_id: str, index: SpaceIndex, ready: ComparableCandidate, naming: PersonAliases, now: Micros
 ) -> dict[int, float | None]:
     """Positions of atoms that are near a candidate, with the similarity of each where there are vectors."""
     slot = ready.candidate.slot
@@ -149,12 +153,12 @@ def _same_slot(one: Slot | None, other: Slot | None) -> bool:
     return one is not None and other is not None and (one.subject, one.attribute) == (other.subject, other.attribute)
 
 
-def _overlap(one: Ready, other: Ready) -> float:
+def _overlap(one: ComparableCandidate, other: ComparableCandidate) -> float:
     words, others = set(one.terms), set(other.terms)
     return len(words & others) / math.sqrt(len(words) * len(others) or 1)
 
 
-def _cosine(one: Ready, other: Ready) -> float | None:
+def _cosine(one: ComparableCandidate, other: ComparableCandidate) -> float | None:
     if one.vector is None or other.vector is None:
         return None
     size = float(np.linalg.norm(one.vector) * np.linalg.norm(other.vector))

@@ -10,10 +10,24 @@ from longmind.clock import Micros, to_iso
 from longmind.extraction import forgotten as tombstones
 from longmind.extraction.candidate import Candidate
 from longmind.extraction.forgotten import Fact
-from longmind.extraction.reconcile.aliases import Naming
-from longmind.extraction.reconcile.decisions import Add, Decision, Known, Reinforce, Skip, Supersede, decide, text_key
-from longmind.extraction.reconcile.known_atoms import Ready, drafts_near, known_atom, known_for
-from longmind.extraction.source_messages import Reading
+from longmind.extraction.reconcile.aliases import PersonAliases
+from longmind.extraction.reconcile.decisions import (
+    Add,
+    Decision,
+    KnownAtom,
+    Reinforce,
+    Skip,
+    Supersede,
+    decide,
+    text_key,
+)
+from longmind.extraction.reconcile.known_atoms import (
+    ComparableCandidate,
+    find_known_atoms,
+    find_similar_drafts,
+    to_known_atom,
+)
+from longmind.extraction.source_messages import ExtractionInput
 from longmind.ids import new_id
 from longmind.models.atom import Atom
 from longmind.recall.index.space_index import SpaceIndex
@@ -41,9 +55,9 @@ def make_plan(
     run: Transaction,
     space_id: str,
     index: SpaceIndex,
-    ready: Sequence[Ready],
+    ready: Sequence[ComparableCandidate],
     order: Order,
-    reading: Reading,
+    reading: ExtractionInput,
     now: Micros,
 ) -> Plan:
     return _Planning(run, space_id, index, order, reading, now).plan(ready)
@@ -51,7 +65,7 @@ def make_plan(
 
 class _Planning:
     def __init__(
-        self, run: Transaction, space_id: str, index: SpaceIndex, order: Order, reading: Reading, now: Micros
+        self, run: Transaction, space_id: str, index: SpaceIndex, order: Order, reading: ExtractionInput, now: Micros
     ) -> None:
         self._run = run
         self._space_id = space_id
@@ -61,20 +75,22 @@ class _Planning:
         self._read_ids = {message.id for message in reading.messages}
         self._now = now
         self._plan = Plan(index.revision, now)
-        self._naming = Naming(run, space_id, ())
-        self._drafts: list[tuple[Ready, Known]] = []
+        self._naming = PersonAliases(run, space_id, ())
+        self._drafts: list[tuple[ComparableCandidate, KnownAtom]] = []
         self._changed: dict[str, Atom] = {}
         """Atoms as they will be after the steps so far."""
         self._told: list[tuple[Atom, Slot | None]] = []
         """Of a conversation that is extracted anew: what this version has found in it before, even if it is gone."""
-        self._outdated: dict[str, Known] = {}
+        self._outdated: dict[str, KnownAtom] = {}
         """What other versions have found in it, which this one replaces."""
 
-    def plan(self, ready: Sequence[Ready]) -> Plan:
+    def plan(self, ready: Sequence[ComparableCandidate]) -> Plan:
         if self._order.is_replay:
             self._look_back()
-        self._naming = Naming(self._run, self._space_id, (each for one in ready for each in one.candidate.mentions))
-        known = known_for(self._run, self._space_id, self._index, ready, self._naming, self._now, self._speaker)
+        self._naming = PersonAliases(
+            self._run, self._space_id, (each for one in ready for each in one.candidate.mentions)
+        )
+        known = find_known_atoms(self._run, self._space_id, self._index, ready, self._naming, self._now, self._speaker)
         forgotten = tombstones.buried(self._run, self._space_id, [fact_of(each.candidate) for each in ready])
         for place, (each, atoms_near) in enumerate(zip(ready, known, strict=True)):
             decision = (
@@ -90,7 +106,7 @@ class _Planning:
         found = atoms.extracted_from(self._run, self._space_id, self._order.conversation_id)
         self._told = [each for each in found if each[0].extraction_version == self._order.version]
         earlier = {
-            atom.id: known_atom(atom, slot)
+            atom.id: to_known_atom(atom, slot)
             for atom, slot in found
             if atom.extraction_version != self._order.version
             and atom.status == "ACTIVE"
@@ -109,7 +125,7 @@ class _Planning:
         conversations = {messages.find_conversation(self._run, each) for each in others}
         return conversations <= {self._order.conversation_id}
 
-    def _told_before(self, ready: Ready) -> Skip | None:
+    def _told_before(self, ready: ComparableCandidate) -> Skip | None:
         """A fact that this message has given before is not learned twice, even if it was changed or put away since."""
         candidate = ready.candidate
         slot = _slot(candidate)
@@ -120,8 +136,10 @@ class _Planning:
                 return Skip("The same message has told it before.", atom.id)
         return None
 
-    def _decide(self, ready: Ready, near: Sequence[Known]) -> Decision:
-        drafts = drafts_near(ready, [(other, self._as_changed(each)) for other, each in self._drafts], self._naming)
+    def _decide(self, ready: ComparableCandidate, near: Sequence[KnownAtom]) -> Decision:
+        drafts = find_similar_drafts(
+            ready, [(other, self._as_changed(each)) for other, each in self._drafts], self._naming
+        )
         known = [self._as_changed(each) for each in near if each.atom.id not in self._outdated]
         known = [self._naming.as_named_in(ready.candidate, each) for each in known] + drafts
         decision = decide(ready.candidate, known, ready.said_at)
@@ -131,7 +149,7 @@ class _Planning:
                 return Skip("The same message has told it before.", told.id)
         return self._replacing_outdated(ready, decision)
 
-    def _replacing_outdated(self, ready: Ready, decision: Decision) -> Decision:
+    def _replacing_outdated(self, ready: ComparableCandidate, decision: Decision) -> Decision:
         """What an earlier version has found in this conversation gives way to what this version finds."""
         if not self._outdated or not isinstance(decision, Add | Supersede):
             return decision
@@ -146,11 +164,11 @@ class _Planning:
         begins = _begins(ready)
         return Supersede(old_id, f"It was extracted anew with version {self._order.version}.", closes_at=begins)
 
-    def _as_changed(self, known: Known) -> Known:
+    def _as_changed(self, known: KnownAtom) -> KnownAtom:
         changed = self._changed.get(known.atom.id)
         return known if changed is None else replace(known, atom=changed)
 
-    def _carry_out(self, place: int, ready: Ready, decision: Decision) -> None:
+    def _carry_out(self, place: int, ready: ComparableCandidate, decision: Decision) -> None:
         self._plan.decisions.append((ready.candidate, decision))
         match decision:
             case Add():
@@ -177,15 +195,15 @@ class _Planning:
             case _:
                 assert_never(decision)
 
-    def _draft(self, place: int, ready: Ready, step: Addition) -> None:
+    def _draft(self, place: int, ready: ComparableCandidate, step: Addition) -> None:
         self._plan.steps.append(step)
         self._plan.added.append(place)
-        drafted = Known.drafted(ready.candidate, step.atom.id, ready.said_at)
+        drafted = KnownAtom.from_candidate(ready.candidate, step.atom.id, ready.said_at)
         if step.superseded_by is not None:
             self._changed[step.atom.id] = drafted.atom.model_copy(update={"superseded_by": step.superseded_by})
         self._drafts.append((ready, drafted))
 
-    def _reinforce(self, ready: Ready, decision: Reinforce) -> None:
+    def _reinforce(self, ready: ComparableCandidate, decision: Reinforce) -> None:
         candidate = ready.candidate
         self._plan.steps.append(
             Reinforcement(
@@ -217,7 +235,7 @@ class _Planning:
         drafted = next((known.atom for _, known in self._drafts if known.atom.id == atom_id), None)
         return drafted or atoms.with_slot(self._run, atom_id)[0]
 
-    def _atom(self, ready: Ready, decision: Add | Supersede, valid_to: Micros | None) -> CheckedAtom:
+    def _atom(self, ready: ComparableCandidate, decision: Add | Supersede, valid_to: Micros | None) -> CheckedAtom:
         candidate = ready.candidate
         subject, attribute, value = _slot(candidate) or (None, None, None)
         return CheckedAtom(
@@ -248,7 +266,7 @@ class _Planning:
         )
 
 
-def _begins(ready: Ready) -> Micros:
+def _begins(ready: ComparableCandidate) -> Micros:
     return ready.said_at if ready.candidate.valid_from is None else ready.candidate.valid_from
 
 

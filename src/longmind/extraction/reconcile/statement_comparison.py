@@ -31,7 +31,7 @@ _TELLING = 2
 
 
 @dataclass(frozen=True)
-class Relation:
+class Comparison:
     kind: Literal["same", "changed", "different"]
     because: str = ""
     planned: bool = False
@@ -40,15 +40,17 @@ class Relation:
     """Whether what has changed is named by so little that it must be the only thing of its kind."""
 
 
-DIFFERENT = Relation("different")
+DIFFERENT = Comparison("different")
 
 
-def compare(new: Statement, old: Statement, corrects: bool = False, similarity: float | None = None) -> Relation:
+def compare_statements(
+    new: Statement, old: Statement, corrects: bool = False, similarity: float | None = None
+) -> Comparison:
     """How a new statement stands to an old one, when both speak of what is so, not of what happened."""
     if not _of_one_matter(new, old) or (new.topic and old.topic and new.topic.isdisjoint(old.topic)):
         return DIFFERENT
     if states_the_same(new, old, similarity):
-        return Relation("same")
+        return Comparison("same")
     # What else a longer text tells would be closed with what has changed, and who asks states nothing.
     if not old.single or old.asks or new.asks:
         return DIFFERENT
@@ -121,11 +123,11 @@ def _overlap(new: frozenset[str], old: frozenset[str]) -> float:
     return len(new & old) / together if together else 1.0
 
 
-def _denial(new: Statement, old: Statement, corrects: bool) -> Relation:
+def _denial(new: Statement, old: Statement, corrects: bool) -> Comparison:
     """ "doesn't eat meat any more" ends "eats meat", and "is vegetarian again" ends "is not vegetarian"."""
     said_so = corrects or new.ended or old.ended
     if new.lapsed and new.main.denied and new.main.topic and new.main.topic <= old.topic and not new.main.hedged:
-        return Relation("changed", "It says that this is no longer so.", vague=new.main.topic < old.topic)
+        return Comparison("changed", "It says that this is no longer so.", vague=new.main.topic < old.topic)
     overlap = _overlap(new.topic, old.topic)
     few = len(new.topic & old.topic) < _TELLING
     if (
@@ -137,10 +139,10 @@ def _denial(new: Statement, old: Statement, corrects: bool) -> Relation:
     if few and not (said_so and overlap == 1.0 and new.topic):
         return DIFFERENT
     because = "It says that this is no longer so." if new.main.denied else "It says that this is so again."
-    return Relation("changed", because, new.main.planned or new.main.hedged)
+    return Comparison("changed", because, new.main.planned or new.main.hedged)
 
 
-def _other_value(new: Statement, old: Statement, corrects: bool) -> Relation:
+def _other_value(new: Statement, old: Statement, corrects: bool) -> Comparison:
     pair = _changed_pair(new, old)
     if pair is None or (new.names - old.names and old.names - new.names):
         return DIFFERENT
@@ -165,7 +167,7 @@ def _other_value(new: Statement, old: Statement, corrects: bool) -> Relation:
         _is_about_same(topic - units, other - units, new.names & old.names, telling, corrects or new.fresh)
         for topic, other in contexts
     ):
-        return Relation("changed", f"It gives another {_NAMES[now.kind]}.", mine.planned or mine.hedged)
+        return Comparison("changed", f"It gives another {_NAMES[now.kind]}.", mine.planned or mine.hedged)
     return DIFFERENT
 
 

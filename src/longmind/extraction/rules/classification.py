@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from longmind.language.speech_acts import Act
+from longmind.language.speech_acts import SpeechAct
 from longmind.models.atom import AtomKind
 
 
 @dataclass(frozen=True)
-class Sort:
+class SentenceClass:
     category: str
     kind: AtomKind
     importance: int
 
 
-QUESTION = Sort("question", "EPISODE", 1)
-REQUEST = Sort("request", "EPISODE", 2)
-HYPOTHETICAL = Sort("hypothetical", "EPISODE", 2)
-EVENT = Sort("event", "EPISODE", 3)
-REMARK = Sort("remark", "EPISODE", 2)
-ANSWER = Sort("answer", "EPISODE", 1)
-TOOL_RESULT = Sort("tool result", "EPISODE", 2)
-STATED = Sort("fact", "FACT", 3)
-IDENTITY = Sort("identity", "FACT", 4)
+QUESTION = SentenceClass("question", "EPISODE", 1)
+REQUEST = SentenceClass("request", "EPISODE", 2)
+HYPOTHETICAL = SentenceClass("hypothetical", "EPISODE", 2)
+EVENT = SentenceClass("event", "EPISODE", 3)
+REMARK = SentenceClass("remark", "EPISODE", 2)
+ANSWER = SentenceClass("answer", "EPISODE", 1)
+TOOL_RESULT = SentenceClass("tool result", "EPISODE", 2)
+STATED = SentenceClass("fact", "FACT", 3)
+IDENTITY = SentenceClass("identity", "FACT", 4)
 
 _I = (
     r"\b(?:i|we)(?:['\u2019](?:m|ve|d|ll|re))?(?: (?:really|just|also|still|always|usually|"
@@ -59,9 +59,9 @@ _TOLD_ING = (
     r"adding|giving|saying|being|starting|writing)"
 )
 
-_TABLE: tuple[tuple[Sort, str], ...] = (
+_TABLE: tuple[tuple[SentenceClass, str], ...] = (
     (
-        Sort("instruction", "RULE", 5),
+        SentenceClass("instruction", "RULE", 5),
         r"^(?:please )?(?:always|never|(?:do not|don['\u2019]t)(?: ever)?|stop|avoid|make sure (?:to|"
         rf"you)|be sure to|remember to|keep in mind to) {_TOLD}\b|^(?:please )?(?:stop|avoid) {_TOLD_ING}\b"
         rf"|\bfrom now on,? (?:please |always |never |you |just )*(?:{_TOLD}|(?:do not|don['\u2019]t) {_TOLD})\b|"
@@ -78,7 +78,7 @@ _TABLE: tuple[tuple[Sort, str], ...] = (
         r"response|email|units?|your)\w*",
     ),
     (
-        Sort("instruction", "RULE", 5),
+        SentenceClass("instruction", "RULE", 5),
         r"^(?:please )?(?:(?:keep|make) (?:your |all |the |my )?(?:answers?|replies|responses|"
         r"messages|emails|summaries)\b|"
         r"keep it (?:short|brief|simple|concise|under|below|formal)|be (?:more |less |very )?(?:concise|"
@@ -86,7 +86,7 @@ _TABLE: tuple[tuple[Sort, str], ...] = (
         r"informal|polite)\b|use (?:[\w-]+ )*(?:units|spelling|format|tone)\b)",
     ),
     (
-        Sort("health", "FACT", 5),
+        SentenceClass("health", "FACT", 5),
         rf"{_I} (?:allergic|intolerant|diabetic|asthmatic|pregnant|celiac|coeliac|lactose)\b|"
         rf"\ballerg(?:y|ies|ic) to\b|{_MY} (?:allerg\w+|doctor|therapist|blood pressure|asthma|"
         r"diabetes|migraines?|medication|diagnosis|surgery|injury|knee|back (?:pain|hurts)|"
@@ -96,7 +96,7 @@ _TABLE: tuple[tuple[Sort, str], ...] = (
         r"cannot) (?:eat|have|tolerate) (?:gluten|dairy|nuts|peanuts|lactose|eggs|shellfish)\b",
     ),
     (
-        Sort("identity", "FACT", 4),
+        SentenceClass("identity", "FACT", 4),
         rf"{_MY} (?:full |first |last |middle |sur|nick)?name(?:['\u2019]s| is)\b|\bi['\u2019]?(?:m|"
         rf" am) (?:called|named|from|originally from|\d{{1,2}}(?: years old)?\b(?! (?:min|"
         r"hour|day|week|month|%|percent|km|mile|page|step))|an? (?:only child|vegan|vegetarian|"
@@ -108,7 +108,7 @@ _TABLE: tuple[tuple[Sort, str], ...] = (
         r"postcode|pronouns|gender|religion|ethnicity)\b",
     ),
     (
-        Sort("preference", "PREFERENCE", 4),
+        SentenceClass("preference", "PREFERENCE", 4),
         rf"{_I_NOW} (?:prefer|love|loved|like|enjoy|adore|hate|dislike|detest|favou?r|loathe|"
         r"despise)\b(?! (?:to (?:know|see|hear|learn|get|ask|start|try|explore|find|order|"
         r"schedule|book)|the (?:sound|idea) of|(?:the|that|this|these|those|your|all) (?:[\w-]+ )*(?:ideas?|"
@@ -123,14 +123,14 @@ _TABLE: tuple[tuple[Sort, str], ...] = (
         r"drink|use|wear|watch)\b",
     ),
     (
-        Sort("goal", "INTENTION", 4),
+        SentenceClass("goal", "INTENTION", 4),
         rf"{_MY} (?:(?:main|big|biggest|long[- ]term|short[- ]term|ultimate|next|current|new) )?(?:goals?|"
         rf"dream|aim|ambition|target|resolution|objective)\b|{_I} (?:dream(?:ing)? of|aim(?:ing)? (?:to|"
         r"for)|aspire|striving|working (?:towards?|to become)|saving (?:up )?(?:for|to)|determined to|"
         r"want to (?:become|be|learn|build|own|start|run|lose|get better|improve))\b",
     ),
     (
-        Sort("plan", "INTENTION", 3),
+        SentenceClass("plan", "INTENTION", 3),
         rf"{_I} (?:plan(?:ning|ned)?|(?<!been )going to|gonna|intend(?:ing)?|hop(?:e|ing) to|want(?:ed)? to|"
         r"wanna|would like to|thinking (?:of|about) \w+ing|considering|will\b|need to|have to|must|"
         r"gotta|about to|booked|scheduled|signed up|looking (?:to|forward to)|decided to|"
@@ -143,7 +143,7 @@ _TABLE: tuple[tuple[Sort, str], ...] = (
         r"tonight|this (?:coming )?(?:week|month|mon|tues|wednes|thurs|fri|satur|sun))",
     ),
     (
-        Sort("relationship", "FACT", 4),
+        SentenceClass("relationship", "FACT", 4),
         rf"{_MY} (?:\w+ )?{_KIN}\b(?:,? [a-z]\w+,?)? (?:is|was|are|works?|lives?|has|loves?|"
         rf"likes?|moved|turned|studies|got|wants|plays|teaches)\b|{_I} (?:married|engaged|"
         r"divorced|separated|single|dating|widowed|seeing someone|in a relationship)\b"
@@ -151,7 +151,7 @@ _TABLE: tuple[tuple[Sort, str], ...] = (
         rf"\bis my {_KIN}\b|{_I} (?:met|known|friends with)\b.*\b(?:years|since|college|school)\b",
     ),
     (
-        Sort("work", "FACT", 3),
+        SentenceClass("work", "FACT", 3),
         rf"{_I} (?:work(?:ed|ing)? (?:as|at|for|in|with|from|remotely|full|part)|an? (?:[\w-]+ ){{0,3}}(?:engineer|"
         r"teacher|nurse|doctor|lawyer|developer|designer|manager|student|artist|writer|chef|"
         r"consultant|accountant|scientist|analyst|freelancer|professor|researcher|architect|"
@@ -168,7 +168,7 @@ _TABLE: tuple[tuple[Sort, str], ...] = (
         r"startup|office|degree|thesis|salary|shift|commute|studio|store|workplace|internship)\b",
     ),
     (
-        Sort("possession", "FACT", 3),
+        SentenceClass("possession", "FACT", 3),
         rf"{_I} (?:own|bought|purchased|got (?:a|an|the|my|some|new)|adopted|ordered|inherited|"
         r"picked up (?:a|an|some)|treated myself to|have (?:a|an|two|three|four|five|some|"
         rf"several|many|\d+))\b|{_MY} (?:\w+ )?(?:car|house|apartment|flat|bike|bicycle|laptop|"
@@ -177,12 +177,12 @@ _TABLE: tuple[tuple[Sort, str], ...] = (
         r"hamster|rabbit|parrot|horse)\b",
     ),
     (
-        Sort("money", "FACT", 3),
+        SentenceClass("money", "FACT", 3),
         rf"{_MY} (?:\w+ )?(?:rent|salary|income|budget|mortgage|savings|debts?|loan|pension|"
         rf"bank account|credit score)\b|{_I} (?:earn|owe|pay \W?\d)\b",
     ),
     (
-        Sort("habit", "FACT", 3),
+        SentenceClass("habit", "FACT", 3),
         rf"{_I} (?:usually|often|typically|regularly|tend to|go to the gym|exercise|practi[cs]e|"
         r"wake up|waking up|get up|commute)\b|\b(?:i|we)\b.*\b(?:every (?:day|morning|evening|"
         r"night|week|month|year|other|sunday|monday|tuesday|wednesday|thursday|friday|saturday)|"
@@ -190,11 +190,11 @@ _TABLE: tuple[tuple[Sort, str], ...] = (
         r"tues|wednes|thurs|fri|satur|sun)days|in the (?:mornings|evenings))\b",
     ),
     (
-        Sort("plan", "INTENTION", 2),
+        SentenceClass("plan", "INTENTION", 2),
         rf"{_I} (?:looking (?:for|into|at)|trying to|interested in|curious about|wondering|searching for)\b",
     ),
     (
-        Sort("opinion", "FACT", 2),
+        SentenceClass("opinion", "FACT", 2),
         rf"{_I} (?:think|believe|feel (?:that|like)|find|found|consider|agree|disagree|guess|"
         r"suppose|reckon|doubt|convinced)\b|\bin my (?:opinion|view|experience)\b|\bimo\b",
     ),
@@ -230,26 +230,26 @@ _WORTH_READING = re.compile(
 _BEHAVIORAL = frozenset(("RULE", "PREFERENCE"))
 
 
-def _worth_trying(small: str) -> tuple[tuple[Sort, re.Pattern[str]], ...]:
+def _worth_trying(small: str) -> tuple[tuple[SentenceClass, re.Pattern[str]], ...]:
     if _OF_ONESELF.search(small):
         return _SORTS
     return _OF_ANYBODY if _WORTH_READING.search(small) else ()
 
 
-def sort_of(sentence: str, act: Act, *, trusted: bool, to_a_person: bool = False) -> Sort:
+def classify_sentence(sentence: str, act: SpeechAct, *, trusted: bool, to_a_person: bool = False) -> SentenceClass:
     """The sort of a sentence in its speaker's words. Only what a user says to an agent may tell it how to behave."""
-    if act is Act.QUESTION:
+    if act is SpeechAct.QUESTION:
         return QUESTION
-    if act is Act.HYPOTHETICAL:
+    if act is SpeechAct.HYPOTHETICAL:
         return HYPOTHETICAL
     small = sentence.lower()
     for sort, pattern in _worth_trying(small):
         if sort.kind in _BEHAVIORAL and not trusted:
             if sort.kind == "PREFERENCE" and pattern.search(small):
-                return Sort(sort.category, "FACT", 3)
+                return SentenceClass(sort.category, "FACT", 3)
             continue
         if sort.kind == "RULE" and to_a_person:
             continue
-        if pattern.search(small) and not (act is Act.REQUEST and sort.kind != "RULE"):
+        if pattern.search(small) and not (act is SpeechAct.REQUEST and sort.kind != "RULE"):
             return sort
-    return REQUEST if act is Act.REQUEST else REMARK
+    return REQUEST if act is SpeechAct.REQUEST else REMARK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from longmind.language.speech_acts import Act
+from longmind.language.speech_acts import SpeechAct
 from longmind.models.atom import Trust
 
 _HEDGES = (
@@ -41,11 +41,11 @@ def _hedged(small: str) -> float:
     return 1.0
 
 
-def confidence_of(sentence: str, act: Act, trust: Trust) -> float:
+def estimate_confidence(sentence: str, act: SpeechAct, trust: Trust) -> float:
     """How sure the speaker is, times how much the speaker's role is trusted."""
     sure = 1.0
-    if act is Act.HYPOTHETICAL:
+    if act is SpeechAct.HYPOTHETICAL:
         sure = _HYPOTHETICAL_CONFIDENCE
-    elif act is not Act.QUESTION:
+    elif act is not SpeechAct.QUESTION:
         sure = _hedged(sentence.lower())
     return round(sure * _BY_TRUST[trust], 2)

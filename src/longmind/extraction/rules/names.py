@@ -91,7 +91,7 @@ _POSSESSIVE = re.compile(r"['\u2019]s?$")
 
 
 @dataclass(frozen=True)
-class Named:
+class NameMention:
     """One name found in a text, and what it says of it."""
 
     name: str
@@ -101,30 +101,30 @@ class Named:
     """Whether the type is told by the sentence or by the word; else it is only the likeliest."""
 
 
-def names_in(text: str, people: Collection[str] = ()) -> list[Named]:
+def find_names(text: str, people: Collection[str] = ()) -> list[NameMention]:
     """Names in the order they are said; `people` are known to be persons, such as those who speak."""
-    found: dict[str, Named] = {}
+    found: dict[str, NameMention] = {}
     if "'s " in text or "\u2019s " in text:
         _add_related(found, text)
     if '"' in text or "\u201c" in text:
         for title in _TITLE.finditer(text):
             name = title[1] or title[2]
             if name[0].isupper() and len(name.split()) <= 8 and not re.search(r"\b(?:I|you|me|we)\b", name):
-                found.setdefault(name, Named(name, "OBJECT"))
+                found.setdefault(name, NameMention(name, "OBJECT"))
     for match in _NAME.finditer(text):
         if (named := _read(match, text, people)) is not None and not _known(found, named.name):
             found[named.name] = named
     if _AGREED.search(text):
         for match in _AGREEMENT.finditer(text):
-            found.setdefault(match[1], Named(match[1], "AGREEMENT"))
+            found.setdefault(match[1], NameMention(match[1], "AGREEMENT"))
     return list(found.values())
 
 
-def _known(found: dict[str, Named], name: str) -> bool:
+def _known(found: dict[str, NameMention], name: str) -> bool:
     return name in found or any(name in each.split() for each in found)
 
 
-def _add_related(found: dict[str, Named], text: str) -> None:
+def _add_related(found: dict[str, NameMention], text: str) -> None:
     for pattern in (_RELATED_NAME, _IS_RELATED, _RELATED):
         for match in pattern.finditer(text):
             role, name = match["role"], match["name"]
@@ -133,15 +133,15 @@ def _add_related(found: dict[str, Named], text: str) -> None:
             whose = f"{match['whose']}'s {role or match['pet']}"
             if match["pet"]:
                 if name is not None:
-                    found.setdefault(name, Named(name, "OBJECT", whose))
+                    found.setdefault(name, NameMention(name, "OBJECT", whose))
             elif name is not None:
                 also = whose if role in _ONE_OF_A_KIND else None
-                found.setdefault(name, Named(name, "PERSON", also))
+                found.setdefault(name, NameMention(name, "PERSON", also))
             elif role in _ONE_OF_A_KIND and not any(each.also == whose for each in found.values()):
-                found.setdefault(whose, Named(whose, "PERSON"))
+                found.setdefault(whose, NameMention(whose, "PERSON"))
 
 
-def _read(match: re.Match[str], text: str, people: Collection[str]) -> Named | None:
+def _read(match: re.Match[str], text: str, people: Collection[str]) -> NameMention | None:
     name = match[0].rstrip("&+-'\u2019")
     words = [word for word in _POSSESSIVE.sub("", name).split(" ") if word]
     at_start = match.start() == 0 or text[: match.start()].rstrip()[-1:] in '.!?:"\u201c('
@@ -166,7 +166,7 @@ def _read(match: re.Match[str], text: str, people: Collection[str]) -> Named | N
     type_, sure = _type_of(words, text[: match.start()], text[match.end() :], people, name)
     if not sure and at_start and len(words) == 1:
         return None  # any word begins with a capital there
-    return Named(name, type_, None, sure)
+    return NameMention(name, type_, None, sure)
 
 
 def _type_of(words: list[str], before: str, after: str, people: Collection[str], name: str) -> tuple[EntityType, bool]:

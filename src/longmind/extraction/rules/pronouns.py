@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from longmind.extraction.rules.names import Named
+from longmind.extraction.rules.names import NameMention
 from longmind.language import gazetteer as known
 
 _FEMALE = re.compile(
@@ -30,7 +30,7 @@ _NAMES = re.compile(r"[A-Z][a-z]+")
 
 
 @dataclass
-class Focus:
+class PronounResolver:
     """The persons that the talk is about, as it goes on: those of this message, and those of the ones before it."""
 
     here: dict[str, str] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Focus:
         if self.here:
             self.before, self.here = self.here, {}
 
-    def saw(self, named: Iterable[Named], speakers: Collection[str]) -> None:
+    def saw(self, named: Iterable[NameMention], speakers: Collection[str]) -> None:
         """Those who speak are "I" and "you" to each other, and so nobody else's "she"."""
         for each in named:
             if (
@@ -81,7 +81,7 @@ def _is_one(name: str, other: str) -> bool:
     return name != other and (name.split()[0] == other or other.split()[0] == name)
 
 
-def _gender(person: Named) -> str:
+def _gender(person: NameMention) -> str:
     for text in filter(None, (person.also, person.name)):
         if _FEMALE.search(text):
             return "f"

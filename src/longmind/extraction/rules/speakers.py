@@ -22,7 +22,7 @@ _ROLES = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
 @dataclass(frozen=True)
-class Speech:
+class SpokenMessage:
     """A message with its speaker's name taken off."""
 
     message: SourceMessage
@@ -36,7 +36,7 @@ class Speech:
         return self.message.role
 
 
-def speeches_of(messages: Sequence[SourceMessage]) -> list[Speech]:
+def identify_speakers(messages: Sequence[SourceMessage]) -> list[SpokenMessage]:
     """Each message with who says it; to whom is the nearest other speaker, before or after."""
     split = [_split(message) for message in messages]
     if sum(name is not None for name, _ in split) == 1:
@@ -46,7 +46,7 @@ def speeches_of(messages: Sequence[SourceMessage]) -> list[Speech]:
         ]
     names = [name or _ROLES[message.role] for (name, _), message in zip(split, messages, strict=True)]
     return [
-        Speech(message, names[place], name is not None, _addressee(names, place, message.role), text)
+        SpokenMessage(message, names[place], name is not None, _addressee(names, place, message.role), text)
         for place, ((name, text), message) in enumerate(zip(split, messages, strict=True))
     ]
 

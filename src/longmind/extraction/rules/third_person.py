@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from longmind.language import verbs
-from longmind.language.numerals import is_numeral
+from longmind.language.numbers import is_roman_numeral
 
 _ADVERBS = (
     r"(?:(?:[a-z]{3,}ly|always|never|also|just|still|often|sometimes|already|now|even|ever|almost|only|too|first|kinda|"
@@ -61,7 +61,7 @@ _CLAUSE_END = re.compile(r"[.;!?:]|\b(?:I|he|she|they|it|who|which|that|you|we|t
 
 
 @dataclass(frozen=True)
-class Persons:
+class PersonRewriter:
     """Who "I" and "you" are, and who else is meant by "we" where it was said."""
 
     speaker: str
@@ -77,7 +77,7 @@ class Persons:
             part if place % 2 else self._rewrite(part, hypothetical) for place, part in enumerate(parts) if part
         )
 
-    def with_company(self, sentence: str) -> Persons:
+    def with_company(self, sentence: str) -> PersonRewriter:
         """The same persons, where the sentence says who is with the speaker."""
         found = _TOGETHER.search(sentence) if "with " in sentence else None
         if found is None and (" and I" in sentence or " & I" in sentence):
@@ -92,7 +92,7 @@ class Persons:
         if found is None:
             return self
         company = re.sub(r"\s+(?:and|&)\s*$", "", found["with"].strip())
-        return Persons(
+        return PersonRewriter(
             self.speaker,
             self.addressee,
             self._rewrite(company[:1].lower() + company[1:], False)
@@ -113,7 +113,7 @@ class Persons:
                 pieces.append(text[done : found.end()])  # a title: "What Do You Meme"
                 done = found.end()
                 continue
-            if word == "I" and not found["clitic"] and is_numeral(text, *found.span("subject")):
+            if word == "I" and not found["clitic"] and is_roman_numeral(text, *found.span("subject")):
                 pieces.append(text[done : found.end("subject")])
                 done = found.end("subject")
                 continue
@@ -148,7 +148,7 @@ class Persons:
             alone = not (found["plain"] or "").strip(" .,!;")
             if found["verb"] not in known or (tastes and alone) or _NO_AGREEMENT.search(tail, 0, found.start()):
                 return found[0]
-            return found["before"] + verbs.agreeing(found["verb"], tail) + (found["plain"] or "")
+            return found["before"] + verbs.agree_verb(found["verb"], tail) + (found["plain"] or "")
 
         return self._rewrite(_COORDINATED.sub(agree, tail), False)
 
@@ -182,7 +182,7 @@ class Persons:
         if word == "i" and (_GROUP_BEFORE.search(before) and not clitic):
             return name + rest, False
         if clitic == "d":
-            had = verb.lower() in ("better", "been") or (verb and verbs.is_past(verb.lower(), text))
+            had = verb.lower() in ("better", "been") or (verb and verbs.is_past_form(verb.lower(), text))
             return f"{name} {'had' if had else 'would'}{rest}", False
         if clitic:
             return f"{name}{_SINGLE[clitic]}{_expanded(gap, verb)}", False
@@ -192,14 +192,14 @@ class Persons:
             return name, False
         if hypothetical and verb.lower() in ("were", "weren't"):
             return name + rest, False
-        agreed = verbs.agreeing(verb, text)
+        agreed = verbs.agree_verb(verb, text)
         return name + gap + agreed, agreed != verb and not agreed.startswith(("is", "was", "does"))
 
     def _inverted(self, found: re.Match[str], name: str, *, plural: bool = False) -> str:
         auxiliary = found["inverted"]
         if not auxiliary:
             return name
-        agreed = auxiliary if plural else verbs.agreeing(auxiliary, "")
+        agreed = auxiliary if plural else verbs.agree_verb(auxiliary, "")
         return (agreed.capitalize() if auxiliary[0].isupper() else agreed) + " " + name
 
 
@@ -210,7 +210,7 @@ def _is_object(before: str) -> bool:
     last = before.split()[-1].lower() if before.endswith(" ") and before.strip() else ""
     if last in verbs.OF_THOUGHT:
         return False
-    return last in verbs.COMMON or last.endswith(("ing", "ken", "ven")) or verbs.is_past(last, "")
+    return last in verbs.COMMON or last.endswith(("ing", "ken", "ven")) or verbs.is_past_form(last, "")
 
 
 _SINGLE = {"m": " is", "re": " is", "ve": " has", "ll": " will", "s": "'s"}

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from longmind.errors import StoreError
 from longmind.language.word_batches import terms_of_each
-from longmind.language.words import statement_words, terms_of
+from longmind.language.words import count_statement_words, terms_of
 from longmind.recall.index.postings import OWN, Run
 from longmind.validation.text import DAMAGED_HINT
 
@@ -323,7 +323,7 @@ class WordsReader:
         self._found.append(_TermOccurrences.of(terms, text_of + start, _unit(1.0, lengths)[text_of], own=True))
         if any(around):
             self._read_around(start, around, lengths)
-        self._stated += map(statement_words, texts)
+        self._stated += map(count_statement_words, texts)
 
     def _read_around(self, start: int, around: Sequence[Sequence[str]], own_lengths: Array) -> None:
         """Read what stands around texts, the first of which has this place, and each so many words of its own."""
@@ -339,7 +339,7 @@ class WordsReader:
 
     def segment(self) -> WordsSegment:
         if len(self._texts) == 1:
-            run, stated = _run_of_one(self._texts[0], self._around[0]), [statement_words(self._texts[0])]
+            run, stated = _run_of_one(self._texts[0], self._around[0]), [count_statement_words(self._texts[0])]
         else:
             self.read(len(self._texts))
             run, stated = self._run(), self._stated

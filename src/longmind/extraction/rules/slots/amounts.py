@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from longmind.language.normalisation import OWNER, WHO, folded, stem, stems
+from longmind.extraction.rules.slots.normalisation import OWNER, WHO, normalise_phrase, stem_phrase, stem_word
 from longmind.language.numbers import MONEY, NUMBER, PERIOD, TIME_UNIT
 
 Attribute = Callable[[re.Match[str], str], str]
@@ -95,25 +95,25 @@ _DONE_IN_MANY_WAYS = re.compile(r"(?:hours?|minutes?|miles?|km|kilometers|kilome
 
 
 def _amount(found: re.Match[str], _: str) -> str:
-    return folded(found["what"])
+    return normalise_phrase(found["what"])
 
 
 def _held(found: re.Match[str], _: str) -> str:
     """What is in a list of somebody's is what they have."""
-    held = "" if _CONTAINER.search(found["held"]) else stems(found["held"])
-    return f"count of {stems(found['what'])} {held}"
+    held = "" if _CONTAINER.search(found["held"]) else stem_phrase(found["held"])
+    return f"count of {stem_phrase(found['what'])} {held}"
 
 
 def _rate(found: re.Match[str], _: str) -> str:
-    what = stems(found["what"])
+    what = stem_phrase(found["what"])
     if _DONE_IN_MANY_WAYS.search(found["what"]) and " of " not in found["what"]:
-        what += " " + " ".join(stems(found["doing"]).split()[-2:])
+        what += " " + " ".join(stem_phrase(found["doing"]).split()[-2:])
     return f"{what} per {found['period'].split()[-1]}"
 
 
 def _counted_before(_: re.Match[str], earlier: str) -> str:
     named = _COUNTED.findall(earlier)
-    return f"count of {stem(next(filter(None, named[-1])))}" if named else ""
+    return f"count of {stem_word(next(filter(None, named[-1])))}" if named else ""
 
 
 _COUNTED = re.compile(r"\b([\w-]+) count\b|\bnumber of ([\w-]+)\b")
@@ -126,10 +126,10 @@ AMOUNTS: tuple[tuple[re.Pattern[str], Attribute], ...] = (
     (_WEIGHED, lambda *_: "weight"),
     (_APPROVED, lambda *_: "pre-approved amount"),
     (_GRANTED, _amount),
-    (_TALLIED, lambda found, _: f"count of {stems(found['what'])}"),
+    (_TALLIED, lambda found, _: f"count of {stem_phrase(found['what'])}"),
     (_HOLDING, _held),
     (_THERE, _held),
     (_RATE, _rate),
-    (_PUT_BY, lambda found, _: f"amount {stem(found['doing'])} per {found['period'].split()[-1]}"),
+    (_PUT_BY, lambda found, _: f"amount {stem_word(found['doing'])} per {found['period'].split()[-1]}"),
     (_REACHED, _counted_before),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from longmind.extraction.rules.slots.pattern import SOON, Pattern, pattern
-from longmind.language.normalisation import OWNER, WHO, folded
+from longmind.extraction.rules.slots.normalisation import OWNER, WHO, normalise_phrase
+from longmind.extraction.rules.slots.pattern import SOON, SlotPattern, compile_pattern
 
 _CONTACT = r"(?P<what>(?:(?:e-?mail|cell|mobile|phone|work) )*(?:address|number|e-?mail))"
 _REACHED_AT = r"(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[+\d][\d ()-]{5,}\d)"
@@ -29,30 +29,30 @@ _ONE_NAME = {
 }
 
 
-def named(what: str) -> str:
+def to_attribute(what: str) -> str:
     """The attribute that a word stands for."""
-    name = folded(what).removeprefix("current ")
+    name = normalise_phrase(what).removeprefix("current ")
     return _ONE_NAME.get(name, name)
 
 
 def _contact(found: re.Match[str], _: str) -> str:
-    what = named(found["what"])
+    what = to_attribute(found["what"])
     return "email" if what == "address" and "@" in found["value"] else what
 
 
-CONTACTS: tuple[Pattern, ...] = (
-    pattern(
+CONTACTS: tuple[SlotPattern, ...] = (
+    compile_pattern(
         _contact,
         "address|number|mail",
         rf"{WHO} {SOON}(?:got |has |have )?(?:an? )?(?:new|different) {_CONTACT}(?::|,| -|, it's|, which is| is) "
         rf"{_REACHED_AT}",
     ),
-    pattern(
+    compile_pattern(
         _contact,
         "address|number|mail",
         rf"{WHO} {SOON}changed (?:[A-Z]\w*'s )?{_CONTACT} (?:from \S+ )?to {_REACHED_AT}",
     ),
-    pattern(
+    compile_pattern(
         _contact,
         "address|number|mail",
         rf"{_REACHED_AT}\b[^.!?]*?(?:\bis|\bthat's|\bthat is|\bas|,) (?:now )?{OWNER} (?:new |current )*{_CONTACT}\b",

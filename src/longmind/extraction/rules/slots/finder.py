@@ -6,15 +6,22 @@ import re
 from collections.abc import Collection
 
 from longmind.extraction.candidate import Slot
-from longmind.extraction.rules.slots.contacts import CONTACTS, named
-from longmind.extraction.rules.slots.locations import PLACES
-from longmind.extraction.rules.slots.pattern import SOON, STOP, Pattern, pattern
-from longmind.extraction.rules.slots.preferences import TASTES
-from longmind.extraction.rules.slots.quantities import quantity_in
-from longmind.extraction.rules.slots.records import BESTS
-from longmind.extraction.rules.slots.schedules import TIMES, TOO_WIDE
+from longmind.extraction.rules.slots.contacts import CONTACTS, to_attribute
+from longmind.extraction.rules.slots.locations import LOCATIONS
+from longmind.extraction.rules.slots.normalisation import (
+    OWNER,
+    ROLE,
+    WHO,
+    find_about_person,
+    normalise_phrase,
+    stem_phrase,
+)
+from longmind.extraction.rules.slots.pattern import SOON, STOP, SlotPattern, compile_pattern
+from longmind.extraction.rules.slots.preferences import PREFERENCES
+from longmind.extraction.rules.slots.quantities import find_quantity
+from longmind.extraction.rules.slots.records import RECORDS
+from longmind.extraction.rules.slots.schedules import SCHEDULES, TOO_WIDE
 from longmind.language.gazetteer import FIRST_NAMES
-from longmind.language.normalisation import OWNER, ROLE, WHO, folded, found_of, stems
 
 _PLACE = (
     r"(?:the |an? (?:[\w-]+ ){1,3}in )?(?P<value>(?:[A-Z][\w'.-]*|(?:suburbs|countryside|city|mountains|coast|"
@@ -49,59 +56,59 @@ _BECAME = (
 )
 """How a value comes to be another one."""
 
-_PATTERNS: tuple[Pattern, ...] = (
-    pattern(
+_PATTERNS: tuple[SlotPattern, ...] = (
+    compile_pattern(
         "home",
         "live|living|moved|relocat|based in|resid|settled",
         rf"{WHO} {SOON}(?:no longer )?(?:lives?|living|resides?|based|moved(?: back)?|relocated(?: back)?|"
         rf"settled(?: down)?)(?: from [^,.;!?()]+?)? (?:in|to) {_PLACE}",
     ),
-    pattern(
+    compile_pattern(
         "home",
         "home|where",
         rf"^(?P<value>[A-Z][\w'.-]*(?: [A-Z][\w'.-]*)*) is (?:now )?(?:{OWNER} (?:new )?home|"
         rf"where {WHO} (?:now )?lives)\b",
     ),
-    pattern(
+    compile_pattern(
         "employer",
         "work|joined|employed|started a",
         rf"{WHO} {SOON}(?:no longer )?(?:works?|working|employed|joined|started(?: working| an? (?:new )?(?:job|role|"
         r"position))?)(?:(?: as an? [\w -]+?)? (?:at|for|by))?(?: an? (?:[\w-]+ ){1,3}called)? "
         r"(?P<value>(?!as\b)[A-Z][\w&'.-]*(?: [A-Z][\w&'.-]*)*)",
     ),
-    pattern(
+    compile_pattern(
         "job",
         "as a|as the|promoted to",
         rf"{WHO} {SOON}(?:no longer )?(?:works?|working|started(?: working)?|(?:got )?(?:hired|employed|promoted)|"
         rf"(?:got|found|landed|took|accepted|started|has) (?:an? )?(?:new )?(?:job|position|role|gig)) (?:as|to) "
         rf"(?:an? |the )?(?P<value>[^,.;!?()]+?){STOP[:-1]}|(?= at ))",
     ),
-    pattern(
+    compile_pattern(
         "job",
         " is a | is an | is now a| is currently a| is also a|became a|become a|retired|employed",
         rf"{WHO} (?:is|became|has become) (?:now |currently |also )?(?:an? )?(?P<value>{_PROFESSION}|"
         r"retired\b|unemployed\b|self-employed\b)",
     ),
-    pattern(
+    compile_pattern(
         "relationship status",
         "single|married|engaged|divorced|widowed|separated|relationship|dating",
         rf"{WHO} {SOON}(?:no longer |not )?(?:got |gotten )?(?P<value>single|married|engaged|"
         r"divorced|widowed|separated|in a relationship|dating)\b(?! (?:with|in|from|to) (?:the|"
         r"a)\b)",
     ),
-    pattern(
+    compile_pattern(
         "relationship status",
         "divorce ",
         rf"{OWNER} (?P<value>divorce) (?:is|was|got|has been|became) (?:now |just |finally )?(?:final\w*|official|done|"
         r"through|complete\w*)\b",
     ),
-    pattern(
+    compile_pattern(
         "age",
         "years old|turned|turning| is 1| is 2| is 3| is 4| is 5| is 6| is 7| is 8| is 9",
         rf"{WHO} {SOON}(?:turned |turning )?(?P<value>\d{{1,3}})(?: years old\b| this (?:year|"
         r"week|month)| today| yesterday| last \w+| on \w+|(?=[.,!;]|$| and ))",
     ),
-    pattern(
+    compile_pattern(
         lambda f, _: f"name of {f['what']}",
         "named|called|name is|'s name",
         rf"(?:{OWNER}|(?P<has>[A-Z]\w+) (?:has|got|adopted|has got) (?:an?|the)?) ?(?:new |"
@@ -109,26 +116,26 @@ _PATTERNS: tuple[Pattern, ...] = (
         rf"goldfish|bird|pet|car|boat|band|company|startup|business|baby|son|daughter|{ROLE})(?:'s name is|"
         r" is (?:named|called)| named| called) (?P<value>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?)",
     ),
-    pattern(
+    compile_pattern(
         "school",
         "school|university|college|elementary|academy|kindergarten",
         rf"{WHO} {SOON}(?:no longer )?(?:goes to|going to|attends|attending|studies at|studying at|enrolled (?:in|at)|"
         r"started (?:at|school at)|transferred to|switched to) (?:the )?(?P<value>(?:[A-Z][\w'.-]*(?: of)? )+(?:School|"
         r"University|College|Elementary|Academy|High|Kindergarten)|(?:University|College) of [A-Z]\w+)",
     ),
-    pattern(
+    compile_pattern(
         "preferred name",
         "call |address ",
         r"(?<!n't )(?<!n\u2019t )(?<!ever )(?<!not )(?:[Cc]all|[Aa]ddress) (?P<who>User) (?P<value>[A-Z]\w+)",
     ),
-    pattern(
+    compile_pattern(
         # "I'm Anna" gives a name, and "I'm German" does not.
         lambda f, _: "name" if f["value"].split()[0] in FIRST_NAMES else "",
         "user is ",
         r"^(?P<who>User) is (?P<value>[A-Z][\w-]+(?: [A-Z][\w'-]+)?)(?=[.,!]| (?:and|from|now|by the way)\b|$)",
     ),
-    pattern(
-        lambda f, _: named(f["what"]),
+    compile_pattern(
+        lambda f, _: to_attribute(f["what"]),
         "address|number|phone|mail|birthday|hometown|employer|boss|manager|doctor|dentist|therapist|major|nationality|"
         "language|tongue|zone|blood|pronoun|job|role|position|title|project|city|home|car |laptop|goal|rent|salary|"
         "budget|weight|height|record|score|zodiac|name|age |gender|religion|commute|bedtime|size|landl|coach|trainer|"
@@ -139,16 +146,18 @@ _PATTERNS: tuple[Pattern, ...] = (
         rf"[,.](?=\d))+?){STOP}",
     ),
     *CONTACTS,
-    pattern("email", "@", rf"{WHO} .*?\b(?:reached|emailed|e-?mail|mail)\b.*?(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"),
-    pattern(
+    compile_pattern(
+        "email", "@", rf"{WHO} .*?\b(?:reached|emailed|e-?mail|mail)\b.*?(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+    ),
+    compile_pattern(
         "car",
         "drive|driving",
         rf"{WHO} {SOON}(?:drives|driving) (?:an? |the )(?P<value>(?:[a-z]+ )?[A-Z0-9][\w -]*?){STOP}",
     ),
-    *TIMES,
-    *BESTS,
-    *PLACES,
-    *TASTES,
+    *SCHEDULES,
+    *RECORDS,
+    *LOCATIONS,
+    *PREFERENCES,
 )
 
 _NOT = re.compile(r"\b(?:no longer|not|isn't|doesn't|never|stopped|quit|gave up)\b")
@@ -170,7 +179,7 @@ _CORRECTS = re.compile(
 )
 
 
-def slot_of(rewritten: str, earlier: str = "", people: Collection[str] = ()) -> Slot | None:
+def find_slot(rewritten: str, earlier: str = "", people: Collection[str] = ()) -> Slot | None:
     """The slot a statement fills, if it fills one; `earlier` is what was said before it in the message."""
     slot = _first_slot(rewritten, earlier, people)
     return None if slot is None or _NOT_TOLD.search(rewritten) else slot
@@ -184,27 +193,27 @@ def _first_slot(rewritten: str, earlier: str, people: Collection[str]) -> Slot |
                 break
         else:
             continue
-        found = found_of(each.pattern, rewritten, people)
+        found = find_about_person(each.pattern, rewritten, people)
         if found is not None and (slot := _filled(each, *found, earlier)) is not None:
             return slot
-    return quantity_in(rewritten, earlier, people)
+    return find_quantity(rewritten, earlier, people)
 
 
-def corrects(sentence: str) -> bool:
+def is_correction(sentence: str) -> bool:
     """Whether the speaker says that something changed or was wrong."""
     return _CORRECTS.search(sentence.lower()) is not None
 
 
-def _filled(kind: Pattern, found: re.Match[str], subject: str, earlier: str) -> Slot | None:
+def _filled(kind: SlotPattern, found: re.Match[str], subject: str, earlier: str) -> Slot | None:
     attribute = kind.attribute if isinstance(kind.attribute, str) else kind.attribute(found, earlier)
     groups = found.groupdict()
-    value = folded(found["value"])
+    value = normalise_phrase(found["value"])
     if attribute.startswith("eats "):
         value = "no" if groups.get("no") else "yes"
     elif _NOT.search(found[0][: found.start("value") - found.start()]):
         value = f"not {value}"
     if attribute.startswith("time of ") and groups.get("days"):
-        attribute += f" on {stems(groups['days'])}"
+        attribute += f" on {stem_phrase(groups['days'])}"
     if attribute in TOO_WIDE or attribute.endswith(" of ") or not value or not attribute or len(value) > 120:
         return None
     return Slot(subject, attribute, value)

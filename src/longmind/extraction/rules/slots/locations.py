@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-from longmind.extraction.rules.slots.pattern import SOON, STOP, Pattern, pattern
-from longmind.language.normalisation import WHO, folded, topic_of
+from longmind.extraction.rules.slots.normalisation import WHO, find_topic, normalise_phrase
+from longmind.extraction.rules.slots.pattern import SOON, STOP, SlotPattern, compile_pattern
 
 
 def _thing(found: re.Match[str]) -> str:
-    return re.sub(r" by .*", "", folded(found["what"]))
+    return re.sub(r" by .*", "", normalise_phrase(found["what"]))
 
 
-PLACES: tuple[Pattern, ...] = (
-    pattern(
+LOCATIONS: tuple[SlotPattern, ...] = (
+    compile_pattern(
         lambda f, _: f"place of {_thing(f)}",
         "leave|keep|stor|hang|moved|put|hung|park",
         rf"{WHO} {SOON}(?:usually |always |will |to |sure to |makes? )*(?:keeps?|keeping|"
@@ -21,21 +21,23 @@ PLACES: tuple[Pattern, ...] = (
         rf"}}?[\w'\"-]+) (?:in)?(?P<value>(?:in|on|under|above|behind|beside|near|at|inside|next to|"
         rf"over) [^,.;!?()]+?){STOP}",
     ),
-    pattern(
-        lambda f, earlier: f"place of {folded(topic_of(f.string[: f.start('who')]) or topic_of(earlier))}",
+    compile_pattern(
+        lambda f, earlier: (
+            f"place of {normalise_phrase(find_topic(f.string[: f.start('who')]) or find_topic(earlier))}"
+        ),
         "it |them ",
         rf"{WHO} {SOON}(?:usually |always |will |to )*(?:keeps?|keeping|leaves?|stores?|storing|hangs?|hung|moved|put|"
         rf"parks?) "
         rf"(?:it|them) (?P<value>(?:in|on|under|above|behind|beside|near|inside|next to) [^,.;!?()]+?){STOP}",
     ),
-    pattern(
+    compile_pattern(
         lambda f, _: f"place of {_thing(f)}",
         "moved",
         rf"{WHO} {SOON}moved (?:the |[A-Z]\w*'s )(?P<what>(?:[\w'\"-]+ ){{0,6}}?[\w'\"-]+) (?:from [^,.;!?()]+? "
         rf")?(?:in)?to "
         rf"(?=the |an? |[A-Z]\w*'s )(?P<value>[^,.;!?()]+?){STOP}",
     ),
-    pattern(
+    compile_pattern(
         lambda f, _: f"place of {_thing(f)}",
         "hanging|leave|stored|kept|parked|located",
         r"(?:the |(?P<owner>[A-Z]\w*)'s )(?P<what>(?:[\w'\"-]+ ){0,6}?[\w'\"-]+) (?:is |are |now |currently "
@@ -43,7 +45,7 @@ PLACES: tuple[Pattern, ...] = (
         r"stored|kept|parked|located) (?P<value>(?:in|on|under|above|behind|beside|near|at|"
         rf"inside|next to|over) [^,.;!?()]+?){STOP}",
     ),
-    pattern(
+    compile_pattern(
         lambda f, _: f"place of {_thing(f)}",
         " is in | is on | is under | are in | are on | are under |s now |re now |s currently |re currently ",
         r"(?:\b[Tt]he |(?P<owner>[A-Z]\w*)'s )(?P<what>(?:[\w'\"-]+ ){0,6}?[\w'\"-]+) (?:is|are)(?: now| currently)? "

@@ -23,7 +23,7 @@ VALUE = rf"(?:the |a |an |about |around )?(?P<value>(?:[^,.;!?()]|[,.](?=\d))+?)
 
 
 @dataclass(frozen=True)
-class Pattern:
+class SlotPattern:
     attribute: str | Callable[[re.Match[str], str], str]
     """Its name, or how it is named by what was found and what was said before."""
     needs: tuple[str, ...]
@@ -31,5 +31,5 @@ class Pattern:
     pattern: re.Pattern[str]
 
 
-def pattern(attribute: str | Callable[[re.Match[str], str], str], needs: str, pattern: str) -> Pattern:
-    return Pattern(attribute, tuple(needs.split("|")), re.compile(pattern))
+def compile_pattern(attribute: str | Callable[[re.Match[str], str], str], needs: str, pattern: str) -> SlotPattern:
+    return SlotPattern(attribute, tuple(needs.split("|")), re.compile(pattern))

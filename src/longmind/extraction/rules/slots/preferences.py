@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from longmind.extraction.rules.slots.pattern import SOON, STOP, VALUE, Pattern, pattern
-from longmind.language.normalisation import OWNER, WHO, folded, stem, stems
+from longmind.extraction.rules.slots.normalisation import OWNER, WHO, normalise_phrase, stem_phrase, stem_word
+from longmind.extraction.rules.slots.pattern import SOON, STOP, VALUE, SlotPattern, compile_pattern
 
 _GEAR = (
     r"(?:lens|camera|tripod|phone|laptop|tablet|monitor|printer|headphones|earbuds|smartwatch|watch|bike|car|"
@@ -13,63 +13,63 @@ _GEAR = (
 )
 """Things of which the newest one is meant when somebody speaks of theirs."""
 
-TASTES: tuple[Pattern, ...] = (
-    pattern(
+PREFERENCES: tuple[SlotPattern, ...] = (
+    compile_pattern(
         "diet",
         "vegan|vegetarian|pescatarian|keto|omnivore|carnivore|paleo|flexitarian|halal|kosher|gluten-free",
         rf"{WHO} {SOON}(?:no longer |not )?(?:went |gone |turned |became |become |going |"
         r"eating |eats |follows? |on )?(?:an? )?(?:strict |mostly |full )?(?P<value>vegan|"
         r"vegetarian|pescatarian|keto|omnivore|carnivore|paleo|flexitarian|halal|kosher|gluten-free)\b(?! who\b)",
     ),
-    pattern(
-        lambda f, _: f"favorite {folded(f['what'])}",
+    compile_pattern(
+        lambda f, _: f"favorite {normalise_phrase(f['what'])}",
         "favorite|favourite",
         rf"{OWNER} (?:all-time |current |new |absolute |personal )?(?:favorite|favourite) (?P<what>[a-z][\w -]*?) "
         rf"(?:is|are|has become|became|would be|(?:has )?changed to)(?: now| currently| definitely| probably)? {VALUE}",
     ),
-    pattern(
-        lambda f, _: f"favorite {folded(f['what'])}",
+    compile_pattern(
+        lambda f, _: f"favorite {normalise_phrase(f['what'])}",
         "favorite|favourite",
         rf"(?P<value>[A-Z][\w' -]+?) (?:is|are|has become|became) (?:now |currently |definitely )?{OWNER} (?:all-ti"
         r"me |new |current )?(?:favorite|favourite) (?P<what>[a-z][\w -]*?)(?=[,.;!?]|$| and |"
         r" but )",
     ),
-    pattern(
-        lambda f, _: f"favorite {folded(f['what'])}",
+    compile_pattern(
+        lambda f, _: f"favorite {normalise_phrase(f['what'])}",
         "favorite|favourite",
         rf"{WHO} (?:now |also |just )*(?:has|found|discovered) (?:an? )?(?:new )?(?:favorite|favourite) "
         rf"(?P<what>[a-z][\w -]*?)"
         rf"(?::|,| -|, which is|, called) (?P<value>[A-Z][^,.;!?()]*?){STOP}",
     ),
-    pattern(
-        lambda f, _: f"favorite {folded(f['what'])}",
+    compile_pattern(
+        lambda f, _: f"favorite {normalise_phrase(f['what'])}",
         "favorite|favourite|go-to",
         rf"{OWNER} (?:new |current )?(?:favorite|favourite|go-to) (?P<what>(?:[A-Z]{{2,}} )?[a-z][\w -]*?), "
         rf"(?P<value>[A-Z][\w' &-]*?)"
         r"(?=[,.;!?]| to\b| and\b)",
     ),
-    pattern(
-        lambda f, _: f"favorite {folded(f['what'])}",
+    compile_pattern(
+        lambda f, _: f"favorite {normalise_phrase(f['what'])}",
         "obsessed with|hooked on|fan of",
         rf"{WHO} (?:is |now |currently |has been |totally |really |a big |a huge )*(?:obsessed with|hooked on|fan of) "
         rf"(?P<value>(?:[A-Z]"
         r"[a-z][\w']* )+)(?P<what>(?:[A-Z]{2,} )?[a-z]\w+(?: [a-z]\w+){0,2}?)(?= (?:on|for|with|in|these|lately|right|"
         r"and)\b|[,.;!?])",
     ),
-    pattern(
-        lambda f, _: f"current {stem(f['what'])}",
+    compile_pattern(
+        lambda f, _: f"current {stem_word(f['what'])}",
         "currently |now ",
         rf"{WHO} (?:is )?(?:now|currently) (?P<what>reading|watching|playing|learning|studying|training for) "
         rf"(?!about|up|more|into|on|some|with|the benefits)(?P<value>(?:the |an? )?[^,.;!?()]+?){STOP}",
     ),
-    pattern(
-        lambda f, _: f"used for {folded(f['what'])}",
+    compile_pattern(
+        lambda f, _: f"used for {normalise_phrase(f['what'])}",
         "use|switched|using",
         rf"{WHO} {SOON}(?:uses|(?:started )?using|switched(?: from [\w ]+?)? to) (?P<value>[A-Z][\w .'-]*?|"
         rf"(?:an? |the )[\w -]+?) (?:for|as) (?:[A-Z]\w*'s |an? |the )?(?P<what>[a-z][\w -]*?){STOP}",
     ),
-    pattern(
-        lambda f, _: f"newest {stems(f['what'])}",
+    compile_pattern(
+        lambda f, _: f"newest {stem_phrase(f['what'])}",
         " new |just |recently ",
         rf"(?:{WHO} (?:has |also |actually |finally )*(?:just|recently) (?:got|bought|purchased|picked up|upgraded to|"
         rf"invested in)"
@@ -77,8 +77,8 @@ TASTES: tuple[Pattern, ...] = (
         rf"an? (?:brand )?new |"
         rf"{OWNER} (?:brand )?new )(?:pair of )?(?P<value>(?:[\w.-]+ ){{1,4}}?(?P<what>{_GEAR}))\b",
     ),
-    pattern(
-        lambda f, _: f"eats {folded(f['value'])}",
+    compile_pattern(
+        lambda f, _: f"eats {normalise_phrase(f['value'])}",
         "eat|drink|smoke",
         rf"{WHO} {SOON}(?P<no>doesn't|does not|no longer|never|stopped|quit|gave up)? ?"
         r"(?:(?:started|began|resumed|(?:went |gone )?back to) )?(?:eats?|"

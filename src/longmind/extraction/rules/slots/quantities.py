@@ -7,8 +7,16 @@ from collections.abc import Collection
 
 from longmind.extraction.candidate import Slot
 from longmind.extraction.rules.slots.amounts import AMOUNTS, Attribute
-from longmind.language.normalisation import OWNER, WHO, found_of, stem, stems, topic_of
-from longmind.language.numbers import NUMBER, ORDINALS, PERIOD, TIME_UNIT, has_number, plain
+from longmind.extraction.rules.slots.normalisation import (
+    OWNER,
+    WHO,
+    find_about_person,
+    find_topic,
+    normalise_number,
+    stem_phrase,
+    stem_word,
+)
+from longmind.language.numbers import NUMBER, ORDINALS, PERIOD, TIME_UNIT, has_number
 
 _WORD = r"[\w'-]+"
 
@@ -118,32 +126,32 @@ _PLURAL = re.compile(
 )
 
 
-def quantity_in(text: str, earlier: str, people: Collection[str]) -> Slot | None:
+def find_quantity(text: str, earlier: str, people: Collection[str]) -> Slot | None:
     """The slot of a number, if the sentence has one that tells how things stand and not what happened once."""
     if not has_number(text):
         return None
     for pattern, attribute_of in _PATTERNS:
-        found = found_of(pattern, text, people)
+        found = find_about_person(pattern, text, people)
         if found is not None:
             match, subject = found
             attribute = " ".join(attribute_of(match, f"{earlier} {text[: match.start('value')]}").split())
             if attribute and not attribute.endswith((" of", " in", " on")):
-                return Slot(subject, attribute, plain(match["value"]))
+                return Slot(subject, attribute, normalise_number(match["value"]))
     return None
 
 
 def _activity(found: re.Match[str], _: str) -> str:
     doing = " ".join(word.strip(",") for word in found["what"].split() if word.strip(",") not in _NO_ACTIVITY)
-    return f"frequency of {' '.join(stems(doing).split()[-2:])}"
+    return f"frequency of {' '.join(stem_phrase(doing).split()[-2:])}"
 
 
 def _object(found: re.Match[str], earlier: str) -> str:
     what = found["what"] or ""
-    return stems(what) or stems(topic_of(earlier))
+    return stem_phrase(what) or stem_phrase(find_topic(earlier))
 
 
 def _meant(found: re.Match[str], earlier: str) -> str:
-    return stems(topic_of(earlier)) if re.search(r"\b(?:it|them|this|that)\b", found["what"]) else ""
+    return stem_phrase(find_topic(earlier)) if re.search(r"\b(?:it|them|this|that)\b", found["what"]) else ""
 
 
 def _count(found: re.Match[str], earlier: str) -> str:
@@ -152,14 +160,18 @@ def _count(found: re.Match[str], earlier: str) -> str:
     if _ONES.search(what):
         plurals = _PLURAL.findall(earlier)
         what = plurals[-1] if plurals else what
-    return f"count of {stems(what)} {stem(verbs[0]) if verbs else ''}"
+    return f"count of {stem_phrase(what)} {stem_word(verbs[0]) if verbs else ''}"
 
 
 def _sittings(found: re.Match[str], earlier: str) -> str:
     """How many times somebody went to what consists of many; without a name for that, it may be anything."""
     meant = _SERIES.findall(earlier)
     what = found["what"] or (meant[-1] if meant else "")
-    return f"count of {stem(found['unit'])} {stem(found['verb'])} {stems(what)}" if stems(what) else ""
+    return (
+        f"count of {stem_word(found['unit'])} {stem_word(found['verb'])} {stem_phrase(what)}"
+        if stem_phrase(what)
+        else ""
+    )
 
 
 _SERIES = re.compile(
@@ -169,20 +181,38 @@ _SERIES = re.compile(
 
 
 _PATTERNS: tuple[tuple[re.Pattern[str], Attribute], ...] = (
-    (_TEAM, lambda found, _: f"count of {stems(found['what'])} {stem(found['verb'])}"),
+    (_TEAM, lambda found, _: f"count of {stem_phrase(found['what'])} {stem_word(found['verb'])}"),
     (_PROGRESS, lambda found, earlier: f"{found['unit'].lower()} in {_object(found, earlier)}"),
     (_NTH, lambda found, earlier: f"{found['unit']} in {_object(found, earlier)}"),
-    (_ORDINAL, lambda found, _: f"count of {stems(found['what'])} {stem(found['verb'])}"),
+    (_ORDINAL, lambda found, _: f"count of {stem_phrase(found['what'])} {stem_word(found['verb'])}"),
     (_FREQUENCY, _activity),
     (_SPENT, lambda found, earlier: f"time spent on {_object(found, earlier)}"),
-    (_DURATION, lambda found, _: f"duration of {stem(found['verb'])} {stems(_PET_BEFORE.sub('', found['what']))}"),
-    (_TIMES, lambda found, earlier: f"times {stem(found['verb'])} {stems(found['what'])} {_meant(found, earlier)}"),
-    (_MAKING, lambda found, earlier: f"times {stem(found['verb'])} {stems(found['what'])} {_meant(found, earlier)}"),
-    (_PRICE, lambda found, _: f"price of {stems(found['what'])}"),
-    (_PAID, lambda found, _: f"amount {stem(found['verb'])} {stems(found['what'] or '')}" if found["what"] else ""),
+    (
+        _DURATION,
+        lambda found, _: f"duration of {stem_word(found['verb'])} {stem_phrase(_PET_BEFORE.sub('', found['what']))}",
+    ),
+    (
+        _TIMES,
+        lambda found, earlier: (
+            f"times {stem_word(found['verb'])} {stem_phrase(found['what'])} {_meant(found, earlier)}"
+        ),
+    ),
+    (
+        _MAKING,
+        lambda found, earlier: (
+            f"times {stem_word(found['verb'])} {stem_phrase(found['what'])} {_meant(found, earlier)}"
+        ),
+    ),
+    (_PRICE, lambda found, _: f"price of {stem_phrase(found['what'])}"),
+    (
+        _PAID,
+        lambda found, _: (
+            f"amount {stem_word(found['verb'])} {stem_phrase(found['what'] or '')}" if found["what"] else ""
+        ),
+    ),
     (_SITTING, _sittings),
-    (_OF_THEM, lambda _, earlier: f"count of {stems(topic_of(earlier))}"),
-    (_PART, lambda found, _: f"count of {stems(found['what'])} {stem(found['verb'])}"),
+    (_OF_THEM, lambda _, earlier: f"count of {stem_phrase(find_topic(earlier))}"),
+    (_PART, lambda found, _: f"count of {stem_phrase(found['what'])} {stem_word(found['verb'])}"),
     (_COUNT, _count),
     *AMOUNTS,
 )

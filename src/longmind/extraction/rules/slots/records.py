@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from longmind.extraction.rules.slots.pattern import STOP, Pattern, pattern
-from longmind.language.normalisation import OWNER, WHO, stem, stems
+from longmind.extraction.rules.slots.normalisation import OWNER, WHO, stem_phrase, stem_word
+from longmind.extraction.rules.slots.pattern import STOP, SlotPattern, compile_pattern
 
 
 def _best(found: re.Match[str], earlier: str) -> str:
@@ -13,7 +13,7 @@ def _best(found: re.Match[str], earlier: str) -> str:
     if not game or _ONE_OF_THEM.match(found.string):
         named = _IN_A_GAME.findall(found.string[: found.start("value")]) or _PERFORMED.findall(earlier)
         game = named[-1] if named else ""
-    return f"personal best in {stems(game)}".removesuffix(" in ")
+    return f"personal best in {stem_phrase(game)}".removesuffix(" in ")
 
 
 _IN_A_GAME = re.compile(r"\b(?:in|at|on) (?:the )?([A-Z][\w']*(?: (?:to|of|the|[A-Z][\w']*))*)")
@@ -28,7 +28,7 @@ _PERFORMED = re.compile(
 def _record(found: re.Match[str], earlier: str) -> str:
     named = _SPORT.findall(found.string) or _SPORT.findall(earlier)
     if named:
-        return f"record in {stem(named[-1].lower())}"
+        return f"record in {stem_word(named[-1].lower())}"
     return "record" if "record" in found.string else ""
 
 
@@ -38,8 +38,8 @@ _SPORT = re.compile(
 )
 
 
-BESTS: tuple[Pattern, ...] = (
-    pattern(
+RECORDS: tuple[SlotPattern, ...] = (
+    compile_pattern(
         _best,
         "personal best|personal record|highest|best time|best score|record|high score",
         rf"(?:(?P<of>[\w-]+(?: [\w-]+){{0,3}}) with )?(?:{OWNER}|\ban?) (?:new |current |previous )?(?:personal "
@@ -47,7 +47,7 @@ BESTS: tuple[Pattern, ...] = (
         r"for|on|at) (?:the |an? )?(?P<what>[\w' -]+?))?(?: so far| ever| now)?(?: (?:is|"
         rf"was|of|at|stands at|to)| -|:) (?:now |about )?(?P<value>\d[^,.;!?()]*){STOP}",
     ),
-    pattern(
+    compile_pattern(
         _best,
         "best|fastest|longest|highest| max|record",
         rf"(?:{OWNER}|\ban?) (?P<of>)(?:new |current )?(?:(?:personal )?(?:best|fastest|longest|highest) "
@@ -57,14 +57,14 @@ BESTS: tuple[Pattern, ...] = (
         r"(?: (?:is|was|of|at|to)| -|:|, (?:it's|it is|which is))(?: (?:now|about|at))* (?P<value>\d[^,.;!?()]*)"
         rf"{STOP}",
     ),
-    pattern(
+    compile_pattern(
         _best,
         "personal best|personal record",
         rf"{WHO} (?:[\w']+ ){{0,4}}?(?:an?|the|another|{OWNER}) (?P<what>(?P<of>)[\w-]+(?: [\w-]+){{0,3}}?) (?:in|at|"
         rf"with) (?P<value>\d"
         r"[^,.;!?()]*?)(?:,| -|, which is|, setting)? (?:[A-Z]\w*'s|an?) (?:new )?personal (?:best|record)\b",
     ),
-    pattern(
+    compile_pattern(
         _record,
         "-",
         r"\b(?:is|are|was|were|went|record (?:is|of|to|at)|with an?|stands?|sits?|sitting|up to|improved to)"

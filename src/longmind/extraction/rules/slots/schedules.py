@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from longmind.extraction.rules.slots.pattern import SOON, Pattern, pattern
-from longmind.language.normalisation import OWNER, WHO, folded, stems
+from longmind.extraction.rules.slots.normalisation import OWNER, WHO, normalise_phrase, stem_phrase
+from longmind.extraction.rules.slots.pattern import SOON, SlotPattern, compile_pattern
 
 _TIME_OF = (
     r"(?:meeting|appointment|class(?:es)?|interview|flight|deadline|exam|session|lesson|"
@@ -30,19 +30,19 @@ TOO_WIDE = frozenset(
 
 
 def _appointment(found: re.Match[str], _: str) -> str:
-    attribute = f"time of {folded(found['what'])}".replace("classes", "class")
+    attribute = f"time of {normalise_phrase(found['what'])}".replace("classes", "class")
     of_many = attribute in TOO_WIDE or attribute == "time of deadline"
-    return f"{attribute} with {stems(found['with'])}" if of_many and found["with"] else attribute
+    return f"{attribute} with {stem_phrase(found['with'])}" if of_many and found["with"] else attribute
 
 
 def _meant_time(found: re.Match[str], _: str) -> str:
-    what = folded(found["what"]).replace("classes", "class")
-    return f"time of {what if what.endswith('class') else stems(what)}"
+    what = normalise_phrase(found["what"]).replace("classes", "class")
+    return f"time of {what if what.endswith('class') else stem_phrase(what)}"
 
 
 def _doing(found: re.Match[str], _: str) -> str:
     """What is done at a time of day; to go somewhere is to be there."""
-    return f"time of {stems(_GOING.sub('', found['what']))}"
+    return f"time of {stem_phrase(_GOING.sub('', found['what']))}"
 
 
 _GOING = re.compile(
@@ -51,8 +51,8 @@ _GOING = re.compile(
 )
 
 
-TIMES: tuple[Pattern, ...] = (
-    pattern(
+SCHEDULES: tuple[SlotPattern, ...] = (
+    compile_pattern(
         _appointment,
         "meeting|appointment|class|interview|flight|deadline|exam|session|lesson|training|practice|call|checkup|"
         "rehearsal|workshop|party|wedding|concert|ceremony|presentation|review|demo|launch|surgery|"
@@ -64,19 +64,19 @@ TIMES: tuple[Pattern, ...] = (
         r"have|are|been|now|usually|moved|rescheduled|pushed|scheduled|set|changed|back|postponed|"
         rf"due))* (?i:{_WHEN})",
     ),
-    pattern(
+    compile_pattern(
         _meant_time,
         "which",
         r"(?:\b[Tt]he|[A-Z]\w*'s) (?P<what>(?:[\w-]+ ){0,2}[\w-]+), which (?:User )?(?:(?:is|"
         r"are|usually|always|now|goes|to|has|starts|begins|normally|currently) )*(?:at|on) (?P<value>\d{1,2}(?::"
         r"\d\d)? ?(?:[ap]\.?m\b\.?)?)",
     ),
-    pattern(
-        lambda f, _: f"time of {folded(f['what'])}",
+    compile_pattern(
+        lambda f, _: f"time of {normalise_phrase(f['what'])}",
         "deadline|due",
         rf"(?P<what>[\w'-]+(?: [\w'-]+){{0,3}}) (?:is|are|was) (?:now )?due (?i:{_WHEN})",
     ),
-    pattern(
+    compile_pattern(
         _doing,
         ":| am| pm|am |pm |am.|pm.|am,|pm,|noon|midnight",
         rf"{WHO} {SOON}(?:usually |always |normally |typically |often |likes to |tries to |"
@@ -85,7 +85,7 @@ TIMES: tuple[Pattern, ...] = (
         rf"around|by) (?P<value>\d{{1,2}}(?::\d\d)? ?(?:[ap]\.?m\b\.?)?|noon\b|midnight\b)(?P<days> on "
         rf"\w+days?\b(?!,? (?:and )?\w+days?\b))?",
     ),
-    pattern(
+    compile_pattern(
         _doing,
         ":| am| pm|am |pm |am.|pm.|am,|pm,|noon|midnight",
         rf"{OWNER} (?P<what>(?:[\w'-]+ ){{0,2}}?[\w'-]+) (?:is|are|starts?|begins?)(?: now| usually| always)* at "

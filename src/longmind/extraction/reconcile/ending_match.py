@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from longmind.extraction.reconcile.endings import Ending, Sort, as_said, endings_in
-from longmind.language.statement import Statement, stems_in
+from longmind.extraction.reconcile.endings import Ending, EndingKind, find_endings, strip_speaker
+from longmind.language.statement import Statement, find_topic_stems
 
 Certainty = Literal["surely", "perhaps"]
 
 _ANYTHING = re.compile(r"\b(?:is|are|has|have|been|[a-z]+s)\b")
-_FITTING: dict[Sort, re.Pattern[str]] = {
+_FITTING: dict[EndingKind, re.Pattern[str]] = {
     "having": re.compile(
         r"\b(?:has|have|owns?|drives?|driving|rides?|riding|uses?|using|keeps?|wears?|plays?)\b|'s .*\b(?:is|are)\b"
     ),
@@ -55,8 +55,8 @@ _PEOPLE = re.compile(
     r"parents|sister|brother|son|daughter|kids?|child|children|grand\w+|aunt|uncle|cousin|niece|nephew|roommate|boss|"
     r"manager|colleague|coworker|neighbou?r|friend|best friend)\b(?!'s|\u2019s| is (?:called|named))"
 )
-_OF_ANYBODY: tuple[Sort, ...] = ("life", "bond", "time")
-_OF_MANY: tuple[Sort, ...] = ("plan", "time", "life", "having", "job")
+_OF_ANYBODY: tuple[EndingKind, ...] = ("life", "bond", "time")
+_OF_MANY: tuple[EndingKind, ...] = ("plan", "time", "life", "having", "job")
 """One has many of these, so a word for any of its kind does not tell which."""
 _GENERIC = frozenset(
     "trip plan visit booking reserv ticket appoint job posit place hous apart flat home account lesson class practic "
@@ -73,7 +73,7 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?|[^\w\s]")
 _AFTER_A_THING = frozenset("named called is are with at in on for to and from by of as every since".split())
 
 
-def outdated(new: Statement, new_text: str, old: Statement, old_text: str) -> Certainty | None:
+def match_ending(new: Statement, new_text: str, old: Statement, old_text: str) -> Certainty | None:
     """Whether a sentence says that what was stated before is over.
 
     Perhaps where it names it by less than what is known of it: "the meeting" may be any of several.
@@ -82,8 +82,8 @@ def outdated(new: Statement, new_text: str, old: Statement, old_text: str) -> Ce
         return None
     if old.main.hedged and not _FITTING["plan"].search(old_text):
         return None
-    new_text, old_text = as_said(new_text), as_said(old_text)
-    for ending in endings_in(new_text):
+    new_text, old_text = strip_speaker(new_text), strip_speaker(old_text)
+    for ending in find_endings(new_text):
         if _can_end(ending, new, new_text, old, old_text) and (certainty := _names(ending, old, old_text)):
             return certainty
     return None
@@ -123,7 +123,7 @@ def _names(ending: Ending, old: Statement, old_text: str) -> Certainty | None:
     """Whether the words for what is over are the words for what was stated."""
     if ending.sort == "job":
         return "perhaps"
-    if ending.sort == "value" and ending.head not in stems_in(old_text.partition(" is ")[0]):
+    if ending.sort == "value" and ending.head not in find_topic_stems(old_text.partition(" is ")[0]):
         return None
     what = ending.what if ending.what <= old.topic else ending.what - _GENERIC
     if not what or not what <= old.topic or not any(_is_a_thing(stem, old_text) for stem in what):
@@ -140,6 +140,8 @@ def _is_a_thing(stem: str, text: str) -> bool:
     food"."""
     words = _WORD.findall(text)
     for word, after in zip(words, [*words[1:], "."], strict=True):
-        if stem in stems_in(word.removesuffix("'s")) and (after.lower() in _AFTER_A_THING or not stems_in(after)):
+        if stem in find_topic_stems(word.removesuffix("'s")) and (
+            after.lower() in _AFTER_A_THING or not find_topic_stems(after)
+        ):
             return True
     return False

@@ -9,6 +9,7 @@ from functools import lru_cache
 import Stemmer  # type: ignore[import-not-found]  # it ships without types
 
 from longmind.language.gazetteer import FIRST_NAMES
+from longmind.language.numbers import ORDINALS, UNITS
 
 ROLE = (
     r"(?:best friend|friend|wife|husband|spouse|partner|girlfriend|boyfriend|mother|mom|"
@@ -79,18 +80,18 @@ _stemmer = Stemmer.Stemmer("english")
 
 
 @lru_cache(maxsize=8192)
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     stemmed: str = _stemmer.stemWord(word)
     return _SAME.get(stemmed, stemmed)
 
 
-def stems(phrase: str) -> str:
+def stem_phrase(phrase: str) -> str:
     """A phrase by the stems of its telling words."""
-    words = folded(phrase).split()
-    return " ".join(stem(word.removesuffix("'s")) for word in words if word not in _EMPTY)
+    words = normalise_phrase(phrase).split()
+    return " ".join(stem_word(word.removesuffix("'s")) for word in words if word not in _EMPTY)
 
 
-def folded(phrase: str) -> str:
+def normalise_phrase(phrase: str) -> str:
     """A phrase in lower case, without quotation marks and the words that only lead to it."""
     phrase = " ".join(_FREE.sub(" ", phrase).lower().split())
     while True:
@@ -100,7 +101,7 @@ def folded(phrase: str) -> str:
         phrase = shorter
 
 
-def subject_of(who: str, people: Collection[str]) -> str:
+def to_slot_subject(who: str, people: Collection[str]) -> str:
     """Whose fact it is: the name where there is one, else the role; nothing where it is no person's."""
     found = _ROLE_NAME.match(who)
     name = found["name"] if found else who
@@ -110,7 +111,7 @@ def subject_of(who: str, people: Collection[str]) -> str:
     return " ".join(name.lower().split())
 
 
-def found_of(pattern: re.Pattern[str], text: str, people: Collection[str]) -> tuple[re.Match[str], str] | None:
+def find_about_person(pattern: re.Pattern[str], text: str, people: Collection[str]) -> tuple[re.Match[str], str] | None:
     """The first match that is about somebody, and whom."""
     found = pattern.search(text)
     while found is not None:
@@ -118,7 +119,7 @@ def found_of(pattern: re.Pattern[str], text: str, people: Collection[str]) -> tu
         who = next(filter(None, (groups.get(name) for name in ("who", "owner", "has", "having"))), "User")
         if text.startswith(" and User ", found.start() + len(who)) and text.startswith(who, found.start()):
             who = "User"  # what two do together is the user's too
-        if subject := subject_of(who, people):
+        if subject := to_slot_subject(who, people):
             return found, subject
         found = pattern.search(text, found.start() + 1)
     return None
@@ -130,7 +131,17 @@ _TOPIC = re.compile(
 )
 
 
-def topic_of(earlier: str) -> str:
+def find_topic(earlier: str) -> str:
     """What was spoken of last: a title, or what belongs to somebody."""
     found = _TOPIC.findall(earlier)
     return next(filter(None, found[-1])) if found else ""
+
+
+def normalise_number(value: str) -> str:
+    """Return a value in lower case, with an ordinal as its number: "Third" is three, "2nd" is 2."""
+    value = normalise_phrase(value)
+    first, _, rest = value.partition(" ")
+    if first in ORDINALS:
+        return " ".join((UNITS[ORDINALS.index(first)], rest)).strip()
+    found = re.match(r"(\d+)(?:st|nd|rd|th)\b(.*)", value)
+    return found[1] + found[2] if found else value

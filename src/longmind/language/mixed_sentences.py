@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from longmind.language.numbers import has_number
-from longmind.language.speech_acts import asks_at_once, bare
+from longmind.language.speech_acts import begins_like_question, strip_filler
 
 _SHORTEST = 25
 
 
-def clauses(sentence: str) -> tuple[str, ...]:
+def split_mixed_sentence(sentence: str) -> tuple[str, ...]:
     """What is told for the sake of a question, and the question, in their order."""
     if not sentence.endswith("?") or len(sentence) < _SHORTEST:
         return (sentence,)
@@ -19,11 +19,11 @@ def clauses(sentence: str) -> tuple[str, ...]:
     if (found := _REMINDING_LATE.match(sentence)) is not None:
         return f"{found['told']}.", f"I {found['late']}."
     if _REASON.search(sentence) and (found := _TOLD_AFTERWARDS.match(sentence)):
-        return *clauses(found["asked"] + "?"), found["told"][:1].upper() + found["told"][1:] + "."
+        return *split_mixed_sentence(found["asked"] + "?"), found["told"][:1].upper() + found["told"][1:] + "."
     if ", which " in sentence and (found := _TOLD_WITHIN.match(sentence)) and has_number(found["told"]):
         return sentence, _of_what(found["what"], found["told"])
     found = _TOLD_AND_ASKED.match(sentence)
-    if found is None or asks_at_once(bare(found["told"])):
+    if found is None or begins_like_question(strip_filler(found["told"])):
         return (sentence,)
     return found["told"] + ".", found["asked"]
 

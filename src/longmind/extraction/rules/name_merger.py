@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from longmind.extraction.candidate import Mention
-from longmind.extraction.rules.names import Named
+from longmind.extraction.rules.names import NameMention
 from longmind.models.entity import EntityType, folded_name
 
 
-class Everybody:
+class NameMerger:
     """All names of some messages; afterwards each is known under its fullest form, with the others as aliases."""
 
-    def __init__(self, named: Iterable[Named]) -> None:
+    def __init__(self, named: Iterable[NameMention]) -> None:
         self._type: dict[str, EntityType] = {}
         self._also: dict[str, dict[str, None]] = {}
         sure: set[str] = set()
@@ -30,7 +30,7 @@ class Everybody:
         self._whose = self._owners()
         self._aliases = self._shorter()
 
-    def mention(self, named: Named) -> Mention:
+    def mention(self, named: NameMention) -> Mention:
         """The name's own entity, under its fullest name."""
         name = self._spelled.get(folded_name(named.name), named.name)
         name = self._whose.get(name, name)

@@ -9,21 +9,21 @@ from functools import lru_cache
 
 from longmind.clock import Micros, to_micros
 from longmind.extraction.candidate import Candidate, Precision, Slot
-from longmind.extraction.reconcile.outdated import outdated
+from longmind.extraction.reconcile.ending_match import match_ending
 from longmind.extraction.reconcile.statement_comparison import (
     DIFFERENT,
-    Relation,
-    compare,
+    Comparison,
+    compare_statements,
     replaces,
     states_the_same,
     values_of,
 )
 from longmind.language.measures import NUMBER_WORDS
-from longmind.language.statement import Clause, Statement, statement_of
+from longmind.language.statement import Clause, Statement, parse_statement
 from longmind.language.words import STOP_WORDS, stem_of, words_of
 from longmind.models.atom import Atom, AtomKind
 
-_SAME = Relation("same")
+_SAME = Comparison("same")
 _DAY = 24 * 3600 * 1_000_000
 _WITHIN: dict[Precision, Micros] = {
     "instant": _DAY,
@@ -44,22 +44,24 @@ def text_key(text: str) -> str:
     return " ".join(_LOOSE.sub(" ", folded).split()) or folded
 
 
-def relate(candidate: Candidate, atom: Atom, slot: Slot | None, similarity: float | None, said_at: Micros) -> Relation:
+def compare_candidate(
+    candidate: Candidate, atom: Atom, slot: Slot | None, similarity: float | None, said_at: Micros
+) -> Comparison:
     """How a candidate stands to an atom, whoever said them and whichever is newer."""
     same_text = text_key(candidate.text) == text_key(atom.text)
     if candidate.slot is not None and slot is not None and _same_place(candidate.slot, slot):
         return _SAME if same_text else _by_slot(candidate, atom, slot)
-    new, old = statement_of(candidate.text), statement_of(atom.text)
+    new, old = parse_statement(candidate.text), parse_statement(atom.text)
     if not same_text and not _is_event(atom.category.kind, old) and replaces(new, old):
-        return Relation("changed", "It says what has taken its place.")
-    if not same_text and (over := outdated(new, candidate.text, old, atom.text)):
-        return Relation("changed", "It says that this is over.", vague=over == "perhaps")
+        return Comparison("changed", "It says what has taken its place.")
+    if not same_text and (over := match_ending(new, candidate.text, old, atom.text)):
+        return Comparison("changed", "It says that this is over.", vague=over == "perhaps")
     if (_is_event(candidate.kind, new) and not new.turns) or _is_event(atom.category.kind, old):
         told_again = same_text or (candidate.kind == atom.category.kind and states_the_same(new, old, similarity))
         return _SAME if told_again and _same_time(candidate, atom, said_at) else DIFFERENT
     if same_text:
         return _SAME
-    relation = compare(_without_agent(candidate.text) or new, old, candidate.corrects, similarity)
+    relation = compare_statements(_without_agent(candidate.text) or new, old, candidate.corrects, similarity)
     if relation.kind == "same":
         return relation if _is_plan(candidate.kind, new) == _is_plan(atom.category.kind, old) else DIFFERENT
     means_to = candidate.kind == "INTENTION" and relation.planned
@@ -69,7 +71,7 @@ def relate(candidate: Candidate, atom: Atom, slot: Slot | None, similarity: floa
 def _without_agent(text: str) -> Statement | None:
     """What somebody else has done to what is the user's: "User's doctor raised User's dose to 40 mg"."""
     found = _CHANGED_BY.match(text)
-    return None if found is None else statement_of(found["what"])
+    return None if found is None else parse_statement(found["what"])
 
 
 _CHANGED_BY = re.compile(
@@ -104,10 +106,10 @@ _ENOUGH = 2
 """How many words of a name tell which thing it is."""
 
 
-def _by_slot(candidate: Candidate, atom: Atom, slot: Slot) -> Relation:
+def _by_slot(candidate: Candidate, atom: Atom, slot: Slot) -> Comparison:
     assert candidate.slot is not None
     now, before = _value_words(candidate.slot.value), _value_words(slot.value)
-    new, old = statement_of(candidate.text), statement_of(atom.text)
+    new, old = parse_statement(candidate.text), parse_statement(atom.text)
     what = f"{candidate.slot.attribute} of {candidate.slot.subject}"
     if _is_plan(candidate.kind, new) and not _is_plan(atom.category.kind, old):
         return DIFFERENT
@@ -122,14 +124,14 @@ def _by_slot(candidate: Candidate, atom: Atom, slot: Slot) -> Relation:
     exact = candidate.slot.attribute.startswith("frequency of ")
     if now == before or (now < before and not exact and not any(word.isdigit() for word in before)):
         if new.main.denied != old.main.denied:
-            return Relation("changed", f"It ends or renews the {what}.")
+            return Comparison("changed", f"It ends or renews the {what}.")
         if new.single and values_of(new) != values_of(old):
-            return compare(new, old, candidate.corrects)
+            return compare_statements(new, old, candidate.corrects)
         # A text that tells more beside it is worth keeping, and is closed with the other one when the value changes.
         return _SAME if new.topic <= old.topic | now else DIFFERENT
     if before < now and not any(word.isdigit() for word in now):
-        return Relation("changed", f"It says the {what} more exactly.")
-    return Relation("changed", f"It gives another value for the {what}.")
+        return Comparison("changed", f"It says the {what} more exactly.")
+    return Comparison("changed", f"It gives another value for the {what}.")
 
 
 _ONE_MORE = re.compile(
