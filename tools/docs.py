@@ -18,7 +18,6 @@ from typing import Any, get_args
 
 import longmind
 from longmind import errors
-from longmind.conversations.validation import TITLE_LIMIT
 from longmind.engine import Engine
 from longmind.jobs.service import PAYLOAD_LIMIT
 from longmind.maintenance import Maintenance
@@ -27,8 +26,9 @@ from longmind.models.value import Value
 from longmind.operations import OPERATIONS, Operation
 from longmind.scope import IDENTITY_LIMIT, Capability
 from longmind.settings import Settings
-from longmind.validation import text
-from longmind.validation.identifiers import METADATA_LIMIT, READ_LIMIT
+from longmind.validation import annotated, text
+from longmind.validation.annotated import LIMIT, TITLE
+from longmind.validation.identifiers import METADATA_LIMIT
 from tools import commands
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -126,6 +126,13 @@ def names_list() -> str:
         "Cancel": "an object whose `cancel()` ends the calls that received it, from any thread",
         "Clock": "a function that returns microseconds since 1970 UTC",
     }
+    same: dict[str, list[str]] = {}
+    for name, alias in vars(annotated).items():
+        limits = annotated.find_limits(alias)
+        if limits is not None:
+            kind = alias.__origin__.__name__ if isinstance(alias.__origin__, type) else "float"
+            same.setdefault(", ".join(filter(None, (f"`{kind}`", limits.words))), []).append(name)
+    meanings |= {"`, `".join(names): meaning for meaning, names in same.items()}
     return "\n".join(f"- `{name}`: {meaning}" for name, meaning in meanings.items())
 
 
@@ -153,14 +160,14 @@ def limits_table() -> str:
         (
             ["content of one message, as JSON", f"{content.MESSAGE_LIMIT:,} bytes of UTF-8", "`LimitExceeded`"],
             ["`metadata`, as JSON", f"{METADATA_LIMIT:,} bytes of UTF-8", "`LimitExceeded`"],
-            ["`title`", f"{TITLE_LIMIT:,} characters", "`LimitExceeded`"],
+            ["`title`", f"{TITLE.most:,} characters", "`LimitExceeded`"],
             ["`namespace`, `session_id`", f"{IDENTITY_LIMIT:,} characters, not blank, not `*`", "`InvalidInput`"],
             [
                 "`idempotency_key`, `trace_id`, `tool_use_id`, `tool_name`, `model`, `provider`, `stop_reason`",
                 f"{IDENTITY_LIMIT:,} characters, not blank",
                 "`LimitExceeded`",
             ],
-            ["`limit` of a read", f"1 to {READ_LIMIT:,}", "`LimitExceeded`"],
+            ["`limit` of a read", f"1 to {LIMIT.most:,}", "`LimitExceeded`"],
             ["depth of nested JSON", f"{text._DEEPEST:,} levels", "`LimitExceeded`"],
             ["`payload` of a job, as JSON", f"{PAYLOAD_LIMIT:,} bytes of UTF-8", "`LimitExceeded`"],
         ),

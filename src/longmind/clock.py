@@ -9,11 +9,14 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import Annotated
 
 from longmind.errors import InvalidInput
+from longmind.validation.annotated import INSTANT
 
 Micros = int
-Instant = str | datetime
+Instant = Annotated[str | datetime, INSTANT]
+"""An instant as callers write it."""
 Clock = Callable[[], Micros]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

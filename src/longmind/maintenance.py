@@ -17,7 +17,8 @@ from longmind.scope import Scope
 from longmind.store.migrations import load_migrations
 from longmind.store.tables import conversations, jobs, metrics, spaces
 from longmind.tools.purge import AT_START, purge
-from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id
+from longmind.validation.annotated import LIMIT
+from longmind.validation.identifiers import validate_id
 from longmind.wiring import EngineParts, ServiceFactory
 
 _log = logging.getLogger("longmind.engine")
@@ -104,7 +105,7 @@ class Maintenance:
     ) -> list[tuple[Scope, Job]]:
         """Return the jobs of all users, newest first, each with its owner's scope."""
         self._parts.check_open()
-        count = validate_count("limit", limit, most=READ_LIMIT)
+        count = LIMIT.check("limit", limit)
         wanted_kind = None if kind is None else validate_id("kind", kind)
         wanted_id = None if job_id is None else validate_id("job_id", job_id)
         return self._parts.database.read(None, jobs.of_all_scopes, status, wanted_kind, wanted_id, count)

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from longmind.admin.import_sources import Source
 from longmind.admin.service import Admin
 from longmind.blocks.service import Blocks
@@ -15,7 +15,7 @@ from longmind.memory.service import Memory
 from longmind.models.atom import Atom, AtomInput, AtomKind, AtomStatus, Trust
 from longmind.models.binding import Binding, ExtractionPreview, PolicyInput, ScopeInput
 from longmind.models.block import Block, BlockLine, BlockRevision, BlockType, MemoryPolicy, SleepTime
-from longmind.models.content import Content
+from longmind.models.content import Content, UserContent
 from longmind.models.conversation import Conversation, ConversationStatus, RollingSummary
 from longmind.models.engine_measures import Measures
 from longmind.models.entity import Entity, EntityType
@@ -37,36 +37,37 @@ from longmind.scope import Level, Scope
 from longmind.store.tables.keys import KeyCount
 from longmind.tools.consent import Confirm
 from longmind.tools.service import Tools
+from longmind.validation.annotated import AtomId, Attempts, BindingId, CategoryName, ConversationCursor, ConversationId, Cycles, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget
 from longmind.working_context.service import WorkingContexts
 from pathlib import Path
 from typing import Any, IO, Literal, Self
 
 class AsyncConversations:
     def __init__(self, original: Conversations, hop: Hop) -> None: ...
-    async def create_conversation(self, namespace: str, *, title: str | None=None, session_id: str | None=None, metadata: dict[str, Any] | None=None) -> Conversation:
+    async def create_conversation(self, namespace: Namespace, *, title: Title | None=None, session_id: Identity | None=None, metadata: dict[str, Any] | None=None) -> Conversation:
         """Begin a conversation. The namespace names its kind, for example `daily-checkin`."""
-    async def get_conversation(self, conversation_id: str) -> Conversation | None:
+    async def get_conversation(self, conversation_id: ConversationId) -> Conversation | None:
         """Look a conversation up; None when there is none with this id, or it is not this user's."""
-    async def list_conversations(self, *, namespace: str | None=None, status: ConversationStatus | None=None, limit: int | None=None, cursor: str | None=None) -> Page[Conversation]:
+    async def list_conversations(self, *, namespace: Namespace | None=None, status: ConversationStatus | None=None, limit: Limit | None=None, cursor: ConversationCursor | None=None) -> Page[Conversation]:
         """List the user's conversations, newest first. With a limit, `next_cursor` of the answer leads on."""
-    async def close_conversation(self, conversation_id: str) -> Conversation:
+    async def close_conversation(self, conversation_id: ConversationId) -> Conversation:
         """Close a conversation for good. Closing it again changes nothing."""
-    async def close_stale(self, idle: timedelta | float, *, namespace: str | None=None) -> list[Conversation]:
+    async def close_stale(self, idle: Idle, *, namespace: Namespace | None=None) -> list[Conversation]:
         """Close the user's open conversations that nothing was appended to for this long (a timedelta, or seconds)."""
-    async def append_user_message(self, conversation_id: str, content: Content, *, idempotency_key: str | None=None, trace_id: str | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
+    async def append_user_message(self, conversation_id: ConversationId, content: Content, *, idempotency_key: Label | None=None, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
         """Append what the user said; it opens a new turn. A repeated idempotency key gives the first message back."""
-    async def append_assistant_turn(self, conversation_id: str, content: Content, *, stop_reason: str | None=None, model: str | None=None, provider: str | None=None, usage: Usage | dict[str, Any] | None=None, trace_id: str | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
+    async def append_assistant_turn(self, conversation_id: ConversationId, content: Content, *, stop_reason: Label | None=None, model: Label | None=None, provider: Label | None=None, usage: Usage | dict[str, Any] | None=None, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
         """Append what the assistant said, in the turn that is open."""
-    async def append_tool_result(self, conversation_id: str, tool_use_id: str, content: Content, *, tool_name: str | None=None, is_error: bool=False, trace_id: str | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
+    async def append_tool_result(self, conversation_id: ConversationId, tool_use_id: Label, content: Content, *, tool_name: Label | None=None, is_error: bool=False, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
         """Append a tool's answer to a tool_use block."""
-    async def append_system_message(self, conversation_id: str, content: Content, *, visibility: Visibility='internal', trace_id: str | None=None, created_at: Instant | None=None) -> Message:
+    async def append_system_message(self, conversation_id: ConversationId, content: Content, *, visibility: Visibility='internal', trace_id: Label | None=None, created_at: Instant | None=None) -> Message:
         """Append what the application itself says; by default the model sees it and the user does not."""
-    async def append_turn(self, conversation_id: str, *, user_content: Content, assistant: AssistantTurn | dict[str, Any], user_visibility: Visibility='user', idempotency_key: str | None=None, trace_id: str | None=None, created_at: Instant | None=None) -> Turn:
+    async def append_turn(self, conversation_id: ConversationId, *, user_content: UserContent, assistant: AssistantTurn | dict[str, Any], user_visibility: Visibility='user', idempotency_key: Label | None=None, trace_id: Label | None=None, created_at: Instant | None=None) -> Turn:
         """Append the user's message and the assistant's answer side by side, under one turn id, in one write.
 
         A repeated idempotency key finds the user's message of the first time; the answer is always a new row, since
         two model calls do not say the same."""
-    async def run_turn(self, conversation_id: str, *, model: str | LanguageModel, provider: str | None=None, user_text: str | None=None, content: Content | None=None, tools: Sequence[Tool | BoundTool | dict[str, Any]]=(), tool_handler: ToolHandler | None=None, options: TurnOptions | dict[str, Any] | None=None, max_cycles: int=8, tail_limit: int=50, idempotency_key: str | None=None, trace_id: str | None=None, on_text: OnText | None=None, cancel: Cancel | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: str | None=None) -> TurnResult:
+    async def run_turn(self, conversation_id: ConversationId, *, model: Label | LanguageModel, provider: Label | None=None, user_text: SpokenText | None=None, content: Content | None=None, tools: Sequence[Tool | BoundTool | dict[str, Any]]=(), tool_handler: ToolHandler | None=None, options: TurnOptions | dict[str, Any] | None=None, max_cycles: Cycles=8, tail_limit: TailLimit=50, idempotency_key: Label | None=None, trace_id: Label | None=None, on_text: OnText | None=None, cancel: Cancel | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> TurnResult:
         """Have a model answer the user, with tools where it wants them, and keep all of it under one turn id.
 
         Wrong input is an error and nothing is written. Once the user's message is kept there is always a result; when
@@ -76,30 +77,30 @@ class AsyncConversations:
         The core memory blocks are put behind the system prompt, those of the agent too (by default the context's),
         unless the memory policy leaves them out; and where it says so, what archival memory has to say to the user's
         message is kept beside it as internal rows, once."""
-    async def refresh_rolling_summary(self, conversation_id: str) -> RollingSummary:
+    async def refresh_rolling_summary(self, conversation_id: ConversationId) -> RollingSummary:
         """Bring the summary of a conversation up to the last turn that is finished, now.
 
         What the summariser does wrong is no error here: the outcome is `failed`, `error` says why, and the summary is
         what it was before."""
-    async def get_messages(self, conversation_id: str, *, limit: int=50, include_internal: bool=False, before: int | None=None) -> list[Message]:
+    async def get_messages(self, conversation_id: ConversationId, *, limit: Limit=50, include_internal: bool=False, before: Ordinal | None=None) -> list[Message]:
         """The last messages that the user may see, oldest first; `before` a sequence number goes further back."""
-    async def get_raw_turns(self, conversation_id: str, *, limit: int=50, include_hidden: bool=False, latest_attempts: bool=False, before: int | None=None) -> list[Message]:
+    async def get_raw_turns(self, conversation_id: ConversationId, *, limit: Limit=50, include_hidden: bool=False, latest_attempts: bool=False, before: Ordinal | None=None) -> list[Message]:
         """The last messages with the internal ones, for replay, debugging or a model.
 
         `latest_attempts` leaves out answers that were replaced by a retry of their turn, as a model should see it."""
 
 class AsyncMemory:
     def __init__(self, original: Memory, hop: Hop) -> None: ...
-    async def recall_by_topic(self, memory_space_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, explain: bool=False) -> Recall:
+    async def recall_by_topic(self, memory_space_id: SpaceId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, explain: bool=False) -> Recall:
         """Find what is known about a topic, best first.
 
         `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then; `status` may ask
         for what was archived instead, and `status=None` for both."""
-    async def why_not(self, atom_id: str, query: str, *, limit: int=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: int | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
+    async def why_not(self, atom_id: AtomId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
         """Why `recall_by_topic` does not find an atom: which filter leaves it out, that it is over, or its place."""
-    async def recall_by_entity(self, memory_space_id: str, entity_id_or_name: str, *, limit: int=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> Recall:
+    async def recall_by_entity(self, memory_space_id: SpaceId, entity_id_or_name: str, *, limit: Hits=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> Recall:
         """Everything that mentions an entity, newest first; an unknown name finds nothing."""
-    async def recall_timeline(self, memory_space_id: str, *, entity_id_or_name: str | None=None, query: str | None=None, from_: Instant | None=None, to: Instant | None=None, limit: int=50, include_superseded: bool=True, known_at: Instant | None=None) -> Recall:
+    async def recall_timeline(self, memory_space_id: SpaceId, *, entity_id_or_name: str | None=None, query: Query | None=None, from_: Instant | None=None, to: Instant | None=None, limit: Hits=50, include_superseded: bool=True, known_at: Instant | None=None) -> Recall:
         """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants.
 
         `include_superseded=False` leaves out what something newer has replaced; what has ended by itself is there."""
@@ -108,94 +109,94 @@ class AsyncMemory:
 
         A memory space that is written `$name` is read from `arguments` when a tool runs, and only then is it looked at
         whether this user may read it. Tools of other types in an agent's JSON are left to the caller."""
-    async def create_binding(self, conversation_scope: ScopeInput, memory_space_ids: list[str], extraction_policy: PolicyInput | None=None) -> Binding:
+    async def create_binding(self, conversation_scope: ScopeInput, memory_space_ids: list[SpaceId], extraction_policy: PolicyInput | None=None) -> Binding:
         """Have conversations made into memory: those of a namespace and a user, `*` for all, or a list of such.
 
         What other users say goes into their own space of the same name. To bind conversations of others takes the
         capability `admin`."""
-    async def get_binding(self, binding_id: str) -> Binding | None:
+    async def get_binding(self, binding_id: BindingId) -> Binding | None:
         """Look a binding up; None when there is none with this id, or it is not this user's."""
-    async def list_bindings(self, *, limit: int=100, cursor: str | None=None) -> Page[Binding]:
+    async def list_bindings(self, *, limit: Limit=100, cursor: str | None=None) -> Page[Binding]:
         """The bindings that the user has made, newest first; with the capability `admin`, all of the app."""
-    async def update_binding(self, binding_id: str, *, extraction_policy: PolicyInput | None=None, enabled: bool | None=None) -> Binding:
+    async def update_binding(self, binding_id: BindingId, *, extraction_policy: PolicyInput | None=None, enabled: bool | None=None) -> Binding:
         """Change the policy, of which what is left out stays as it is, or pause and resume. The scope is for ever.
 
         What was queued before a pause waits for its end; what closes in it is not extracted by itself."""
-    async def delete_binding(self, binding_id: str) -> None:
+    async def delete_binding(self, binding_id: BindingId) -> None:
         """Have nothing more extracted by a binding, also not what is queued already. Memory stays."""
-    async def run_extraction_for_conversation(self, conversation_id: str, *, extraction_version: str | None=None, dry_run: bool=False) -> list[Job] | list[ExtractionPreview]:
+    async def run_extraction_for_conversation(self, conversation_id: ConversationId, *, extraction_version: Label | None=None, dry_run: bool=False) -> list[Job] | list[ExtractionPreview]:
         """Extract a whole conversation again: a job for each binding and space that it falls under.
 
         With another version, what the earlier one has made of this conversation is superseded. A dry run writes
         nothing, and gives what would be added, reinforced, superseded and skipped."""
-    async def create_entity(self, memory_space_id: str, type: EntityType, canonical_name: str, *, description: str | None=None, attributes: dict[str, Any] | None=None, aliases: Sequence[str]=()) -> Entity:
+    async def create_entity(self, memory_space_id: SpaceId, type: EntityType, canonical_name: Name, *, description: Description | None=None, attributes: dict[str, Any] | None=None, aliases: Sequence[Name]=()) -> Entity:
         """Make an entity. If the space knows one of that type by that name, that one is given back as it is.
 
         A name belongs to one entity of a type: an alias that is another one's is a conflict that names the owner."""
-    async def get_entity(self, entity_id: str) -> Entity | None:
+    async def get_entity(self, entity_id: EntityId) -> Entity | None:
         """Look an entity up. One that was merged is given as it is, with the id it was merged into."""
-    async def find_entity_by_name(self, memory_space_id: str, type: EntityType, name: str) -> Entity | None:
+    async def find_entity_by_name(self, memory_space_id: SpaceId, type: EntityType, name: Name) -> Entity | None:
         """The entity of a type that is known by exactly this name, or has it as an alias; case does not matter."""
-    async def merge_entities(self, canonical_id: str, alias_id: str) -> Entity:
+    async def merge_entities(self, canonical_id: EntityId, alias_id: EntityId) -> Entity:
         """Fold one entity into another: its atoms and names go over, and its id leads there from now on."""
-    async def search_entities(self, memory_space_id: str, query: str, *, type: EntityType | None=None, limit: int=20) -> list[Entity]:
+    async def search_entities(self, memory_space_id: SpaceId, query: Query, *, type: EntityType | None=None, limit: Limit=20) -> list[Entity]:
         """Entities whose names are like the query, the most alike first."""
-    async def add_atom(self, memory_space_id: str, atom: AtomInput) -> Atom:
+    async def add_atom(self, memory_space_id: SpaceId, atom: AtomInput) -> Atom:
         """Remember one fact."""
-    async def add_atoms(self, memory_space_id: str, atoms: Sequence[AtomInput]) -> list[Atom]:
+    async def add_atoms(self, memory_space_id: SpaceId, atoms: Sequence[AtomInput]) -> list[Atom]:
         """Remember many facts in one transaction: all of them, or none."""
-    async def mine_patterns(self, memory_space_id: str) -> list[Atom]:
+    async def mine_patterns(self, memory_space_id: SpaceId) -> list[Atom]:
         """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
-    async def get_atom(self, atom_id: str) -> Atom | None:
+    async def get_atom(self, atom_id: AtomId) -> Atom | None:
         """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""
-    async def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
+    async def supersede_atom(self, atom_id: AtomId, atom: AtomInput) -> Atom:
         """Replace a fact that has changed: all older versions end where the new one begins at the latest, and are kept.
 
         A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version."""
-    async def archive_atom(self, atom_id: str, *, rejected: bool=False) -> None:
+    async def archive_atom(self, atom_id: AtomId, *, rejected: bool=False) -> None:
         """Take an atom out of recall; it can still be listed. Doing it again changes nothing.
 
         One that is rejected, because it is wrong or unwanted, is not learned again from what is said."""
-    async def delete_atom(self, atom_id: str) -> None:
+    async def delete_atom(self, atom_id: AtomId) -> None:
         """Remove an atom for good, from the store and the search index. Older versions of the fact stay superseded.
 
         A keyed hash of it stays behind, so that it is not learned again from what was said."""
-    async def restore_atom(self, atom_id: str) -> Atom:
+    async def restore_atom(self, atom_id: AtomId) -> Atom:
         """Make an older version of a fact hold again after the newer one was deleted; takes the capability `admin`.
 
         It ends where it was to end at first. A version whose newer one is there is a conflict, which names the newest;
         so is one that was archived. One that was not superseded, or was restored already, is given back as it is."""
-    async def list_atoms(self, memory_space_id: str, *, category: str | None=None, status: AtomStatus | None='ACTIVE', valid_at: Instant | None=None, limit: int=100, cursor: str | None=None) -> Page[Atom]:
+    async def list_atoms(self, memory_space_id: SpaceId, *, category: CategoryName | None=None, status: AtomStatus | None='ACTIVE', valid_at: Instant | None=None, limit: Limit=100, cursor: NumberCursor | None=None) -> Page[Atom]:
         """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
-    async def grant_space(self, memory_space_id: str, reader: str) -> SpaceGrant:
+    async def grant_space(self, memory_space_id: SpaceId, reader: Identity) -> SpaceGrant:
         """Let a user of the same tenant and app read a space of the kind `shared`; `*` lets all of them.
 
         Only its owner may do so, and only its owner writes to it. Who has the grant already keeps it as it is."""
-    async def revoke_space(self, memory_space_id: str, reader: str) -> None:
+    async def revoke_space(self, memory_space_id: SpaceId, reader: Identity) -> None:
         """Take a grant back: the very next call of the user, in any process, finds the space no more.
 
         Grants are taken back as they were given: that of one user leaves `*` as it is. To take back what was not given
         is no error."""
-    async def list_grants(self, memory_space_id: str) -> list[SpaceGrant]:
+    async def list_grants(self, memory_space_id: SpaceId) -> list[SpaceGrant]:
         """Who may read a space of the user's, in the order in which they were let."""
-    async def list_shared_spaces(self, *, limit: int=100, cursor: str | None=None) -> Page[MemorySpace]:
+    async def list_shared_spaces(self, *, limit: Limit=100, cursor: str | None=None) -> Page[MemorySpace]:
         """The spaces of others that the user may read, oldest first."""
-    async def create_memory_space(self, name: str | None=None, *, kind: SpaceKind='user', metadata: dict[str, Any] | None=None) -> MemorySpace:
+    async def create_memory_space(self, name: Name | None=None, *, kind: SpaceKind='user', metadata: dict[str, Any] | None=None) -> MemorySpace:
         """Make a space. If the user has a live one of that name and kind, that one is given back as it is.
 
         A space of the kind `shared` is the user's own too, and can be granted to others to read."""
-    async def get_memory_space(self, memory_space_id: str) -> MemorySpace | None:
+    async def get_memory_space(self, memory_space_id: SpaceId) -> MemorySpace | None:
         """Look a space up; None when it is not there, was deleted, or is neither the user's nor shared with them."""
     async def list_memory_spaces(self) -> list[MemorySpace]:
         """The user's spaces, oldest first."""
-    async def delete_memory_space(self, memory_space_id: str) -> None:
+    async def delete_memory_space(self, memory_space_id: SpaceId) -> None:
         """Put a space away: it and its memory are found no more, by nobody, and nothing is extracted into it.
 
         Erasing the user removes them for good."""
 
 class AsyncWorkingContexts:
     def __init__(self, original: WorkingContexts, hop: Hop) -> None: ...
-    async def build_working_context(self, conversation_id: str, *, memory_space_id: str, recall_query: str | None=None, recent_turns: int=10, recall_limit: int=8, token_budget: int=8000, include_rolling_summary: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: str | None=None) -> WorkingContext:
+    async def build_working_context(self, conversation_id: ConversationId, *, memory_space_id: SpaceId, recall_query: str | None=None, recent_turns: RecentTurns=10, recall_limit: RecalledHits=8, token_budget: TokenBudget=8000, include_rolling_summary: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> WorkingContext:
         """Put together what a model is to know before it answers: the summary, what it remembers, and the last turns.
 
         Atoms of the always-on categories are there whatever is asked; others are recalled by the query. When the
@@ -208,41 +209,41 @@ class AsyncWorkingContexts:
 
 class AsyncBlocks:
     def __init__(self, original: Blocks, hop: Hop) -> None: ...
-    async def get(self, block_type: BlockType, *, agent_id: str | None=None) -> Block | None:
+    async def get(self, block_type: BlockType, *, agent_id: Identity | None=None) -> Block | None:
         """Read a block: the user's, or with an agent id that agent's; None when there is none."""
-    async def list(self, scope: Literal['all', 'user', 'agent']='all', agent_id: str | None=None) -> Page[Block]:
+    async def list(self, scope: Literal['all', 'user', 'agent']='all', agent_id: Identity | None=None) -> Page[Block]:
         """All blocks, the user's first; with an agent id, of the agents' only those of that agent."""
-    async def update(self, block_type: BlockType, content: str, expected_updated_at: Instant | None, *, agent_id: str | None=None) -> Block:
+    async def update(self, block_type: BlockType, content: str, expected_updated_at: Instant | None, *, agent_id: Identity | None=None) -> Block:
         """Replace a whole block, or with `expected_updated_at=None` make one that is not there yet.
 
         The instant is the `updated_at` that was last read, in any ISO form or zone; without a zone it is UTC. When
         somebody else was faster, `BlockConflict` is raised, whose `current` is the block as it is now."""
-    async def delete(self, block_type: BlockType, *, agent_id: str | None=None, expected_updated_at: Instant | None=None) -> None:
+    async def delete(self, block_type: BlockType, *, agent_id: Identity | None=None, expected_updated_at: Instant | None=None) -> None:
         """Delete a block with its revisions; with an instant, only if nobody has written since it was read."""
-    async def recall(self, query: str, *, agent_id: str | None=None, limit: int=10) -> Page[BlockLine]:
+    async def recall(self, query: Query, *, agent_id: Identity | None=None, limit: Hits=10) -> Page[BlockLine]:
         """Find lines of the user's archival block and, with an agent id, of that agent's; best first.
 
         An empty query lists the lines as they stand."""
-    async def revisions(self, block_type: BlockType, *, agent_id: str | None=None, limit: int=20) -> Page[BlockRevision]:
+    async def revisions(self, block_type: BlockType, *, agent_id: Identity | None=None, limit: Limit=20) -> Page[BlockRevision]:
         """What a block held before, newest first."""
-    async def restore(self, block_type: BlockType, revision: int, expected_updated_at: Instant | None, *, agent_id: str | None=None) -> Block:
+    async def restore(self, block_type: BlockType, revision: Ordinal, expected_updated_at: Instant | None, *, agent_id: Identity | None=None) -> Block:
         """Write what a block held in a revision once more; what it holds now becomes a revision in turn."""
-    async def user_memory(self, agent_id: str | None=None, policy: MemoryPolicy | dict[str, Any] | None=None) -> str:
+    async def user_memory(self, agent_id: Identity | None=None, policy: MemoryPolicy | dict[str, Any] | None=None) -> str:
         """The section of a system prompt with the user's core memory and the active agent's; empty without any.
 
         It is read anew each time, so that what was written is in the next prompt."""
-    async def reminders(self, text: str, *, agent_id: str | None=None, policy: MemoryPolicy | dict[str, Any] | None=None) -> Page[str]:
+    async def reminders(self, text: Text, *, agent_id: Identity | None=None, policy: MemoryPolicy | dict[str, Any] | None=None) -> Page[str]:
         """What archival memory has to say to a message of the user, as texts for the model's eyes only.
 
         Empty unless the policy's `archival_mode` is `auto`; its limit and its least score bound the lines."""
-    async def tools(self, agent_id: str | None=None) -> Page[BoundTool]:
+    async def tools(self, agent_id: Identity | None=None) -> Page[BoundTool]:
         """The tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
-    async def set_sleep_time(self, enabled: bool, *, agent_id: str | None=None, idle_seconds: float=600.0) -> SleepTime:
+    async def set_sleep_time(self, enabled: bool, *, agent_id: Identity | None=None, idle_seconds: float=600.0) -> SleepTime:
         """Have blocks updated from conversations that are closed or idle, or stop that.
 
         Without an agent it is about the user's blocks and all conversations; an agent's own setting goes before that,
         and is about the agent's blocks and the conversations of contexts that have this agent."""
-    async def get_sleep_time(self, *, agent_id: str | None=None) -> SleepTime:
+    async def get_sleep_time(self, *, agent_id: Identity | None=None) -> SleepTime:
         """Whether blocks are updated from conversations, with an agent or without."""
 
 class AsyncTools:
@@ -251,13 +252,13 @@ class AsyncTools:
         """Remember something across sessions: a preference, a fact, an instruction, context or a correction.
 
         With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither."""
-    async def memory_search(self, query: str | None=None, tags: Sequence[str]=(), type: EntryType | None=None, include_superseded: bool=False, limit: int=20) -> FoundEntries:
+    async def memory_search(self, query: Query | None=None, tags: Sequence[str]=(), type: EntryType | None=None, include_superseded: bool=False, limit: Limit=20) -> FoundEntries:
         """Find entries by words, tags or type, best first; without a query, the most recent ones."""
     async def memory_brief(self, include_provenance: bool=False) -> Brief:
         """What to know at the start: what tells how to behave first, then facts and context, newest first."""
     async def memory_delete(self, id: str) -> DeletedEntry:
         """Remove an entry for good, from the store and the search index. What it had superseded stays hidden."""
-    async def invoke(self, tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def invoke(self, tool_name: Label, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool by its name, as a model does: strict about its arguments, and answered in JSON."""
     async def session_brief(self) -> str:
         """The brief as text for the start of a session's prompt. It never fails: without memory it is empty."""
@@ -265,7 +266,7 @@ class AsyncTools:
         """The tools as `run_turn` takes them, bound to this context.
 
         `confirm` is asked before an agent replaces or removes what the user has told; without it, that is refused."""
-    async def audit(self, *, correlation: str | None=None, since: Instant | None=None, until: Instant | None=None, topic: str | None=None, outcome: Outcome | None=None, limit: int=100, cursor: str | None=None) -> Page[AuditEntry]:
+    async def audit(self, *, correlation: Label | None=None, since: Instant | None=None, until: Instant | None=None, topic: Label | None=None, outcome: Outcome | None=None, limit: Limit=100, cursor: NumberCursor | None=None) -> Page[AuditEntry]:
         """What was asked of the tools of this group, oldest first; both instants are part of the range."""
 
 class AsyncEvents:
@@ -294,25 +295,25 @@ class AsyncEvents:
         filed, `longmind://mem/<scope id>/summaries/<tag>/<ts>#<event id>`."""
     def jsonl_files(self) -> list[Path]:
         """The files that mirror this timeline, by day; none where events are not mirrored."""
-    async def record_raw(self, *, base: dict[str, Any], text: str | None=None, metrics: dict[str, float] | None=None) -> Event:
+    async def record_raw(self, *, base: dict[str, Any], text: Text | None=None, metrics: dict[str, float] | None=None) -> Event:
         """Record an event from its fields. Without a text it is given one made from `base["data"]`.
 
         `base` may hold kind, stage, data, tags, severity, signal, topic, inputs, outputs and ts, for what happened
         before, and more. Who records and where is the context's to say: `base` cannot name anybody else."""
-    async def record(self, kind: str, data: Any, tags: Sequence[str] | None=None, severity: int=2, stage: str | None=None, inputs_ref: Sequence[Any] | None=None, outputs_ref: Sequence[Any] | None=None, metrics: dict[str, float] | None=None, signal: float | None=None, text: str | None=None) -> Event:
+    async def record(self, kind: str, data: Any, tags: Sequence[str] | None=None, severity: int=2, stage: str | None=None, inputs_ref: Sequence[Any] | None=None, outputs_ref: Sequence[Any] | None=None, metrics: dict[str, float] | None=None, signal: float | None=None, text: Text | None=None) -> Event:
         """Record that something of a kind happened.
 
         A dict is kept as it is; a text is the event's text; anything else is kept as the value of a dict, and as what
         it shows itself as where it is no JSON. Without a signal, how much it matters is weighed."""
     async def record_many(self, events: Sequence[dict[str, Any]]) -> list[Event]:
         """Record many events at once, all or none; each is given by its fields, as the base of `record_raw` is."""
-    async def load_recent_summaries(self, scope_id: str | None=None, *, summary_tag: str='session', limit: int=3) -> list[dict[str, Any]]:
+    async def load_recent_summaries(self, scope_id: str | None=None, *, summary_tag: str='session', limit: Limit=3) -> list[dict[str, Any]]:
         """The newest summaries of a tag, of whatever kind, newest last."""
     async def load_last_summary(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', level: Level | None='scope') -> dict[str, Any] | None:
         """The newest summary of a kind and a tag; None if there is none."""
     async def soft_hydrate_last_summary(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', level: Level | None='scope') -> dict[str, Any] | None:
         """Load the newest summary and record on this timeline that it was loaded; None, and nothing, without one."""
-    async def chat_history_for_llm(self, *, limit: int=20, include_system_summary: bool=True, summary_tag: str='session', summary_scope_id: str | None=None, max_summaries: int=3) -> dict[str, Any]:
+    async def chat_history_for_llm(self, *, limit: HistoryLimit=20, include_system_summary: bool=True, summary_tag: str='session', summary_scope_id: str | None=None, max_summaries: int=3) -> dict[str, Any]:
         """The last messages in the form that chat models take, behind a system message with the newest summaries.
 
         `summary` is what that message says, or an empty text where there is none."""
@@ -320,34 +321,34 @@ class AsyncEvents:
         """What a prompt may be made of: the newest summaries, the last messages, and the last results of a tool or all.
 
         Texts are harmless: each stands on one line and cannot be taken for a part of the prompt around it."""
-    async def distill_long_term(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', include_kinds: Sequence[str] | None=None, include_tags: Sequence[str] | None=None, max_events: int=200, min_signal: float | None=None, use_llm: bool=False, level: Level | None=None, model: str | LanguageModel | None=None) -> dict[str, Any]:
+    async def distill_long_term(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', include_kinds: Sequence[str] | None=None, include_tags: Sequence[str] | None=None, max_events: int=200, min_signal: float | None=None, use_llm: bool=False, level: Level | None=None, model: Label | LanguageModel | None=None) -> dict[str, Any]:
         """Make a summary of the newest events, record it as an event, and give it back; `{}` if there are none.
 
         Without `use_llm` it is a digest that needs no model. An event must have all of the tags, and at least the
         signal. Summaries and what tells of loaded ones are left out, unless their kind is named and another one than
         is made here."""
-    async def distill_meta_summary(self, scope_id: str | None=None, *, source_kind: str='long_term_summary', source_tag: str='session', summary_kind: str='meta_summary', summary_tag: str='meta', max_summaries: int=20, min_signal: float | None=None, use_llm: bool=True, level: Level | None=None, model: str | LanguageModel | None=None) -> dict[str, Any]:
+    async def distill_meta_summary(self, scope_id: str | None=None, *, source_kind: str='long_term_summary', source_tag: str='session', summary_kind: str='meta_summary', summary_tag: str='meta', max_summaries: int=20, min_signal: float | None=None, use_llm: bool=True, level: Level | None=None, model: Label | LanguageModel | None=None) -> dict[str, Any]:
         """Make one summary of the newest summaries of a kind and a tag, record it, and give it back; `{}` without any.
 
         With `use_llm=False` it is a digest that needs no model."""
-    async def search(self, query: str | None=None, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: int=100, use_embedding: bool=True, level: Level | None=None, time_window: str | None=None, mode: SearchMode | None=None) -> list[Event]:
+    async def search(self, query: str | None=None, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: Limit=100, use_embedding: bool=True, level: Level | None=None, time_window: str | None=None, mode: SearchMode | None=None) -> list[Event]:
         """The events of the whole timeline that a query is about, best first; without a query the newest first.
 
         `semantic` goes by meaning, `lexical` by words, `hybrid` by both, `structural` by time alone; `auto` is
         structural without a query, or else semantic. Without an embedder, or with `use_embedding=False`, words decide.
         An event must have all of the tags, and have happened in the time window, such as `90s`, `15m`, `12h` or `7d`.
         When nothing has to do with the query, nothing is found."""
-    async def search_state(self, query: str, *, key: str | None=None, tags: Sequence[str] | None=None, top_k: int=10, time_window: str | None=None, created_at_min: Instant | float | None=None, created_at_max: Instant | float | None=None) -> list[EventSearchResult]:
+    async def search_state(self, query: str, *, key: str | None=None, tags: Sequence[str] | None=None, top_k: int=10, time_window: str | None=None, created_at_min: str | datetime | float | None=None, created_at_max: str | datetime | float | None=None) -> list[EventSearchResult]:
         """The snapshots of states that a query is about, best first, of one key or of all.
 
         A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
         datetime or seconds since 1970, and win over the bounds of the time window."""
-    async def recent(self, *, kinds: Sequence[str] | None=None, limit: int=50, level: Level | None=None, return_event: bool=True) -> list[Any]:
+    async def recent(self, *, kinds: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, return_event: bool=True) -> list[Any]:
         """The last events of the hot log, newest last.
 
         The hot log is the newest part of the timeline: what has left it is found by `recent_persisted`. A level lets
         through only what was recorded in the same session or run, and nothing if the context names none."""
-    async def recent_persisted(self, *, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: int=50, level: Level | None=None, since: Instant | None=None, until: Instant | None=None, offset: int=0, return_event: bool=True) -> list[Any]:
+    async def recent_persisted(self, *, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, since: Instant | None=None, until: Instant | None=None, offset: int=0, return_event: bool=True) -> list[Any]:
         """The last events of the whole timeline, newest last, after so many newer ones were skipped.
 
         An event must have all of the tags. `since` and `until` are included."""
@@ -365,21 +366,21 @@ class AsyncEvents:
 
         It is looked for in the hot log, or in the whole timeline with `use_persistence`, which may also be written
         `user_persistence`. A snapshot must have all of the tags."""
-    async def state_history(self, key: str, *, tags: Sequence[str] | None=None, limit: int=50, level: Level | None=None, kind: str=STATE_SNAPSHOT, use_persistence: bool=False) -> list[Event]:
+    async def state_history(self, key: str, *, tags: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, kind: str=STATE_SNAPSHOT, use_persistence: bool=False) -> list[Event]:
         """The last snapshots under a key, newest last, with all that was recorded beside the value."""
     async def record_tool_result(self, *, tool: str, inputs: Sequence[dict[str, Any]] | None=None, outputs: Sequence[dict[str, Any]] | None=None, tags: Sequence[str] | None=None, metrics: dict[str, float] | None=None, message: str | None=None, severity: int=3) -> Event:
         """Record what a tool was given and what it answered; the message says it in words."""
-    async def recent_tool_results(self, *, tool: str, limit: int=10, return_event: bool=True) -> list[Any]:
+    async def recent_tool_results(self, *, tool: str, limit: Limit=10, return_event: bool=True) -> list[Any]:
         """The last results of one tool in the hot log, newest last."""
-    async def record_chat(self, role: ChatRole, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
+    async def record_chat(self, role: ChatRole, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
         """Record that somebody said something. What `data` says of a role or a text does not replace the given ones."""
-    async def record_chat_user(self, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
+    async def record_chat_user(self, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
         """Record what the user said."""
-    async def record_chat_assistant(self, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
+    async def record_chat_assistant(self, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
         """Record what the assistant said."""
-    async def record_chat_system(self, text: str, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=1, signal: float | None=None) -> Event:
+    async def record_chat_system(self, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=1, signal: float | None=None) -> Event:
         """Record what the system said."""
-    async def recent_chat(self, *, limit: int=50, roles: Sequence[str] | None=None, tags: Sequence[str] | None=None, level: Level | None=None, use_persistence: bool=False, return_event: bool=False) -> list[Any]:
+    async def recent_chat(self, *, limit: Limit=50, roles: Sequence[str] | None=None, tags: Sequence[str] | None=None, level: Level | None=None, use_persistence: bool=False, return_event: bool=False) -> list[Any]:
         """What was said last, newest last: recorded turns and messages of conversations on the same timeline.
 
         Of several answers to one message the last one counts, and what is hidden is left out. A turn must have at least
@@ -387,13 +388,13 @@ class AsyncEvents:
 
 class AsyncJobs:
     def __init__(self, original: Jobs, hop: Hop) -> None: ...
-    async def enqueue(self, kind: str, payload: dict[str, Any] | None=None, *, run_at: Instant | None=None, unique_key: str | None=None, max_attempts: int | None=None) -> Job:
+    async def enqueue(self, kind: JobKind, payload: dict[str, Any] | None=None, *, run_at: Instant | None=None, unique_key: Label | None=None, max_attempts: Attempts | None=None) -> Job:
         """Queue a job. With a unique key that was used before for this kind, the job of that time is given back."""
-    async def get_job(self, job_id: str) -> Job | None:
+    async def get_job(self, job_id: JobId) -> Job | None:
         """Look a job up; None when there is none with this id, or it is not this user's."""
-    async def list_jobs(self, *, status: JobStatus | None=None, kind: str | None=None, limit: int=100, cursor: str | None=None) -> Page[Job]:
+    async def list_jobs(self, *, status: JobStatus | None=None, kind: JobKind | None=None, limit: Limit=100, cursor: str | None=None) -> Page[Job]:
         """List the user's jobs, newest first."""
-    async def retry_job(self, job_id: str) -> Job:
+    async def retry_job(self, job_id: JobId) -> Job:
         """Queue a failed or dead job again, with all its attempts."""
 
 class AsyncAccessKeys:

@@ -35,10 +35,10 @@ from longmind.store.tables import blocks as store
 from longmind.store.tables.blocks import Place
 from longmind.store.triggers import sleep_time as settling
 from longmind.store.triggers.sleep_time import Rule
+from longmind.validation.annotated import HITS, Hits, Identity, Limit, Ordinal, Query, Text
 from longmind.validation.identifiers import validate_count
 from longmind.validation.text import quote_value, validate_text
 
-LINES_LIMIT = 200
 _QUERY_LIMIT = 10_000
 _USUAL_IDLE_SECONDS = 600.0
 _EDIT_TRIES = 5
@@ -58,11 +58,11 @@ class Blocks:
         self._clock = clock
         self._reader = reader
 
-    def get(self, block_type: BlockType, *, agent_id: str | None = None) -> Block | None:
+    def get(self, block_type: BlockType, *, agent_id: Identity | None = None) -> Block | None:
         """Read a block: the user's, or with an agent id that agent's; None when there is none."""
         return self._database.read(self._scope, store.get, validate_place(block_type, agent_id))
 
-    def list(self, scope: Literal["all", "user", "agent"] = "all", agent_id: str | None = None) -> Page[Block]:
+    def list(self, scope: Literal["all", "user", "agent"] = "all", agent_id: Identity | None = None) -> Page[Block]:
         """All blocks, the user's first; with an agent id, of the agents' only those of that agent."""
         if scope not in ("all", "user", "agent"):
             raise InvalidInput(f"scope is {quote_value(scope)}.", hint="It is 'all', 'user' or 'agent'.")
@@ -76,7 +76,12 @@ class Blocks:
         )
 
     def update(
-        self, block_type: BlockType, content: str, expected_updated_at: Instant | None, *, agent_id: str | None = None
+        self,
+        block_type: BlockType,
+        content: str,
+        expected_updated_at: Instant | None,
+        *,
+        agent_id: Identity | None = None,
     ) -> Block:
         """Replace a whole block, or with `expected_updated_at=None` make one that is not there yet.
 
@@ -86,7 +91,7 @@ class Blocks:
         return self._write(validate_place(block_type, agent_id), content, expected_updated_at, "app")
 
     def delete(
-        self, block_type: BlockType, *, agent_id: str | None = None, expected_updated_at: Instant | None = None
+        self, block_type: BlockType, *, agent_id: Identity | None = None, expected_updated_at: Instant | None = None
     ) -> None:
         """Delete a block with its revisions; with an instant, only if nobody has written since it was read."""
         self._database.write(
@@ -98,16 +103,18 @@ class Blocks:
             self._clock(),
         )
 
-    def recall(self, query: str, *, agent_id: str | None = None, limit: int = 10) -> Page[BlockLine]:
+    def recall(self, query: Query, *, agent_id: Identity | None = None, limit: Hits = 10) -> Page[BlockLine]:
         """Find lines of the user's archival block and, with an agent id, of that agent's; best first.
 
         An empty query lists the lines as they stand.
         """
         asked = validate_text("query", query, limit=_QUERY_LIMIT)
-        most = validate_count("limit", limit, most=LINES_LIMIT)
+        most = HITS.check("limit", limit)
         return Page(self._reader.find(asked, validate_agent(agent_id), most))
 
-    def revisions(self, block_type: BlockType, *, agent_id: str | None = None, limit: int = 20) -> Page[BlockRevision]:
+    def revisions(
+        self, block_type: BlockType, *, agent_id: Identity | None = None, limit: Limit = 20
+    ) -> Page[BlockRevision]:
         """What a block held before, newest first."""
         most = validate_count("limit", limit, most=store.REVISIONS_KEPT + store.MARKED_REVISIONS_KEPT)
         return Page(self._database.read(self._scope, store.revisions, validate_place(block_type, agent_id), most))
@@ -115,10 +122,10 @@ class Blocks:
     def restore(
         self,
         block_type: BlockType,
-        revision: int,
+        revision: Ordinal,
         expected_updated_at: Instant | None,
         *,
-        agent_id: str | None = None,
+        agent_id: Identity | None = None,
     ) -> Block:
         """Write what a block held in a revision once more; what it holds now becomes a revision in turn."""
         return self._database.write(
@@ -131,7 +138,7 @@ class Blocks:
             self._clock(),
         )
 
-    def user_memory(self, agent_id: str | None = None, policy: MemoryPolicy | dict[str, Any] | None = None) -> str:
+    def user_memory(self, agent_id: Identity | None = None, policy: MemoryPolicy | dict[str, Any] | None = None) -> str:
         """The section of a system prompt with the user's core memory and the active agent's; empty without any.
 
         It is read anew each time, so that what was written is in the next prompt.
@@ -140,7 +147,7 @@ class Blocks:
         return user_memory_of(self._reader.core(self._reader.active(agent_id), chosen))
 
     def reminders(
-        self, text: str, *, agent_id: str | None = None, policy: MemoryPolicy | dict[str, Any] | None = None
+        self, text: Text, *, agent_id: Identity | None = None, policy: MemoryPolicy | dict[str, Any] | None = None
     ) -> Page[str]:
         """What archival memory has to say to a message of the user, as texts for the model's eyes only.
 
@@ -151,11 +158,13 @@ class Blocks:
         reminder = reminder_of(self._reader.reminding(asked, self._reader.active(agent_id), chosen))
         return Page([reminder] if reminder else [])
 
-    def tools(self, agent_id: str | None = None) -> Page[BoundTool]:
+    def tools(self, agent_id: Identity | None = None) -> Page[BoundTool]:
         """The tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
         return Page(tools_of(self, self._reader.active(agent_id)))
 
-    def set_sleep_time(self, enabled: bool, *, agent_id: str | None = None, idle_seconds: float = 600.0) -> SleepTime:
+    def set_sleep_time(
+        self, enabled: bool, *, agent_id: Identity | None = None, idle_seconds: float = 600.0
+    ) -> SleepTime:
         """Have blocks updated from conversations that are closed or idle, or stop that.
 
         Without an agent it is about the user's blocks and all conversations; an agent's own setting goes before that,
@@ -167,7 +176,7 @@ class Blocks:
         self._database.write(self._scope, settling.set_rule, rule, self._clock())
         return _as_told(rule)
 
-    def get_sleep_time(self, *, agent_id: str | None = None) -> SleepTime:
+    def get_sleep_time(self, *, agent_id: Identity | None = None) -> SleepTime:
         """Whether blocks are updated from conversations, with an agent or without."""
         rule = self._database.read(self._scope, settling.rule_of, validate_agent(agent_id))
         return _as_told(rule) if rule else SleepTime(enabled=False, idle_seconds=_USUAL_IDLE_SECONDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import Any
 
 from longmind.clock import Clock, Instant, to_micros
@@ -27,7 +26,7 @@ from longmind.conversations.validation import (
 )
 from longmind.errors import InvalidInput
 from longmind.models.block import MemoryPolicy
-from longmind.models.content import Content, encode_content, encode_tool_result
+from longmind.models.content import Content, UserContent, encode_content, encode_tool_result
 from longmind.models.conversation import Conversation, ConversationStatus, RollingSummary
 from longmind.models.message import AssistantTurn, Message, Turn, Usage, Visibility
 from longmind.models.turn import TurnOptions, TurnResult
@@ -40,15 +39,28 @@ from longmind.store.tables import conversations as store
 from longmind.store.tables.conversations import NewConversation, NewMessage
 from longmind.store.triggers.extraction import USUAL_ATTEMPTS
 from longmind.summaries.rolling import RollingSummaries
-from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id, validate_label, validate_metadata
+from longmind.validation.annotated import (
+    CYCLES,
+    LIMIT,
+    TAIL_LIMIT,
+    ConversationCursor,
+    ConversationId,
+    Cycles,
+    Identity,
+    Idle,
+    Label,
+    Limit,
+    Namespace,
+    Ordinal,
+    SpokenText,
+    TailLimit,
+    Title,
+)
+from longmind.validation.identifiers import validate_count, validate_id, validate_label, validate_metadata
 from longmind.validation.text import validate_text
 
 _EVERYTHING = 2**53
 """More than any conversation has messages, and any user has conversations."""
-
-
-CYCLES_LIMIT = 1_000
-"""How often one turn may ask its model."""
 
 
 class Conversations:
@@ -78,10 +90,10 @@ class Conversations:
 
     def create_conversation(
         self,
-        namespace: str,
+        namespace: Namespace,
         *,
-        title: str | None = None,
-        session_id: str | None = None,
+        title: Title | None = None,
+        session_id: Identity | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> Conversation:
         """Begin a conversation. The namespace names its kind, for example `daily-checkin`."""
@@ -95,30 +107,30 @@ class Conversations:
         )
         return self._database.write(self._scope, store.create, self._scope, new, self._clock())
 
-    def get_conversation(self, conversation_id: str) -> Conversation | None:
+    def get_conversation(self, conversation_id: ConversationId) -> Conversation | None:
         """Look a conversation up; None when there is none with this id, or it is not this user's."""
         return self._database.read(self._scope, store.get, validate_id("conversation_id", conversation_id))
 
     def list_conversations(
         self,
         *,
-        namespace: str | None = None,
+        namespace: Namespace | None = None,
         status: ConversationStatus | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
+        limit: Limit | None = None,
+        cursor: ConversationCursor | None = None,
     ) -> Page[Conversation]:
         """List the user's conversations, newest first. With a limit, `next_cursor` of the answer leads on."""
         if status not in (None, "open", "closed"):
             raise InvalidInput(f"status is {status!r}.", hint="It is 'open' or 'closed'.")
         if namespace is not None:
             namespace = validate_namespace(namespace)
-        most = _EVERYTHING if limit is None else validate_count("limit", limit, most=READ_LIMIT)
+        most = _EVERYTHING if limit is None else LIMIT.check("limit", limit)
         before = None if cursor is None else _read_cursor(cursor)
         found = self._database.read(self._scope, store.list_newest_first, namespace, status, before, most + 1)
         more = len(found) > most
         return Page(found[:most], f"{found[most - 1].created_at}/{found[most - 1].id}" if more else None)
 
-    def close_conversation(self, conversation_id: str) -> Conversation:
+    def close_conversation(self, conversation_id: ConversationId) -> Conversation:
         """Close a conversation for good. Closing it again changes nothing."""
         closed = self._database.write(
             self._scope,
@@ -131,7 +143,7 @@ class Conversations:
         self._wake_workers()
         return closed
 
-    def close_stale(self, idle: timedelta | float, *, namespace: str | None = None) -> list[Conversation]:
+    def close_stale(self, idle: Idle, *, namespace: Namespace | None = None) -> list[Conversation]:
         """Close the user's open conversations that nothing was appended to for this long (a timedelta, or seconds)."""
         if namespace is not None:
             namespace = validate_namespace(namespace)
@@ -150,11 +162,11 @@ class Conversations:
 
     def append_user_message(
         self,
-        conversation_id: str,
+        conversation_id: ConversationId,
         content: Content,
         *,
-        idempotency_key: str | None = None,
-        trace_id: str | None = None,
+        idempotency_key: Label | None = None,
+        trace_id: Label | None = None,
         visibility: Visibility = "user",
         created_at: Instant | None = None,
     ) -> Message:
@@ -163,14 +175,14 @@ class Conversations:
 
     def append_assistant_turn(
         self,
-        conversation_id: str,
+        conversation_id: ConversationId,
         content: Content,
         *,
-        stop_reason: str | None = None,
-        model: str | None = None,
-        provider: str | None = None,
+        stop_reason: Label | None = None,
+        model: Label | None = None,
+        provider: Label | None = None,
         usage: Usage | dict[str, Any] | None = None,
-        trace_id: str | None = None,
+        trace_id: Label | None = None,
         visibility: Visibility = "user",
         created_at: Instant | None = None,
     ) -> Message:
@@ -190,13 +202,13 @@ class Conversations:
 
     def append_tool_result(
         self,
-        conversation_id: str,
-        tool_use_id: str,
+        conversation_id: ConversationId,
+        tool_use_id: Label,
         content: Content,
         *,
-        tool_name: str | None = None,
+        tool_name: Label | None = None,
         is_error: bool = False,
-        trace_id: str | None = None,
+        trace_id: Label | None = None,
         visibility: Visibility = "user",
         created_at: Instant | None = None,
     ) -> Message:
@@ -218,11 +230,11 @@ class Conversations:
 
     def append_system_message(
         self,
-        conversation_id: str,
+        conversation_id: ConversationId,
         content: Content,
         *,
         visibility: Visibility = "internal",
-        trace_id: str | None = None,
+        trace_id: Label | None = None,
         created_at: Instant | None = None,
     ) -> Message:
         """Append what the application itself says; by default the model sees it and the user does not."""
@@ -237,13 +249,13 @@ class Conversations:
 
     def append_turn(
         self,
-        conversation_id: str,
+        conversation_id: ConversationId,
         *,
-        user_content: Content,
+        user_content: UserContent,
         assistant: AssistantTurn | dict[str, Any],
         user_visibility: Visibility = "user",
-        idempotency_key: str | None = None,
-        trace_id: str | None = None,
+        idempotency_key: Label | None = None,
+        trace_id: Label | None = None,
         created_at: Instant | None = None,
     ) -> Turn:
         """Append the user's message and the assistant's answer side by side, under one turn id, in one write.
@@ -279,23 +291,23 @@ class Conversations:
 
     def run_turn(
         self,
-        conversation_id: str,
+        conversation_id: ConversationId,
         *,
-        model: str | LanguageModel,
-        provider: str | None = None,
-        user_text: str | None = None,
+        model: Label | LanguageModel,
+        provider: Label | None = None,
+        user_text: SpokenText | None = None,
         content: Content | None = None,
         tools: Sequence[Tool | BoundTool | dict[str, Any]] = (),
         tool_handler: ToolHandler | None = None,
         options: TurnOptions | dict[str, Any] | None = None,
-        max_cycles: int = 8,
-        tail_limit: int = 50,
-        idempotency_key: str | None = None,
-        trace_id: str | None = None,
+        max_cycles: Cycles = 8,
+        tail_limit: TailLimit = 50,
+        idempotency_key: Label | None = None,
+        trace_id: Label | None = None,
         on_text: OnText | None = None,
         cancel: Cancel | None = None,
         memory_policy: MemoryPolicy | dict[str, Any] | None = None,
-        agent_id: str | None = None,
+        agent_id: Identity | None = None,
     ) -> TurnResult:
         """Have a model answer the user, with tools where it wants them, and keep all of it under one turn id.
 
@@ -319,8 +331,8 @@ class Conversations:
             ),
             toolbox=make_toolbox(tools, tool_handler, self._models.wait_for, validate_cancel(cancel)),
             options=validate_options(options),
-            max_cycles=validate_count("max_cycles", max_cycles, most=CYCLES_LIMIT),
-            tail_limit=0 if tail_limit == 0 else validate_count("tail_limit", tail_limit, most=READ_LIMIT),
+            max_cycles=CYCLES.check("max_cycles", max_cycles),
+            tail_limit=TAIL_LIMIT.check("tail_limit", tail_limit),
             on_text=validate_listener(on_text),
             memory=self._memory_of(memory_policy, agent_id),
             # Last, since to make one may take a second.
@@ -328,7 +340,7 @@ class Conversations:
         )
         return RunningTurn(self._database, self._scope, self._clock, self._attempts, self._summary_turns, plan).run()
 
-    def refresh_rolling_summary(self, conversation_id: str) -> RollingSummary:
+    def refresh_rolling_summary(self, conversation_id: ConversationId) -> RollingSummary:
         """Bring the summary of a conversation up to the last turn that is finished, now.
 
         What the summariser does wrong is no error here: the outcome is `failed`, `error` says why, and the summary is
@@ -341,19 +353,24 @@ class Conversations:
         return TurnMemory(self._blocks, validate_policy(policy), agent)
 
     def get_messages(
-        self, conversation_id: str, *, limit: int = 50, include_internal: bool = False, before: int | None = None
+        self,
+        conversation_id: ConversationId,
+        *,
+        limit: Limit = 50,
+        include_internal: bool = False,
+        before: Ordinal | None = None,
     ) -> list[Message]:
         """The last messages that the user may see, oldest first; `before` a sequence number goes further back."""
         return self._read(conversation_id, limit, before, internal=bool(include_internal))
 
     def get_raw_turns(
         self,
-        conversation_id: str,
+        conversation_id: ConversationId,
         *,
-        limit: int = 50,
+        limit: Limit = 50,
         include_hidden: bool = False,
         latest_attempts: bool = False,
-        before: int | None = None,
+        before: Ordinal | None = None,
     ) -> list[Message]:
         """The last messages with the internal ones, for replay, debugging or a model.
 
@@ -416,7 +433,7 @@ class Conversations:
             self._scope,
             store.last_messages,
             validate_id("conversation_id", conversation_id),
-            limit=validate_count("limit", limit, most=READ_LIMIT),
+            limit=LIMIT.check("limit", limit),
             before=_EVERYTHING if before is None else validate_count("before", before, most=_EVERYTHING),
             internal=internal,
             hidden=hidden,

@@ -17,9 +17,8 @@ from longmind.models.turn import TurnOptions
 from longmind.models.value import Value
 from longmind.providers.language_model import Cancel, OnText
 from longmind.scope import validate_identity
+from longmind.validation.annotated import TITLE
 from longmind.validation.text import encode_json, quote_value, validate_text
-
-TITLE_LIMIT = 1_000
 
 V = TypeVar("V", bound=Value)
 
@@ -32,7 +31,7 @@ def validate_namespace(namespace: object) -> str:
 
 
 def validate_title(title: object) -> str | None:
-    return None if title is None else validate_text("title", title, limit=TITLE_LIMIT)
+    return None if title is None else TITLE.check("title", title)
 
 
 def validate_visibility(visibility: object, field: str = "visibility") -> Visibility:

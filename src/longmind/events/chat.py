@@ -11,7 +11,7 @@ from longmind.events.validation import validate_names, validate_tags
 from longmind.models.event import CHAT_TURN, EVENT_DATA_LIMIT, EVENT_TEXT_LIMIT, ChatRole, Event
 from longmind.scope import Level
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, validate_count
+from longmind.validation.annotated import LIMIT, Limit, Text
 from longmind.validation.text import encode_json, validate_size, validate_text
 
 CHAT_TAG = "chat"
@@ -23,7 +23,7 @@ class Chat(Recording):
     def record_chat(
         self,
         role: ChatRole,
-        text: str,
+        text: Text,
         *,
         tags: Sequence[str] | None = None,
         data: dict[str, Any] | None = None,
@@ -46,7 +46,7 @@ class Chat(Recording):
 
     def record_chat_user(
         self,
-        text: str,
+        text: Text,
         *,
         tags: Sequence[str] | None = None,
         data: dict[str, Any] | None = None,
@@ -58,7 +58,7 @@ class Chat(Recording):
 
     def record_chat_assistant(
         self,
-        text: str,
+        text: Text,
         *,
         tags: Sequence[str] | None = None,
         data: dict[str, Any] | None = None,
@@ -70,7 +70,7 @@ class Chat(Recording):
 
     def record_chat_system(
         self,
-        text: str,
+        text: Text,
         *,
         tags: Sequence[str] | None = None,
         data: dict[str, Any] | None = None,
@@ -83,7 +83,7 @@ class Chat(Recording):
     def recent_chat(
         self,
         *,
-        limit: int = 50,
+        limit: Limit = 50,
         roles: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         level: Level | None = None,
@@ -95,7 +95,7 @@ class Chat(Recording):
         Of several answers to one message the last one counts, and what is hidden is left out. A turn must have at least
         one of the tags. Each is a dict of ts, role, text and tags, or an event if that is asked for.
         """
-        most = validate_count("limit", limit, most=READ_LIMIT)
+        most = LIMIT.check("limit", limit)
         known = get_args(ChatRole)
         wanted = validate_names(roles, "roles")
         wanted = wanted if wanted is None else tuple(role for role in wanted if role in known)

@@ -26,7 +26,8 @@ from longmind.providers.language_model import LanguageModel
 from longmind.scope import Level
 from longmind.store.erasure_fence import fenced
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, validate_count
+from longmind.validation.annotated import LIMIT, Label
+from longmind.validation.identifiers import validate_count
 
 if TYPE_CHECKING:
     from longmind.summaries.distiller import Distiller
@@ -50,7 +51,7 @@ class Distilling(Recording, Addresses, Elsewhere):
         min_signal: float | None = None,
         use_llm: bool = False,
         level: Level | None = None,
-        model: str | LanguageModel | None = None,
+        model: Label | LanguageModel | None = None,
     ) -> dict[str, Any]:
         """Make a summary of the newest events, record it as an event, and give it back; `{}` if there are none.
 
@@ -60,7 +61,7 @@ class Distilling(Recording, Addresses, Elsewhere):
         """
         tag, kind = validate_tag("summary_tag", summary_tag), validate_kind(summary_kind, "summary_kind")
         kinds, tags = validate_names(include_kinds, "include_kinds"), validate_tags(include_tags, "include_tags")
-        most = validate_count("max_events", max_events, most=READ_LIMIT)
+        most = LIMIT.check("max_events", max_events)
         least = self._least_signal(min_signal)
         distiller = self._distiller(use_llm, model)
         own = (kind, hydration_of(kind))
@@ -107,7 +108,7 @@ class Distilling(Recording, Addresses, Elsewhere):
         min_signal: float | None = None,
         use_llm: bool = True,
         level: Level | None = None,
-        model: str | LanguageModel | None = None,
+        model: Label | LanguageModel | None = None,
     ) -> dict[str, Any]:
         """Make one summary of the newest summaries of a kind and a tag, record it, and give it back; `{}` without any.
 

@@ -14,6 +14,7 @@ from longmind.models.event import Event
 from longmind.scope import Level
 from longmind.store.erasure_fence import fenced
 from longmind.store.tables import events as store
+from longmind.validation.annotated import Limit
 from longmind.validation.identifiers import validate_count
 
 _HYDRATED_SIGNAL = 0.4
@@ -21,7 +22,7 @@ _HYDRATED_SIGNAL = 0.4
 
 class Loading(Recording, Addresses, Elsewhere):
     def load_recent_summaries(
-        self, scope_id: str | None = None, *, summary_tag: str = "session", limit: int = 3
+        self, scope_id: str | None = None, *, summary_tag: str = "session", limit: Limit = 3
     ) -> list[dict[str, Any]]:
         """The newest summaries of a tag, of whatever kind, newest last."""
         most = validate_count("limit", limit, most=SUMMARIES_LIMIT)

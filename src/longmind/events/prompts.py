@@ -17,14 +17,15 @@ from longmind.events.loading import Loading
 from longmind.events.summary import words_of_summary
 from longmind.models.event import TOOL_RESULT, Event
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_label
+from longmind.validation.annotated import LIMIT, HistoryLimit
+from longmind.validation.identifiers import validate_count, validate_label
 
 
 class Prompting(Loading):
     def chat_history_for_llm(
         self,
         *,
-        limit: int = 20,
+        limit: HistoryLimit = 20,
         include_system_summary: bool = True,
         summary_tag: str = "session",
         summary_scope_id: str | None = None,
@@ -94,14 +95,14 @@ class Prompting(Loading):
         window = self._window(None)
         if window is None or _is_none(limit):
             return []
-        most = validate_count(where, limit, most=READ_LIMIT)
+        most = LIMIT.check(where, limit)
         return self._read(store.newest_chat, window, most, None)
 
     def _last_results(self, tool: str | None, limit: int) -> list[Event]:
         window = self._window(None)
         if window is None or _is_none(limit):
             return []
-        most = validate_count("tool_limit", limit, most=READ_LIMIT)
+        most = LIMIT.check("tool_limit", limit)
         if tool is None:
             return self._read(store.newest, window, most, 0, (TOOL_RESULT,))
         return self._read(store.newest_on_topic, window, most, TOOL_RESULT, tool)

@@ -13,7 +13,8 @@ from longmind.events.validation import validate_names
 from longmind.models.event import Event, EventUsage
 from longmind.scope import Level
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id
+from longmind.validation.annotated import LIMIT, Limit
+from longmind.validation.identifiers import validate_id
 from longmind.validation.text import quote_value
 
 _FARTHEST = 2**53
@@ -24,7 +25,7 @@ class Reading(Bound):
         self,
         *,
         kinds: Sequence[str] | None = None,
-        limit: int = 50,
+        limit: Limit = 50,
         level: Level | None = None,
         return_event: bool = True,
     ) -> list[Any]:
@@ -40,7 +41,7 @@ class Reading(Bound):
         *,
         kinds: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
-        limit: int = 50,
+        limit: Limit = 50,
         level: Level | None = None,
         since: Instant | None = None,
         until: Instant | None = None,
@@ -88,7 +89,7 @@ class Reading(Bound):
         window: store.Window | None,
         return_event: bool,
     ) -> list[Any]:
-        most = validate_count("limit", limit, most=READ_LIMIT)
+        most = LIMIT.check("limit", limit)
         wanted = validate_names(kinds, "kinds")
         if window is None or wanted == ():
             return []

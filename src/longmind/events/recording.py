@@ -11,11 +11,12 @@ from longmind.events.event_builder import Composer
 from longmind.models.event import RECORD_LIMIT, Event
 from longmind.store.database import Row
 from longmind.store.tables import events as store
+from longmind.validation.annotated import Text
 
 
 class Recording(Bound):
     def record_raw(
-        self, *, base: dict[str, Any], text: str | None = None, metrics: dict[str, float] | None = None
+        self, *, base: dict[str, Any], text: Text | None = None, metrics: dict[str, float] | None = None
     ) -> Event:
         """Record an event from its fields. Without a text it is given one made from `base["data"]`.
 
@@ -38,7 +39,7 @@ class Recording(Bound):
         outputs_ref: Sequence[Any] | None = None,
         metrics: dict[str, float] | None = None,
         signal: float | None = None,
-        text: str | None = None,
+        text: Text | None = None,
     ) -> Event:
         """Record that something of a kind happened.
 

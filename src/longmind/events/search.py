@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, get_args
 
-from longmind.clock import Instant, Micros, to_micros
+from longmind.clock import Micros, to_micros
 from longmind.errors import InvalidInput
 from longmind.events.bound import Bound
 from longmind.events.event_builder import STATE_TAG, validate_state_key
@@ -17,7 +17,7 @@ from longmind.models.event import Event
 from longmind.models.event_search import EventSearchResult, SearchMode
 from longmind.scope import Level
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, validate_count
+from longmind.validation.annotated import LIMIT, Limit
 from longmind.validation.text import quote_value, storable_text
 
 _WINDOW = re.compile(r"\s*(\d+)\s*([smhd])\s*")
@@ -33,7 +33,7 @@ class Searching(Bound):
         query: str | None = None,
         kinds: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
-        limit: int = 100,
+        limit: Limit = 100,
         use_embedding: bool = True,
         level: Level | None = None,
         time_window: str | None = None,
@@ -47,7 +47,7 @@ class Searching(Bound):
         When nothing has to do with the query, nothing is found.
         """
         by = _validate_mode(mode, use_embedding)
-        most = validate_count("limit", limit, most=READ_LIMIT)
+        most = LIMIT.check("limit", limit)
         wanted = validate_names(kinds, "kinds")
         window = self._window(level, all_tags=tags, **_times(self._clock(), time_window))
         found = self._found("" if query is None else query, window, wanted, by, most)
@@ -61,15 +61,15 @@ class Searching(Bound):
         tags: Sequence[str] | None = None,
         top_k: int = 10,
         time_window: str | None = None,
-        created_at_min: Instant | float | None = None,
-        created_at_max: Instant | float | None = None,
+        created_at_min: str | datetime | float | None = None,
+        created_at_max: str | datetime | float | None = None,
     ) -> list[EventSearchResult]:
         """The snapshots of states that a query is about, best first, of one key or of all.
 
         A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
         datetime or seconds since 1970, and win over the bounds of the time window.
         """
-        most = validate_count("top_k", top_k, most=READ_LIMIT)
+        most = LIMIT.check("top_k", top_k)
         required = [STATE_TAG, *validate_tags(tags)]
         if key is not None:
             required.append(f"{STATE_TAG}:{validate_state_key(key)}")

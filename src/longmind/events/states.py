@@ -13,7 +13,7 @@ from longmind.events.validation import validate_kind, validate_tags
 from longmind.models.event import STATE_SNAPSHOT, Event
 from longmind.scope import Level
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, validate_count
+from longmind.validation.annotated import LIMIT, Limit
 
 
 class States(Recording):
@@ -74,7 +74,7 @@ class States(Recording):
         key: str,
         *,
         tags: Sequence[str] | None = None,
-        limit: int = 50,
+        limit: Limit = 50,
         level: Level | None = None,
         kind: str = STATE_SNAPSHOT,
         use_persistence: bool = False,
@@ -93,7 +93,7 @@ class States(Recording):
         persisted: bool,
     ) -> list[Event]:
         key, kind = validate_state_key(key), validate_kind(kind)
-        most = validate_count("limit", limit, most=READ_LIMIT)
+        most = LIMIT.check("limit", limit)
         window = self._window(level, all_tags=tags, hot=not persisted)
         if window is None:
             return []

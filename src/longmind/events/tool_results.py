@@ -10,7 +10,7 @@ from longmind.events.recording import Recording
 from longmind.models.event import TOOL_RESULT, Event
 from longmind.scope import IDENTITY_LIMIT
 from longmind.store.tables import events as store
-from longmind.validation.identifiers import READ_LIMIT, validate_count
+from longmind.validation.annotated import LIMIT, Limit
 from longmind.validation.text import validate_text
 
 
@@ -37,9 +37,9 @@ class ToolResults(Recording):
         }
         return self.record_raw(base=base, text=message, metrics=metrics)
 
-    def recent_tool_results(self, *, tool: str, limit: int = 10, return_event: bool = True) -> list[Any]:
+    def recent_tool_results(self, *, tool: str, limit: Limit = 10, return_event: bool = True) -> list[Any]:
         """The last results of one tool in the hot log, newest last."""
-        most = validate_count("limit", limit, most=READ_LIMIT)
+        most = LIMIT.check("limit", limit)
         topic = _validate_tool(tool)
         window = self._window(None, hot=True)
         if window is None:

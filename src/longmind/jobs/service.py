@@ -15,7 +15,8 @@ from longmind.settings import Settings
 from longmind.store.database import Database
 from longmind.store.tables import jobs as store
 from longmind.store.tables.jobs import NewJob
-from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id, validate_label
+from longmind.validation.annotated import ATTEMPTS, LIMIT, Attempts, JobId, JobKind, Label, Limit
+from longmind.validation.identifiers import validate_id, validate_label
 from longmind.validation.text import encode_json
 
 PAYLOAD_LIMIT = 1024 * 1024
@@ -36,12 +37,12 @@ class Jobs:
 
     def enqueue(
         self,
-        kind: str,
+        kind: JobKind,
         payload: dict[str, Any] | None = None,
         *,
         run_at: Instant | None = None,
-        unique_key: str | None = None,
-        max_attempts: int | None = None,
+        unique_key: Label | None = None,
+        max_attempts: Attempts | None = None,
     ) -> Job:
         """Queue a job. With a unique key that was used before for this kind, the job of that time is given back."""
         if payload is not None and not isinstance(payload, dict):
@@ -53,14 +54,14 @@ class Jobs:
             due_at=now if run_at is None else to_micros(run_at, "run_at"),
             max_attempts=self._settings.job_attempts
             if max_attempts is None
-            else validate_count("max_attempts", max_attempts, most=100),
+            else ATTEMPTS.check("max_attempts", max_attempts),
             unique_key=validate_label("unique_key", unique_key),
         )
         job = self._database.write(self._scope, store.enqueue, self._scope, new, now)
         self._wake_workers()
         return job
 
-    def get_job(self, job_id: str) -> Job | None:
+    def get_job(self, job_id: JobId) -> Job | None:
         """Look a job up; None when there is none with this id, or it is not this user's."""
         return self._database.read(self._scope, store.get, validate_id("job_id", job_id))
 
@@ -68,20 +69,20 @@ class Jobs:
         self,
         *,
         status: JobStatus | None = None,
-        kind: str | None = None,
-        limit: int = 100,
+        kind: JobKind | None = None,
+        limit: Limit = 100,
         cursor: str | None = None,
     ) -> Page[Job]:
         """List the user's jobs, newest first."""
         if status is not None and status not in get_args(JobStatus):
             raise InvalidInput(f"status is {status!r}.", hint=f"It is one of {', '.join(get_args(JobStatus))}.")
-        most = validate_count("limit", limit, most=READ_LIMIT)
+        most = LIMIT.check("limit", limit)
         kind = None if kind is None else validate_kind(kind)
         cursor = None if cursor is None else validate_id("cursor", cursor)
         found = self._database.read(self._scope, store.list_newest_first, status, kind, cursor, most + 1)
         return Page(found[:most], found[most - 1].id if len(found) > most else None)
 
-    def retry_job(self, job_id: str) -> Job:
+    def retry_job(self, job_id: JobId) -> Job:
         """Queue a failed or dead job again, with all its attempts."""
         job = self._database.write(self._scope, store.retry, validate_id("job_id", job_id), self._clock())
         self._wake_workers()

@@ -21,7 +21,8 @@ from longmind.store.tables import restored_atoms as restoring
 from longmind.store.tables import spaces
 from longmind.store.tables.atoms import CheckedAtom, Slot
 from longmind.store.tables.spaces import Change
-from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id
+from longmind.validation.annotated import LIMIT, AtomId, CategoryName, Limit, NumberCursor, SpaceId
+from longmind.validation.identifiers import validate_id
 
 if TYPE_CHECKING:
     # The functions below load it when they run: it brings numpy, which takes longer to load than all of the rest.
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
 class Atoms(Bound):
     """What is remembered, fact by fact."""
 
-    def add_atom(self, memory_space_id: str, atom: AtomInput) -> Atom:
+    def add_atom(self, memory_space_id: SpaceId, atom: AtomInput) -> Atom:
         """Remember one fact."""
         return self.add_atoms(memory_space_id, [atom])[0]
 
-    def add_atoms(self, memory_space_id: str, atoms: Sequence[AtomInput]) -> list[Atom]:
+    def add_atoms(self, memory_space_id: SpaceId, atoms: Sequence[AtomInput]) -> list[Atom]:
         """Remember many facts in one transaction: all of them, or none."""
         if isinstance(atoms, str | dict) or not isinstance(atoms, Sequence):
             raise InvalidInput(f"atoms must be a list, not {type(atoms).__name__}.")
@@ -56,17 +57,17 @@ class Atoms(Bound):
         indexing = self._retriever.indexing(checked)
         return self._database.write(self._scope, keep, self._scope, space_id, checked, indexing, now)
 
-    def mine_patterns(self, memory_space_id: str) -> list[Atom]:
+    def mine_patterns(self, memory_space_id: SpaceId) -> list[Atom]:
         """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
         return self._pipeline.mining.find_now(self._scope, validate_id("memory_space_id", memory_space_id))
 
-    def get_atom(self, atom_id: str) -> Atom | None:
+    def get_atom(self, atom_id: AtomId) -> Atom | None:
         """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""
         checked = validate_id("atom_id", atom_id)
         found = self._of_id(lambda scope: self._database.read(scope, store.get, checked))
         return found[0] if found else None
 
-    def supersede_atom(self, atom_id: str, atom: AtomInput) -> Atom:
+    def supersede_atom(self, atom_id: AtomId, atom: AtomInput) -> Atom:
         """Replace a fact that has changed: all older versions end where the new one begins at the latest, and are kept.
 
         A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version.
@@ -77,7 +78,7 @@ class Atoms(Bound):
         old_id = validate_id("atom_id", atom_id)
         return self._database.write(self._scope, replace, self._scope, old_id, checked, indexed, now)
 
-    def archive_atom(self, atom_id: str, *, rejected: bool = False) -> None:
+    def archive_atom(self, atom_id: AtomId, *, rejected: bool = False) -> None:
         """Take an atom out of recall; it can still be listed. Doing it again changes nothing.
 
         One that is rejected, because it is wrong or unwanted, is not learned again from what is said.
@@ -85,14 +86,14 @@ class Atoms(Bound):
         checked = validate_id("atom_id", atom_id)
         self._database.write(self._scope, _archive, self._scope, checked, bool(rejected), self._clock())
 
-    def delete_atom(self, atom_id: str) -> None:
+    def delete_atom(self, atom_id: AtomId) -> None:
         """Remove an atom for good, from the store and the search index. Older versions of the fact stay superseded.
 
         A keyed hash of it stays behind, so that it is not learned again from what was said.
         """
         self._database.write(self._scope, remove, self._scope, validate_id("atom_id", atom_id), self._clock())
 
-    def restore_atom(self, atom_id: str) -> Atom:
+    def restore_atom(self, atom_id: AtomId) -> Atom:
         """Make an older version of a fact hold again after the newer one was deleted; takes the capability `admin`.
 
         It ends where it was to end at first. A version whose newer one is there is a conflict, which names the newest;
@@ -104,16 +105,16 @@ class Atoms(Bound):
 
     def list_atoms(
         self,
-        memory_space_id: str,
+        memory_space_id: SpaceId,
         *,
-        category: str | None = None,
+        category: CategoryName | None = None,
         status: AtomStatus | None = "ACTIVE",
         valid_at: Instant | None = None,
-        limit: int = 100,
-        cursor: str | None = None,
+        limit: Limit = 100,
+        cursor: NumberCursor | None = None,
     ) -> Page[Atom]:
         """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
-        most = validate_count("limit", limit, most=READ_LIMIT)
+        most = LIMIT.check("limit", limit)
         listed = partial(
             store.list_newest_first,
             space_id=(space_id := validate_id("memory_space_id", memory_space_id)),

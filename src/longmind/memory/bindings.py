@@ -28,7 +28,8 @@ from longmind.store.tables import conversations, jobs
 from longmind.store.tables.bindings import NewBinding
 from longmind.store.triggers import extraction as triggers
 from longmind.store.triggers.extraction import Order
-from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id
+from longmind.validation.annotated import LIMIT, BindingId, ConversationId, Label, Limit, SpaceId
+from longmind.validation.identifiers import validate_id
 from longmind.validation.text import validate_text
 
 MOST_MEMBERS = 1_000
@@ -44,7 +45,7 @@ class Bindings(Bound):
     def create_binding(
         self,
         conversation_scope: ScopeInput,
-        memory_space_ids: list[str],
+        memory_space_ids: list[SpaceId],
         extraction_policy: PolicyInput | None = None,
     ) -> Binding:
         """Have conversations made into memory: those of a namespace and a user, `*` for all, or a list of such.
@@ -62,19 +63,19 @@ class Bindings(Bound):
             self._scope.require("admin")
         return self._database.write(self._scope, store.create, self._scope, new, self._clock())
 
-    def get_binding(self, binding_id: str) -> Binding | None:
+    def get_binding(self, binding_id: BindingId) -> Binding | None:
         """Look a binding up; None when there is none with this id, or it is not this user's."""
         return self._database.read(self._scope, store.find, self._scope, validate_id("binding_id", binding_id))
 
-    def list_bindings(self, *, limit: int = 100, cursor: str | None = None) -> Page[Binding]:
+    def list_bindings(self, *, limit: Limit = 100, cursor: str | None = None) -> Page[Binding]:
         """The bindings that the user has made, newest first; with the capability `admin`, all of the app."""
-        most = validate_count("limit", limit, most=READ_LIMIT)
+        most = LIMIT.check("limit", limit)
         before = None if cursor is None else validate_id("cursor", cursor)
         found = self._database.read(self._scope, store.list_newest_first, self._scope, before, most + 1)
         return Page(found[:most], found[most - 1].id if len(found) > most else None)
 
     def update_binding(
-        self, binding_id: str, *, extraction_policy: PolicyInput | None = None, enabled: bool | None = None
+        self, binding_id: BindingId, *, extraction_policy: PolicyInput | None = None, enabled: bool | None = None
     ) -> Binding:
         """Change the policy, of which what is left out stays as it is, or pause and resume. The scope is for ever.
 
@@ -89,14 +90,14 @@ class Bindings(Bound):
             self._wake_waiting(updated.id)
         return updated
 
-    def delete_binding(self, binding_id: str) -> None:
+    def delete_binding(self, binding_id: BindingId) -> None:
         """Have nothing more extracted by a binding, also not what is queued already. Memory stays."""
         checked = validate_id("binding_id", binding_id)
         self._database.write(self._scope, store.delete, self._scope, checked, self._clock())
         self._wake_waiting(checked)
 
     def run_extraction_for_conversation(
-        self, conversation_id: str, *, extraction_version: str | None = None, dry_run: bool = False
+        self, conversation_id: ConversationId, *, extraction_version: Label | None = None, dry_run: bool = False
     ) -> list[Job] | list[ExtractionPreview]:
         """Extract a whole conversation again: a job for each binding and space that it falls under.
 

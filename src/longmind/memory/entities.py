@@ -7,12 +7,13 @@ from itertools import islice
 from typing import Any
 
 from longmind.memory.base import Bound
-from longmind.memory.validation import DESCRIPTION_LIMIT, validate_entity_type, validate_name, validate_names
+from longmind.memory.validation import validate_entity_type, validate_name, validate_names
 from longmind.models.entity import Entity, EntityType, folded_name
 from longmind.store.database import Transaction
 from longmind.store.tables import entities as store
 from longmind.store.tables import spaces
-from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id, validate_metadata
+from longmind.validation.annotated import DESCRIPTION, LIMIT, Description, EntityId, Limit, Name, Query, SpaceId
+from longmind.validation.identifiers import validate_id, validate_metadata
 from longmind.validation.text import validate_text
 
 
@@ -21,13 +22,13 @@ class Entities(Bound):
 
     def create_entity(
         self,
-        memory_space_id: str,
+        memory_space_id: SpaceId,
         type: EntityType,
-        canonical_name: str,
+        canonical_name: Name,
         *,
-        description: str | None = None,
+        description: Description | None = None,
         attributes: dict[str, Any] | None = None,
-        aliases: Sequence[str] = (),
+        aliases: Sequence[Name] = (),
     ) -> Entity:
         """Make an entity. If the space knows one of that type by that name, that one is given back as it is.
 
@@ -40,25 +41,25 @@ class Entities(Bound):
             validate_id("memory_space_id", memory_space_id),
             validate_entity_type(type),
             validate_name("canonical_name", canonical_name),
-            None if description is None else validate_text("description", description, limit=DESCRIPTION_LIMIT),
+            None if description is None else DESCRIPTION.check("description", description),
             validate_metadata(attributes, "attributes"),
             validate_names("aliases", aliases) or (),
             self._clock(),
         )
 
-    def get_entity(self, entity_id: str) -> Entity | None:
+    def get_entity(self, entity_id: EntityId) -> Entity | None:
         """Look an entity up. One that was merged is given as it is, with the id it was merged into."""
         checked = validate_id("entity_id", entity_id)
         found = self._of_id(lambda scope: self._database.read(scope, store.get, checked))
         return found[0] if found else None
 
-    def find_entity_by_name(self, memory_space_id: str, type: EntityType, name: str) -> Entity | None:
+    def find_entity_by_name(self, memory_space_id: SpaceId, type: EntityType, name: Name) -> Entity | None:
         """The entity of a type that is known by exactly this name, or has it as an alias; case does not matter."""
         space_id = validate_id("memory_space_id", memory_space_id)
         asked = (validate_entity_type(type), validate_name("name", name))
         return self._in_space(space_id, lambda scope: self._database.read(scope, _find, space_id, *asked))
 
-    def merge_entities(self, canonical_id: str, alias_id: str) -> Entity:
+    def merge_entities(self, canonical_id: EntityId, alias_id: EntityId) -> Entity:
         """Fold one entity into another: its atoms and names go over, and its id leads there from now on."""
         return self._database.write(
             self._scope,
@@ -70,14 +71,14 @@ class Entities(Bound):
         )
 
     def search_entities(
-        self, memory_space_id: str, query: str, *, type: EntityType | None = None, limit: int = 20
+        self, memory_space_id: SpaceId, query: Query, *, type: EntityType | None = None, limit: Limit = 20
     ) -> list[Entity]:
         """Entities whose names are like the query, the most alike first."""
         space_id = validate_id("memory_space_id", memory_space_id)
         asked = (
             validate_text("query", query),
             None if type is None else validate_entity_type(type),
-            validate_count("limit", limit, most=READ_LIMIT),
+            LIMIT.check("limit", limit),
         )
         return self._in_space(space_id, lambda scope: self._database.read(scope, _search, space_id, *asked))
 

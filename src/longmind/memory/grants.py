@@ -11,13 +11,14 @@ from longmind.models.value import Page
 from longmind.scope import ReaderScope, validate_identity
 from longmind.store.tables import grants as store
 from longmind.store.tables import spaces
-from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_id
+from longmind.validation.annotated import LIMIT, Identity, Limit, SpaceId
+from longmind.validation.identifiers import validate_id
 
 
 class Sharing(Bound):
     """What others may read of the current user's memory, and the user of theirs."""
 
-    def grant_space(self, memory_space_id: str, reader: str) -> SpaceGrant:
+    def grant_space(self, memory_space_id: SpaceId, reader: Identity) -> SpaceGrant:
         """Let a user of the same tenant and app read a space of the kind `shared`; `*` lets all of them.
 
         Only its owner may do so, and only its owner writes to it. Who has the grant already keeps it as it is.
@@ -28,7 +29,7 @@ class Sharing(Bound):
             raise InvalidInput(f"{reader!r} is the one who would grant it.", hint="An owner needs no grant.")
         return self._database.write(self._scope, store.give, self._scope, space_id, reader, self._clock())
 
-    def revoke_space(self, memory_space_id: str, reader: str) -> None:
+    def revoke_space(self, memory_space_id: SpaceId, reader: Identity) -> None:
         """Take a grant back: the very next call of the user, in any process, finds the space no more.
 
         Grants are taken back as they were given: that of one user leaves `*` as it is. To take back what was not given
@@ -39,15 +40,15 @@ class Sharing(Bound):
             self._scope, store.withdraw, self._scope, space_id, _validate_reader(reader), self._clock()
         )
 
-    def list_grants(self, memory_space_id: str) -> list[SpaceGrant]:
+    def list_grants(self, memory_space_id: SpaceId) -> list[SpaceGrant]:
         """Who may read a space of the user's, in the order in which they were let."""
         return self._database.read(
             self._scope, store.of_space, self._scope, validate_id("memory_space_id", memory_space_id)
         )
 
-    def list_shared_spaces(self, *, limit: int = 100, cursor: str | None = None) -> Page[MemorySpace]:
+    def list_shared_spaces(self, *, limit: Limit = 100, cursor: str | None = None) -> Page[MemorySpace]:
         """The spaces of others that the user may read, oldest first."""
-        most = validate_count("limit", limit, most=READ_LIMIT)
+        most = LIMIT.check("limit", limit)
         after = "" if cursor is None else validate_id("cursor", cursor)
         held = self._database.read(self._scope, store.held_by, self._scope, after, most + 1)
         found = [self._look(space_id, owner) for space_id, owner in held[:most]]

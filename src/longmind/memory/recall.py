@@ -19,24 +19,22 @@ from longmind.models.atom import AtomKind, AtomStatus, Trust
 from longmind.models.recall import Recall, WhyNot
 from longmind.recall.request import Filters, RecallRequest
 from longmind.store.tables import atoms
-from longmind.validation.identifiers import validate_count, validate_id
+from longmind.validation.annotated import HITS, QUERY, AtomId, Hits, Importance, Query, SpaceId
+from longmind.validation.identifiers import validate_id
 from longmind.validation.text import validate_text
-
-HITS_LIMIT = 200
-QUERY_LIMIT = 10_000
 
 
 class Recalls(Bound):
     def recall_by_topic(
         self,
-        memory_space_id: str,
-        query: str,
+        memory_space_id: SpaceId,
+        query: Query,
         *,
-        limit: int = 10,
+        limit: Hits = 10,
         category_names: Sequence[str] | None = None,
         kinds: Sequence[AtomKind] | None = None,
         tags: Sequence[str] | None = None,
-        min_importance: int | None = None,
+        min_importance: Importance | None = None,
         status: AtomStatus | None = "ACTIVE",
         trust: Sequence[Trust] | None = None,
         entity: str | None = None,
@@ -51,8 +49,8 @@ class Recalls(Bound):
         """
         space_id = validate_id("memory_space_id", memory_space_id)
         filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
-        asked = validate_text("query", query, limit=QUERY_LIMIT)
-        most = validate_count("limit", limit, most=HITS_LIMIT)
+        asked = QUERY.check("query", query)
+        most = HITS.check("limit", limit)
         named = None if entity is None else _validate_entity("entity", entity)
 
         request = RecallRequest(filters, asked, named)
@@ -62,14 +60,14 @@ class Recalls(Bound):
 
     def why_not(
         self,
-        atom_id: str,
-        query: str,
+        atom_id: AtomId,
+        query: Query,
         *,
-        limit: int = 10,
+        limit: Hits = 10,
         category_names: Sequence[str] | None = None,
         kinds: Sequence[AtomKind] | None = None,
         tags: Sequence[str] | None = None,
-        min_importance: int | None = None,
+        min_importance: Importance | None = None,
         status: AtomStatus | None = "ACTIVE",
         trust: Sequence[Trust] | None = None,
         entity: str | None = None,
@@ -79,8 +77,8 @@ class Recalls(Bound):
         """Why `recall_by_topic` does not find an atom: which filter leaves it out, that it is over, or its place."""
         checked = validate_id("atom_id", atom_id)
         filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
-        asked = validate_text("query", query, limit=QUERY_LIMIT)
-        most = validate_count("limit", limit, most=HITS_LIMIT)
+        asked = QUERY.check("query", query)
+        most = HITS.check("limit", limit)
         named = None if entity is None else _validate_entity("entity", entity)
         found = self._of_id(lambda scope: self._database.read(scope, atoms.get, checked))
         if found is None:
@@ -118,10 +116,10 @@ class Recalls(Bound):
 
     def recall_by_entity(
         self,
-        memory_space_id: str,
+        memory_space_id: SpaceId,
         entity_id_or_name: str,
         *,
-        limit: int = 20,
+        limit: Hits = 20,
         category_names: Sequence[str] | None = None,
         valid_at: Instant | None = None,
         known_at: Instant | None = None,
@@ -134,7 +132,7 @@ class Recalls(Bound):
             valid_at=validate_instant("valid_at", valid_at),
             known_at=validate_instant("known_at", known_at),
         )
-        most = validate_count("limit", limit, most=HITS_LIMIT)
+        most = HITS.check("limit", limit)
         entity = _validate_entity("entity_id_or_name", entity_id_or_name)
 
         request = RecallRequest(filters, entity=entity)
@@ -144,13 +142,13 @@ class Recalls(Bound):
 
     def recall_timeline(
         self,
-        memory_space_id: str,
+        memory_space_id: SpaceId,
         *,
         entity_id_or_name: str | None = None,
-        query: str | None = None,
+        query: Query | None = None,
         from_: Instant | None = None,
         to: Instant | None = None,
-        limit: int = 50,
+        limit: Hits = 50,
         include_superseded: bool = True,
         known_at: Instant | None = None,
     ) -> Recall:
@@ -171,8 +169,8 @@ class Recalls(Bound):
             window=(start, end),
             known_at=validate_instant("known_at", known_at),
         )
-        asked = None if query is None else validate_text("query", query, limit=QUERY_LIMIT)
-        most = validate_count("limit", limit, most=HITS_LIMIT)
+        asked = None if query is None else QUERY.check("query", query)
+        most = HITS.check("limit", limit)
         entity = None if entity_id_or_name is None else _validate_entity("entity_id_or_name", entity_id_or_name)
 
         request = RecallRequest(filters, asked, entity)

@@ -11,14 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from longmind.clock import to_micros
 from longmind.errors import InvalidInput
-from longmind.memory.recall import HITS_LIMIT, QUERY_LIMIT, Recalls
+from longmind.memory.recall import Recalls
 from longmind.memory.recall_tool_schema import ToolType
-from longmind.memory.validation import LIST_LIMIT, NAME_LIMIT
+from longmind.memory.validation import LIST_LIMIT
 from longmind.models.recall import Recall
+from longmind.validation.annotated import HITS, NAME, QUERY
 
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUERY_LIMIT)]
-Count = Annotated[int, Field(ge=1, le=HITS_LIMIT)]
-Names = Annotated[list[Annotated[str, Field(max_length=NAME_LIMIT)]], Field(max_length=LIST_LIMIT)]
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUERY.most)]
+Count = Annotated[int, Field(ge=1, le=HITS.most)]
+Names = Annotated[list[Annotated[str, Field(max_length=NAME.most)]], Field(max_length=LIST_LIMIT)]
 Date = Annotated[str, Field(max_length=64)]
 
 # A model that fills in everything writes an empty list for no wish, so it is taken for that.

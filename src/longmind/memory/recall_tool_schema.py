@@ -7,8 +7,9 @@ from collections import Counter
 from typing import Any, Literal, get_args
 
 from longmind.errors import InvalidInput, LimitExceeded
-from longmind.memory.validation import DESCRIPTION_LIMIT, validate_value
+from longmind.memory.validation import validate_value
 from longmind.models.value import Value
+from longmind.validation.annotated import DESCRIPTION
 from longmind.validation.identifiers import validate_id
 from longmind.validation.text import validate_text
 
@@ -76,5 +77,5 @@ def _checked(given: object, where: str) -> ToolDefinition:
     if not definition.memory_space_id.removeprefix("$").strip():
         raise InvalidInput(f"{where}.memorySpaceId is blank.", hint="Give an id, or $ and the name of an argument.")
     if definition.description is not None:
-        validate_text(f"{where}.description", definition.description, limit=DESCRIPTION_LIMIT, blank=False)
+        validate_text(f"{where}.description", definition.description, limit=DESCRIPTION.most, blank=False)
     return definition

@@ -13,6 +13,7 @@ from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import bindings, grants
 from longmind.store.tables import spaces as store
+from longmind.validation.annotated import Name, SpaceId
 from longmind.validation.identifiers import validate_id, validate_metadata
 
 _MADE_BY_APPS: tuple[SpaceKind, ...] = ("user", "shared")
@@ -22,7 +23,7 @@ class Spaces(Bound):
     """Named partitions of the current user's memory."""
 
     def create_memory_space(
-        self, name: str | None = None, *, kind: SpaceKind = "user", metadata: dict[str, Any] | None = None
+        self, name: Name | None = None, *, kind: SpaceKind = "user", metadata: dict[str, Any] | None = None
     ) -> MemorySpace:
         """Make a space. If the user has a live one of that name and kind, that one is given back as it is.
 
@@ -35,7 +36,7 @@ class Spaces(Bound):
             self._scope, store.create, self._scope, checked, kind, validate_metadata(metadata), self._clock()
         )
 
-    def get_memory_space(self, memory_space_id: str) -> MemorySpace | None:
+    def get_memory_space(self, memory_space_id: SpaceId) -> MemorySpace | None:
         """Look a space up; None when it is not there, was deleted, or is neither the user's nor shared with them."""
         space_id = validate_id("memory_space_id", memory_space_id)
         own = self._database.read(self._scope, store.get, space_id)
@@ -46,7 +47,7 @@ class Spaces(Bound):
         """The user's spaces, oldest first."""
         return self._database.read(self._scope, store.list_all)
 
-    def delete_memory_space(self, memory_space_id: str) -> None:
+    def delete_memory_space(self, memory_space_id: SpaceId) -> None:
         """Put a space away: it and its memory are found no more, by nobody, and nothing is extracted into it.
 
         Erasing the user removes them for good.

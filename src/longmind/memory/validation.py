@@ -16,18 +16,16 @@ from longmind.models.atom import AtomInput, AtomKind, AtomStatus, Category, NewA
 from longmind.models.entity import EntityType
 from longmind.models.value import Value
 from longmind.store.tables.atoms import CheckedAtom
+from longmind.validation.annotated import ATOM_TEXT, CONFIDENCE, IMPORTANCE, NAME
 from longmind.validation.identifiers import validate_label
-from longmind.validation.text import quote_value, validate_text
+from longmind.validation.text import validate_text
 
-TEXT_LIMIT = 1024 * 1024
-"""Characters of an atom's text, and of its search context."""
-NAME_LIMIT = 255
-DESCRIPTION_LIMIT = 10_000
 LIST_LIMIT = 1_000
 """Members of an atom's lists: sources, entities and tags."""
 BULK_LIMIT = 100_000
 
 V = TypeVar("V", bound=Value)
+_TEXT_LENGTH, _NAME_LENGTH = ATOM_TEXT.most or 0, NAME.most or 0
 _NOTHING: Mapping[str, Callable[[str, Any], object]] = {}
 
 
@@ -66,15 +64,15 @@ def _validate_atom(given: AtomInput, now: Micros, where: str, random: str | None
         raise InvalidInput(f"{where}.valid_to is not after valid_from.")
     text, context, confidence = fields["text"], fields["search_context"], fields["confidence"]
     if not 0.0 <= confidence <= 1.0:
-        raise InvalidInput(f"{where}.confidence is {quote_value(confidence)}.", hint="It is a number from 0 to 1.")
+        CONFIDENCE.check(f"{where}.confidence", confidence)
     trust, speaker, conversation_id = fields["trust"], fields["speaker"], fields["source_conversation_id"]
     # By their places, in the order of the fields: to name them takes as long as all of the checks.
     return CheckedAtom(
         new_id("atom", created_at) if random is None else id_of("atom", created_at, random),
-        text if _plain(text) else validate_text(f"{where}.text", text, limit=TEXT_LIMIT, blank=False),
+        text if _plain(text) else ATOM_TEXT.check(f"{where}.text", text),
         _validate_context(f"{where}.search_context", context) if context else (),
         _SPEAKERS.get(trust) if speaker is None else validate_name(f"{where}.speaker", speaker),
-        name if _plain(name, NAME_LIMIT) else validate_name(f"{where}.category.name", name),
+        name if _plain(name, _NAME_LENGTH) else validate_name(f"{where}.category.name", name),
         kind,
         validate_importance(f"{where}.importance", fields["importance"]),
         float(confidence),
@@ -148,7 +146,7 @@ _KINDS, _TRUSTS, _ORIGINS = frozenset(get_args(AtomKind)), frozenset(get_args(Tr
 _CHOICES = frozenset(product(_KINDS, _TRUSTS, _ORIGINS))
 
 
-def _plain(text: object, limit: int = TEXT_LIMIT) -> bool:
+def _plain(text: object, limit: int = _TEXT_LENGTH) -> bool:
     """Whether a text is of the usual kind, in which nothing can be wrong."""
     return isinstance(text, str) and text.isascii() and "\x00" not in text and len(text) <= limit and bool(text.strip())
 
@@ -163,17 +161,15 @@ def _validate_context(where: str, context: object) -> tuple[str, ...]:
     if len(texts) > LIST_LIMIT:
         raise LimitExceeded(where, limit=LIST_LIMIT, given=len(texts), unit="texts")
     # An empty text stays: how far away the others are is told by their places.
-    return tuple(validate_text(f"{where}[{place}]", text, limit=TEXT_LIMIT) for place, text in enumerate(texts))
+    return tuple(validate_text(f"{where}[{place}]", text, limit=_TEXT_LENGTH) for place, text in enumerate(texts))
 
 
 def validate_importance(where: str, importance: object) -> int:
-    if isinstance(importance, int) and not isinstance(importance, bool) and 1 <= importance <= 5:
-        return importance
-    raise InvalidInput(f"{where} is {quote_value(importance)}.", hint="It is a whole number from 1 to 5.")
+    return int(IMPORTANCE.check(where, importance))
 
 
 def validate_name(where: str, name: object) -> str:
-    return validate_text(where, name, limit=NAME_LIMIT, blank=False)
+    return NAME.check(where, name)
 
 
 def validate_entity_type(type: object) -> EntityType:
@@ -227,7 +223,7 @@ def _validate_list(where: str, members: object) -> tuple[str, ...]:
     if len(members) > LIST_LIMIT:
         raise LimitExceeded(where, limit=LIST_LIMIT, given=len(members), unit="members")
     checked = [
-        member if _plain(member, NAME_LIMIT) else validate_name(f"{where}[{place}]", member)
+        member if _plain(member, _NAME_LENGTH) else validate_name(f"{where}[{place}]", member)
         for place, member in enumerate(members)
     ]
     # Order is kept, and what is said twice counts once.

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from longmind.models.value import Value
+from longmind.validation.annotated import INSTANT, AtomText, Confidence, ConversationId, Importance, MessageId, Name
 
 AtomKind = Literal["FACT", "RULE", "INTENTION", "EPISODE", "PREFERENCE", "PATTERN"]
 AtomStatus = Literal["ACTIVE", "ARCHIVED", "DELETED"]
@@ -20,33 +21,33 @@ BEHAVIORAL_KINDS = frozenset({"RULE", "PREFERENCE"})
 """Kinds that tell an agent how to behave; in a prompt they are suggestions, never commands."""
 
 
-GivenInstant = str | Annotated[datetime, Field(strict=True)]
+GivenInstant = Annotated[str | Annotated[datetime, Field(strict=True)], INSTANT]
 """An instant as a caller writes it. A number is none: nobody could tell seconds from milliseconds."""
 
 
 class Category(Value):
     """`name` is the app's own word, `kind` says how the platform treats it."""
 
-    name: str
+    name: Name
     kind: AtomKind
 
 
 class NewAtom(Value):
     """A fact as the caller gives it."""
 
-    text: str = Field(strict=True)
+    text: AtomText = Field(strict=True)
     category: Category
-    importance: int = Field(default=3, strict=True)
-    confidence: float = Field(default=1.0, strict=True)
+    importance: Importance = Field(default=3, strict=True)
+    confidence: Confidence = Field(default=1.0, strict=True)
     valid_from: GivenInstant | None = None
     valid_to: GivenInstant | None = None
-    source_conversation_id: str | None = None
-    source_message_ids: list[str] = Field(default_factory=list)
+    source_conversation_id: ConversationId | None = None
+    source_message_ids: list[MessageId] = Field(default_factory=list)
     entity_ids: list[str] = Field(default_factory=list)
     tags: list[str] = Field(default_factory=list)
     search_context: str | list[str] = Field(default_factory=list)
     """Texts around the fact, the nearest first, that help to find it and are shown to nobody."""
-    speaker: str | None = None
+    speaker: Name | None = None
     """Who said it, by name; without one, the user or the assistant as `trust` tells."""
     origin: Origin = "app"
     trust: Trust = "app"

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field, StrictBool
 
 from longmind.models.value import Value
+from longmind.validation.annotated import Label, Namespace
 
 EVERYBODY = "*"
 """In the place of a user or a namespace: all of them."""
@@ -16,12 +17,12 @@ EVERYBODY = "*"
 class ConversationScope(Value):
     """Conversations of one user, or of all (`*`), in one namespace, or in all."""
 
-    namespace: str = Field(strict=True)
+    namespace: Namespace = Field(strict=True)
     user_id: str = Field(strict=True)
 
 
 class ExtractionPolicy(Value):
-    extraction_version: str = Field(default="v1", strict=True)
+    extraction_version: Label = Field(default="v1", strict=True)
     """Which version of the extractor's instructions is used. A new one is for what is extracted from then on."""
     on_conversation_closed: StrictBool = True
     windowed: StrictBool = False

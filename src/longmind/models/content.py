@@ -10,6 +10,7 @@ from pydantic import Field, StrictBool, TypeAdapter, ValidationError
 
 from longmind.errors import InvalidInput
 from longmind.models.value import Value
+from longmind.validation.annotated import SPOKEN_TEXT, Label, Name, Text
 from longmind.validation.text import damaged, decode_json, encode_json, validate_size, validate_text
 
 MESSAGE_LIMIT = 1024 * 1024
@@ -18,31 +19,33 @@ MESSAGE_LIMIT = 1024 * 1024
 
 class TextBlock(Value):
     type: Literal["text"] = "text"
-    text: str
+    text: Text
 
 
 class ImageBlock(Value):
     type: Literal["image"] = "image"
-    url: str
+    url: Text
     mime_type: str
 
 
 class ToolUseBlock(Value):
     type: Literal["tool_use"] = "tool_use"
     id: str
-    name: str
+    name: Name
     arguments: dict[str, Any]
 
 
 class ToolResultBlock(Value):
     type: Literal["tool_result"] = "tool_result"
-    tool_use_id: str
+    tool_use_id: Label
     content: str | list[TextBlock | ImageBlock]
     is_error: StrictBool = False
 
 
 Block = Annotated[TextBlock | ImageBlock | ToolUseBlock | ToolResultBlock, Field(discriminator="type")]
 Content = str | Sequence[Block | dict[str, Any]]
+UserContent = Annotated[Content, SPOKEN_TEXT]
+"""Content that a user says, and so is not blank."""
 
 _TEXT_FIELDS = {"type", "text"}
 _BLOCKS: TypeAdapter[list[Block]] = TypeAdapter(list[Block])

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 
 from longmind.models.content import Block, text_of
 from longmind.models.value import Value
+from longmind.validation.annotated import Label
 from longmind.validation.text import damaged
 
 Role = Literal["user", "assistant", "tool", "system"]
@@ -34,9 +35,9 @@ class AssistantTurn(Value):
 
     content: Any
     """A text or a list of content blocks; checked when it is appended."""
-    stop_reason: str | None = None
-    model: str | None = None
-    provider: str | None = None
+    stop_reason: Label | None = None
+    model: Label | None = None
+    provider: Label | None = None
     usage: Usage | None = None
 
 

@@ -23,7 +23,8 @@ from longmind.tools.deadline import Deadline
 from longmind.tools.invocation import new_call
 from longmind.tools.schema import parse_arguments
 from longmind.tools.tool_handlers import TOOLS
-from longmind.validation.identifiers import READ_LIMIT, validate_count, validate_label
+from longmind.validation.annotated import LIMIT, Label, Limit, NumberCursor, Query
+from longmind.validation.identifiers import validate_label
 
 if TYPE_CHECKING:
     from longmind.recall.retriever import AtomRetriever
@@ -59,11 +60,11 @@ class Tools:
 
     def memory_search(
         self,
-        query: str | None = None,
+        query: Query | None = None,
         tags: Sequence[str] = (),
         type: EntryType | None = None,
         include_superseded: bool = False,
-        limit: int = 20,
+        limit: Limit = 20,
     ) -> FoundEntries:
         """Find entries by words, tags or type, best first; without a query, the most recent ones."""
         arguments = {
@@ -83,7 +84,7 @@ class Tools:
         """Remove an entry for good, from the store and the search index. What it had superseded stays hidden."""
         return DeletedEntry.model_validate(self.invoke("memory_delete", {"id": id}))
 
-    def invoke(self, tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def invoke(self, tool_name: Label, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool by its name, as a model does: strict about its arguments, and answered in JSON."""
         return self._call(tool_name, arguments, None, CALL_SECONDS)
 
@@ -108,16 +109,16 @@ class Tools:
     def audit(
         self,
         *,
-        correlation: str | None = None,
+        correlation: Label | None = None,
         since: Instant | None = None,
         until: Instant | None = None,
-        topic: str | None = None,
+        topic: Label | None = None,
         outcome: Outcome | None = None,
-        limit: int = 100,
-        cursor: str | None = None,
+        limit: Limit = 100,
+        cursor: NumberCursor | None = None,
     ) -> Page[AuditEntry]:
         """What was asked of the tools of this group, oldest first; both instants are part of the range."""
-        most = validate_count("limit", limit, most=READ_LIMIT)
+        most = LIMIT.check("limit", limit)
         if cursor is not None and not (isinstance(cursor, str) and cursor.isascii() and cursor.isdigit()):
             raise InvalidInput(f"cursor {cursor!r} is not one.", hint="Pass next_cursor of the page before.")
         if outcome is not None and outcome not in get_args(Outcome):

@@ -8,8 +8,6 @@ from longmind.validation.text import encode_json, quote_value, validate_text
 
 METADATA_LIMIT = 64 * 1024
 """Bytes of JSON that a map of the app's own may have."""
-READ_LIMIT = 10_000
-"""How many rows one call may ask for."""
 
 
 def validate_label(name: str, value: object) -> str | None:

@@ -23,7 +23,19 @@ from longmind.recall.request import Filters, RecallRequest
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import conversations, grants, spaces, summaries
-from longmind.validation.identifiers import validate_count, validate_id
+from longmind.validation.annotated import (
+    QUERY,
+    RECALLED_HITS,
+    RECENT_TURNS,
+    TOKEN_BUDGET,
+    ConversationId,
+    Identity,
+    RecalledHits,
+    RecentTurns,
+    SpaceId,
+    TokenBudget,
+)
+from longmind.validation.identifiers import validate_id
 from longmind.validation.text import quote_value, validate_text
 from longmind.working_context.turns import Turn, inseparable, last_turns
 from longmind.working_context.user_memory import BlockMemory, user_memory, wording
@@ -35,11 +47,7 @@ ALWAYS_ON_LIMIT = 500
 """How many always-on atoms are looked at, the most important ones."""
 _TRIES = 3
 """How often memory is read that changes each time between its two parts."""
-TURNS_LIMIT = 1_000
-HITS_LIMIT = 200
-QUERY_LIMIT = 10_000
 CATEGORIES_LIMIT = 100
-BUDGET_LIMIT = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -76,19 +84,19 @@ class WorkingContexts:
 
     def build_working_context(
         self,
-        conversation_id: str,
+        conversation_id: ConversationId,
         *,
-        memory_space_id: str,
+        memory_space_id: SpaceId,
         recall_query: str | None = None,
-        recent_turns: int = 10,
-        recall_limit: int = 8,
-        token_budget: int = 8000,
+        recent_turns: RecentTurns = 10,
+        recall_limit: RecalledHits = 8,
+        token_budget: TokenBudget = 8000,
         include_rolling_summary: bool = True,
         always_on_category_names: Sequence[str] = (),
         template_id: str | None = None,
         known_at: Instant | None = None,
         memory_policy: MemoryPolicy | dict[str, Any] | None = None,
-        agent_id: str | None = None,
+        agent_id: Identity | None = None,
     ) -> WorkingContext:
         """Put together what a model is to know before it answers: the summary, what it remembers, and the last turns.
 
@@ -101,11 +109,11 @@ class WorkingContexts:
         else but the summary has gone.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
-        wanted_turns = _from_zero("recent_turns", recent_turns, TURNS_LIMIT)
-        wanted_hits = _from_zero("recall_limit", recall_limit, HITS_LIMIT)
-        budget = validate_count("token_budget", token_budget, most=BUDGET_LIMIT)
+        wanted_turns = RECENT_TURNS.check("recent_turns", recent_turns)
+        wanted_hits = RECALLED_HITS.check("recall_limit", recall_limit)
+        budget = TOKEN_BUDGET.check("token_budget", token_budget)
         names = _validate_categories(always_on_category_names)
-        query = None if recall_query is None else validate_text("recall_query", recall_query, limit=QUERY_LIMIT)
+        query = None if recall_query is None else QUERY.check("recall_query", recall_query)
         known = None if known_at is None else to_micros(known_at, "known_at")
         policy = None if memory_policy is None else validate_policy(memory_policy)
         agent = self._blocks.active(agent_id)
@@ -231,11 +239,6 @@ def _context(fitted: Fitted, until_seq: int, built_at: Micros) -> WorkingContext
             "built_at": to_iso(built_at),
         }
     )
-
-
-def _from_zero(name: str, value: object, most: int) -> int:
-    """A count of which none is a choice."""
-    return 0 if value == 0 and type(value) is int else validate_count(name, value, most=most)
 
 
 def _validate_categories(names: object) -> tuple[str, ...]:

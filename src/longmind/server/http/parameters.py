@@ -23,6 +23,7 @@ from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, 
 from longmind.server.http.encoded_slashes import name_in
 from longmind.server.problems import invalid_shape
 from longmind.server.routes import NOT_OVER_HTTP, Route
+from longmind.validation.annotated import strip_limits
 
 _NOT_JSON = (datetime, timedelta, LanguageModel, BoundTool, Tool, Cancel)
 """What Python callers may give instead of a text or a number, and nobody can send."""
@@ -169,7 +170,10 @@ def on_the_wire(annotation: Any) -> Any:
         left_out = {str, Path} if Path in members else set()
         return _union([each for each in members if not _is_left_out(each) and each not in left_out])
     if origin is Annotated:
-        inner, *notes = get_args(annotation)
+        plain = strip_limits(annotation)
+        if get_origin(plain) is not Annotated:
+            return on_the_wire(plain)
+        inner, *notes = get_args(plain)
         return Annotated[(on_the_wire(inner), *notes)]
     if isinstance(origin, type) and issubclass(origin, Sequence):
         return list[on_the_wire(get_args(annotation)[0])]  # type: ignore[misc]  # made while it runs

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
@@ -14,16 +14,21 @@ from longmind.server.http.archive_download import ZIP
 from longmind.server.http.parameters import Parameters
 from longmind.server.http.preconditions import ENTITY_TAG, kept_as
 from longmind.server.http.responses import Answer
-from longmind.server.openapi.bounds import IN_HEADER, bound
 from longmind.server.openapi.examples import EXAMPLES
 from longmind.server.problems import PROBLEM_TYPE
 from longmind.server.routes import Route
 from longmind.server.streaming import EVENT_STREAM
 from longmind.tools.schema import build_json_schema
 from longmind.tools.tool_handlers import TOOLS
+from longmind.validation.annotated import Label, find_limits
 
 Schema = dict[str, Any]
 
+_TEXT_KEYWORDS = frozenset({"minLength", "maxLength", "pattern", "format"})
+_IN_HEADER = {
+    "pattern": r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$"
+}
+"""A text in a header: control characters are refused there, some of them before they are read."""
 _REFERENCE = "#/components/schemas/{model}"
 _WHEN = {
     400: "The request is malformed.",
@@ -116,6 +121,9 @@ class _Described:
         self.route = route
         self.parameters = Parameters(route)
         self.answer = Answer(route)
+        parameters = route.operation.signature.parameters
+        self.annotations = {route.outer_name(name): each.annotation for name, each in parameters.items()}
+        """The types of the parameters, by the names that requests give them."""
 
     def operation(self, schemas: _Schemas) -> dict[str, Any]:
         route = self.route
@@ -149,10 +157,11 @@ class _Described:
                 "name": outer,
                 "in": "path",
                 "required": True,
-                "schema": bound(inner, _plain(TypeAdapter(self.parameters.in_path[inner].annotation).json_schema())),
+                "schema": _limit(_plain(TypeAdapter(annotation).json_schema()), annotation),
                 "example": examples[outer],
             }
             for outer, inner in self.route.in_path.items()
+            for annotation in [self.parameters.in_path[inner].annotation]
         ]
 
     def _in_query(self, schemas: _Schemas) -> list[dict[str, Any]]:
@@ -170,7 +179,7 @@ class _Described:
         headers = []
         if kept_as(self.route) is not None:
             words = "A key of the client's own: a request that is repeated with it and the same body is done once."
-            key = {**bound("idempotency_key", {"type": "string"}), **IN_HEADER}
+            key = {**_limit({"type": "string"}, Label), **_IN_HEADER}
             headers.append({"name": "Idempotency-Key", "in": "header", "description": words, "schema": key})
         if self.guarded:
             tag = {"type": "string", "pattern": ENTITY_TAG}
@@ -233,14 +242,14 @@ class _Schemas:
         self._own = {name: schema for name, schema in components.items() if name.endswith(("Body", "Query"))}
         inputs = _reached([schema for key, schema in self._made.items() if key.startswith("body")], components)
         self.components = {
-            name: bound("", schema, of=name) if name in inputs else schema
+            name: _limit_value(name, schema) if name in inputs else schema
             for name, schema in sorted(components.items())
             if not name.endswith("Query")
         }
 
     def of_query(self, each: _Described) -> Schema:
         schema = self._resolved(self._made[f"query {each.route.id}"])
-        return bound("", schema, of=each.route.operation.path)
+        return _limit_fields(schema, each.annotations)
 
     def of_body(self, each: _Described) -> Schema:
         if each.route.place.tool is not None:
@@ -248,9 +257,9 @@ class _Schemas:
         schema = self._made[f"body {each.route.id}"]
         name = schema.get("$ref", "").rpartition("/")[2]
         if name.endswith("Body"):
-            self.components[name] = bound("", self._own[name], of=each.route.operation.path)
+            self.components[name] = _limit_fields(self._own[name], each.annotations)
             return schema
-        return bound(each.route.place.whole_body or "", schema)
+        return schema
 
     def of_answer(self, each: _Described) -> Schema:
         schema = self._made[f"answer {each.route.id}"]
@@ -283,6 +292,49 @@ def _in_snake_case(name: str, schema: Schema) -> Schema:
     inner = {field.alias or name: name for name, field in value.model_fields.items()}
     renamed = {**schema, "properties": {inner[outer]: part for outer, part in schema["properties"].items()}}
     return renamed | ({"required": [inner[outer] for outer in schema["required"]]} if "required" in schema else {})
+
+
+def _limit_value(name: str, schema: Schema) -> Schema:
+    """Return the schema of a value with the limits that its fields' types name."""
+    value = _all_values().get(name.partition("-")[0])
+    if value is None:
+        return schema
+    annotations: dict[str, Any] = {}
+    for inner, field in value.model_fields.items():
+        # pydantic keeps the notes of a field's own type apart from it.
+        annotation = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+        annotations |= {inner: annotation, field.alias or inner: annotation}
+    return _limit_fields(schema, annotations)
+
+
+def _limit_fields(schema: Schema, annotations: Mapping[str, Any]) -> Schema:
+    """Return the schema of an object with the limits that the types of its fields name."""
+    if "properties" not in schema:
+        return schema
+    parts = {name: _limit(part, annotations.get(name)) for name, part in schema["properties"].items()}
+    return {**schema, "properties": parts}
+
+
+def _limit(schema: Schema, annotation: Any) -> Schema:
+    limits = find_limits(annotation)
+    return schema if limits is None else _apply_limits(schema, limits.published)
+
+
+def _apply_limits(schema: Schema, limits: Mapping[str, Any]) -> Schema:
+    """Return the schema with those limits that apply to it: limits of texts, or of numbers."""
+    if "anyOf" in schema:
+        parts = [_apply_limits(each, limits) for each in schema["anyOf"]]
+        # An instant may be given as a text or as a value, and both are written the same way.
+        return {**schema, "anyOf": [each for at, each in enumerate(parts) if each not in parts[:at]]}
+    if schema.get("type") == "array":
+        return {**schema, "items": _apply_limits(schema["items"], limits)}
+    if "enum" in schema or "const" in schema:
+        return schema
+    if schema.get("type") == "string":
+        return {**schema, **{name: limit for name, limit in limits.items() if name in _TEXT_KEYWORDS}}
+    if schema.get("type") in ("integer", "number"):
+        return {**schema, **{name: limit for name, limit in limits.items() if name not in _TEXT_KEYWORDS}}
+    return schema
 
 
 def _reached(schemas: list[Schema], components: dict[str, Schema]) -> set[str]:
