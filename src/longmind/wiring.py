@@ -23,6 +23,7 @@ from longmind.errors import EngineClosed, InvalidInput, StoreError
 from longmind.events import Events
 from longmind.events.mirror.rebuild import MirrorRebuilder
 from longmind.events.mirror.writer import Mirror
+from longmind.events.timeline import TimelineLog
 from longmind.extraction.candidate import Extractor
 from longmind.extraction.registry import choose_extractor
 from longmind.jobs import Jobs
@@ -262,15 +263,8 @@ class ServiceFactory:
 
     def events(self, scope: Scope) -> Events:
         parts = self._parts
-        return Events(
-            parts.database,
-            scope,
-            parts.clock,
-            parts.settings,
-            parts.indexes,
-            lambda: parts.event_retriever,
-            parts.distillers,
-        )
+        log = TimelineLog(parts.database, scope, parts.clock, parts.settings)
+        return Events(log, parts.indexes, lambda: parts.event_retriever, parts.distillers)
 
     def jobs(self, scope: Scope) -> Jobs:
         parts = self._parts

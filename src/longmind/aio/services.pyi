@@ -272,119 +272,120 @@ class AsyncTools:
 class AsyncEvents:
     def __init__(self, original: Events, hop: Hop) -> None: ...
     def at(self, level: Level | None=None, *, bucket: str | None=None) -> Self:
-        """The same service for the timeline of another level, or of a bucket that the caller names.
+        """Return the same service for the timeline of another level, or of a bucket that the caller names.
 
         Each timeline has its own events: what is recorded at one is not read at another. Where the context lacks the
         id of the level there is nothing to read, and recording is refused."""
     def scope_id(self) -> str | None:
-        """What the timeline is the timeline of, such as `session:s1`."""
+        """Return the bucket that the timeline belongs to, such as `session:s1`."""
     def memory_level(self) -> str | None:
-        """The level that was asked for; `session` unless another one was, None for a named bucket."""
+        """Return the level that was asked for: `session` unless another one was, None for a named bucket."""
     def bucket_level(self) -> str | None:
-        """The level that the timeline has: `user` where there is no session; None for a global or a named bucket."""
+        """Return the level of the timeline: `user` where there is no session; None for a global or a named bucket."""
     def timeline(self) -> str | None:
-        """The id of the timeline."""
+        """Return the id of the timeline."""
     def scope_info(self) -> dict[str, Any]:
-        """The timeline, the levels and the ids of the context, for a look at them."""
+        """Return the timeline, the levels and the ids of the context, for inspection."""
     def debug_print_scope(self, prefix: str='[MEM]') -> None:
-        """Print what `scope_info` tells, a line each."""
-    def uri_of(self, event: Event) -> str:
-        """The address of an event of this user's: `file://…`, ending in `#` and its id, where events are mirrored.
-
-        Without a mirror it is `longmind://mem/<timeline>/events/<event id>`, and for a summary the place where it is
-        filed, `longmind://mem/<scope id>/summaries/<tag>/<ts>#<event id>`."""
-    def jsonl_files(self) -> list[Path]:
-        """The files that mirror this timeline, by day; none where events are not mirrored."""
+        """Print the entries of `scope_info`, one to a line."""
     async def record_raw(self, *, base: dict[str, Any], text: Text | None=None, metrics: dict[str, float] | None=None) -> Event:
-        """Record an event from its fields. Without a text it is given one made from `base["data"]`.
+        """Record an event from its fields. Without a text, one is derived from `base["data"]`.
 
-        `base` may hold kind, stage, data, tags, severity, signal, topic, inputs, outputs and ts, for what happened
-        before, and more. Who records and where is the context's to say: `base` cannot name anybody else."""
+        `base` may hold kind, stage, data, tags, severity, signal, topic, inputs, outputs and more, and ts for an event
+        of the past. The context decides who records and where: `base` cannot name anybody else."""
     async def record(self, kind: str, data: Any, tags: Sequence[str] | None=None, severity: int=2, stage: str | None=None, inputs_ref: Sequence[Any] | None=None, outputs_ref: Sequence[Any] | None=None, metrics: dict[str, float] | None=None, signal: float | None=None, text: Text | None=None) -> Event:
         """Record that something of a kind happened.
 
-        A dict is kept as it is; a text is the event's text; anything else is kept as the value of a dict, and as what
-        it shows itself as where it is no JSON. Without a signal, how much it matters is weighed."""
+        A dict in `data` is stored as it is, a text becomes the event's text, and anything else is stored as the `value`
+        of a dict, or as its repr() where JSON cannot express it. `signal`, from 0 to 1, says how much the event
+        matters; without it, it is estimated."""
     async def record_many(self, events: Sequence[dict[str, Any]]) -> list[Event]:
         """Record many events at once, all or none; each is given by its fields, as the base of `record_raw` is."""
-    async def load_recent_summaries(self, scope_id: str | None=None, *, summary_tag: str='session', limit: Limit=3) -> list[dict[str, Any]]:
-        """The newest summaries of a tag, of whatever kind, newest last."""
-    async def load_last_summary(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', level: Level | None='scope') -> dict[str, Any] | None:
-        """The newest summary of a kind and a tag; None if there is none."""
-    async def soft_hydrate_last_summary(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', level: Level | None='scope') -> dict[str, Any] | None:
-        """Load the newest summary and record on this timeline that it was loaded; None, and nothing, without one."""
-    async def chat_history_for_llm(self, *, limit: HistoryLimit=20, include_system_summary: bool=True, summary_tag: str='session', summary_scope_id: str | None=None, max_summaries: int=3) -> dict[str, Any]:
-        """The last messages in the form that chat models take, behind a system message with the newest summaries.
-
-        `summary` is what that message says, or an empty text where there is none."""
-    async def build_prompt_segments(self, *, recent_chat_limit: int=12, include_long_term: bool=True, summary_tag: str='session', max_summaries: int=3, include_recent_tools: bool=False, tool: str | None=None, tool_limit: int=10) -> dict[str, Any]:
-        """What a prompt may be made of: the newest summaries, the last messages, and the last results of a tool or all.
-
-        Texts are harmless: each stands on one line and cannot be taken for a part of the prompt around it."""
-    async def distill_long_term(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', include_kinds: Sequence[str] | None=None, include_tags: Sequence[str] | None=None, max_events: int=200, min_signal: float | None=None, use_llm: bool=False, level: Level | None=None, model: Label | LanguageModel | None=None) -> dict[str, Any]:
-        """Make a summary of the newest events, record it as an event, and give it back; `{}` if there are none.
-
-        Without `use_llm` it is a digest that needs no model. An event must have all of the tags, and at least the
-        signal. Summaries and what tells of loaded ones are left out, unless their kind is named and another one than
-        is made here."""
-    async def distill_meta_summary(self, scope_id: str | None=None, *, source_kind: str='long_term_summary', source_tag: str='session', summary_kind: str='meta_summary', summary_tag: str='meta', max_summaries: int=20, min_signal: float | None=None, use_llm: bool=True, level: Level | None=None, model: Label | LanguageModel | None=None) -> dict[str, Any]:
-        """Make one summary of the newest summaries of a kind and a tag, record it, and give it back; `{}` without any.
-
-        With `use_llm=False` it is a digest that needs no model."""
-    async def search(self, query: str | None=None, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: Limit=100, use_embedding: bool=True, level: Level | None=None, time_window: str | None=None, mode: SearchMode | None=None) -> list[Event]:
-        """The events of the whole timeline that a query is about, best first; without a query the newest first.
-
-        `semantic` goes by meaning, `lexical` by words, `hybrid` by both, `structural` by time alone; `auto` is
-        structural without a query, or else semantic. Without an embedder, or with `use_embedding=False`, words decide.
-        An event must have all of the tags, and have happened in the time window, such as `90s`, `15m`, `12h` or `7d`.
-        When nothing has to do with the query, nothing is found."""
-    async def search_state(self, query: str, *, key: str | None=None, tags: Sequence[str] | None=None, top_k: int=10, time_window: str | None=None, created_at_min: str | datetime | float | None=None, created_at_max: str | datetime | float | None=None) -> list[EventSearchResult]:
-        """The snapshots of states that a query is about, best first, of one key or of all.
-
-        A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
-        datetime or seconds since 1970, and win over the bounds of the time window."""
-    async def recent(self, *, kinds: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, return_event: bool=True) -> list[Any]:
-        """The last events of the hot log, newest last.
-
-        The hot log is the newest part of the timeline: what has left it is found by `recent_persisted`. A level lets
-        through only what was recorded in the same session or run, and nothing if the context names none."""
-    async def recent_persisted(self, *, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, since: Instant | None=None, until: Instant | None=None, offset: int=0, return_event: bool=True) -> list[Any]:
-        """The last events of the whole timeline, newest last, after so many newer ones were skipped.
-
-        An event must have all of the tags. `since` and `until` are included."""
-    async def get_event(self, event_id: str) -> Event | None:
-        """One event of the user's, on whichever timeline it stands; None if there is none."""
-    async def usage(self, *, since: Instant | None=None) -> list[EventUsage]:
-        """How many events the user has, by kind, on all timelines: those that happened since then, or ever."""
-    async def record_state(self, key: str, value: Any, *, tags: Sequence[str] | None=None, meta: dict[str, Any] | None=None, severity: int=2, signal: float | None=None, kind: str=STATE_SNAPSHOT, stage: str | None=None) -> Event:
-        """Record what a value is now.
-
-        Dataclasses, pydantic models, sets, tuples, enums and times become plain JSON. What cannot is kept as the text
-        that it shows itself as, under `__repr__`, and `kept_as_text` in the event's data tells where."""
-    async def latest_state(self, key: str, *, tags: Sequence[str] | None=None, level: Level | None=None, user_persistence: bool=False, use_persistence: bool=False, kind: str=STATE_SNAPSHOT) -> Any:
-        """The newest value under a key; None if there is none.
-
-        It is looked for in the hot log, or in the whole timeline with `use_persistence`, which may also be written
-        `user_persistence`. A snapshot must have all of the tags."""
-    async def state_history(self, key: str, *, tags: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, kind: str=STATE_SNAPSHOT, use_persistence: bool=False) -> list[Event]:
-        """The last snapshots under a key, newest last, with all that was recorded beside the value."""
-    async def record_tool_result(self, *, tool: str, inputs: Sequence[dict[str, Any]] | None=None, outputs: Sequence[dict[str, Any]] | None=None, tags: Sequence[str] | None=None, metrics: dict[str, float] | None=None, message: str | None=None, severity: int=3) -> Event:
-        """Record what a tool was given and what it answered; the message says it in words."""
-    async def recent_tool_results(self, *, tool: str, limit: Limit=10, return_event: bool=True) -> list[Any]:
-        """The last results of one tool in the hot log, newest last."""
     async def record_chat(self, role: ChatRole, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
-        """Record that somebody said something. What `data` says of a role or a text does not replace the given ones."""
+        """Record that somebody said something. A role or a text in `data` does not replace the given ones."""
     async def record_chat_user(self, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
         """Record what the user said."""
     async def record_chat_assistant(self, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
         """Record what the assistant said."""
     async def record_chat_system(self, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=1, signal: float | None=None) -> Event:
         """Record what the system said."""
-    async def recent_chat(self, *, limit: Limit=50, roles: Sequence[str] | None=None, tags: Sequence[str] | None=None, level: Level | None=None, use_persistence: bool=False, return_event: bool=False) -> list[Any]:
-        """What was said last, newest last: recorded turns and messages of conversations on the same timeline.
+    async def record_tool_result(self, *, tool: str, inputs: Sequence[dict[str, Any]] | None=None, outputs: Sequence[dict[str, Any]] | None=None, tags: Sequence[str] | None=None, metrics: dict[str, float] | None=None, message: str | None=None, severity: int=3) -> Event:
+        """Record what a tool was given and what it answered; `message` says it in words."""
+    async def record_state(self, key: str, value: Any, *, tags: Sequence[str] | None=None, meta: dict[str, Any] | None=None, severity: int=2, signal: float | None=None, kind: str=STATE_SNAPSHOT, stage: str | None=None) -> Event:
+        """Record what a value is now.
 
-        Of several answers to one message the last one counts, and what is hidden is left out. A turn must have at least
-        one of the tags. Each is a dict of ts, role, text and tags, or an event if that is asked for."""
+        Dataclasses, pydantic models, sets, tuples, enums and times become plain JSON. A value that cannot is stored
+        as its repr() under `__repr__`, and `kept_as_text` in the event's data lists the places."""
+    async def recent(self, *, kinds: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, return_event: bool=True) -> list[Any]:
+        """Return the last events of the hot log, newest last.
+
+        The hot log is the newest part of the timeline; `recent_persisted` also finds older events. A level admits only
+        what was recorded in the same session or run, and nothing if the context has none."""
+    async def recent_persisted(self, *, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, since: Instant | None=None, until: Instant | None=None, offset: int=0, return_event: bool=True) -> list[Any]:
+        """Return the last events of the whole timeline, newest last, leaving out the `offset` newest ones.
+
+        An event must have all of the tags. `since` and `until` are included."""
+    async def recent_chat(self, *, limit: Limit=50, roles: Sequence[str] | None=None, tags: Sequence[str] | None=None, level: Level | None=None, use_persistence: bool=False, return_event: bool=False) -> list[Any]:
+        """Return the last chat turns, newest last: recorded turns and messages of conversations on the timeline.
+
+        Of several answers to one message the last one counts, and hidden messages are left out. A turn must have at
+        least one of the tags. Each is a dict of ts, role, text and tags, or with `return_event` an event."""
+    async def recent_tool_results(self, *, tool: str, limit: Limit=10, return_event: bool=True) -> list[Any]:
+        """Return the last results of one tool in the hot log, newest last."""
+    async def latest_state(self, key: str, *, tags: Sequence[str] | None=None, level: Level | None=None, user_persistence: bool=False, use_persistence: bool=False, kind: str=STATE_SNAPSHOT) -> Any:
+        """Return the newest value under a key; None if there is none.
+
+        It is read from the hot log, or with `use_persistence`, also spelled `user_persistence`, from the whole
+        timeline. A snapshot must have all of the tags."""
+    async def state_history(self, key: str, *, tags: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, kind: str=STATE_SNAPSHOT, use_persistence: bool=False) -> list[Event]:
+        """Return the last snapshots under a key, newest last, with all that was recorded besides the value."""
+    async def get_event(self, event_id: str) -> Event | None:
+        """Return one event of the user, on whichever timeline it is; None if there is none."""
+    async def usage(self, *, since: Instant | None=None) -> list[EventUsage]:
+        """Count the user's events by kind on all timelines: those since an instant, or all."""
+    async def search(self, query: str | None=None, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: Limit=100, use_embedding: bool=True, level: Level | None=None, time_window: str | None=None, mode: SearchMode | None=None) -> list[Event]:
+        """Find events of the whole timeline that a query is about, best first; without a query the newest first.
+
+        `semantic` ranks by meaning, `lexical` by words, `hybrid` by both, `structural` by time alone; `auto` is
+        structural without a query, and semantic with one. Without an embedder, or with `use_embedding=False`, words
+        decide. An event must have all of the tags, and lie in the time window, such as `90s`, `15m`, `12h` or `7d`. If
+        no event is related to the query, the list is empty."""
+    async def search_state(self, query: str, *, key: str | None=None, tags: Sequence[str] | None=None, top_k: int=10, time_window: str | None=None, created_at_min: str | datetime | float | None=None, created_at_max: str | datetime | float | None=None) -> list[EventSearchResult]:
+        """Find snapshots of states that a query is about, best first, of one key or of all.
+
+        A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
+        datetime or seconds since 1970, and take precedence over the bounds of the time window."""
+    async def distill_long_term(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', include_kinds: Sequence[str] | None=None, include_tags: Sequence[str] | None=None, max_events: int=200, min_signal: float | None=None, use_llm: bool=False, level: Level | None=None, model: Label | LanguageModel | None=None) -> dict[str, Any]:
+        """Summarise the newest events, record the summary as an event, and return it; `{}` if there are no events.
+
+        Without `use_llm` it is a digest that needs no model. An event must have all of the tags, and at least the
+        signal. Summaries and records of loaded ones are left out, unless `include_kinds` names their kind and it is
+        not `summary_kind`."""
+    async def distill_meta_summary(self, scope_id: str | None=None, *, source_kind: str='long_term_summary', source_tag: str='session', summary_kind: str='meta_summary', summary_tag: str='meta', max_summaries: int=20, min_signal: float | None=None, use_llm: bool=True, level: Level | None=None, model: Label | LanguageModel | None=None) -> dict[str, Any]:
+        """Summarise the newest summaries of a kind and a tag, record and return the result; `{}` if there are none.
+
+        With `use_llm=False` it is a digest that needs no model."""
+    async def load_recent_summaries(self, scope_id: str | None=None, *, summary_tag: str='session', limit: Limit=3) -> list[dict[str, Any]]:
+        """Return the newest summaries of a tag, of every kind, newest last."""
+    async def load_last_summary(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', level: Level | None='scope') -> dict[str, Any] | None:
+        """Return the newest summary of a kind and a tag; None if there is none."""
+    async def soft_hydrate_last_summary(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', level: Level | None='scope') -> dict[str, Any] | None:
+        """Load the newest summary and record on this timeline that it was loaded; None, and no record, without one."""
+    async def chat_history_for_llm(self, *, limit: HistoryLimit=20, include_system_summary: bool=True, summary_tag: str='session', summary_scope_id: str | None=None, max_summaries: int=3) -> dict[str, Any]:
+        """Return the last messages in the form that chat models take, after a system message with the newest summaries.
+
+        `summary` is the text of that system message, or empty where there is none."""
+    async def build_prompt_segments(self, *, recent_chat_limit: int=12, include_long_term: bool=True, summary_tag: str='session', max_summaries: int=3, include_recent_tools: bool=False, tool: str | None=None, tool_limit: int=10) -> dict[str, Any]:
+        """Return material for a prompt: the newest summaries, the last messages, and the last results of tools.
+
+        Texts are sanitised: each is on one line and cannot be taken for a part of the prompt around it."""
+    def uri_of(self, event: Event) -> str:
+        """Return the address of an event of this user: `file://…`, ending in `#` and its id, if events are mirrored.
+
+        Without a mirror it is `longmind://mem/<timeline>/events/<event id>`, and for a summary the place where it is
+        filed, `longmind://mem/<scope id>/summaries/<tag>/<ts>#<event id>`."""
+    def jsonl_files(self) -> list[Path]:
+        """Return the files that mirror this timeline, by day; none where events are not mirrored."""
 
 class AsyncJobs:
     def __init__(self, original: Jobs, hop: Hop) -> None: ...

@@ -1,90 +1,87 @@
-"""Operations that find events by what they say."""
+"""Search of events and of state snapshots on one timeline: reads what is asked for, and has the retriever rank."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from longmind.clock import Micros, to_micros
 from longmind.errors import InvalidInput
-from longmind.events.bound import Bound
 from longmind.events.event_builder import STATE_TAG, validate_state_key
+from longmind.events.timeline import TimelineLog
 from longmind.events.validation import validate_names, validate_tags
 from longmind.models.event import Event
 from longmind.models.event_search import EventSearchResult, SearchMode
 from longmind.scope import Level
 from longmind.store.tables import events as store
-from longmind.validation.annotated import LIMIT, Limit
+from longmind.validation.annotated import LIMIT
 from longmind.validation.text import quote_value, storable_text
 
-_WINDOW = re.compile(r"\s*(\d+)\s*([smhd])\s*")
-_MICROS = {"s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+if TYPE_CHECKING:
+    from longmind.events.search_index import EventRetriever
+
+_TIME_WINDOW = re.compile(r"\s*(\d+)\s*([smhd])\s*")
+_UNIT_MICROS = {"s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 _QUERY_LIMIT = 10_000
 """Characters of a query that are read."""
-_LONGEST = 2**62
+_MAX_MICROS = 2**62
 
 
-class Searching(Bound):
+class EventSearch:
+    """Searches one timeline. The retriever is asked for only where events have to be ranked: it loads slowly."""
+
+    def __init__(self, log: TimelineLog, retriever: Callable[[], EventRetriever]) -> None:
+        self._log = log
+        self._retriever = retriever
+
     def search(
         self,
-        query: str | None = None,
-        kinds: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        limit: Limit = 100,
-        use_embedding: bool = True,
-        level: Level | None = None,
-        time_window: str | None = None,
-        mode: SearchMode | None = None,
+        query: str | None,
+        kinds: Sequence[str] | None,
+        tags: Sequence[str] | None,
+        limit: int,
+        use_embedding: bool,
+        level: Level | None,
+        time_window: str | None,
+        mode: SearchMode | None,
     ) -> list[Event]:
-        """The events of the whole timeline that a query is about, best first; without a query the newest first.
-
-        `semantic` goes by meaning, `lexical` by words, `hybrid` by both, `structural` by time alone; `auto` is
-        structural without a query, or else semantic. Without an embedder, or with `use_embedding=False`, words decide.
-        An event must have all of the tags, and have happened in the time window, such as `90s`, `15m`, `12h` or `7d`.
-        When nothing has to do with the query, nothing is found.
-        """
-        by = _validate_mode(mode, use_embedding)
-        most = LIMIT.check("limit", limit)
-        wanted = validate_names(kinds, "kinds")
-        window = self._window(level, all_tags=tags, **_times(self._clock(), time_window))
-        found = self._found("" if query is None else query, window, wanted, by, most)
+        """Return the events that a query is about, best first; see `Events.search`."""
+        mode = _choose_mode(mode, use_embedding)
+        limit = LIMIT.check("limit", limit)
+        names = validate_names(kinds, "kinds")
+        window = self._log.build_window(level, all_tags=tags, **_read_time_window(self._log.clock(), time_window))
+        found = self._rank("" if query is None else query, window, names, mode, limit)
         return [event for event, _ in found]
 
-    def search_state(
+    def search_states(
         self,
         query: str,
-        *,
-        key: str | None = None,
-        tags: Sequence[str] | None = None,
-        top_k: int = 10,
-        time_window: str | None = None,
-        created_at_min: str | datetime | float | None = None,
-        created_at_max: str | datetime | float | None = None,
+        key: str | None,
+        tags: Sequence[str] | None,
+        limit: int,
+        time_window: str | None,
+        created_at_min: str | datetime | float | None,
+        created_at_max: str | datetime | float | None,
     ) -> list[EventSearchResult]:
-        """The snapshots of states that a query is about, best first, of one key or of all.
-
-        A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
-        datetime or seconds since 1970, and win over the bounds of the time window.
-        """
-        most = LIMIT.check("top_k", top_k)
+        """Return the state snapshots that a query is about, best first; see `Events.search_state`."""
+        limit = LIMIT.check("top_k", limit)
         required = [STATE_TAG, *validate_tags(tags)]
         if key is not None:
             required.append(f"{STATE_TAG}:{validate_state_key(key)}")
-        times = _times(self._clock(), time_window)
+        bounds = _read_time_window(self._log.clock(), time_window)
         for name, bound, instant in (
             ("created_at_min", "since", created_at_min),
             ("created_at_max", "until", created_at_max),
         ):
             if instant is not None:
-                times[bound] = _instant(name, instant)
-        window = self._window(None, all_tags=required, **times)
-        found = self._found(query, window, None, "auto", most)
-        return [EventSearchResult.of(event, score) for event, score in found]
+                bounds[bound] = _read_instant(name, instant)
+        window = self._log.build_window(None, all_tags=required, **bounds)
+        return [EventSearchResult.of(event, score) for event, score in self._rank(query, window, None, "auto", limit)]
 
-    def _found(
+    def _rank(
         self, query: object, window: store.Window | None, kinds: Sequence[str] | None, mode: SearchMode, limit: int
     ) -> list[tuple[Event, float]]:
         if not isinstance(query, str):
@@ -94,40 +91,40 @@ class Searching(Bound):
         if not query.strip():
             mode = "structural"
         if mode == "structural" and not window.narrows:
-            # The newest are found by the database at once; among many, those of a tag are not.
-            newest = self._database.read(self._scope, store.newest, self._scope, window, limit, 0, kinds)
+            # SQL reads the newest events fast, but not the newest ones of a tag among many: the index does that.
+            newest = self._log.read(store.newest, window, limit, 0, kinds)
             return [(event, 0.0) for event in reversed(newest)]
-        asked = storable_text(query)[:_QUERY_LIMIT]
-        return self._retriever().find(self._scope, window, kinds, asked, mode, limit, self._clock())
+        query = storable_text(query)[:_QUERY_LIMIT]
+        return self._retriever().find(self._log.scope, window, kinds, query, mode, limit, self._log.clock())
 
 
-def _validate_mode(mode: object, use_embedding: object) -> SearchMode:
+def _choose_mode(mode: object, use_embedding: object) -> SearchMode:
     if mode is not None and mode not in get_args(SearchMode):
-        raise InvalidInput(f"mode is {quote_value(mode)}.", hint=f"It is one of {', '.join(get_args(SearchMode))}.")
-    by: SearchMode = "auto" if mode is None else mode  # type: ignore[assignment]  # it is one of the known
-    return by if use_embedding or by == "structural" else "lexical"
+        raise InvalidInput(f"Unknown mode {quote_value(mode)}.", hint=f"Use one of {', '.join(get_args(SearchMode))}.")
+    chosen: SearchMode = "auto" if mode is None else mode  # type: ignore[assignment]  # it is one of the known
+    return chosen if use_embedding or chosen == "structural" else "lexical"
 
 
-def _times(now: Micros, time_window: object) -> dict[str, Any]:
+def _read_time_window(now: Micros, time_window: object) -> dict[str, Any]:
     if time_window is None:
         return {}
-    read = _WINDOW.fullmatch(time_window) if isinstance(time_window, str) else None
-    if read is None:
+    parts = _TIME_WINDOW.fullmatch(time_window) if isinstance(time_window, str) else None
+    if parts is None:
         raise InvalidInput(
             f"time_window is {quote_value(time_window)}.",
-            hint="It is a number and a unit: 90s, 15m, 12h or 7d for seconds, minutes, hours and days.",
+            hint="Pass a number and a unit: 90s, 15m, 12h or 7d for seconds, minutes, hours and days.",
         )
-    # No number of more digits is needed to reach beyond all times.
-    length = min(int(read[1][:20]) * _MICROS[read[2]], _LONGEST)
+    # Twenty digits reach beyond all times; more would only cost time to parse.
+    length = min(int(parts[1][:20]) * _UNIT_MICROS[parts[2]], _MAX_MICROS)
     return {"since": now - length, "until": now}
 
 
-def _instant(name: str, instant: Any) -> Micros:
+def _read_instant(name: str, instant: Any) -> Micros:
     if isinstance(instant, str | datetime):
         return to_micros(instant, name)
-    nan = isinstance(instant, float) and math.isnan(instant)
-    if nan or isinstance(instant, bool) or not isinstance(instant, int | float):
+    is_nan = isinstance(instant, float) and math.isnan(instant)
+    if is_nan or isinstance(instant, bool) or not isinstance(instant, int | float):
         raise InvalidInput(
-            f"{name} is {quote_value(instant)}.", hint="It is ISO 8601, a datetime or a number of seconds since 1970."
+            f"{name} is {quote_value(instant)}.", hint="Pass ISO 8601, a datetime or a number of seconds since 1970."
         )
-    return round(max(-_LONGEST, min(instant * 1_000_000, _LONGEST)))
+    return round(max(-_MAX_MICROS, min(instant * 1_000_000, _MAX_MICROS)))

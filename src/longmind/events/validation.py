@@ -1,4 +1,7 @@
-"""What may come in as an event, checked at the edge: every refusal says what was wrong and nothing is written."""
+"""Validation of what callers pass as an event. Every refusal names the field and the value, and nothing is written.
+
+Kinds and tags repeat, so their checks are cached; the cached functions take only hashable values.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,15 @@ from longmind.validation.identifiers import METADATA_LIMIT
 from longmind.validation.text import encode_json, looks_unstorable, quote_value, validate_size, validate_text
 
 _DAY = 24 * 3600 * 1_000_000
-_MOST_DIMENSIONS = 16_384
-# Where there are no more brackets than this, nothing is nested deeper than can be read back.
-_FEW_BRACKETS = 100
+_MAX_DIMENSIONS = 16_384
+# JSON with no more brackets than this cannot be nested too deeply to be parsed.
+_SAFE_BRACKETS = 100
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def validate_kind(kind: object, where: str = "kind") -> str:
-    # The same few come again and again.
+    """Return a kind: a text that is not blank."""
+    # Anything but a plain str may not be hashable, or not equal to itself: it goes past the cache.
     check = _validate_kind if type(kind) is str else _validate_kind.__wrapped__
     return check(kind, where)
 
@@ -35,12 +39,18 @@ def _validate_kind(kind: object, where: str) -> str:
     return validate_text(where, kind, limit=IDENTITY_LIMIT, blank=False)
 
 
+def validate_tool(tool: object) -> str:
+    """Return the name of a tool."""
+    return validate_text("tool", tool, limit=IDENTITY_LIMIT, blank=False)
+
+
 def validate_event_text(text: object) -> str | None:
+    """Return the text of an event, which may be left out."""
     return None if text is None else validate_text("text", text, limit=EVENT_TEXT_LIMIT)
 
 
 def validate_tags(tags: object, where: str = "tags") -> tuple[str, ...]:
-    """Without blanks around them, empty ones and repetitions, in the order in which they came."""
+    """Return tags stripped, without empty ones and repetitions, in their order."""
     if tags is None:
         return ()
     if type(tags) is not list and (isinstance(tags, (str, bytes)) or not isinstance(tags, Iterable)):
@@ -49,23 +59,22 @@ def validate_tags(tags: object, where: str = "tags") -> tuple[str, ...]:
     try:
         return _validate_tags(given, where)
     except TypeError:
-        # A thing that cannot be looked up is no text, which is said by who checks it.
+        # An unhashable member is no text; the uncached function reports it.
         return _validate_tags.__wrapped__(given, where)
 
 
 @lru_cache(maxsize=1024)
 def _validate_tags(given: tuple[Any, ...], where: str) -> tuple[str, ...]:
-    # The same few come again and again.
     for number, tag in enumerate(given):
         validate_text(f"{where}[{number}]", tag, limit=IDENTITY_LIMIT)
-    kept = tuple(dict.fromkeys(tag.strip() for tag in given if tag.strip()))
-    if len(kept) > EVENT_TAGS_LIMIT:
-        raise LimitExceeded(where, limit=EVENT_TAGS_LIMIT, given=len(kept), unit="at a time")
-    return kept
+    tags = tuple(dict.fromkeys(tag.strip() for tag in given if tag.strip()))
+    if len(tags) > EVENT_TAGS_LIMIT:
+        raise LimitExceeded(where, limit=EVENT_TAGS_LIMIT, given=len(tags), unit="at a time")
+    return tags
 
 
 def validate_names(names: object, where: str) -> tuple[str, ...] | None:
-    """A filter such as kinds: None lets everything through, and an empty one nothing."""
+    """Return a filter such as kinds: None admits everything, and an empty one nothing."""
     if names is None:
         return None
     if isinstance(names, str | bytes) or not isinstance(names, Iterable):
@@ -77,19 +86,23 @@ def validate_names(names: object, where: str) -> tuple[str, ...] | None:
 
 
 def validate_severity(severity: object) -> int:
+    """Return a severity from 1 to 3."""
     if isinstance(severity, bool) or not isinstance(severity, int) or not 1 <= severity <= 3:
-        raise InvalidInput(f"severity is {quote_value(severity)}.", hint="It is 1 for low, 2 for medium or 3 for high.")
+        raise InvalidInput(f"severity is {quote_value(severity)}.", hint="Pass 1 for low, 2 for medium or 3 for high.")
     return severity
 
 
 def validate_signal(signal: object, where: str = "signal") -> float:
+    """Return a signal from 0 to 1."""
     if isinstance(signal, bool) or not isinstance(signal, int | float) or not 0 <= signal <= 1:
-        raise InvalidInput(f"{where} is {quote_value(signal)}.", hint="It is from 0 to 1, or None for what is usual.")
+        raise InvalidInput(
+            f"{where} is {quote_value(signal)}.", hint="Pass a number from 0 to 1, or None for the default."
+        )
     return float(signal)
 
 
 def validate_metrics(metrics: object) -> tuple[dict[str, float] | None, str | None]:
-    """The numbers, and as they are stored."""
+    """Return the numbers, and their JSON."""
     if metrics is None:
         return None, None
     if not isinstance(metrics, Mapping):
@@ -106,7 +119,7 @@ def validate_metrics(metrics: object) -> tuple[dict[str, float] | None, str | No
 
 
 def validate_time(instant: Instant, now: Micros) -> Micros:
-    """When something happened that is being brought in."""
+    """Return the time of an event of the past; a clock that is up to a day ahead is tolerated."""
     at = to_micros(instant, "ts")
     if at < 0 or at > now + _DAY:
         raise InvalidInput(f"ts {to_iso(at)} is before 1970 or more than a day in the future.")
@@ -114,7 +127,7 @@ def validate_time(instant: Instant, now: Micros) -> Micros:
 
 
 def validate_values(values: object, where: str) -> tuple[list[Any] | None, str | None]:
-    """What went into something, or came out of it, and as it is stored."""
+    """Return a list of inputs or outputs, and its JSON."""
     if values is None:
         return None, None
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence):
@@ -124,12 +137,13 @@ def validate_values(values: object, where: str) -> tuple[list[Any] | None, str |
 
 
 def validate_embedding(embedding: object) -> tuple[list[float] | None, str | None]:
+    """Return the numbers of a vector, and their JSON."""
     if embedding is None:
         return None, None
     if isinstance(embedding, str | bytes) or not isinstance(embedding, Sequence):
         raise InvalidInput(f"embedding must be a list of numbers, not {type(embedding).__name__}.")
-    if len(embedding) > _MOST_DIMENSIONS:
-        raise LimitExceeded("embedding", limit=_MOST_DIMENSIONS, given=len(embedding), unit="numbers")
+    if len(embedding) > _MAX_DIMENSIONS:
+        raise LimitExceeded("embedding", limit=_MAX_DIMENSIONS, given=len(embedding), unit="numbers")
     for number, value in enumerate(embedding):
         if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
             raise InvalidInput(f"embedding[{number}] is {quote_value(value)}, and must be a number.")
@@ -138,6 +152,7 @@ def validate_embedding(embedding: object) -> tuple[list[float] | None, str | Non
 
 
 def validate_flags(flags: object) -> tuple[dict[str, bool] | None, str | None]:
+    """Return flags by name, and their JSON."""
     if flags is None:
         return None, None
     if not isinstance(flags, Mapping) or not all(isinstance(flag, bool) for flag in flags.values()):
@@ -145,34 +160,39 @@ def validate_flags(flags: object) -> tuple[dict[str, bool] | None, str | None]:
     return dict(flags), encode_json("pii_flags", dict(flags), limit=METADATA_LIMIT)
 
 
-def plain_json(value: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
-    """What a dict of nothing but JSON is when it is read back, and as it is stored. None says to look closer.
+def to_plain_json(value: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
+    """Return a dict as it will be read back, and its JSON; None if that would differ from the dict.
 
-    Whatever would be written as something else does not come back equal.
+    This is the fast way for a dict of nothing but JSON. None only means that a slower check is needed.
     """
     try:
-        written = to_json(value, inf_nan_mode="null")
-        back = from_json(written)
+        encoded = to_json(value, inf_nan_mode="null")
+        decoded = from_json(encoded)
     except (ValueError, TypeError, RecursionError):
         return None
-    if back != value or len(written) > EVENT_DATA_LIMIT or b"\\u0000" in written or _brackets(written) > _FEW_BRACKETS:
+    if (
+        decoded != value
+        or len(encoded) > EVENT_DATA_LIMIT
+        or b"\\u0000" in encoded
+        or _count_brackets(encoded) > _SAFE_BRACKETS
+    ):
         return None
-    return back, written.decode()
+    return decoded, encoded.decode()
 
 
-def _brackets(written: bytes) -> int:
-    # Most are shorter than that many signs.
-    return written.count(b"[") + written.count(b"{") if len(written) > _FEW_BRACKETS else 0
+def _count_brackets(encoded: bytes) -> int:
+    # Most values are shorter than the number of brackets that is safe, and need not be searched.
+    return encoded.count(b"[") + encoded.count(b"{") if len(encoded) > _SAFE_BRACKETS else 0
 
 
-def encoded_or_none(where: str, value: Any) -> str | None:
-    """The value as JSON; None when it cannot be written so. A text in it that cannot be stored is refused."""
+def try_encode(where: str, value: Any) -> str | None:
+    """Return the value as JSON; None if JSON cannot express it. Raise InvalidInput if its text cannot be stored."""
     try:
         encoded = _write(value)
     except (TypeError, ValueError, RecursionError):
         return None
-    if looks_unstorable(encoded) or encoded.count("[") + encoded.count("{") > _FEW_BRACKETS:
-        # It may be in order nevertheless; who looks member by member knows, and says where it is not.
+    if looks_unstorable(encoded) or encoded.count("[") + encoded.count("{") > _SAFE_BRACKETS:
+        # It may be storable nevertheless. encode_json looks at each member, and names the one that is not.
         encode_json(where, json.loads(encoded))
     validate_size(where, encoded, EVENT_DATA_LIMIT)
     return encoded
