@@ -22,8 +22,8 @@ from longmind.extraction.candidate import Candidate, Extracted, SourceMessage
 from longmind.models.content import encode_content
 from longmind.server.observability.logs import set_up_logs
 from longmind.store.database import Transaction
-from longmind.store.tables import conversations as store
-from longmind.store.tables.conversations import NewMessage
+from longmind.store.tables.messages import NewMessage
+from longmind.store.triggers import conversation_writes
 from prove.machines.marks import marked
 from prove.machines.words import Words
 
@@ -82,7 +82,7 @@ class SlowWords(Words, Thoughts):
 def leave_remark(run: Transaction, attempt: longmind.JobRun, open_seconds: float) -> str:
     now = system_clock()
     new = NewMessage(role="system", content=encode_content(attempt.job.id), visibility="user", at=now)
-    message = store.append(run, attempt.scope, attempt.job.payload["conversation"], new, now)
+    message = conversation_writes.append(run, attempt.scope, attempt.job.payload["conversation"], new, now)
     if open_seconds:
         print(json.dumps({"began": "transaction", "at": time.time()}), flush=True)
         time.sleep(open_seconds)

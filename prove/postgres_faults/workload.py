@@ -21,8 +21,8 @@ from harness.crew import Line
 from longmind.models.content import encode_content
 from longmind.server.app import make_app
 from longmind.server.process import Serving, listening_socket
-from longmind.store.tables import conversations
-from longmind.store.tables.conversations import NewMessage
+from longmind.store.tables.messages import NewMessage
+from longmind.store.triggers import conversation_writes
 from prove.postgres_faults.checking import Operation, Outcome
 
 LIMITS: dict[str, Any] = {
@@ -191,7 +191,7 @@ def leave_message(run: Any, scope: longmind.Scope, conversation_id: str, job: An
 def append_in(run: Any, scope: longmind.Scope, conversation_id: str, text: str) -> None:
     """Append a message as part of a larger transaction."""
     at = time.time_ns() // 1000
-    conversations.append(run, scope, conversation_id, NewMessage("user", encode_content(text), "user", at), at)
+    conversation_writes.append(run, scope, conversation_id, NewMessage("user", encode_content(text), "user", at), at)
 
 
 def follow_on(line: Line, url: str, stop: str) -> list[tuple[int, str]]:

@@ -16,6 +16,7 @@ from longmind.recall.embedding_jobs import fill_vectors
 from longmind.scope import Scope
 from longmind.store.migrations import load_migrations
 from longmind.store.tables import conversations, jobs, metrics, spaces
+from longmind.store.triggers.extraction_orders import EXTRACT
 from longmind.tools.purge import AT_START, purge
 from longmind.validation.annotated import LIMIT
 from longmind.validation.identifiers import validate_id
@@ -39,7 +40,7 @@ class Maintenance:
         parts = self._parts
         chosen = None if namespace is None else validate_namespace(namespace)
         before = parts.clock() - validate_idle(idle)
-        owners = parts.database.read(None, conversations.owners_of_stale, chosen, before)
+        owners = parts.database.read(None, conversations.list_owners_of_stale, chosen, before)
         contexts = (Context(scope, self._services) for scope in owners)
         return sum(len(context.conversations.close_stale(idle, namespace=namespace)) for context in contexts)
 
@@ -124,7 +125,7 @@ class Maintenance:
         database, indexes, now = self._parts.database, self._parts.indexes, self._parts.clock()
         return Measures(
             queue=database.read(None, metrics.queue, now),
-            extraction_lag=database.read(None, metrics.extraction_lag, now),
+            extraction_lag=database.read(None, metrics.extraction_lag, EXTRACT, now),
             cached_spaces=indexes.spaces,
             cached_bytes=indexes.nbytes,
             cache_limit_bytes=int(self._parts.settings.cache_megabytes * 1024 * 1024),

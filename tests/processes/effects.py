@@ -8,8 +8,8 @@ import longmind
 from longmind.clock import system_clock
 from longmind.models.content import encode_content
 from longmind.store.database import Transaction
-from longmind.store.tables import conversations as store
-from longmind.store.tables.conversations import NewMessage
+from longmind.store.tables.messages import NewMessage
+from longmind.store.triggers import conversation_writes
 
 
 class Undone(Exception):
@@ -20,7 +20,7 @@ def leave_remark(run: Transaction, attempt: longmind.JobRun, text: str) -> str:
     """Append a message to the conversation that the job names."""
     now = system_clock()
     new = NewMessage(role="system", content=encode_content(text), visibility="user", at=now)
-    return store.append(run, attempt.scope, attempt.job.payload["conversation"], new, now).id
+    return conversation_writes.append(run, attempt.scope, attempt.job.payload["conversation"], new, now).id
 
 
 def leave_remark_slowly(run: Transaction, attempt: longmind.JobRun, seconds: float) -> str:

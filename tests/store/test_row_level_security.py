@@ -17,9 +17,9 @@ import longmind
 from harness.postgres import PostgresServer, as_role
 from longmind.recall.index.storage import SMALL
 from longmind.store.tables import erasures, spend
-from longmind.store.tables.conversations import NewMessage
-from longmind.store.tables.running_turns import begin_turn
+from longmind.store.tables.messages import NewMessage
 from longmind.store.tables.spend import Amount
+from longmind.store.triggers.conversation_writes import begin_turn
 from tests.embedder import WordsEmbedder
 from tests.store.schema import postgres_columns, postgres_tables, postgres_user_tables
 

@@ -21,6 +21,7 @@ from longmind.store.tables import (
     events,
     grants,
     jobs,
+    messages,
     quotas,
     sleep_rules,
     spaces,
@@ -112,8 +113,8 @@ def _read(text: str | None) -> Any:
 
 
 SECTIONS: dict[str, Section] = {
-    "conversations": lambda run, scope: _told(conversations.every(run)),
-    "messages": lambda run, scope: _told(conversations.every_message(run)),
+    "conversations": lambda run, scope: _told(conversations.read_every(run)),
+    "messages": lambda run, scope: _told(messages.read_every(run)),
     "spaces": lambda run, scope: _told(spaces.every(run)),
     "atoms": lambda run, scope: _told(atoms.every(run)),
     "entities": lambda run, scope: _told(entities.every(run)),

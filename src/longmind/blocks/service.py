@@ -32,9 +32,9 @@ from longmind.providers.language_model import BoundTool
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import blocks as store
+from longmind.store.tables import sleep_rules
 from longmind.store.tables.blocks import Place
-from longmind.store.triggers import sleep_time as settling
-from longmind.store.triggers.sleep_time import Rule
+from longmind.store.tables.sleep_rules import SleepRule
 from longmind.validation.annotated import HITS, Hits, Identity, Limit, Ordinal, Query, Text
 from longmind.validation.identifiers import validate_count
 from longmind.validation.text import quote_value, validate_text
@@ -172,13 +172,13 @@ class Blocks:
         """
         if not isinstance(enabled, bool):
             raise InvalidInput(f"enabled must be True or False, not {quote_value(enabled)}.")
-        rule = Rule(enabled, validate_idle(idle_seconds), validate_agent(agent_id))
-        self._database.write(self._scope, settling.set_rule, rule, self._clock())
+        rule = SleepRule(enabled, validate_idle(idle_seconds), validate_agent(agent_id))
+        self._database.write(self._scope, sleep_rules.put, rule, self._clock())
         return _as_told(rule)
 
     def get_sleep_time(self, *, agent_id: Identity | None = None) -> SleepTime:
         """Whether blocks are updated from conversations, with an agent or without."""
-        rule = self._database.read(self._scope, settling.rule_of, validate_agent(agent_id))
+        rule = self._database.read(self._scope, sleep_rules.find, validate_agent(agent_id))
         return _as_told(rule) if rule else SleepTime(enabled=False, idle_seconds=_USUAL_IDLE_SECONDS)
 
     def _write(self, place: Place, content: str, expected_updated_at: Instant | None, by: Writer) -> Block:
@@ -207,5 +207,5 @@ def _edited(
     return store.write(run, scope, place, content, known, by, now)
 
 
-def _as_told(rule: Rule) -> SleepTime:
+def _as_told(rule: SleepRule) -> SleepTime:
     return SleepTime(enabled=rule.enabled, idle_seconds=rule.idle / 1_000_000)

@@ -16,11 +16,10 @@ from longmind.errors import NotFound
 from longmind.extraction.conversation_facts import ConversationFactReader, ConversationFacts
 from longmind.scope import Scope
 from longmind.store.database import Database, EffectConflict, Transaction
-from longmind.store.tables import blocks
+from longmind.store.tables import blocks, conversations, sleep_rules
 from longmind.store.tables.blocks import Kept, Place
 from longmind.store.tables.jobs import Later
-from longmind.store.triggers import sleep_time as settling
-from longmind.store.triggers.sleep_time import Settling
+from longmind.store.triggers.sleep_time import IdleState, read_idle_state
 
 Result = dict[str, Any]
 Write = Callable[[Transaction], Result]
@@ -33,7 +32,7 @@ _OFF = "Sleep-time memory is off."
 @dataclass(frozen=True)
 class _Work:
     conversation_id: str
-    settling: Settling
+    idle: IdleState
     agent_id: str | None
     told: ConversationFacts
 
@@ -52,7 +51,7 @@ class SleepTimeUpdater:
         What was told is kept for when this is asked again: a model costs money.
         """
         try:
-            found = self._database.read(scope, settling.look, conversation_id, self._clock())
+            found = self._database.read(scope, read_idle_state, conversation_id, self._clock())
         except NotFound:
             return {"skipped": "The conversation is gone."}
         if found.rule is None or not found.rule.enabled:
@@ -79,10 +78,10 @@ class SleepTimeUpdater:
     def _write(
         self, run: Transaction, scope: Scope, work: _Work, known: tuple[Kept | None, Kept | None], made: Merge
     ) -> Result:
-        rule = settling.rule_of(run, work.agent_id)
+        rule = sleep_rules.find(run, work.agent_id)
         if rule is None or not rule.enabled:
             return {"skipped": _OFF}
-        if not settling.move_mark(run, work.conversation_id, work.settling.begun_at, work.settling.until):
+        if not conversations.move_sleep_mark(run, work.conversation_id, work.idle.begun_at, work.idle.until):
             raise EffectConflict("The conversation was read by another job at the same time.")
         now = self._clock()
         for draft, before in zip(made.drafts, known, strict=True):

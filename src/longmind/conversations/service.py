@@ -36,8 +36,11 @@ from longmind.providers.model_pool import ModelPool
 from longmind.scope import IDENTITY_LIMIT, Scope, validate_identity
 from longmind.store.database import Database
 from longmind.store.tables import conversations as store
-from longmind.store.tables.conversations import NewConversation, NewMessage
-from longmind.store.triggers.extraction import USUAL_ATTEMPTS
+from longmind.store.tables import messages
+from longmind.store.tables.conversations import NewConversation
+from longmind.store.tables.messages import NewMessage
+from longmind.store.triggers import conversation_writes
+from longmind.store.triggers.extraction_orders import USUAL_ATTEMPTS
 from longmind.summaries.rolling import RollingSummaries
 from longmind.validation.annotated import (
     CYCLES,
@@ -134,7 +137,7 @@ class Conversations:
         """Close a conversation for good. Closing it again changes nothing."""
         closed = self._database.write(
             self._scope,
-            store.close,
+            conversation_writes.close,
             self._scope,
             validate_id("conversation_id", conversation_id),
             self._clock(),
@@ -149,10 +152,16 @@ class Conversations:
             namespace = validate_namespace(namespace)
         now = self._clock()
         before = now - validate_idle(idle)
-        stale = self._database.read(self._scope, store.find_stale, namespace, before)
+        stale = self._database.read(self._scope, store.list_stale, namespace, before)
         closed = (
             self._database.write(
-                self._scope, store.close_if_stale, self._scope, each, before, self._clock(), self._attempts
+                self._scope,
+                conversation_writes.close_if_stale,
+                self._scope,
+                each,
+                before,
+                self._clock(),
+                self._attempts,
             )
             for each in stale
         )
@@ -279,7 +288,7 @@ class Conversations:
         conversation_id = validate_id("conversation_id", conversation_id)
         return self._database.write(
             self._scope,
-            store.append_turn,
+            conversation_writes.append_turn,
             self._scope,
             conversation_id,
             user,
@@ -410,7 +419,7 @@ class Conversations:
         conversation_id = validate_id("conversation_id", conversation_id)
         return self._database.write(
             self._scope,
-            store.append,
+            conversation_writes.append,
             self._scope,
             conversation_id,
             new,
@@ -431,7 +440,7 @@ class Conversations:
     ) -> list[Message]:
         return self._database.read(
             self._scope,
-            store.last_messages,
+            messages.read_last,
             validate_id("conversation_id", conversation_id),
             limit=LIMIT.check("limit", limit),
             before=_EVERYTHING if before is None else validate_count("before", before, most=_EVERYTHING),

@@ -9,7 +9,7 @@ from typing import Protocol
 from longmind.clock import Micros
 from longmind.models.block import MemoryPolicy
 from longmind.models.content import decode_content, encode_content, text_of
-from longmind.store.tables.conversations import NewMessage
+from longmind.store.tables.messages import NewMessage
 
 
 class BlockMemory(Protocol):

@@ -23,8 +23,9 @@ from longmind.providers.language_model import UNREADABLE, Cancel, LanguageModel,
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.erasure_fence import fenced
-from longmind.store.tables.conversations import NewMessage, last_messages
-from longmind.store.tables.running_turns import append_to_turn, begin_turn, end_turn
+from longmind.store.tables import messages, running_turns
+from longmind.store.tables.messages import NewMessage
+from longmind.store.triggers.conversation_writes import append_to_turn, begin_turn
 from longmind.validation.identifiers import validate_label
 from longmind.validation.text import encode_json, storable_text
 
@@ -213,7 +214,7 @@ class RunningTurn:
         """Say that a turn whose answer was not finished is no longer being run."""
         if self.run_id:
             try:
-                self.database.write(self.scope, end_turn, asked.conversation_id, self.run_id)
+                self.database.write(self.scope, running_turns.end, asked.conversation_id, self.run_id)
             except LongmindError as error:
                 # The rolling summary then waits for its answer for a while, and goes on without it.
                 _log.warning("the end of a turn was not kept: %s", error)
@@ -221,7 +222,7 @@ class RunningTurn:
     def _read(self, before: int | None) -> list[Message]:
         return self.database.read(
             self.scope,
-            last_messages,
+            messages.read_last,
             self.plan.conversation_id,
             # The user's message, and a turn that may be cut, beside what is wanted.
             limit=self.plan.tail_limit + 2,

@@ -20,8 +20,7 @@ from longmind.models.atom import Atom
 from longmind.models.binding import ExtractionPolicy
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
-from longmind.store.tables import atoms, conversations, spaces
-from longmind.store.triggers import sleep_time as settling
+from longmind.store.tables import atoms, conversations, extraction_marks, spaces
 
 _VERSION = ExtractionPolicy().extraction_version
 
@@ -71,7 +70,7 @@ def _learned(
     What they only confirmed is among it: memory may have known it for long, and who asks now not.
     """
     conversation = conversations.get(run, conversation_id)
-    if conversation is None or not settling.is_extracted(run, conversation_id, until):
+    if conversation is None or not extraction_marks.is_extracted(run, conversation_id, until):
         return None
     since = to_micros(conversation.created_at)
     fresh = {message.id for message in messages if not message.read_only}

@@ -40,11 +40,11 @@ from longmind.recall.index.storage import IndexEntries
 from longmind.recall.retriever import AtomRetriever
 from longmind.scope import Scope
 from longmind.store.database import Database, EffectConflict, Transaction
-from longmind.store.tables import bindings, spaces
+from longmind.store.tables import bindings, extraction_marks, spaces
 from longmind.store.tables.atom_changes import Addition, Reinforcement, learn
 from longmind.store.tables.jobs import Later
-from longmind.store.triggers import extraction as triggers
-from longmind.store.triggers.extraction import Order
+from longmind.store.triggers import extraction_orders
+from longmind.store.triggers.extraction_orders import ExtractionOrder
 
 Result = dict[str, Any]
 Write = Callable[[Transaction], Result | Later]
@@ -59,7 +59,7 @@ _TOLD_OF_ELSEWHERE = frozenset({"messages", "cost", "note", "skipped"})
 class _Work:
     """What was extracted, ready to be compared with what is known."""
 
-    order: Order
+    order: ExtractionOrder
     reading: ExtractionInput
     ready: Sequence[ComparableCandidate]
     indexed: IndexEntries
@@ -93,7 +93,7 @@ class Pipeline:
         What was extracted is kept for when the writing was overtaken and this is asked again: a model costs money.
         Without patience the deciding too happens in that transaction, where nothing can come between.
         """
-        order = Order.of_payload(payload)
+        order = ExtractionOrder.from_payload(payload)
         destination = self._database.read(scope, find_destination, scope, order)
         if not isinstance(destination, Destination):
             return _not_now(destination)
@@ -102,7 +102,7 @@ class Pipeline:
         return write if destination.home == scope else self._write_elsewhere(destination.home, write)
 
     def _ready_to_write(
-        self, scope: Scope, order: Order, reading: ExtractionInput, kept: dict[str, Any], *, patient: bool
+        self, scope: Scope, order: ExtractionOrder, reading: ExtractionInput, kept: dict[str, Any], *, patient: bool
     ) -> Write:
         home = reading.destination.home
         if not any(not message.read_only for message in reading.messages):
@@ -130,12 +130,12 @@ class Pipeline:
             return result
         return {name: value for name, value in result.items() if name in _TOLD_OF_ELSEWHERE}
 
-    def _read(self, scope: Scope, destination: Destination, order: Order) -> ExtractionInput:
+    def _read(self, scope: Scope, destination: Destination, order: ExtractionOrder) -> ExtractionInput:
         begun_at, space_id = self._database.read(destination.home, find_watermark, order)
         messages = self._database.read(scope, read_messages, order, begun_at)
         return ExtractionInput(destination, begun_at, space_id, messages)
 
-    def preview(self, scope: Scope, order: Order) -> ExtractionPreview:
+    def preview(self, scope: Scope, order: ExtractionOrder) -> ExtractionPreview:
         """What an extraction would change. What is in a shared space of somebody else is not told by it."""
         found = self._database.read(scope, find_destination, scope, order)
         destination = found if isinstance(found, Destination) else Destination(scope)
@@ -157,7 +157,7 @@ class Pipeline:
             skipped=told["skip"],
         )
 
-    def _work(self, scope: Scope, order: Order, reading: ExtractionInput) -> _Work:
+    def _work(self, scope: Scope, order: ExtractionOrder, reading: ExtractionInput) -> _Work:
         if self._extractor_of is None:
             raise InvalidInput("There is no extractor.", hint="Open the engine with one.")
         extracted = self._extractor_of(scope).extract(reading.messages, order.version)
@@ -203,7 +203,7 @@ class Pipeline:
                 home, make_plan, space_id, index, work.ready, work.order, work.reading, self._clock()
             )
 
-    def _write_nothing(self, run: Transaction, order: Order, reading: ExtractionInput) -> Result:
+    def _write_nothing(self, run: Transaction, order: ExtractionOrder, reading: ExtractionInput) -> Result:
         _move_mark(run, order, reading)
         return _result(None, [], Cost(), 0)
 
@@ -232,7 +232,7 @@ class Pipeline:
             writing.write(run, space_id, change, work.indexed.at(plan.added))
         # What recurs is looked for where one user speaks: events of many make no habit of anybody's.
         if work.reading.destination.speaker is None and any(step.atom.kind == "EPISODE" for step in additions):
-            triggers.on_events(run, scope, space_id, change.first + len(additions), now, self._job_attempts)
+            extraction_orders.on_events(run, scope, space_id, change.first + len(additions), now, self._job_attempts)
         fresh = sum(not message.read_only for message in work.reading.messages)
         return _result(plan, work.refused, work.cost, fresh, work.note)
 
@@ -242,7 +242,7 @@ def _not_now(state: bindings.State) -> Result | Later:
     return Later(_PAUSE_SECONDS) if state == "paused" else {"skipped": "The binding is deleted, or its space is."}
 
 
-def _target(run: Transaction, scope: Scope, order: Order, now: Micros) -> str:
+def _target(run: Transaction, scope: Scope, order: ExtractionOrder, now: Micros) -> str:
     space_id = find_target_space(run, order)
     if space_id is not None:
         return space_id
@@ -251,8 +251,8 @@ def _target(run: Transaction, scope: Scope, order: Order, now: Micros) -> str:
     return spaces.create(run, scope, order.space_name, "user", "{}", now).id
 
 
-def _move_mark(run: Transaction, order: Order, reading: ExtractionInput) -> None:
-    if not triggers.move_mark(run, order, reading.mark, max(order.until, reading.mark)):
+def _move_mark(run: Transaction, order: ExtractionOrder, reading: ExtractionInput) -> None:
+    if not extraction_marks.move(run, order.target, reading.mark, max(order.until, reading.mark)):
         raise EffectConflict("The conversation was extracted by another job at the same time.")
 
 

@@ -11,9 +11,8 @@ from longmind.models.content import Block, TextBlock, ToolResultBlock
 from longmind.models.message import Message
 from longmind.scope import Scope
 from longmind.store.database import Transaction
-from longmind.store.tables import bindings, conversations, spaces
-from longmind.store.triggers import extraction as triggers
-from longmind.store.triggers.extraction import Order
+from longmind.store.tables import bindings, conversations, extraction_marks, messages, spaces
+from longmind.store.triggers.extraction_orders import ExtractionOrder
 
 _CONTEXT = 6
 """Messages before the mark that are shown to the extractor for what they say about the others."""
@@ -44,7 +43,7 @@ class ExtractionInput:
         return (self.mark, self.messages) == (other.mark, other.messages)
 
 
-def find_destination(run: Transaction, scope: Scope, order: Order) -> Destination | bindings.State:
+def find_destination(run: Transaction, scope: Scope, order: ExtractionOrder) -> Destination | bindings.State:
     """Where an extraction of a user's conversation goes, or that the binding is paused, or it or its space is gone.
 
     The order alone opens nobody else's memory: the binding must name the space, and cover the conversation.
@@ -55,18 +54,18 @@ def find_destination(run: Transaction, scope: Scope, order: Order) -> Destinatio
     if space.owner is None or space.owner == scope.user_id:
         return Destination(scope, space.owner)
     conversation = conversations.get(run, order.conversation_id)
-    covering = bindings.of_conversation(run, scope.user_id, conversation.namespace) if conversation else []
+    covering = bindings.list_matching(run, scope.user_id, conversation.namespace) if conversation else []
     if all(binding.id != order.binding_id for binding, _ in covering):
         return "gone"
     return Destination(Scope(scope.tenant_id, scope.app_id, space.owner), scope.user_id)
 
 
-def find_watermark(run: Transaction, order: Order) -> tuple[int, str | None]:
+def find_watermark(run: Transaction, order: ExtractionOrder) -> tuple[int, str | None]:
     """How far the conversation was extracted, and the space to write to. Both are kept where the memory is."""
-    return triggers.mark(run, order)[0], find_target_space(run, order)
+    return extraction_marks.read(run, order.target)[0], find_target_space(run, order)
 
 
-def read_messages(run: Transaction, order: Order, begun_at: int) -> tuple[SourceMessage, ...]:
+def read_messages(run: Transaction, order: ExtractionOrder, begun_at: int) -> tuple[SourceMessage, ...]:
     """The messages after the mark, and some before it."""
     after = 0 if order.is_replay else begun_at
     return read_messages_between(run, order.conversation_id, after, max(order.until, after))
@@ -74,7 +73,7 @@ def read_messages(run: Transaction, order: Order, begun_at: int) -> tuple[Source
 
 def read_messages_between(run: Transaction, conversation_id: str, after: int, until: int) -> tuple[SourceMessage, ...]:
     """What was said after one message of a conversation up to another, with some of what was said before it."""
-    found = conversations.last_messages(
+    found = messages.read_last(
         run,
         conversation_id,
         limit=until - after + _CONTEXT,
@@ -84,8 +83,8 @@ def read_messages_between(run: Transaction, conversation_id: str, after: int, un
         latest_attempts=True,
     )
     first = _first_shown(found, after)
-    messages = (to_source_message(message, read_only=message.sequence <= after) for message in found[first:])
-    return tuple(message for message in messages if message is not None)
+    read = (to_source_message(message, read_only=message.sequence <= after) for message in found[first:])
+    return tuple(message for message in read if message is not None)
 
 
 def _first_shown(messages: Sequence[Message], after: int) -> int:
@@ -113,7 +112,7 @@ def _words(block: Block) -> str:
             return ""
 
 
-def find_target_space(run: Transaction, order: Order) -> str | None:
+def find_target_space(run: Transaction, order: ExtractionOrder) -> str | None:
     """The space to write to: the one that is bound, if it is this user's, and else theirs of the same name."""
     if spaces.get(run, order.space_id) is not None:
         return order.space_id

@@ -26,8 +26,8 @@ from longmind.store.database import Transaction
 from longmind.store.tables import bindings as store
 from longmind.store.tables import conversations, jobs
 from longmind.store.tables.bindings import NewBinding
-from longmind.store.triggers import extraction as triggers
-from longmind.store.triggers.extraction import Order
+from longmind.store.triggers import extraction_orders
+from longmind.store.triggers.extraction_orders import ExtractionOrder
 from longmind.validation.annotated import LIMIT, BindingId, ConversationId, Label, Limit, SpaceId
 from longmind.validation.identifiers import validate_id
 from longmind.validation.text import validate_text
@@ -117,7 +117,7 @@ class Bindings(Bound):
 
     def _wake_waiting(self, binding_id: str) -> None:
         """Have the jobs looked at again that wait for the end of a pause, of all users who fall under the binding."""
-        self._database.write(None, jobs.hasten, triggers.EXTRACT, binding_id, self._clock())
+        self._database.write(None, jobs.hasten, extraction_orders.EXTRACT, binding_id, self._clock())
         self._wake_workers()
 
 
@@ -129,14 +129,14 @@ def _update(
     return store.update(run, scope, binding_id, policy, enabled, now)
 
 
-def _replays(run: Transaction, scope: Scope, conversation_id: str, version: str | None) -> list[Order]:
-    return triggers.replays(run, scope, _conversation(run, conversation_id), version)
+def _replays(run: Transaction, scope: Scope, conversation_id: str, version: str | None) -> list[ExtractionOrder]:
+    return extraction_orders.list_replays(run, scope, _conversation(run, conversation_id), version)
 
 
 def _replay(
     run: Transaction, scope: Scope, conversation_id: str, version: str | None, now: Micros, attempts: int
 ) -> list[Job]:
-    return triggers.by_hand(run, scope, _conversation(run, conversation_id), version, now, attempts)
+    return extraction_orders.queue_replays(run, scope, _conversation(run, conversation_id), version, now, attempts)
 
 
 def _conversation(run: Transaction, conversation_id: str) -> Conversation:

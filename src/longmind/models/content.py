@@ -134,3 +134,8 @@ def _validated(blocks: list[Any], field: str) -> list[Block]:
             hint="A block is one of {type: text, text}, {type: image, url, mimeType}, "
             "{type: tool_use, id, name, arguments}, {type: tool_result, toolUseId, content, isError}.",
         ) from None
+
+
+def waits_for_tool(content: Sequence[Block]) -> bool:
+    """Return whether content asks for a tool, so that its turn goes on with the tool's answer."""
+    return any(isinstance(block, ToolUseBlock) for block in content)

@@ -9,7 +9,7 @@ from longmind.conversations.history import turns_of
 from longmind.models.content import ToolResultBlock, ToolUseBlock
 from longmind.models.message import Message
 from longmind.store.database import Transaction
-from longmind.store.tables import conversations
+from longmind.store.tables import messages
 
 _ROWS_FOR_A_TURN = 3
 """What is read at first for each turn that is wanted: two and some. Of longer turns more is read."""
@@ -22,8 +22,8 @@ def last_turns(run: Transaction, conversation_id: str, wanted: int, known_at: Mi
     rows: list[Message] = []
     page = wanted * _ROWS_FOR_A_TURN + 2
     while True:
-        before = rows[0].sequence if rows else conversations.BEYOND_ALL_SEQUENCES
-        read = conversations.rows_before(run, conversation_id, before, page, known_at)
+        before = rows[0].sequence if rows else messages.BEYOND_ALL_SEQUENCES
+        read = messages.read_before(run, conversation_id, before, page, known_at)
         rows = [*read, *rows]
         whole = turns_of(rows)
         if len(read) < page or len(whole) >= wanted:

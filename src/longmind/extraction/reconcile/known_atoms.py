@@ -20,8 +20,7 @@ from longmind.models.atom import Atom
 from longmind.recall.index.atom_columns import FOREVER
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.store.database import Transaction
-from longmind.store.tables import atoms
-from longmind.store.tables.conversations import message_times
+from longmind.store.tables import atoms, messages
 
 Vector = NDArray[np.float32]
 
@@ -58,7 +57,7 @@ def find_known_atoms(
     if not positions:
         return [[] for _ in ready]
     found = atoms.with_slots_at(run, space_id, positions)
-    times = message_times(run, {each for atom, _ in found.values() for each in atom.source_message_ids})
+    times = messages.read_times(run, {each for atom, _ in found.values() for each in atom.source_message_ids})
     return [
         [_known(*found[position], similarity, times) for position, similarity in each.items() if position in found]
         for each in near

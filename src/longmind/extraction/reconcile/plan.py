@@ -35,7 +35,7 @@ from longmind.store.database import Transaction
 from longmind.store.tables import atoms, messages
 from longmind.store.tables.atom_changes import Addition, Mentioned, Reinforcement, Retirement, Step
 from longmind.store.tables.atoms import CheckedAtom, Slot
-from longmind.store.triggers.extraction import Order
+from longmind.store.triggers.extraction_orders import ExtractionOrder
 
 _SPEAKERS = {"user": "user", "assistant": "assistant"}
 
@@ -56,7 +56,7 @@ def make_plan(
     space_id: str,
     index: SpaceIndex,
     ready: Sequence[ComparableCandidate],
-    order: Order,
+    order: ExtractionOrder,
     reading: ExtractionInput,
     now: Micros,
 ) -> Plan:
@@ -65,7 +65,13 @@ def make_plan(
 
 class _Planning:
     def __init__(
-        self, run: Transaction, space_id: str, index: SpaceIndex, order: Order, reading: ExtractionInput, now: Micros
+        self,
+        run: Transaction,
+        space_id: str,
+        index: SpaceIndex,
+        order: ExtractionOrder,
+        reading: ExtractionInput,
+        now: Micros,
     ) -> None:
         self._run = run
         self._space_id = space_id

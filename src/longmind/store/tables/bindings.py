@@ -131,7 +131,7 @@ def delete(run: Transaction, scope: Scope, binding_id: str, now: Micros) -> None
     record_change(run, scope, "binding.deleted", now, binding_id=binding_id)
 
 
-def of_conversation(run: Transaction, user_id: str, namespace: str) -> list[tuple[Binding, list[BoundSpace]]]:
+def list_matching(run: Transaction, user_id: str, namespace: str) -> list[tuple[Binding, list[BoundSpace]]]:
     """The bindings that a conversation falls under, with their spaces; not those that are paused."""
     rows = run.all("bindings_of_conversation", user_id=user_id, namespace=namespace)
     return [(_binding(row), [space for space in _spaces(row) if not space.deleted]) for row in rows]

@@ -72,6 +72,27 @@ def enqueue(run: Transaction, scope: Scope, new: NewJob, now: Micros) -> Job:
     return _job(row)
 
 
+def put_off_waiting(run: Transaction, scope: Scope, new: NewJob, now: Micros) -> bool:
+    """Queue a job, or move the one of its unique key to the new instant; False while a worker has that one.
+
+    A job that is over is queued again as if it were new.
+    """
+    row = run.one(
+        "put_off_settling",
+        id=new_id("job", now),
+        tenant_id=scope.tenant_id,
+        app_id=scope.app_id,
+        user_id=scope.user_id,
+        kind=new.kind,
+        payload=new.payload,
+        max_attempts=new.max_attempts,
+        unique_key=new.unique_key,
+        due_at=new.due_at,
+        now=now,
+    )
+    return row is not None
+
+
 def get(run: Transaction, job_id: str) -> Job | None:
     row = run.one("get_job", id=job_id)
     return _job(row) if row else None

@@ -1,8 +1,217 @@
-"""Messages: the rows of the ledger that have a place in a conversation."""
+"""Messages: the rows of the ledger that have a place in a conversation.
+
+A message is written in two steps within one transaction. `take_place` counts up the sequence of the conversation, which
+holds its row until the transaction ends, so that no two messages get the same place; `insert` then appends to the
+ledger. Rows are never changed afterwards.
+"""
 
 from __future__ import annotations
 
-from longmind.store.database import Transaction
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from longmind.clock import Micros, to_iso
+from longmind.errors import ConversationClosed, IdempotencyMismatch, NotFound
+from longmind.ids import new_id
+from longmind.models.content import decode_content
+from longmind.models.message import Message, Role, Visibility, decode_usage
+from longmind.scope import Scope, timeline_id
+from longmind.store.database import Row, Transaction
+from longmind.store.tables import conversations
+from longmind.store.tables.ledger import CHAT, record
+
+BEYOND_ALL_SEQUENCES = 2**53
+MESSAGE_COLUMNS = (
+    "id", "conversation_id", "turn_id", "sequence", "role", "content", "visibility", "stop_reason", "model", "provider",
+    "usage", "tool_use_id", "tool_name", "is_error", "trace_id", "idempotency_key", "created_at", "attempt",
+    "fingerprint",
+)  # fmt: skip
+"""What a row is read as, by the names of the fields of a Message; the fragment message_columns has the same order."""
+
+
+@dataclass(frozen=True)
+class NewMessage:
+    """A message that was validated and encoded, but has no place yet."""
+
+    role: Role
+    content: str
+    visibility: Visibility
+    at: Micros
+    stop_reason: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    usage: str | None = None
+    tool_use_id: str | None = None
+    tool_name: str | None = None
+    is_error: bool | None = None
+    trace_id: str | None = None
+    idempotency_key: str | None = None
+    fingerprint: str | None = None
+
+
+@dataclass(frozen=True)
+class MessagePlace:
+    """A place in a conversation, with what its row says of the jobs that a message there may cause."""
+
+    conversation_id: str
+    sequence: int
+    turn_id: str
+    attempt: int
+    session_id: str | None
+    namespace: str
+    unsummarised: int
+    """Turns that have begun since the last rolling summary."""
+    counted: bool
+    """Whether a binding counts the turns of the conversation."""
+    settles_at: Micros | None
+    """When sleep-time memory reads it if nothing more is said; None where that is not on."""
+
+
+def take_place(run: Transaction, conversation_id: str, count: int, now: Micros, role: Role) -> MessagePlace:
+    """Take the next places of a conversation for a number of rows; a user's message opens a new turn there."""
+    fresh = new_id("turn", now)
+    return _take(
+        run,
+        conversation_id,
+        count=count,
+        now=now,
+        role=role,
+        new_turn_id=fresh if role == "user" else None,
+        # A conversation may begin with the assistant's greeting, before there is a turn to belong to.
+        spare_turn_id=fresh,
+        answered_turn_id=None,
+        attempt=None,
+    )
+
+
+def take_place_for_answer(
+    run: Transaction, asked: Message, now: Micros, *, role: Role = "assistant", attempt: int | None = None
+) -> MessagePlace:
+    """Take a place in the turn of a user's message; the first row of an answer is given the next attempt."""
+    attempt = attempt or find_next_attempt(run, asked)
+    place = _take(
+        run,
+        asked.conversation_id,
+        count=1,
+        now=now,
+        role=role,
+        new_turn_id=None,
+        spare_turn_id=None,
+        answered_turn_id=asked.turn_id,
+        attempt=attempt,
+    )
+    return replace(place, turn_id=asked.turn_id, attempt=attempt)
+
+
+def find_next_attempt(run: Transaction, asked: Message) -> int:
+    """Return the number of the next answer to a user's message, counted from 1."""
+    newest = run.one(
+        "newest_attempt", conversation_id=asked.conversation_id, turn_id=asked.turn_id, user_sequence=asked.sequence
+    )
+    return (newest[0] if newest and newest[0] else 0) + 1
+
+
+def insert(run: Transaction, scope: Scope, place: MessagePlace, new: NewMessage) -> Message:
+    """Append a message to the ledger at a place that was taken in this transaction."""
+    columns: dict[str, Any] = {
+        **vars(new),
+        "conversation_id": place.conversation_id,
+        "turn_id": place.turn_id,
+        "sequence": place.sequence,
+        "attempt": place.attempt,
+    }
+    role, at = columns.pop("role"), columns.pop("at")
+    message_id = new_id("msg", at)
+    session_id = place.session_id or scope.session_id
+    record(
+        run,
+        scope,
+        event_id=message_id,
+        kind=CHAT,
+        at=at,
+        timeline_id=timeline_id(scope, session_id=session_id),
+        session_id=session_id,
+        stage=role,
+        tags='["chat"]',
+        **columns,
+    )
+    columns |= {"id": message_id, "role": role, "created_at": at}
+    return _to_message([columns[name] for name in MESSAGE_COLUMNS])
+
+
+def mark_asked_again(run: Transaction, asked: Message) -> None:
+    """Let the next answer go to the turn of a message that was appended before, whatever turn is newest."""
+    run.send("mark_asked_again", conversation_id=asked.conversation_id, turn_id=asked.turn_id)
+
+
+def find_by_key(run: Transaction, conversation_id: str, new: NewMessage) -> Message | None:
+    """Return the message that came with the idempotency key of a new one before.
+
+    The conversation is held until the transaction ends, so that the answer stays true.
+    """
+    if new.idempotency_key is None:
+        return None
+    if conversations.hold(run, conversation_id) is None:
+        raise NotFound("conversation", conversation_id)
+    row = run.one("message_by_key", conversation_id=conversation_id, idempotency_key=new.idempotency_key)
+    if row is None:
+        return None
+    if row[-1] != new.fingerprint:
+        raise IdempotencyMismatch(new.idempotency_key)
+    return _to_message(row, replayed=True)
+
+
+def read_last(
+    run: Transaction,
+    conversation_id: str,
+    *,
+    limit: int,
+    before: int,
+    internal: bool,
+    hidden: bool,
+    latest_attempts: bool,
+) -> list[Message]:
+    """Return the last messages before a sequence number, in the order in which they were said.
+
+    Messages for the user are always among them, others on request. With `latest_attempts` an answer is left out when a
+    later one to the same turn replaced it.
+    """
+    rows = run.all(
+        "last_messages",
+        conversation_id=conversation_id,
+        limit=limit,
+        before=before,
+        internal=int(internal),
+        hidden=int(hidden),
+        latest_attempts=int(latest_attempts),
+    )
+    if not rows and conversations.read_status(run, conversation_id) is None:
+        raise NotFound("conversation", conversation_id)
+    rows.reverse()
+    return [_to_message(row) for row in rows]
+
+
+def read_before(
+    run: Transaction, conversation_id: str, before: int, limit: int, known_at: Micros | None
+) -> list[Message]:
+    """Return the last messages before a sequence number in their order, of every visibility and attempt.
+
+    Given an instant, only those that were there by then.
+    """
+    rows = run.all("rows_before", conversation_id=conversation_id, before=before, limit=limit, known_at=known_at)
+    return [_to_message(row) for row in reversed(rows)]
+
+
+def read_times(run: Transaction, message_ids: Iterable[str]) -> dict[str, Micros]:
+    """Return the instants at which messages were said; ids that lead nowhere are left out."""
+    return dict(run.all("message_times", ids=json.dumps(sorted(message_ids))))
+
+
+def read_every(run: Transaction) -> Iterator[Message]:
+    """Yield all messages of a user, one conversation after another. Only inside of `read_at_once`."""
+    return map(_to_message, run.each("every_message"))
 
 
 def count(run: Transaction) -> int:
@@ -15,3 +224,25 @@ def find_conversation(run: Transaction, message_id: str) -> str | None:
     """Return the id of the conversation that a message is in; None when the scope has no such message."""
     row = run.one("message_conversation", event_id=message_id)
     return None if row is None else row[0]
+
+
+def _take(run: Transaction, conversation_id: str, **values: Any) -> MessagePlace:
+    row = run.one("take_sequences", conversation_id=conversation_id, **values)
+    if row is None:
+        if conversations.read_status(run, conversation_id) is None:
+            raise NotFound("conversation", conversation_id)
+        raise ConversationClosed(conversation_id)
+    return MessagePlace(conversation_id, *row)
+
+
+def _to_message(row: Row | list[Any], *, replayed: bool = False) -> Message:
+    fields = dict(zip(MESSAGE_COLUMNS, row, strict=True))
+    del fields["fingerprint"]
+    fields["content"] = decode_content(fields["content"])
+    fields["usage"] = decode_usage(fields["usage"]) if fields["usage"] else None
+    if fields["is_error"] is not None:
+        fields["is_error"] = bool(fields["is_error"])
+    fields["created_at"] = to_iso(fields["created_at"])
+    # Set last: JSON has the fields in this order.
+    fields["replayed"] = replayed
+    return Message.trusted(fields)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from longmind.clock import Micros
 from longmind.models.engine_measures import ExtractionLag, QueueLength
 from longmind.store.database import Transaction
-from longmind.store.triggers.extraction import EXTRACT
 
 LATELY = 5 * 60 * 1_000_000
 _MOST_LAGS = 1000
@@ -30,8 +29,8 @@ def queue(run: Transaction, now: Micros) -> list[QueueLength]:
     return lengths
 
 
-def extraction_lag(run: Transaction, now: Micros) -> ExtractionLag:
-    rows = run.all("recent_lags", kind=EXTRACT, since=now - LATELY, limit=_MOST_LAGS)
+def extraction_lag(run: Transaction, kind: str, now: Micros) -> ExtractionLag:
+    rows = run.all("recent_lags", kind=kind, since=now - LATELY, limit=_MOST_LAGS)
     lags = sorted(max(0, lag) / 1_000_000 for (lag,) in rows)
     return ExtractionLag(
         extractions=len(lags),

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 from longmind.clock import Micros
 from longmind.errors import NotFound
-from longmind.models.content import decode_content
+from longmind.models.content import decode_content, waits_for_tool
 from longmind.models.message import Message
 from longmind.scope import Scope
 from longmind.store.database import Row, Transaction
-from longmind.store.tables import conversations
-from longmind.store.tables import running_turns as turns
+from longmind.store.tables import messages, running_turns
 from longmind.store.tables.ledger import record_change
-from longmind.store.triggers.rolling_summary import waits_for_tool
 
 
 @dataclass(frozen=True)
@@ -73,12 +71,12 @@ def read(run: Transaction, conversation_id: str, now: Micros) -> Unsummarised:
         "rows_after", conversation_id=conversation_id, after=covered, before=next_sequence, turn_id=open_turn
     )
     lines = [_Line(*row) for row in rows]
-    until = _end_of_turns(lines, covered, open_turn, turns.running(run, conversation_id, now))
+    until = _end_of_turns(lines, covered, open_turn, running_turns.list_running(run, conversation_id, now))
     anew = covered > 0 and _answers_again([line for line in lines if line.sequence <= until])
     after = 0 if anew else covered
     found: list[Message] = []
     if until > after:
-        found = conversations.last_messages(
+        found = messages.read_last(
             run,
             conversation_id,
             limit=until - after,

@@ -1,18 +1,16 @@
-"""What sets a rolling summary off: so many turns that were finished since the last one.
+"""Refreshes of rolling summaries, queued once a number of turns was finished since the last one.
 
 The turns are counted in the row of the conversation, which every append writes anyway: counting costs no statement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from longmind.clock import Micros
-from longmind.models.content import Block, ToolUseBlock
+from longmind.models.content import waits_for_tool
 from longmind.models.message import Message
 from longmind.scope import Scope
 from longmind.store.database import Transaction
-from longmind.store.tables import jobs
+from longmind.store.tables import conversations, jobs
 from longmind.store.tables.jobs import NewJob
 from longmind.validation.text import encode_json
 
@@ -23,7 +21,11 @@ SUMMARISE = "conversation.summarise"
 def on_appended(
     run: Transaction, scope: Scope, appended: Message, begun: int, turns: int, now: Micros, attempts: int
 ) -> None:
-    """Queue a refresh if a message completes so many turns; `begun` have begun since the last one, its own included."""
+    """Queue a refresh if a message completes the turns that one is due after.
+
+    begun: turns that have begun since the last refresh, the message's own included.
+    turns: finished turns after which a refresh is due.
+    """
     if begun < turns or appended.role not in ("user", "assistant"):
         return
     # A user's message ends the turn before it, and an answer its own, unless it waits for a tool.
@@ -33,8 +35,4 @@ def on_appended(
     payload = encode_json("payload", {"conversationId": appended.conversation_id})
     key = f"{appended.conversation_id}:{appended.sequence}"
     jobs.enqueue(run, scope, NewJob(SUMMARISE, payload, now, attempts, unique_key=key), now)
-    run.send("count_turns_anew", conversation_id=appended.conversation_id, begun=still_open)
-
-
-def waits_for_tool(content: Sequence[Block]) -> bool:
-    return any(isinstance(block, ToolUseBlock) for block in content)
+    conversations.restart_turn_count(run, appended.conversation_id, still_open)

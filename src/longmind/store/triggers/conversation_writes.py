@@ -1,0 +1,191 @@
+"""Appends to conversations and their closing, each with the jobs that it causes, in one transaction.
+
+The tables write the rows; the triggers next to this module decide which jobs follow. `attempts` is how often such a job
+is tried, and `summary_turns` after how many turns a refresh of the rolling summary is queued, 0 for never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from longmind.clock import Micros
+from longmind.errors import ConversationClosed, NotFound
+from longmind.models.conversation import Conversation
+from longmind.models.message import Message, Turn
+from longmind.scope import Scope
+from longmind.store.database import Transaction
+from longmind.store.tables import conversations, messages, running_turns
+from longmind.store.tables.messages import MessagePlace, NewMessage
+from longmind.store.triggers import extraction_orders, rolling_summary, sleep_time
+from longmind.store.triggers.extraction_orders import USUAL_ATTEMPTS
+
+
+def close(
+    run: Transaction, scope: Scope, conversation_id: str, now: Micros, attempts: int = USUAL_ATTEMPTS
+) -> Conversation:
+    """Close a conversation and queue what its bindings make of it; one that is closed stays as it is."""
+    conversation = close_if_stale(run, scope, conversation_id, None, now, attempts)
+    conversation = conversation or conversations.get(run, conversation_id)
+    if conversation is None:
+        raise NotFound("conversation", conversation_id)
+    return conversation
+
+
+def close_if_stale(
+    run: Transaction,
+    scope: Scope,
+    conversation_id: str,
+    stale_before: Micros | None,
+    now: Micros,
+    attempts: int = USUAL_ATTEMPTS,
+) -> Conversation | None:
+    """Close an open conversation, given an instant only if nothing was appended since; None if it was left as it is."""
+    closed = conversations.close(run, scope, conversation_id, stale_before, now)
+    if closed is None:
+        return None
+    if closed.bound:
+        extraction_orders.on_closed(run, scope, closed.conversation, now, attempts)
+    if closed.settles_at is not None:
+        sleep_time.queue_reading(run, scope, conversation_id, closed.conversation.message_count, now, now, attempts)
+    return closed.conversation
+
+
+def append(
+    run: Transaction,
+    scope: Scope,
+    conversation_id: str,
+    new: NewMessage,
+    now: Micros,
+    attempts: int = USUAL_ATTEMPTS,
+    summary_turns: int = 0,
+) -> Message:
+    """Append one message; with a key that was used before, return the message of that time instead."""
+    known = messages.find_by_key(run, conversation_id, new)
+    if known:
+        if messages.find_next_attempt(run, known) > 1:
+            messages.mark_asked_again(run, known)
+        return known
+    place = messages.take_place(run, conversation_id, 1, now, new.role)
+    message = messages.insert(run, scope, place, new)
+    _queue_jobs(run, scope, place, message, now, attempts, summary_turns, answers=new.role == "assistant")
+    return message
+
+
+def append_turn(
+    run: Transaction,
+    scope: Scope,
+    conversation_id: str,
+    user: NewMessage,
+    assistant: NewMessage,
+    now: Micros,
+    attempts: int = USUAL_ATTEMPTS,
+    summary_turns: int = 0,
+) -> Turn:
+    """Append a user's message and its answer side by side; on a retry of the user's message only a new answer."""
+    asked = messages.find_by_key(run, conversation_id, user)
+    if asked is None:
+        place = messages.take_place(run, conversation_id, 2, now, "user")
+        asked = messages.insert(run, scope, place, user)
+        place = replace(place, sequence=place.sequence + 1)
+    else:
+        place = messages.take_place_for_answer(run, asked, now)
+    answer = messages.insert(run, scope, place, assistant)
+    _queue_jobs(run, scope, place, answer, now, attempts, summary_turns, answers=True)
+    return Turn(turn_id=asked.turn_id, user_message=asked, assistant_message=answer)
+
+
+def begin_turn(
+    run: Transaction,
+    scope: Scope,
+    conversation_id: str,
+    run_id: str,
+    user: NewMessage,
+    companions: Sequence[NewMessage],
+    now: Micros,
+    attempts: int,
+    summary_turns: int,
+) -> list[Message]:
+    """Append a user's message and its companions, or find the one that came with the same key, and begin to run it.
+
+    Companions are appended after the message, and not again when the message was there. A closed conversation takes
+    neither a new message nor a retry.
+    """
+    rows = _append_asked(run, scope, conversation_id, user, companions, now, attempts, summary_turns)
+    running_turns.end_old(run, conversation_id, now)
+    running_turns.keep_alive(run, conversation_id, run_id, rows[0].turn_id, now)
+    return rows
+
+
+def append_to_turn(
+    run: Transaction,
+    scope: Scope,
+    run_id: str,
+    asked: Message,
+    attempt: int | None,
+    new: NewMessage,
+    now: Micros,
+    attempts: int,
+    summary_turns: int,
+    *,
+    ends: bool,
+) -> Message:
+    """Append a row to the answer of a user's message, whatever else has come into the conversation since.
+
+    The first row of an answer has no attempt yet and is given the next: of two that answer the same message at the same
+    time, each has its own. The turn counts as answered with its last row, so that no extraction reads half of it.
+    """
+    if attempt is None:
+        conversations.hold(run, asked.conversation_id)
+    place = messages.take_place_for_answer(run, asked, now, role=new.role, attempt=attempt)
+    message = messages.insert(run, scope, place, new)
+    if ends:
+        running_turns.end(run, asked.conversation_id, run_id)
+    else:
+        running_turns.keep_alive(run, asked.conversation_id, run_id, asked.turn_id, now)
+    _queue_jobs(run, scope, place, message, now, attempts, summary_turns if ends else 0, answers=ends)
+    return message
+
+
+def _append_asked(
+    run: Transaction,
+    scope: Scope,
+    conversation_id: str,
+    user: NewMessage,
+    companions: Sequence[NewMessage],
+    now: Micros,
+    attempts: int,
+    summary_turns: int,
+) -> list[Message]:
+    asked = messages.find_by_key(run, conversation_id, user)
+    if asked is None:
+        place = messages.take_place(run, conversation_id, 1 + len(companions), now, "user")
+        rows = [
+            messages.insert(run, scope, replace(place, sequence=place.sequence + number), new)
+            for number, new in enumerate((user, *companions))
+        ]
+        _queue_jobs(run, scope, place, rows[0], now, attempts, summary_turns, answers=False)
+        return rows
+    if conversations.read_status(run, conversation_id) != "open":
+        raise ConversationClosed(conversation_id)
+    return [asked]
+
+
+def _queue_jobs(
+    run: Transaction,
+    scope: Scope,
+    place: MessagePlace,
+    message: Message,
+    now: Micros,
+    attempts: int,
+    summary_turns: int,
+    *,
+    answers: bool,
+) -> None:
+    """Queue the jobs that a message causes at its place; `answers` says whether it completes an answer."""
+    if answers and place.counted:
+        extraction_orders.on_answer(run, scope, place.conversation_id, place.namespace, message.sequence, now, attempts)
+    if summary_turns:
+        rolling_summary.on_appended(run, scope, message, place.unsummarised, summary_turns, now, attempts)
+    if place.settles_at is not None:
+        sleep_time.queue_reading(run, scope, place.conversation_id, place.sequence, place.settles_at, now, attempts)
