@@ -37,7 +37,7 @@ from longmind.memory import recall_tool_arguments as tool_arguments
 from longmind.models.content import decode_content, encode_content, said_in
 from longmind.providers.prices import Prices
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
-from longmind.recall.question_dates import intervals_in
+from longmind.recall.question import find_intervals
 from longmind.scope import validate_identity
 from longmind.server.auth.credential import credential_of
 from longmind.server.auth.single_user import refuse_strangers
@@ -261,7 +261,9 @@ PARSERS: tuple[Parser, ...] = (
     Parser("instants", _instant, _DATES, ("clock",)),
     Parser("moments of models", read_moment, _DATES, ("extraction.moments",)),
     Parser("the grammar of dates", lambda text: resolved(text, find_dates(text, NOW)), _DATES, ("extraction.dates",)),
-    Parser("dates in questions", lambda text: list(intervals_in(text[:10_000], NOW)), _DATES, ("recall.dates",), False),
+    Parser(
+        "dates in questions", lambda text: list(find_intervals(text[:10_000], NOW)), _DATES, ("recall.dates",), False
+    ),
     Parser(
         "answers of models",
         _answer,

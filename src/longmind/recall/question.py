@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
+from longmind.clock import Micros
+from longmind.language.calendar import day_of
+from longmind.language.dates import DateSpan, find_dates, may_ask_for_dates
 from longmind.language.words import STOP_WORDS, terms_among, terms_of_characters, words_of
-from longmind.recall.question_dates import Interval, intervals_in, may_name_a_date
 
 _FIRST_PERSON = frozenset(("i", "me", "my", "mine", "myself"))
 _ANSWERER = re.compile(r"\byour?\b", re.IGNORECASE)
@@ -24,6 +27,23 @@ _HOW_MUCH = re.compile(
 ROLES = ("user", "assistant")
 
 
+_SLACK = {"instant": 7.0, "day": 7.0, "week": 7.0, "month": 10.0, "season": 30.0, "year": 30.0}
+"""Days outside an interval within which a memory is still near, by the precision of the date."""
+_COUNTED = {"day": (1.0, 1, 2.0), "week": (7.0, 3, 3.0), "month": (30.4, 7, 7.0), "year": (365.25, 90, 60.0)}
+"""For "two weeks ago": the days of one unit, the days on each side of the day that is counted to, and the slack."""
+_RECENT = {"week": 14, "weekend": 14, "month": 62}
+"""For "last week" and "this month": people confuse the two, so that many days up to today are meant."""
+
+
+class Interval(NamedTuple):
+    """Days that a question asks about, the first and the last of them included."""
+
+    first: date
+    last: date
+    slack: float
+    """The days outside the interval within which a memory is still near."""
+
+
 class Question(NamedTuple):
     to_embed: str
     """The question without the names of those who speak: whom it is about is told by `speakers`."""
@@ -33,7 +53,7 @@ class Question(NamedTuple):
     dates: tuple[Interval, ...]
 
 
-def understand(query: str, speakers: Collection[str], now: int, *, by_words: bool = False) -> Question:
+def understand(query: str, speakers: Collection[str], now: Micros, *, by_words: bool = False) -> Question:
     """Read a question, given who speaks in the space.
 
     Where there are words alone to go by, every one of them counts. By meaning too, "how many days" asks for no days.
@@ -50,7 +70,7 @@ def understand(query: str, speakers: Collection[str], now: int, *, by_words: boo
         to_embed=_without(known, query) if named else query,
         terms=tuple(dict.fromkeys(terms)),
         speakers=_asked_about(query, words, named, speakers),
-        dates=tuple(intervals_in(query, now)) if may_name_a_date(query, words) else (),
+        dates=find_intervals(query, now) if may_ask_for_dates(query, words) else (),
     )
 
 
@@ -90,3 +110,32 @@ def _is_about_answers(query: str) -> bool:
 def _without(known: dict[str, set[str]], query: str) -> str:
     kept = [token for token in query.split() if not (words_of(token)[:1] and words_of(token)[0] in known)]
     return " ".join(kept) or query
+
+
+def find_intervals(query: str, now: Micros) -> tuple[Interval, ...]:
+    """Return the intervals that a question names, in its order; a habit, such as "every Friday", names none."""
+    found = find_dates(query, now, is_question=True)
+    return tuple([_to_interval(each, day_of(now)) for each in found if each.relation != "recurring"])
+
+
+def _to_interval(found: DateSpan, today: date) -> Interval:
+    """Return the days in which to look for what happened on a date, as exactly as people remember such dates."""
+    first, last, slack = found.first, found.last, _SLACK[found.precision]
+    distance = found.distance
+    if found.relation == "duration":
+        # "In the past three months": the date is that on which the time began.
+        last = max(last, today)
+    try:
+        if distance is None or distance.count > 0:
+            pass
+        elif distance.is_period:
+            if distance.count >= -1 and distance.unit in _RECENT:
+                first, last, slack = today - timedelta(days=_RECENT[distance.unit]), today, 7.0
+        elif distance.unit in _COUNTED:
+            length, width, slack = _COUNTED[distance.unit]
+            middle = today - timedelta(days=round(-length * distance.count))
+            first, last = middle - timedelta(days=width), middle + timedelta(days=width)
+    except OverflowError:
+        # The interval would begin before the calendar does.
+        pass
+    return Interval(first, last, slack)

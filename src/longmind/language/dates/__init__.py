@@ -7,7 +7,7 @@ each hold one kind of date; `tense` tells past from future, `surroundings` reads
 """
 
 from longmind.language.dates.annotation import resolved
-from longmind.language.dates.parser import find_dates
-from longmind.language.dates.span import DateSpan, Relation
+from longmind.language.dates.parser import find_dates, may_ask_for_dates
+from longmind.language.dates.span import DateSpan, Distance, Relation
 
-__all__ = ["DateSpan", "Relation", "find_dates", "resolved"]
+__all__ = ["DateSpan", "Distance", "Relation", "find_dates", "may_ask_for_dates", "resolved"]

@@ -81,7 +81,7 @@ def _named(found: re.Match[str], said: Said) -> DateSpan | None:
         # "Today's world" is no day, but tomorrow has no world of its own.
         if word == "today" and not _HAPPENS.match(said.text, found.end()):
             return None
-    elif word == "today" and (_NOWADAYS.search(before) or _STILL.search(before)):
+    elif word == "today" and not said.is_question and (_NOWADAYS.search(before) or _STILL.search(before)):
         return None
     day = said.today + _OFFSETS[word] * _DAY
     return span(found, (day, day), "day", PARTS_OF_DAY["evening"] if word == "tonight" else None)

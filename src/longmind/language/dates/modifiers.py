@@ -122,17 +122,18 @@ def _narrowed(said: Said, found: DateSpan) -> DateSpan:
     nth = _before(_NTH_OF, text, found)
     if nth and found.precision == "month":
         days, precision = _nth_of((found.first, found.last), nth["nth"].lower(), nth["what"].lower())
-        return replace(found, start=nth.start(), first=days[0], last=days[1], precision=precision)
+        return replace(found, start=nth.start(), first=days[0], last=days[1], precision=precision, distance=None)
     part = _before(_PART_OF, text, found)
     if part:
         first, last = part_of((found.first, found.last), part["part"].lower())
-        return replace(found, start=part.start(), first=first, last=last, precision=finer(found.precision))
+        precision = finer(found.precision)
+        return replace(found, start=part.start(), first=first, last=last, precision=precision, distance=None)
     side = _before(_SIDE_OF, text, found)
     if not side:
         return found
     if side["side"].lower() == "earlier":
-        return replace(found, start=side.start(), last=max(found.first, min(found.last, said.today)))
-    return replace(found, start=side.start(), first=min(found.last, max(found.first, said.today)))
+        return replace(found, start=side.start(), last=max(found.first, min(found.last, said.today)), distance=None)
+    return replace(found, start=side.start(), first=min(found.last, max(found.first, said.today)), distance=None)
 
 
 def _nth_of(days: Days, nth: str, what: str) -> tuple[Days, Precision]:
@@ -160,7 +161,7 @@ def _next_to(text: str, found: DateSpan) -> DateSpan:
     week = _before(_WEEK_OF, text, found)
     if week and found.precision == "day":
         days = week_of(found.first) if week["what"].lower() == "week" else weekend_of(found.first)
-        return replace(found, start=week.start(), first=days[0], last=days[1], precision="week")
+        return replace(found, start=week.start(), first=days[0], last=days[1], precision="week", distance=None)
     beside = _before(_NEXT_TO, text, found)
     if not beside or (beside["where"].lower() == "from" and not beside["count"]):
         return found
@@ -171,7 +172,7 @@ def _next_to(text: str, found: DateSpan) -> DateSpan:
     else:
         days, precision = _beside(day, beside["what"].lower(), sign)
     at = _STARTS.get((beside["what"] or "").lower())
-    return replace(found, start=beside.start(), first=days[0], last=days[1], precision=precision, at=at)
+    return replace(found, start=beside.start(), first=days[0], last=days[1], precision=precision, at=at, distance=None)
 
 
 def _counted_from(day: date, amount: Amount, sign: int, *, exactly: bool) -> tuple[Days, Precision]:
@@ -207,7 +208,9 @@ def _joined(text: str, spans: Iterable[DateSpan]) -> list[DateSpan]:
         if before and before.relation == found.relation == "on" and _is_joint(text, before, found):
             before = _in_time_for(before, found)
             precision = found.precision if found.precision != "instant" else "day"
-            joined[-1] = replace(before, end=found.end, last=found.last, precision=_wider(precision), at=None)
+            joined[-1] = replace(
+                before, end=found.end, last=found.last, precision=_wider(precision), at=None, distance=None
+            )
         else:
             joined.append(found)
     return joined

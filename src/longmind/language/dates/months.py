@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from longmind.language.calendar import MONTH_NUMBERS, MONTHS, month_of
+from longmind.language.calendar import MONTH_NUMBERS, MONTHS, latest_year, month_of
 from longmind.language.dates.rule import (
     OF_YEAR,
     WHICH_WORDS,
@@ -70,12 +70,18 @@ def _day_and_month(found: re.Match[str], said: Said) -> DateSpan | None:
         # "The second March" counts the Marches.
         return None
     year = year_in(found, said)
-    if year is None and not found["of"] and not _is_surely_a_day(name, number, spelled, said.before(found)):
+    doubtful = year is None and not found["of"] and not said.is_question
+    if doubtful and not _is_surely_a_day(name, number, spelled, said.before(found)):
         return None
     month, day = MONTH_NUMBERS[name.lower()], number_of(number)
     upto = number_of(found["upto"]) if found["upto"] else None
     if upto is not None and upto <= day:
         return None
+    if said.is_question:
+        whole = month_of(year or latest_year(said.today, month, 1), month)
+        if day > whole[1].day:
+            # There is no such day, but the month is still asked about.
+            return span(found, whole, "month")
     if year is not None:
         return span(found, (date(year, month, day), date(year, month, upto or day)), "week" if upto else "day")
     days = directed(each_year(said.today, month, day, upto), said.today, said.leaning(found))

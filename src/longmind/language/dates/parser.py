@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Literal
@@ -41,6 +41,12 @@ _KINDS = {
 }
 """What kinds of date a word can be part of."""
 
+_NAMES_OF_DATES = frozenset(word for kind in ("named", "weekday", "month", "holiday") for word in _TRIGGERS[kind]) - {
+    "night", "morning", "afternoon", "evening",
+}  # fmt: skip
+_PERIOD_WORDS = frozenset((*_TRIGGERS["period"], *_TRIGGERS["season"], "night", "morning", "afternoon", "evening"))
+_POINTERS = frozenset("ago back last past previous this current next before".split())
+
 _ORDER: tuple[tuple[Kind, tuple[Rule, ...]], ...] = (
     ("weekday", RECURRING_DAY_RULES),
     ("period", RECURRING_RULES),
@@ -67,6 +73,7 @@ _REACH = 60
 _MOST = 300
 """A text with more dates of one kind is a table or a log, and the rest of it is not read."""
 _WORD = re.compile("[a-z]+")
+_DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d(?:\d\d\d|[/.-]\d|st\b|nd\b|rd\b|th\b|0?'?s\b)|'\d\d\b", re.ASCII)
 _PLAIN = {
     "\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": ";", "\u00a0": " ",
@@ -77,16 +84,28 @@ _QUOTED = re.compile(r"\"([^\"\n]{2,80})\"|(?<!\w)['*_]([A-Z][^'*_\n]{1,80})['*_
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 
 
-def find_dates(text: str, said_at: Micros) -> list[DateSpan]:
-    """The dates that a text names, in its order, as they are meant by one who says it at a time (in UTC).
+def may_ask_for_dates(question: str, words: Sequence[str]) -> bool:
+    """Return whether a question can name a date in the past at all, given its words in lower case.
 
-    Where only a verb can tell whether a day is past or to come, it does. What is vague ("recently") is no date.
+    Most questions name none, and this costs a hundredth of a search for them. It accepts a digit, the name of a day,
+    month or holiday, and a period beside a word that points to it, as in "last week" and "two years ago".
+    """
+    if not _NAMES_OF_DATES.isdisjoint(words) or _DIGIT.search(question) is not None:
+        return True
+    return not _POINTERS.isdisjoint(words) and not _PERIOD_WORDS.isdisjoint(words)
+
+
+def find_dates(text: str, said_at: Micros, *, is_question: bool = False) -> list[DateSpan]:
+    """Return the dates that a text names, in the order of the text, as of the day (in UTC) on which it was said.
+
+    A date without a direction of its own, such as "on Friday" and "7 May", lies where the verbs around it point. In a
+    question to a memory (`is_question`) it lies in the past. A vague word, such as "recently", is no date.
     """
     windows = _windows(text)
     if not windows:
         return []
     text = _plain(text)
-    said = Said(text, day_of(said_at))
+    said = Said(text, day_of(said_at), is_question)
     spans: list[DateSpan] = []
     for kind, rules in _ORDER:
         if kind in windows:

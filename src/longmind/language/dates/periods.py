@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date, timedelta
 
 from longmind.language.calendar import month_of, week_of, year_of
@@ -19,7 +20,7 @@ from longmind.language.dates.rule import (
     year_in,
     years_around,
 )
-from longmind.language.dates.span import DateSpan
+from longmind.language.dates.span import DateSpan, Distance
 from longmind.language.dates.words import SEASON, any_of, number_of, pattern
 from longmind.models.atom import Precision
 
@@ -40,6 +41,7 @@ _SEASONS_AGO = pattern(rf"\b(?P<count>\d|two|three|four|five|six) (?P<season>{SE
 _THIS_TIME = pattern(r"\b(?:this|around this|same) time (?P<which>last|next) (?P<unit>week|month|year)\b")
 
 _SUNDAY = 6
+_WEEK: Precision = "week"
 SEASON_MONTHS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """The month in which a season begins north of the equator; a winter bears the year of its December."""
 
@@ -59,15 +61,18 @@ def _relative(found: re.Match[str], said: Said) -> DateSpan | None:
     which = which_of(found["which"])
     unit = found["unit"].lower()
     before = said.before(found)
-    if found["which"].lower() in ("past", "last", "next", "previous") and _IN_A_ROW.search(before):
-        # "The next week" and "the last year" are told from another time, or how long something took.
+    in_a_row = found["which"].lower() in ("past", "last", "next", "previous") and _IN_A_ROW.search(before)
+    if in_a_row and not (said.is_question and which == "last"):
+        # "The next week" and "the last year" follow another time, or say how long something took.
         return None
     if unit in SEASON_MONTHS:
         seasons = [season_of(year, unit) for year in years_around(said.today)]
         return span(found, chosen(seasons, said.today, which, said.leaning(found)), "season")
     if which == "this" and unit == "weekend":
-        return span(found, _the_weekend(found, said), "week")
-    return span(found, *period(said.today, unit, OFFSET[which]))
+        days, precision = _the_weekend(found, said), _WEEK
+    else:
+        days, precision = period(said.today, unit, OFFSET[which])
+    return replace(span(found, days, precision), distance=Distance(OFFSET[which], unit, is_period=True))
 
 
 def period(today: date, unit: str, offset: int) -> tuple[Days, Precision]:

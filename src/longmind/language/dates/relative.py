@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from longmind.language.calendar import month_of, year_of
 from longmind.language.dates.periods import weekend_of
 from longmind.language.dates.rule import Days, Rule, Said, span
-from longmind.language.dates.span import DateSpan
+from longmind.language.dates.span import DateSpan, Distance
 from longmind.language.dates.words import AMOUNT, UNIT, any_of, number_of, pattern
 from longmind.models.atom import Precision
 
@@ -139,7 +139,8 @@ def _counted(found: re.Match[str], said: Said) -> DateSpan:
     if (found["to_the_day"] or found["from_the_day"]) and amount.is_whole:
         day = _same_day(said.today, amount, sign)
         return span(found, (day, day), "day")
-    return span(found, *shifted(said.today, amount, sign))
+    distance = Distance(sign * amount.middle, amount.unit, is_period=False)
+    return replace(span(found, *shifted(said.today, amount, sign)), distance=distance)
 
 
 def _same_day(today: date, amount: Amount, sign: int) -> date:
@@ -189,7 +190,8 @@ def _the_next(found: re.Match[str], said: Said) -> DateSpan:
 
 def _since(found: re.Match[str], said: Said, amount: Amount) -> DateSpan:
     days, precision = shifted(said.today, amount, -1)
-    return span(found, days, precision, relation="duration")
+    distance = Distance(-amount.middle, amount.unit, is_period=True)
+    return replace(span(found, days, precision, relation="duration"), distance=distance)
 
 
 COUNTED_RULES: tuple[Rule, ...] = (

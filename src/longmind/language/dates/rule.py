@@ -24,12 +24,14 @@ class Said:
 
     text: str
     today: date
+    is_question: bool = False
+    """Whether the text asks a memory: its dates lie in the past, and each is one time, even beside "usually"."""
 
     def leaning(self, found: re.Match[str]) -> Leaning | None:
-        return leaning(self.text, *found.span())
+        return "past" if self.is_question else leaning(self.text, *found.span())
 
     def is_generic(self, found: re.Match[str]) -> bool:
-        return is_generic(self.text, *found.span())
+        return not self.is_question and is_generic(self.text, *found.span())
 
     def before(self, found: re.Match[str], reach: int = 40) -> str:
         return self.text[max(0, found.start() - reach) : found.start()]

@@ -21,8 +21,7 @@ from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.index.text_index import WORTH, in_a_row
 from longmind.recall.kernels import numpy_kernels as plain_loops
 from longmind.recall.kernels.numpy_kernels import Columns, Floats, Mask, Places, Weights, factors_at, standardised
-from longmind.recall.question import Question
-from longmind.recall.question_dates import Interval
+from longmind.recall.question import Interval, Question
 from longmind.recall.ranking.decay import FLOOR, RATES
 
 # Each of these is what a feature counts, in standard deviations of the vectors' similarity to a query.

@@ -7,15 +7,15 @@ from datetime import date
 import pytest
 
 from longmind.clock import to_micros
-from longmind.language.words import terms_of
-from longmind.recall.question import understand
-from longmind.recall.question_dates import intervals_in
+from longmind.language.dates import may_ask_for_dates
+from longmind.language.words import terms_of, words_of
+from longmind.recall.question import find_intervals, understand
 
 NOW = to_micros("2026-03-15T12:00:00Z")
 
 
 def days_in(question: str) -> list[tuple[str, str]]:
-    return [(found.first.isoformat(), found.last.isoformat()) for found in intervals_in(question, NOW)]
+    return sorted((found.first.isoformat(), found.last.isoformat()) for found in find_intervals(question, NOW))
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,42 @@ def test_a_date_is_found(question: str, first: str, last: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("last Friday", "2026-03-13", "2026-03-13"),
+        ("what did I do on Friday?", "2026-03-13", "2026-03-13"),
+        ("last night", "2026-03-14", "2026-03-14"),
+        ("last year", "2025-01-01", "2025-12-31"),
+        ("last summer", "2025-06-01", "2025-08-31"),
+        ("on 5/12/2025", "2025-05-12", "2025-05-12"),
+        ("the week before 9 June 2025", "2025-06-02", "2025-06-08"),
+        ("early June 2025", "2025-06-01", "2025-06-10"),
+        ("between 7 May and 9 June", "2025-05-07", "2025-06-09"),
+        ("in the last week", "2026-03-01", "2026-03-15"),
+        ("over the past three months", "2025-12-01", "2026-03-15"),
+        ("what do I usually do in May?", "2025-05-01", "2025-05-31"),
+        ("what do I still have to do today?", "2026-03-15", "2026-03-15"),
+        ("what will I do on 7 May?", "2025-05-07", "2025-05-07"),
+    ],
+)
+def test_a_question_names_dates_as_a_message_does_and_means_the_past(question: str, first: str, last: str) -> None:
+    assert days_in(question) == [(first, last)]
+    assert understand(question, (), NOW).dates
+
+
+@pytest.mark.parametrize(
+    "question", ["", "what does Ada drink?", "how many days did I hike?", "what does she do in the morning?"]
+)
+def test_most_questions_are_not_searched_for_dates(question: str) -> None:
+    assert not may_ask_for_dates(question, words_of(question))
+
+
+@pytest.mark.parametrize("question", ["what do I do every Friday?", "how often do I run on Mondays?"])
+def test_a_habit_is_no_time_to_look_at(question: str) -> None:
+    assert days_in(question) == []
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "",
@@ -75,7 +111,7 @@ def test_several_dates_are_all_found_and_none_twice() -> None:
     "question", ["999 years ago", "on 1 January 0001", "in May 9999", "in December 9999", "0000-01-01"]
 )
 def test_dates_at_the_edge_of_the_calendar_do_no_harm(question: str) -> None:
-    for found in intervals_in(question, NOW):
+    for found in find_intervals(question, NOW):
         assert date.min <= found.first <= found.last <= date.max
 
 
