@@ -23,10 +23,10 @@ class Baselines:
     def __init__(self, turns: Sequence[FedTurn], embedder: RememberingEmbedder | None) -> None:
         self._embedder = embedder
         texts = [fed.text for fed in turns]
-        self._alone = SpaceIndex.of_words(WordsSegment.of(texts, [()] * len(texts)))
-        self._among = SpaceIndex.of_words(WordsSegment.of(texts, [fed.around for fed in turns]))
+        self._alone = SpaceIndex.from_words(WordsSegment.from_texts(texts, [()] * len(texts)))
+        self._among = SpaceIndex.from_words(WordsSegment.from_texts(texts, [fed.around for fed in turns]))
         if embedder is not None:
-            self._among.add_vectors(0, VectorsSegment.of(embedder.embed_texts(texts)))
+            self._among.add_vectors(0, VectorsSegment.from_vectors(embedder.embed_texts(texts)))
 
     def rank(self, query: str, limit: int) -> dict[str, list[int]]:
         """The places of the best turns, best first, for each baseline."""

@@ -10,7 +10,7 @@ from longmind.events.distill_job import DISTILL, prepare_distillation
 from longmind.jobs import Effect, JobRun
 from longmind.providers.embedder import CheckedEmbedder
 from longmind.recall.embedding_jobs import embed_kind, fill_vectors, reindex_kind
-from longmind.recall.embedding_requests import left_to_others
+from longmind.recall.embedding_requests import defer_to_other_engine
 from longmind.store.tables.jobs import Later
 from longmind.store.triggers.extraction_orders import EXTRACT, MINE
 from longmind.store.triggers.rolling_summary import SUMMARISE
@@ -49,13 +49,13 @@ class JobHandlers:
 
     def _embed_space(self, embedding: CheckedEmbedder, run: JobRun) -> dict[str, int] | Later:
         parts = self._parts
-        left, space_id = left_to_others(run.job, embedding.stamp, parts.clock()), run.job.payload["spaceId"]
+        left, space_id = defer_to_other_engine(run.job, embedding.stamp, parts.clock()), run.job.payload["spaceId"]
         if left is not None:
             return left
         return {"vectors": fill_vectors(parts.database, run.scope, space_id, embedding, parts.clock())}
 
     def _embed_events(self, embedding: CheckedEmbedder, run: JobRun) -> dict[str, int] | Later:
-        left = left_to_others(run.job, embedding.stamp, self._parts.clock())
+        left = defer_to_other_engine(run.job, embedding.stamp, self._parts.clock())
         if left is not None:
             return left
         return {"vectors": self._parts.event_retriever.embed(run.scope, run.job.payload["timelineId"])}

@@ -233,7 +233,7 @@ def test_vectors_of_events_that_are_about_to_be_committed_are_waited_for(engine:
     ada.events.record("note", "I met Xaver.")
     timeline_id = ada.events.timeline()
     assert timeline_id is not None
-    made = EventVectors(np.array([1], np.int64), VectorsSegment.of(np.array([[1.0, 0.0]], np.float32)))
+    made = EventVectors(np.array([1], np.int64), VectorsSegment.from_vectors(np.array([[1.0, 0.0]], np.float32)))
 
     def put(run: Transaction) -> None:
         event_vectors.put(run, timeline_id, "test:words", made, 0)

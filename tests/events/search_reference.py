@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import longmind
 from longmind.clock import to_micros
 from longmind.providers.embedder import Embedder
-from longmind.recall.question import understand
+from longmind.recall.question import understand_question
 from longmind.recall.ranking.events import MEANING_SHARE, NEAR, UNKNOWN_USUAL, WORDS_SHARE
 from tests.recall.reference import Known, Reference, _standardised
 
@@ -34,7 +34,7 @@ def expected(events: Sequence[longmind.Event], embedder: Embedder | None, asked:
         return {event.event_id: float(to_micros(event.ts)) for event in passing}
     there = [_known(event, position) for position, event in enumerate(events)]
     reference = Reference(embedder, there)
-    question = understand(asked.query, (), 0, by_words=embedder is None or asked.mode == "lexical")
+    question = understand_question(asked.query, (), 0, by_words=embedder is None or asked.mode == "lexical")
     words = reference._words(question.terms, there) if question.terms else dict.fromkeys(_ids(events), 0.0)
     if embedder is None or asked.mode == "lexical":
         return {each: words[each] / math.sqrt(len(question.terms)) for each in _ids(passing) if words[each] > 0}

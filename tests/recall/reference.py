@@ -26,7 +26,7 @@ from longmind.recall.index.segments import (
     _code,
 )
 from longmind.recall.index.text_index import SATURATION
-from longmind.recall.question import Question, understand
+from longmind.recall.question import Question, understand_question
 from longmind.recall.ranking.atoms import (
     DATE_WEIGHT,
     MIDDLE,
@@ -171,7 +171,7 @@ class Reference:
     def _scored(self, query: str, passing: Iterable[Known], asked: Asked, now: int) -> list[Expected]:
         there = [atom for atom in self.atoms if not atom.deleted and _known(atom.created_at, asked)]
         speakers = dict.fromkeys(atom.speaker for atom in there if atom.speaker is not None)
-        question = understand(query, speakers, as_of(asked, now), by_words=self.embedder is None)
+        question = understand_question(query, speakers, as_of(asked, now), by_words=self.embedder is None)
         similarity = self._overlap(query) if self.embedder is None else self._similarity(query, question, there)
         mentioned = self._mentioned(query, asked)
         found = []
@@ -241,19 +241,23 @@ class Reference:
 
     def _unsure(self, query: str, there: list[Known]) -> float:
         assert self.embedder is not None
-        of_query = _left(VectorsSegment.of(CheckedEmbedder(self.embedder).query(query)[None]))
+        of_query = _left(VectorsSegment.from_vectors(CheckedEmbedder(self.embedder).query(query)[None]))
         texts = [atom.text for atom in there]
-        kept = VectorsSegment.of(validate_vectors(self.embedder.embed_texts(texts), len(texts), self.embedder))
+        kept = VectorsSegment.from_vectors(
+            validate_vectors(self.embedder.embed_texts(texts), len(texts), self.embedder)
+        )
         of_rows = float(kept.scales.max()) * math.sqrt(kept.dimension) / 2
         return of_rows + of_query + of_rows * of_query
 
     def _cosines(self, query: str, there: list[Known]) -> dict[str, tuple[float, float] | None]:
         """Of each atom that has a vector: roughly, by which it is told what is usual, and exactly."""
         assert self.embedder is not None
-        asked = VectorsSegment.of(CheckedEmbedder(self.embedder).query(query)[None])
+        asked = VectorsSegment.from_vectors(CheckedEmbedder(self.embedder).query(query)[None])
         cosines: dict[str, tuple[float, float] | None] = {}
         for atom in there:
-            kept = VectorsSegment.of(validate_vectors(self.embedder.embed_texts([atom.text]), 1, self.embedder))
+            kept = VectorsSegment.from_vectors(
+                validate_vectors(self.embedder.embed_texts([atom.text]), 1, self.embedder)
+            )
             dot = sum(int(a) * int(b) for a, b in zip(asked.rows[0], kept.rows[0], strict=True))
             roughly = float(np.float32(dot) * kept.scales[0] * asked.scales[0])
             exact_dot = sum(a * b for a, b in zip(_steps(asked), _steps(kept), strict=True))

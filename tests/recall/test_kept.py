@@ -86,17 +86,17 @@ def test_atoms_are_kept_in_the_room_there_is(memory: Memory, space_id: str) -> N
     added = memory.add_atoms(space_id, [fact(f"tea {number}" + "!" * number * 10) for number in range(60)])
     kept = AtomCache()
     for position, atom in enumerate(added):
-        kept.keep({position: atom}, 20_000)
+        kept.put({position: atom}, 20_000)
         assert kept.nbytes <= 20_000
     everywhere = list(range(60))
-    there = [atom for atom in kept.at(everywhere) if atom is not None]
+    there = [atom for atom in kept.get(everywhere) if atom is not None]
     # The last to come are there, as they were.
     assert 5 < len(there) < 60
-    assert kept.at(everywhere) == [None] * (60 - len(there)) + added[-len(there) :]
-    kept.keep({60: added[0].model_copy(update={"text": "x" * 30_000})}, 20_000)
-    assert kept.at([60]) == [None]
+    assert kept.get(everywhere) == [None] * (60 - len(there)) + added[-len(there) :]
+    kept.put({60: added[0].model_copy(update={"text": "x" * 30_000})}, 20_000)
+    assert kept.get([60]) == [None]
     kept.drop(everywhere)
-    assert (kept.at(everywhere), kept.nbytes) == ([None] * 60, 0)
+    assert (kept.get(everywhere), kept.nbytes) == ([None] * 60, 0)
 
 
 def test_atoms_that_were_read_before_a_change_are_not_kept_after_it(
@@ -113,7 +113,7 @@ def test_atoms_that_were_read_before_a_change_are_not_kept_after_it(
         assert index.revision > revision
     # As a slow thread would, that has read it before it was archived.
     with retriever.indexes.if_kept(scope, space_id) as index:
-        index.keep(read, revision)
+        index.cache_atoms(read, revision)
     [found] = recalled(memory, space_id, status="ARCHIVED")
     assert found.status == "ARCHIVED"
 

@@ -30,8 +30,8 @@ from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.kernels import numpy_kernels as plain_loops
 from longmind.recall.kernels.numpy_kernels import Columns, Weights
-from longmind.recall.question import understand
-from longmind.recall.ranking.atoms import Query, Scores, ranked
+from longmind.recall.question import understand_question
+from longmind.recall.ranking.atoms import Query, Scores, rank_atoms
 from longmind.recall.ranking.decay import FLOOR, RATES
 
 compiled_only = pytest.mark.skipif(kernel.compiled is None, reason="the inner loops were not compiled here")
@@ -55,7 +55,9 @@ def some_runs(chance: np.random.Generator, atoms: int) -> tuple[RunArrays, ...]:
     for _ in range(int(chance.integers(0, 4)) if atoms else 0):
         held = np.unique(chance.integers(0, 12, 3 * atoms) * atoms + chance.integers(0, atoms, 3 * atoms))
         codes = chance.integers(0, 256, len(held)).astype(np.uint8)
-        runs.append(Run.of((held // atoms).astype(np.uint32), (held % atoms).astype(np.uint32), codes).arrays)
+        runs.append(
+            Run.from_postings((held // atoms).astype(np.uint32), (held % atoms).astype(np.uint32), codes).arrays
+        )
     return tuple(runs)
 
 
@@ -131,7 +133,7 @@ def unit_vectors(chance: np.random.Generator, atoms: int, width: int) -> NDArray
 )
 def test_what_is_known_roughly_is_wrong_by_no_more_than_is_said(atoms: int, width: int, seed: int) -> None:
     vectors = unit_vectors(np.random.default_rng(seed), atoms + 1, width)
-    query, kept = vectors[0], VectorsSegment.of(vectors[1:])
+    query, kept = vectors[0], VectorsSegment.from_vectors(vectors[1:])
     roughly, finely = np.empty(atoms, np.float32), np.empty(atoms)
     plain_loops.likeness(query, kept.rows, kept.scales, roughly)
     plain_loops.fine_likeness(query, kept.rows, kept.finer, kept.scales, finely)
@@ -384,7 +386,7 @@ def test_the_best_are_those_of_all_also_where_similarity_has_an_end(
     found = best(standing, matching, bonus, columns, weights, most, FOREVER, NOW, limit)
 
     there = matching.nonzero()[0]
-    final = plain_loops.factors_at(there, standing, bonus, columns, weights, FOREVER, NOW).final
+    final = plain_loops.compute_factors(there, standing, bonus, columns, weights, FOREVER, NOW).final
     expected = np.lexsort((columns.ids[there], -columns.valid_from[there], -final))[:limit]
     np.testing.assert_allclose(found[5], final[expected], rtol=1e-12)
     assert found[0] == there[expected].tolist()
@@ -438,7 +440,7 @@ def test_all_at_once_is_what_one_after_the_other_gives(
     runs, columns = some_runs(chance, atoms), some_columns(chance, atoms)
     weights = Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.7)
     vectors = unit_vectors(chance, atoms + 1, width)
-    kept = VectorsSegment.of(vectors[1:])
+    kept = VectorsSegment.from_vectors(vectors[1:])
     rows, finer = (None, None) if meaning == "no vectors" else (kept.rows, kept.finer)
     scales, rest = kept.scales * some_mask(chance, atoms), chance.random(atoms)
     among = some_mask(chance, atoms) if known else None
@@ -479,15 +481,15 @@ TEXTS = ("tea with milk", "coffee at five", "tea at five")
 
 
 def index_of(texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> SpaceIndex:
-    index = SpaceIndex.of_words(WordsSegment.of(texts, [()] * len(texts)))
+    index = SpaceIndex.from_words(WordsSegment.from_texts(texts, [()] * len(texts)))
     if vectors is not None:
-        index.add_vectors(0, VectorsSegment.of(vectors))
+        index.add_vectors(0, VectorsSegment.from_vectors(vectors))
     return index
 
 
 def ranked_in(index: SpaceIndex, vector: NDArray[np.float32] | None = None) -> tuple[Scores, int]:
-    query = Query(understand("tea", (), NOW), vector, None, None, True, False, {})
-    return ranked(index, query, index.present.values, 4, NOW)
+    query = Query(understand_question("tea", (), NOW), vector, None, None, True, False, {})
+    return rank_atoms(index, query, index.present.values, 4, NOW)
 
 
 def test_vectors_that_come_or_go_after_a_question_count_in_the_next_one() -> None:
@@ -495,7 +497,7 @@ def test_vectors_that_come_or_go_after_a_question_count_in_the_next_one() -> Non
     without = ranked_in(index)
     for width in (4, 8):
         vectors = chance.normal(size=(len(TEXTS), width)).astype(np.float32)
-        index.add_vectors(0, VectorsSegment.of(vectors))
+        index.add_vectors(0, VectorsSegment.from_vectors(vectors))
         found = ranked_in(index, vectors[1])
         assert found == ranked_in(index_of(TEXTS, vectors), vectors[1]) != without
         index.drop_vectors()
@@ -507,7 +509,7 @@ def test_words_that_come_after_a_question_to_places_that_are_there_count_in_the_
     index.grow(4)
     index.present.values[:] = True
     ranked_in(index)
-    index.add_words(3, WordsSegment.of(["tea"], [()]))
+    index.add_words(3, WordsSegment.from_texts(["tea"], [()]))
     assert ranked_in(index) == ranked_in(index_of([*TEXTS, "tea"]))
 
 
@@ -834,7 +836,7 @@ def test_what_was_compiled_from_another_version_is_left_alone(monkeypatch: pytes
     from longmind.recall.kernels import inner_loops
 
     monkeypatch.setattr(inner_loops, "VERSION", kernel.COMPILED_VERSION + 1)
-    assert kernel._compiled() is None
+    assert kernel._import_compiled() is None
 
 
 def test_a_damaged_index_ends_in_an_error_and_in_nothing_else(database_url: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from longmind.clock import to_micros
 from longmind.language.dates import may_ask_for_dates
 from longmind.language.words import terms_of, words_of
-from longmind.recall.question import find_intervals, understand
+from longmind.recall.question import find_intervals, understand_question
 
 NOW = to_micros("2026-03-15T12:00:00Z")
 
@@ -67,7 +67,7 @@ def test_a_date_is_found(question: str, first: str, last: str) -> None:
 )
 def test_a_question_names_dates_as_a_message_does_and_means_the_past(question: str, first: str, last: str) -> None:
     assert days_in(question) == [(first, last)]
-    assert understand(question, (), NOW).dates
+    assert understand_question(question, (), NOW).dates
 
 
 @pytest.mark.parametrize(
@@ -123,23 +123,23 @@ def test_a_day_that_does_not_exist_is_taken_for_its_month() -> None:
 
 def test_a_question_about_somebody_is_for_what_they_said() -> None:
     both = ["Ben Okri", "Carla"]
-    assert understand("what does Ben like?", both, NOW).speakers == {"Ben Okri": 1.0}
-    assert understand("what did Carla tell Ben?", both, NOW).speakers == {"Carla": 1.0, "Ben Okri": 0.5}
-    assert understand("what do Carla and Ben like?", both, NOW).speakers == {"Carla": 1.0, "Ben Okri": 1.0}
-    assert understand("what does Dora like?", both, NOW).speakers is None
-    assert understand("what does Carla's mother like?", both, NOW).to_embed == "what does mother like?"
-    assert understand("Carla", both, NOW).to_embed == "Carla"
+    assert understand_question("what does Ben like?", both, NOW).speakers == {"Ben Okri": 1.0}
+    assert understand_question("what did Carla tell Ben?", both, NOW).speakers == {"Carla": 1.0, "Ben Okri": 0.5}
+    assert understand_question("what do Carla and Ben like?", both, NOW).speakers == {"Carla": 1.0, "Ben Okri": 1.0}
+    assert understand_question("what does Dora like?", both, NOW).speakers is None
+    assert understand_question("what does Carla's mother like?", both, NOW).to_embed == "what does mother like?"
+    assert understand_question("Carla", both, NOW).to_embed == "Carla"
 
 
 def test_a_question_in_the_first_person_is_for_what_the_user_said() -> None:
     roles = ["user", "assistant"]
-    assert understand("where did I put my keys?", roles, NOW).speakers == {"user": 1.0}
-    assert understand("what is the capital?", roles, NOW).speakers is None
-    assert understand("what did you recommend to me?", roles, NOW).speakers is None
-    assert understand("where did I put my keys?", ["Ben"], NOW).speakers is None
+    assert understand_question("where did I put my keys?", roles, NOW).speakers == {"user": 1.0}
+    assert understand_question("what is the capital?", roles, NOW).speakers is None
+    assert understand_question("what did you recommend to me?", roles, NOW).speakers is None
+    assert understand_question("where did I put my keys?", ["Ben"], NOW).speakers is None
 
 
 def test_words_that_ask_for_a_number_are_not_looked_for() -> None:
-    assert list(understand("how many days did I hike?", [], NOW).terms) == terms_of("hike")
-    assert list(understand("how many days?", [], NOW).terms) == terms_of("how many days?")
-    assert understand("tea tea TEA", [], NOW).terms == tuple(terms_of("tea"))
+    assert list(understand_question("how many days did I hike?", [], NOW).terms) == terms_of("hike")
+    assert list(understand_question("how many days?", [], NOW).terms) == terms_of("how many days?")
+    assert understand_question("tea tea TEA", [], NOW).terms == tuple(terms_of("tea"))

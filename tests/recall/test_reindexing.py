@@ -353,7 +353,9 @@ def test_an_atom_without_a_vector_keeps_the_old_model_in_use(renewed: longmind.E
 
     def fill_all_but_the_last(run: Transaction) -> bool:
         rows = run.all("atom_texts", space_id=space_id, first=0, until=ATOMS - 1, limit=ATOMS)
-        vectors = VectorsSegment.of(validate_vectors(NEW.embed_texts([text for _, text in rows]), ATOMS - 1, NEW))
+        vectors = VectorsSegment.from_vectors(
+            validate_vectors(NEW.embed_texts([text for _, text in rows]), ATOMS - 1, NEW)
+        )
         reindexing._put(run, space_id, CheckedEmbedder(NEW).stamp, list(range(ATOMS - 1)), vectors, 0)
         return reindexing._adopt(run, space_id, CheckedEmbedder(NEW).stamp, 0)
 

@@ -13,7 +13,7 @@ from longmind.memory import Memory
 from longmind.models.recall import Hit
 from longmind.providers.embedder import CheckedEmbedder
 from longmind.recall.event_vectors import EventVectors
-from longmind.recall.index.segments import VectorsSegment, sealed
+from longmind.recall.index.segments import VectorsSegment, seal
 from longmind.recall.index.text_index import TextIndex
 from longmind.store.database import Transaction
 from tests.clock import SettableClock
@@ -166,7 +166,7 @@ def test_cosines_are_as_exact_as_is_said(dimension: int, outweighing: float, mos
     drawn[10:, 0] *= outweighing
     vectors = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
     index = TextIndex()
-    index.add_vectors(0, VectorsSegment.of(vectors))
+    index.add_vectors(0, VectorsSegment.from_vectors(vectors))
     for query in vectors[:10]:
         found = index.similarity(query)
         assert found is not None
@@ -175,13 +175,13 @@ def test_cosines_are_as_exact_as_is_said(dimension: int, outweighing: float, mos
 
 def test_vectors_that_were_written_down_roughly_are_read_as_they_are() -> None:
     vectors = np.random.default_rng(7).normal(size=(5, 12)).astype(np.float32)
-    kept = VectorsSegment.of(vectors)
-    written = sealed(b"VCTS", 12, (5, 0, 0), kept.scales, kept.rows)
+    kept = VectorsSegment.from_vectors(vectors)
+    written = seal(b"VCTS", 12, (5, 0, 0), kept.scales, kept.rows)
     read = VectorsSegment.decode(written)
     assert np.array_equal(read.rows, kept.rows)
     assert np.array_equal(read.scales, kept.scales)
     assert not read.finer.any()
-    both = VectorsSegment.decode(VectorsSegment.joined([read, kept]).encode())
+    both = VectorsSegment.decode(VectorsSegment.join([read, kept]).encode())
     assert np.array_equal(both.finer, np.concatenate([read.finer, kept.finer]))
-    events = sealed(b"EVTS", 12, (5, 0, 0), np.arange(5, dtype="<i8"), kept.scales, kept.rows)
+    events = seal(b"EVTS", 12, (5, 0, 0), np.arange(5, dtype="<i8"), kept.scales, kept.rows)
     assert np.array_equal(EventVectors.decode(events).vectors.rows, kept.rows)

@@ -15,7 +15,7 @@ from longmind.clock import Micros
 from longmind.models.block import Block, BlockLine, lines_of
 from longmind.recall.index.segments import IndexedText, VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
-from longmind.recall.ranking.atoms import Query, weigh
+from longmind.recall.ranking.atoms import Query, measure_matches
 from longmind.recall.retriever import AtomRetriever
 from longmind.runtime.fork_safety import survive_forks
 from longmind.scope import Scope
@@ -79,7 +79,7 @@ class LineRetriever:
         ]
         if not query.strip() or not lines:
             return [line.found(0.0, 0.0) for line in lines[:limit]]
-        asked = self._retriever.ask_texts(query[:QUERY_LIMIT], now)
+        asked = self._retriever.understand_query(query[:QUERY_LIMIT], now)
         index = self._index(scope, blocks, lines, asked.model)
         # An index is for one caller at a time: what it derives is made when it is first asked for.
         with self._lock:
@@ -96,7 +96,7 @@ class LineRetriever:
                 self._indexes.move_to_end(key)
                 return known
         texts = [line.text for line in lines]
-        index = SpaceIndex.of_words(WordsSegment.of(texts, [()] * len(texts)))
+        index = SpaceIndex.from_words(WordsSegment.from_texts(texts, [()] * len(texts)))
         if model is not None:
             index.model = model
             index.add_vectors(0, self._vectors_of(scope, texts))
@@ -113,14 +113,14 @@ class LineRetriever:
         missing = list(dict.fromkeys(text for text in texts if text not in known))
         made = self._retriever.index_texts([IndexedText(text) for text in missing]).vectors
         if made is not None:
-            known |= {text: made.at([at]) for at, text in enumerate(missing)}
+            known |= {text: made.select([at]) for at, text in enumerate(missing)}
         with self._lock:
             for text in texts:
                 self._vectors[scope.id, text] = known[text]
                 self._vectors.move_to_end((scope.id, text))
             while len(self._vectors) > _REMEMBERED_LINES:
                 self._vectors.popitem(last=False)
-        return VectorsSegment.joined([known[text] for text in texts])
+        return VectorsSegment.join([known[text] for text in texts])
 
 
 def _by_words(index: SpaceIndex, asked: Query) -> tuple[Floats, Floats, NDArray[np.bool_]]:
@@ -141,7 +141,7 @@ def _by_words(index: SpaceIndex, asked: Query) -> tuple[Floats, Floats, NDArray[
 
 def _by_meaning(index: SpaceIndex, asked: Query) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """The sum of evidence that atoms are ranked by too, and the odds that it stands for."""
-    evidence = weigh(index, asked)
+    evidence = measure_matches(index, asked)
     # The logistic function, in the form that cannot overflow.
     scores = 0.5 + 0.5 * np.tanh((evidence.standing - _MIDDLE) / 2)
     return scores, evidence.standing, (evidence.lexical > 0) | (scores >= _LEAST_ALIKE)

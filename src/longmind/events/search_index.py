@@ -23,8 +23,8 @@ from longmind.recall.event_vectors import EventVectors
 from longmind.recall.index.cache import IndexCache
 from longmind.recall.index.segments import VectorsSegment
 from longmind.recall.index.timeline_index import TimelineIndex, refresh
-from longmind.recall.question import understand
-from longmind.recall.ranking.events import EventQuery, newest, rank
+from longmind.recall.question import understand_question
+from longmind.recall.ranking.events import EventQuery, rank_events, select_newest
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.erasure_fence import fenced
@@ -66,16 +66,16 @@ class EventRetriever:
         if asked is not None and asked.vector is not None:
             model = self._fill(scope, window.timeline_id, now)
         with self._current(scope, window.timeline_id, fresh=model is None) as index:
-            passed = index.allowed(window, kinds)
+            passed = index.mask_events(window, kinds)
             if asked is None:
-                ranked = newest(index, passed, limit)
+                ranked = select_newest(index, passed, limit)
             else:
                 if model is None:
                     asked = asked._replace(vector=None)
                 elif index.model != model:
                     # Other threads have pushed it out of the cache meanwhile.
                     self._learn(index, scope, window.timeline_id, model)
-                ranked = rank(index, passed, asked, limit, hybrid=mode == "hybrid")
+                ranked = rank_events(index, passed, asked, limit, hybrid=mode == "hybrid")
             positions = index.position.values[ranked.places].tolist()
         found = self._database.read(scope, store.at_positions, scope, window.timeline_id, positions)
         scores = zip(positions, ranked.scores.tolist(), strict=True)
@@ -86,7 +86,7 @@ class EventRetriever:
         return 0 if self._embedding is None else self._embed(self._embedding, scope, timeline_id, None)[0]
 
     def _ask(self, query: str, mode: SearchMode, now: Micros) -> EventQuery:
-        terms = understand(query, (), now, by_words=self._embedding is None or mode == "lexical").terms
+        terms = understand_question(query, (), now, by_words=self._embedding is None or mode == "lexical").terms
         # Of signs alone an embedder makes something too, but it has no meaning.
         if self._embedding is None or mode == "lexical" or not words_of(query):
             return EventQuery(terms)
@@ -148,10 +148,10 @@ class EventRetriever:
     def _lacking(self, scope: Scope, timeline_id: str, stamp: str) -> tuple[int, NDArray[np.int64]]:
         """The events that have no vector of this embedder, also none that another process has made."""
         with self._current(scope, timeline_id) as index:
-            if index.model == stamp and not len(index.lacking()):
-                return index.epoch, index.lacking()
+            if index.model == stamp and not len(index.find_without_vectors()):
+                return index.epoch, index.find_without_vectors()
             self._learn(index, scope, timeline_id, stamp)
-            epoch, lacking = index.epoch, index.lacking()
+            epoch, lacking = index.epoch, index.find_without_vectors()
         self._indexes.weigh(scope, timeline_id)
         return epoch, lacking
 
@@ -160,8 +160,8 @@ class EventRetriever:
         if index.model != stamp:
             index.drop_vectors()
             index.model = stamp
-        for each in self._database.read(scope, event_vectors.load, timeline_id, stamp, index.lacking()):
-            index.learn(each)
+        for each in self._database.read(scope, event_vectors.load, timeline_id, stamp, index.find_without_vectors()):
+            index.add_event_vectors(each)
 
     def _vectors_of(
         self, embedding: CheckedEmbedder, scope: Scope, timeline_id: str, positions: NDArray[np.int64]
@@ -176,7 +176,7 @@ class EventRetriever:
         if not len(there):
             return None
         texts = [(found[position].text or "")[:_MOST_EMBEDDED] for position in there.tolist()]
-        return EventVectors(there, VectorsSegment.of(embedding.texts(texts)))
+        return EventVectors(there, VectorsSegment.from_vectors(embedding.texts(texts)))
 
     def _keep(self, scope: Scope, timeline_id: str, stamp: str, made: EventVectors, epoch: int) -> None:
         try:
@@ -185,7 +185,7 @@ class EventRetriever:
             # Also where they cannot be written, as in a file that is open for reading alone.
             with self._indexes.if_kept(scope, timeline_id) as index:
                 if index is not None and (index.model, index.epoch) == (stamp, epoch):
-                    index.learn(made)
+                    index.add_event_vectors(made)
 
     def forget(self, scope: Scope) -> None:
         """Keep nothing more in memory of a user, who was erased."""

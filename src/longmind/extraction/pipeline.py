@@ -173,7 +173,7 @@ class Pipeline:
                 candidate,
                 said_at(candidate, by_id),
                 tuple(dict.fromkeys(terms_of(candidate.text))),
-                indexed.vector(place),
+                indexed.decode_vector(place),
                 indexed.model,
             )
             for place, candidate in enumerate(kept)
@@ -229,7 +229,7 @@ class Pipeline:
         _move_mark(run, work.order, work.reading)
         learn(run, scope, space_id, change, plan.steps, now)
         if additions:
-            writing.write(run, space_id, change, work.indexed.at(plan.added))
+            writing.write(run, space_id, change, work.indexed.select(plan.added))
         # What recurs is looked for where one user speaks: events of many make no habit of anybody's.
         if work.reading.destination.speaker is None and any(step.atom.kind == "EPISODE" for step in additions):
             extraction_orders.on_events(run, scope, space_id, change.first + len(additions), now, self._job_attempts)

@@ -54,7 +54,7 @@ class Atoms(Bound):
                 validate_atom(atom, now, "atom" if single else f"atoms[{place}]", next(random))
                 for place, atom in enumerate(atoms)
             ]
-        indexing = self._retriever.indexing(checked)
+        indexing = self._retriever.begin_indexing(checked)
         return self._database.write(self._scope, keep, self._scope, space_id, checked, indexing, now)
 
     def mine_patterns(self, memory_space_id: SpaceId) -> list[Atom]:
@@ -143,9 +143,9 @@ def keep(
     if len(atoms) < writing.SMALL:
         if len(atoms) == 1:
             # Of one it takes as long as a server takes to let the change begin.
-            indexing.finished()
+            indexing.finish()
         added, change = store.add(run, scope, space_id, atoms, now, begun, indexing.advance)
-        writing.write(run, space_id, change, indexing.finished())
+        writing.write(run, space_id, change, indexing.finish())
     else:
         index = writing.BulkIndexWriter(run, space_id, begun(), len(atoms), indexing.model)
 
@@ -154,7 +154,7 @@ def keep(
             indexing.advance(until)
 
         added, change = store.add(run, scope, space_id, atoms, now, begun, meanwhile)
-        index.finish(indexing.finished())
+        index.finish(indexing.finish())
     _lift_tombstones(run, space_id, change, atoms)
     return added
 

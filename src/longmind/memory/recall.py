@@ -55,7 +55,7 @@ class Recalls(Bound):
 
         request = RecallRequest(filters, asked, named)
         return self._in_space(
-            space_id, lambda scope: self._retriever.by_topic(scope, space_id, request, most, explain=bool(explain))
+            space_id, lambda scope: self._retriever.find_by_topic(scope, space_id, request, most, explain=bool(explain))
         )
 
     def why_not(
@@ -84,7 +84,7 @@ class Recalls(Bound):
         if found is None:
             raise NotFound("atom", atom_id)
         atom, scope = found
-        return self._retriever.why_not(scope, atom, RecallRequest(filters, asked, named), most)
+        return self._retriever.explain_absence(scope, atom, RecallRequest(filters, asked, named), most)
 
     def _filters(
         self,
@@ -137,7 +137,7 @@ class Recalls(Bound):
 
         request = RecallRequest(filters, entity=entity)
         return self._in_space(
-            space_id, lambda scope: self._retriever.by_time(scope, space_id, "BY_ENTITY", request, most)
+            space_id, lambda scope: self._retriever.find_by_time(scope, space_id, "BY_ENTITY", request, most)
         )
 
     def recall_timeline(
@@ -175,7 +175,7 @@ class Recalls(Bound):
 
         request = RecallRequest(filters, asked, entity)
         return self._in_space(
-            space_id, lambda scope: self._retriever.by_time(scope, space_id, "TIMELINE", request, most)
+            space_id, lambda scope: self._retriever.find_by_time(scope, space_id, "TIMELINE", request, most)
         )
 
 

@@ -46,9 +46,9 @@ def fill_vectors(
     made, stamp = 0, embedding.stamp
     try:
         while True:
-            batch = database.read(scope, _without_vector, space_id, stamp)
+            batch = database.read(scope, _find_without_vector, space_id, stamp)
             if batch:
-                vectors = VectorsSegment.of(_embedded(embedding, [text for _, text in batch]))
+                vectors = VectorsSegment.from_vectors(_embed(embedding, [text for _, text in batch]))
                 positions = [position for position, _ in batch]
                 made += database.write(scope, _put, space_id, stamp, positions, vectors, now)
                 tell(made)
@@ -63,7 +63,7 @@ def fill_vectors(
     return made
 
 
-def _embedded(embedding: CheckedEmbedder, texts: Sequence[str]) -> Vectors:
+def _embed(embedding: CheckedEmbedder, texts: Sequence[str]) -> Vectors:
     try:
         return embedding.texts(texts)
     except EmbedderFailed as failure:
@@ -78,7 +78,7 @@ _GOES_ON = (
 )
 
 
-def _without_vector(run: Transaction, space_id: str, model: str) -> list[tuple[int, str]]:
+def _find_without_vector(run: Transaction, space_id: str, model: str) -> list[tuple[int, str]]:
     """Atoms that have no vector of this model, neighbouring positions only, as many as make a segment."""
     covered = 0
     spans = index_segments.read_vector_spans(run, space_id, model)
@@ -113,7 +113,7 @@ def _put(
     for position in positions:
         if position not in kept:
             # Deleted while its vector was being made.
-            segment = segment.without(position - first)
+            segment = segment.copy_without(position - first)
     index_segments.put_vectors(run, space_id, model, first, segment.atoms, segment.encode())
     return len(positions)
 
@@ -122,7 +122,7 @@ def _adopt(run: Transaction, space_id: str, model: str, now: Micros) -> bool:
     """Let recall ask the vectors of this model; False when an atom has come meanwhile that has none."""
     # The space is held from here on, so that nothing can come between the look and the change.
     spaces.begin_change(run, space_id, now)
-    if _without_vector(run, space_id, model):
+    if _find_without_vector(run, space_id, model):
         return False
     spaces.adopt_vector_model(run, space_id, model)
     index_segments.drop_other_vectors(run, space_id, model)

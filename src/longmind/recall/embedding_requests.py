@@ -56,7 +56,7 @@ class _EarlierRequest(NamedTuple):
     until: Micros
 
 
-def left_to_others(job: Job, stamp: str, now: Micros) -> Later | dict[str, int] | None:
+def defer_to_other_engine(job: Job, stamp: str, now: Micros) -> Later | dict[str, int] | None:
     """What becomes of a job that is for an engine with vectors of another size; None when it is for this one."""
     if job.payload.get("stamp", stamp) == stamp:
         return None
@@ -78,14 +78,14 @@ class EmbeddingRequests:
         if len(made) >= _REMEMBERED:
             made.clear()
         try:
-            job = self._queued(scope, request, now)
+            job = self._enqueue(scope, request, now)
         except StoreError:
             # Recall goes on without it, and the next one tries again.
             return
         running = job.status == "running"
         made[name] = _EarlierRequest(*((None, now + _RUNNING_AGAIN) if running else (state, now + _LOOKED_AGAIN)))
 
-    def _queued(self, scope: Scope, request: EmbeddingRequest, now: Micros) -> Job:
+    def _enqueue(self, scope: Scope, request: EmbeddingRequest, now: Micros) -> Job:
         done_until, dead_until = now - (_CHANGED_AGAIN if request.changes else 0), now - _DEAD_AGAIN
         job = self._database.read(scope, jobs.by_key, request.kind, request.key)
         if job is not None and not jobs.is_over(job, done_until, dead_until):

@@ -59,17 +59,17 @@ class EntityNames:
     def entities_in(self, query: str, known_at: int | None = None) -> list[str]:
         """The entities that a question names, by the names that were known at an instant."""
         words = _plain(folded_name(query))
-        found = set(self._of_words(words))
-        parts = self._parts(words)
+        found = set(self._find_in_words(words))
+        parts = self._split_parts(words)
         if parts != words:
-            found.update(self._of_words(parts))
+            found.update(self._find_in_words(parts))
         text = "" if query.isascii() else " ".join(words)
         if _IS_UNSPACED.search(text):
-            found.update(self._within(text))
+            found.update(self._find_in_text(text))
         until = FOREVER if known_at is None else known_at
         return sorted({entity_id for name in found for entity_id, since in self._entities[name] if since <= until})
 
-    def _parts(self, words: list[str]) -> list[str]:
+    def _split_parts(self, words: list[str]) -> list[str]:
         """Words cut at the signs in them, but for what is a name with these."""
         parts: list[str] = []
         for word in words:
@@ -78,13 +78,13 @@ class EntityNames:
                 parts.append(part if whole else part.rstrip("+#").removesuffix("'s"))
         return parts
 
-    def _of_words(self, words: list[str]) -> Iterator[str]:
+    def _find_in_words(self, words: list[str]) -> Iterator[str]:
         for start in range(len(words)):
             for length in range(1, min(self._most_words, len(words) - start) + 1):
                 if (name := " ".join(words[start : start + length])) in self._entities:
                     yield name
 
-    def _within(self, text: str) -> Iterator[str]:
+    def _find_in_text(self, text: str) -> Iterator[str]:
         at = 0
         while at < len(text):
             name = self._longest_at(text, at)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from longmind.recall.index.segments import VectorsSegment, opened, sealed
+from longmind.recall.index.segments import VectorsSegment, seal, unseal
 from longmind.store.database import Row, Transaction
 from longmind.store.tables import erasures, event_vector_segments
 
@@ -27,20 +27,20 @@ class EventVectors:
     vectors: VectorsSegment
 
     @classmethod
-    def joined(cls, pieces: Sequence[EventVectors]) -> EventVectors:
+    def join(cls, pieces: Sequence[EventVectors]) -> EventVectors:
         """All of them; of an event that has several, which are the same, one."""
         positions, first = np.unique(np.concatenate([piece.positions for piece in pieces]), return_index=True)
-        return cls(positions, VectorsSegment.joined([piece.vectors for piece in pieces]).at(first.tolist()))
+        return cls(positions, VectorsSegment.join([piece.vectors for piece in pieces]).select(first.tolist()))
 
     def encode(self) -> bytes:
         vectors, counts = self.vectors, (len(self.positions), 0, 0)
-        return sealed(_MARK, vectors.dimension, counts, self.positions.astype("<i8"), *vectors.written())
+        return seal(_MARK, vectors.dimension, counts, self.positions.astype("<i8"), *vectors.to_columns())
 
     @classmethod
     def decode(cls, blob: bytes) -> EventVectors:
         is_rough = blob[:4] == _ROUGH_MARK
-        dimension, (events, _, _), take = opened(blob, _ROUGH_MARK if is_rough else _MARK)
-        return cls(take("<i8", events), VectorsSegment.taken(take, events, dimension, is_rough=is_rough))
+        dimension, (events, _, _), take = unseal(blob, _ROUGH_MARK if is_rough else _MARK)
+        return cls(take("<i8", events), VectorsSegment.from_columns(take, events, dimension, is_rough=is_rough))
 
 
 def put(run: Transaction, timeline_id: str, model: str, made: EventVectors, of_epoch: int) -> None:
@@ -55,7 +55,7 @@ def put(run: Transaction, timeline_id: str, model: str, made: EventVectors, of_e
         small = [span for span in spans if least <= span[2] < most]
         if len(small) >= _FEW:
             pieces = [_take(run, timeline_id, model, span) for span in small]
-            _insert(run, timeline_id, model, EventVectors.joined([piece for piece in pieces if piece is not None]))
+            _insert(run, timeline_id, model, EventVectors.join([piece for piece in pieces if piece is not None]))
 
 
 def load(run: Transaction, timeline_id: str, model: str, missing: NDArray[np.int64]) -> list[EventVectors]:

@@ -6,22 +6,22 @@ from longmind.clock import to_iso
 from longmind.models.atom import Atom
 from longmind.recall.index.atom_columns import FOREVER
 from longmind.recall.index.space_index import SpaceIndex
-from longmind.recall.ranking.filter_masks import ends_as_known, passing
+from longmind.recall.ranking.filter_masks import find_ends, make_masks
 from longmind.recall.request import Filters
 
 
-def reasons_against(index: SpaceIndex, filters: Filters, atom: Atom, position: int) -> list[str]:
+def list_reasons(index: SpaceIndex, filters: Filters, atom: Atom, position: int) -> list[str]:
     """One for each filter that leaves out the atom at a position; none when it passes them all."""
     if not index.present.values[position]:
         return ["it was deleted"]
-    left_out = [name for name, mask in passing(index, filters).items() if not mask[position]]
-    return [_reason(name, index, filters, atom, position) for name in left_out]
+    left_out = [name for name, mask in make_masks(index, filters).items() if not mask[position]]
+    return [_describe_filter(name, index, filters, atom, position) for name in left_out]
 
 
-def _reason(name: str, index: SpaceIndex, filters: Filters, atom: Atom, position: int) -> str:
+def _describe_filter(name: str, index: SpaceIndex, filters: Filters, atom: Atom, position: int) -> str:
     if name == "current":
         # Nobody has asked for it: what is over is not found unless it is asked for by an instant.
-        return _ended(index, filters, atom, position)
+        return _describe_end(index, filters, atom, position)
     if name.startswith("tag "):
         return f"the filter tags leaves it out: it does not have the {name}"
     because = ""
@@ -30,19 +30,21 @@ def _reason(name: str, index: SpaceIndex, filters: Filters, atom: Atom, position
     elif name == "valid_at" and filters.valid_at is not None:
         begins = int(index.valid_from.values[position])
         late = begins > filters.valid_at
-        because = f": {f'it begins only at {to_iso(begins)}' if late else _ended(index, filters, atom, position)}"
+        because = (
+            f": {f'it begins only at {to_iso(begins)}' if late else _describe_end(index, filters, atom, position)}"
+        )
     elif name == "status" and filters.status == "ACTIVE":
         because = f": it was archived at {_instant(index.archived_at.values[position])}"
     return f"the filter {name} leaves it out{because}"
 
 
-def _ended(index: SpaceIndex, filters: Filters, atom: Atom, position: int) -> str:
+def _describe_end(index: SpaceIndex, filters: Filters, atom: Atom, position: int) -> str:
     known_at = FOREVER - 1 if filters.known_at is None else filters.known_at
     if index.superseded_at.values[position] > known_at:
         return f"it ended at {_instant(index.open_until.values[position])}"
     # It may have been superseded after the atom was looked up.
     by = "" if atom.superseded_by is None else f" by {atom.superseded_by}"
-    valid_to = ends_as_known(index, filters.known_at)[position]
+    valid_to = find_ends(index, filters.known_at)[position]
     if valid_to <= index.valid_from.values[position]:
         return f"it was superseded{by}, and was true at no time"
     return f"it was superseded{by}, and ended at {_instant(valid_to)}"

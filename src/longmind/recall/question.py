@@ -53,12 +53,12 @@ class Question(NamedTuple):
     dates: tuple[Interval, ...]
 
 
-def understand(query: str, speakers: Collection[str], now: Micros, *, by_words: bool = False) -> Question:
+def understand_question(query: str, speakers: Collection[str], now: Micros, *, by_words: bool = False) -> Question:
     """Read a question, given who speaks in the space.
 
     Where there are words alone to go by, every one of them counts. By meaning too, "how many days" asks for no days.
     """
-    known = _words_of_names(tuple(speakers))
+    known = _map_words_to_speakers(tuple(speakers))
     words = words_of(query)
     named = [(place, known[word]) for place, word in enumerate(words) if word in known] if known else []
     asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in words and not by_words else (query, 0)
@@ -67,16 +67,16 @@ def understand(query: str, speakers: Collection[str], now: Micros, *, by_words: 
     if not query.isascii():
         terms += terms_of_characters(query)
     return Question(
-        to_embed=_without(known, query) if named else query,
+        to_embed=_drop_names(known, query) if named else query,
         terms=tuple(dict.fromkeys(terms)),
-        speakers=_asked_about(query, words, named, speakers),
+        speakers=_weigh_speakers(query, words, named, speakers),
         dates=find_intervals(query, now) if may_ask_for_dates(query, words) else (),
     )
 
 
 # They are the same from question to question.
 @lru_cache(maxsize=256)
-def _words_of_names(speakers: tuple[str, ...]) -> dict[str, set[str]]:
+def _map_words_to_speakers(speakers: tuple[str, ...]) -> dict[str, set[str]]:
     """Whom each word names; the roles are no names."""
     known: dict[str, set[str]] = {}
     for speaker in speakers:
@@ -86,7 +86,7 @@ def _words_of_names(speakers: tuple[str, ...]) -> dict[str, set[str]]:
     return known
 
 
-def _asked_about(
+def _weigh_speakers(
     query: str, words: list[str], named: list[tuple[int, set[str]]], speakers: Collection[str]
 ) -> dict[str, float] | None:
     if named:
@@ -107,7 +107,7 @@ def _is_about_answers(query: str) -> bool:
     return answerer is not None and _ANSWERED.search(query, answerer.end()) is not None
 
 
-def _without(known: dict[str, set[str]], query: str) -> str:
+def _drop_names(known: dict[str, set[str]], query: str) -> str:
     kept = [token for token in query.split() if not (words_of(token)[:1] and words_of(token)[0] in known)]
     return " ".join(kept) or query
 
@@ -126,14 +126,14 @@ def _to_interval(found: DateSpan, today: date) -> Interval:
         # "In the past three months": the date is that on which the time began.
         last = max(last, today)
     try:
-        if distance is None or distance.count > 0:
+        if distance is None or distance.amount > 0:
             pass
         elif distance.is_period:
-            if distance.count >= -1 and distance.unit in _RECENT:
+            if distance.amount >= -1 and distance.unit in _RECENT:
                 first, last, slack = today - timedelta(days=_RECENT[distance.unit]), today, 7.0
         elif distance.unit in _COUNTED:
             length, width, slack = _COUNTED[distance.unit]
-            middle = today - timedelta(days=round(-length * distance.count))
+            middle = today - timedelta(days=round(-length * distance.amount))
             first, last = middle - timedelta(days=width), middle + timedelta(days=width)
     except OverflowError:
         # The interval would begin before the calendar does.

@@ -16,7 +16,7 @@ from longmind.recall import kernels as kernel
 from longmind.recall.index.atom_columns import FOREVER
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.ranking.atoms import MatchScores, Scores
-from longmind.recall.ranking.filter_masks import Mask, allowed, ends_as_known
+from longmind.recall.ranking.filter_masks import Mask, find_ends, mask_allowed
 from longmind.recall.request import Filters
 
 _BESIDE_FIELDS = beside_fields(Hit)
@@ -41,56 +41,56 @@ class Selection(NamedTuple):
     ends: Mapping[int, int | None]
     """Where each of them ended, by its position, as it was known at the instant that was asked for, if one was."""
 
-    def lacking(self) -> list[int]:
+    def find_missing(self) -> list[int]:
         """The positions of the atoms that have to be fetched."""
         return [place for place, atom in zip(self.scores.places, self.atoms, strict=True) if atom is None]
 
-    def complete(self, fetched: Mapping[int, Atom]) -> None:
+    def add_atoms(self, fetched: Mapping[int, Atom]) -> None:
         """Take in atoms that were not at hand."""
         self.atoms[:] = [atom or fetched.get(place) for place, atom in zip(self.scores.places, self.atoms, strict=True)]
 
 
-def drafted(index: SpaceIndex, filters: Filters, choose: Chooser, explain: bool) -> Selection:
-    passed = allowed(index, filters)
+def select(index: SpaceIndex, filters: Filters, choose: Chooser, explain: bool) -> Selection:
+    passed = mask_allowed(index, filters)
     scores, candidates, evidence = choose(index, passed)
     explanations: list[Explanation | None] = [None] * len(scores.places)
     if explain and evidence is not None:
-        explanations = [explanation(scores, evidence, passed, place) for place in range(len(scores.places))]
-    atoms, ends = at_hand(index, scores.places, filters), known_ends(index, scores.places, filters)
+        explanations = [explain_score(scores, evidence, passed, place) for place in range(len(scores.places))]
+    atoms, ends = get_cached_atoms(index, scores.places, filters), find_known_ends(index, scores.places, filters)
     return Selection(scores, candidates, explanations, atoms, index.revision, ends)
 
 
-def at_hand(index: SpaceIndex, positions: list[int], filters: Filters) -> list[Atom | None]:
+def get_cached_atoms(index: SpaceIndex, positions: list[int], filters: Filters) -> list[Atom | None]:
     """Those of the atoms that need not be fetched. What is kept is as it is now, and not as it was at an instant."""
-    return index.kept(positions) if filters.known_at is None else [None] * len(positions)
+    return index.get_cached(positions) if filters.known_at is None else [None] * len(positions)
 
 
-def known_ends(index: SpaceIndex, positions: list[int], filters: Filters) -> dict[int, int | None]:
+def find_known_ends(index: SpaceIndex, positions: list[int], filters: Filters) -> dict[int, int | None]:
     """Where atoms ended as far as it was known at an instant; nothing where none is asked for."""
     if filters.known_at is None:
         return {}
-    ends = ends_as_known(index, filters.known_at)[positions].tolist()
+    ends = find_ends(index, filters.known_at)[positions].tolist()
     return {position: None if end == FOREVER else end for position, end in zip(positions, ends, strict=True)}
 
 
-def shown(draft: Selection) -> list[Hit]:
+def to_hits(draft: Selection) -> list[Hit]:
     """The hits; an atom that is gone is left out."""
-    if draft.lacking():
+    if draft.find_missing():
         there = [at for at, atom in enumerate(draft.atoms) if atom is not None]
-        scores, explanations = draft.scores.taken(there), [draft.explanations[at] for at in there]
+        scores, explanations = draft.scores.select(there), [draft.explanations[at] for at in there]
         draft = draft._replace(scores=scores, explanations=explanations, atoms=[draft.atoms[at] for at in there])
     scores = draft.scores
     columns = (draft.atoms, scores.final, scores.decay, scores.bonus, draft.explanations)
     return kernel.loops.values(Hit, _BESIDE_FIELDS, _FIELDS, columns)
 
 
-def told(draft: Selection, hits: list[Hit], mode: RecallMode, began: float) -> Recall:
+def to_recall(draft: Selection, hits: list[Hit], mode: RecallMode, began: float) -> Recall:
     """What is answered, and how long that has taken until now."""
     latency = (time.perf_counter() - began) * 1000
     return Recall.trusted({"mode": mode, "total_candidates": draft.candidates, "latency_ms": latency, "hits": hits})
 
 
-def explanation(scores: Scores, evidence: MatchScores, passed: Mask, place: int) -> Explanation:
+def explain_score(scores: Scores, evidence: MatchScores, passed: Mask, place: int) -> Explanation:
     position = scores.places[place]
     lexical = float(evidence.lexical[position])
     dense = None if evidence.dense is None or np.isnan(evidence.dense[position]) else float(evidence.dense[position])
@@ -99,13 +99,13 @@ def explanation(scores: Scores, evidence: MatchScores, passed: Mask, place: int)
         dense=dense,
         lexical=lexical,
         rerank=evidence.opinions.get(position),
-        dense_rank=None if dense is None or evidence.dense is None else _rank(evidence.dense, passed, position),
-        lexical_rank=_rank(evidence.lexical, passed, position) if lexical > 0 else None,
+        dense_rank=None if dense is None or evidence.dense is None else _find_rank(evidence.dense, passed, position),
+        lexical_rank=_find_rank(evidence.lexical, passed, position) if lexical > 0 else None,
         decay_weight=scores.decay[place],
         importance_weight=scores.importance[place],
         entity_match_bonus=scores.bonus[place],
     )
 
 
-def _rank(values: NDArray[np.floating], passed: Mask, position: int) -> int:
+def _find_rank(values: NDArray[np.floating], passed: Mask, position: int) -> int:
     return int(np.count_nonzero(passed & (values > values[position]))) + 1

@@ -17,17 +17,26 @@ from longmind.providers.embedder import CheckedEmbedder, Vectors
 from longmind.providers.reranker import CheckedReranker
 from longmind.recall.embedding_jobs import reindex_kind
 from longmind.recall.embedding_requests import EmbeddingRequest, EmbeddingRequests
-from longmind.recall.exclusion_reasons import reasons_against
+from longmind.recall.exclusion_reasons import list_reasons
 from longmind.recall.index.batch import IndexBatch
 from longmind.recall.index.cache import IndexCache
 from longmind.recall.index.segments import IndexedText, VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex, SpaceState
 from longmind.recall.index.storage import IndexEntries
-from longmind.recall.question import Question, understand
-from longmind.recall.ranking.atoms import ANY_REVISION, Query, best, ranked, related, score, unasked, weigh
-from longmind.recall.ranking.filter_masks import Mask, allowed
+from longmind.recall.question import Question, understand_question
+from longmind.recall.ranking.atoms import (
+    ANY_REVISION,
+    Query,
+    mask_related,
+    match_everything,
+    measure_matches,
+    rank_atoms,
+    score_atoms,
+    select_best,
+)
+from longmind.recall.ranking.filter_masks import Mask, mask_allowed
 from longmind.recall.request import Filters, RecallRequest
-from longmind.recall.results import Choice, Chooser, explanation, shown, told
+from longmind.recall.results import Choice, Chooser, explain_score, to_hits, to_recall
 from longmind.recall.snapshot import Mentions, SnapshotReader, read_mentions
 from longmind.scope import Scope
 from longmind.store.database import Database
@@ -46,7 +55,7 @@ class RerankScores(NamedTuple):
     thoughts: Mapping[int, float] = {}
     revision: int = ANY_REVISION
 
-    def of(self, index: SpaceIndex) -> Mapping[int, float]:
+    def select_for(self, index: SpaceIndex) -> Mapping[int, float]:
         """Those that are of what is in the space now: what was brought in anew after an erasure is something else."""
         if not self.thoughts or not of_one_epoch(self.revision, index.revision):
             return {}
@@ -76,44 +85,44 @@ class AtomRetriever:
 
     def index(self, checked: Sequence[CheckedAtom]) -> IndexEntries:
         """Prepare what the search index keeps of atoms. It may take long, so it happens outside of a transaction."""
-        return self.indexing(checked).finished()
+        return self.begin_indexing(checked).finish()
 
-    def indexing(self, checked: Sequence[CheckedAtom]) -> IndexBatch:
+    def begin_indexing(self, checked: Sequence[CheckedAtom]) -> IndexBatch:
         """The same for who writes them: where a server takes a while for that, only the embedding is done already."""
-        embedded = self._embedded([atom.text for atom in checked])
+        embedded = self._embed([atom.text for atom in checked])
         indexing = IndexBatch(checked, embedded, None if embedded is None else self._stamp)
         if not self._database.is_remote:
             # All who want to write to a file wait for the one who does.
-            indexing.finished()
+            indexing.finish()
         return indexing
 
     def index_texts(self, texts: Sequence[IndexedText]) -> IndexEntries:
         own = [each.text for each in texts]
-        words, embedded = WordsSegment.of(own, [each.around for each in texts]), self._embedded(own)
+        words, embedded = WordsSegment.from_texts(own, [each.around for each in texts]), self._embed(own)
         if embedded is None:
             return IndexEntries(words, None, None)
-        return IndexEntries(words, VectorsSegment.of(embedded), self._stamp)
+        return IndexEntries(words, VectorsSegment.from_vectors(embedded), self._stamp)
 
-    def _embedded(self, texts: Sequence[str]) -> Vectors | None:
+    def _embed(self, texts: Sequence[str]) -> Vectors | None:
         return None if self._embedding is None or not texts else self._embedding.texts(texts)
 
     @property
     def _stamp(self) -> str | None:
         return None if self._embedding is None else self._embedding.stamp
 
-    def ask_texts(self, query: str, now: int) -> Query:
+    def understand_query(self, query: str, now: int) -> Query:
         """A question to texts of which this engine's index is in memory alone."""
         embedding = self._embedding
-        question = understand(query, (), now, by_words=embedding is None)
+        question = understand_question(query, (), now, by_words=embedding is None)
         if embedding is None:
             return Query(question, None, None, None, False, self._overlap_only, {})
         return Query(question, embedding.query(question.to_embed), embedding.stamp, embedding.usual, True, False, {})
 
     def space(self, scope: Scope, space_id: str) -> AbstractContextManager[SpaceIndex]:
         """The index of a space with everything that was committed before this call; one caller at a time has it."""
-        return self._settling.current(scope, space_id)
+        return self._settling.open_index(scope, space_id)
 
-    def by_topic(
+    def find_by_topic(
         self,
         scope: Scope,
         space_id: str,
@@ -126,7 +135,7 @@ class AtomRetriever:
         """What is known about a topic, best first; all there is, however far away, or only what is related to it."""
         began, filters = time.perf_counter(), request.filters
         # A reranker is asked about what there is now, and an answer is chosen by what there is afterwards.
-        asked = self.ask(scope, space_id, request, fresh=self._reranking is not None)
+        asked = self.understand(scope, space_id, request, fresh=self._reranking is not None)
         opinions = self._read_again(scope, space_id, asked, request)
 
         def choosing(asked: Query) -> Chooser:
@@ -134,21 +143,21 @@ class AtomRetriever:
 
             def choose(index: SpaceIndex, passing: Mask) -> Choice:
                 if plain:
-                    return *ranked(index, asked, passing, limit, filters.as_of), None
-                evidence = weigh(index, asked, opinions.of(index))
+                    return *rank_atoms(index, asked, passing, limit, filters.as_of), None
+                evidence = measure_matches(index, asked, opinions.select_for(index))
                 matching = passing if evidence.matches is None else passing & evidence.matches
                 if related_only:
-                    matching = matching & related(index, asked, evidence)
-                return best(index, asked, evidence, matching, limit, filters.as_of), _count(matching), evidence
+                    matching = matching & mask_related(index, asked, evidence)
+                return select_best(index, asked, evidence, matching, limit, filters.as_of), _count(matching), evidence
 
             return choose
 
         if self._reranking is None and self._settling.is_quiet(scope, space_id):
-            foreseen = self._settling.foreseen(scope, space_id, request, asked, choosing(asked), explain=explain)
+            foreseen = self._settling.try_speculative(scope, space_id, request, asked, choosing(asked), explain=explain)
             if foreseen is not None:
-                return told(*foreseen, "BY_TOPIC", began)
-        draft = self._settling.settled(scope, space_id, request, choosing, asked, explain=explain)
-        return told(draft, shown(draft), "BY_TOPIC", began)
+                return to_recall(*foreseen, "BY_TOPIC", began)
+        draft = self._settling.read_consistent(scope, space_id, request, choosing, asked, explain=explain)
+        return to_recall(draft, to_hits(draft), "BY_TOPIC", began)
 
     def _read_again(self, scope: Scope, space_id: str, asked: Query, request: RecallRequest) -> RerankScores:
         """What the reranker thinks of the best hits. It takes long, so nobody else waits for it."""
@@ -156,17 +165,17 @@ class AtomRetriever:
         if self._reranking is None or query is None or not query.strip():
             return _NO_RERANKING
         filters = request.filters_at(asked.about)
-        with self._settling.current(scope, space_id, filters.known_at, fresh=False) as index:
+        with self._settling.open_index(scope, space_id, filters.known_at, fresh=False) as index:
             revision = index.revision
-            evidence = weigh(index, asked)
-            passed = allowed(index, filters)
+            evidence = measure_matches(index, asked)
+            passed = mask_allowed(index, filters)
             matching = passed if evidence.matches is None else passed & evidence.matches
-            places = best(index, asked, evidence, matching, RERANKED, filters.as_of).places
+            places = select_best(index, asked, evidence, matching, RERANKED, filters.as_of).places
         texts = self._database.read(scope, atoms.texts_at, space_id, places) if places else {}
         thoughts = self._reranking.score(query, [_in_context(*texts[place]) for place in texts]) if texts else []
         return RerankScores(dict(zip(texts, thoughts, strict=True)), revision)
 
-    def by_time(self, scope: Scope, space_id: str, mode: RecallMode, request: RecallRequest, limit: int) -> Recall:
+    def find_by_time(self, scope: Scope, space_id: str, mode: RecallMode, request: RecallRequest, limit: int) -> Recall:
         """What passes the filters, in the order of time: newest first by entity, oldest first on a timeline.
 
         With a query, a timeline is of what is about it: the best hits of the topic, put into their order.
@@ -182,18 +191,18 @@ class AtomRetriever:
                 if request.query is None:
                     places = passing.nonzero()[0]
                     return _unasked(index, filters, places[in_order(places)], len(places))
-                evidence = weigh(index, asked)
+                evidence = measure_matches(index, asked)
                 matching = passing if evidence.matches is None else passing & evidence.matches
-                scores = best(index, asked, evidence, matching, limit, filters.as_of)
-                return scores.taken(in_order(np.array(scores.places, np.intp)).tolist()), _count(matching), evidence
+                scores = select_best(index, asked, evidence, matching, limit, filters.as_of)
+                return scores.select(in_order(np.array(scores.places, np.intp)).tolist()), _count(matching), evidence
 
             return choose
 
-        asked = self.ask(scope, space_id, request)
-        draft = self._settling.settled(scope, space_id, request, choosing, asked)
-        return told(draft, shown(draft), mode, began)
+        asked = self.understand(scope, space_id, request)
+        draft = self._settling.read_consistent(scope, space_id, request, choosing, asked)
+        return to_recall(draft, to_hits(draft), mode, began)
 
-    def standing(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> dict[int, Atom]:
+    def list_by_importance(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> dict[int, Atom]:
         """What passes the filters whatever is asked, by its position: the most important first, then the newest."""
 
         def choose(index: SpaceIndex, passing: Mask) -> Choice:
@@ -207,10 +216,12 @@ class AtomRetriever:
             )
             return _unasked(index, filters, places[order[:limit]], len(places))
 
-        draft = self._settling.settled(scope, space_id, RecallRequest(filters), lambda _: choose, _nothing(filters))
+        draft = self._settling.read_consistent(
+            scope, space_id, RecallRequest(filters), lambda _: choose, _nothing(filters)
+        )
         return {place: atom for place, atom in zip(draft.scores.places, draft.atoms, strict=True) if atom is not None}
 
-    def newest(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> Recall:
+    def list_newest(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> Recall:
         """What passes the filters, the one that was recorded last first."""
         began = time.perf_counter()
 
@@ -219,16 +230,18 @@ class AtomRetriever:
             order = np.lexsort((places, index.created_at.values[places]))[::-1][:limit]
             return _unasked(index, filters, places[order], len(places))
 
-        draft = self._settling.settled(scope, space_id, RecallRequest(filters), lambda _: choose, _nothing(filters))
-        return told(draft, shown(draft), "TIMELINE", began)
+        draft = self._settling.read_consistent(
+            scope, space_id, RecallRequest(filters), lambda _: choose, _nothing(filters)
+        )
+        return to_recall(draft, to_hits(draft), "TIMELINE", began)
 
-    def why_not(self, scope: Scope, atom: Atom, request: RecallRequest, limit: int) -> WhyNot:
+    def explain_absence(self, scope: Scope, atom: Atom, request: RecallRequest, limit: int) -> WhyNot:
         """What keeps an atom from being found, or at which place among the hits it is."""
         space_id = atom.memory_space_id
         with self.space(scope, space_id) as index:
             read_at = index.revision
         position = self._database.read(scope, atoms.position, atom.id)
-        asked = self.ask(scope, space_id, request, fresh=self._reranking is not None)
+        asked = self.understand(scope, space_id, request, fresh=self._reranking is not None)
         opinions = self._read_again(scope, space_id, asked, request)
         found: list[tuple[list[str], int | None, Explanation]] = []
 
@@ -239,18 +252,18 @@ class AtomRetriever:
                 if not of_one_epoch(read_at, index.revision):
                     # It was erased meanwhile, and what has been brought in since may have its place.
                     raise NotFound("atom", atom.id)
-                evidence = weigh(index, asked, opinions.of(index))
+                evidence = measure_matches(index, asked, opinions.select_for(index))
                 matching = passed if evidence.matches is None else passed & evidence.matches
-                order = best(index, asked, evidence, matching, index.atoms, filters.as_of).places
-                own = score(index, asked, evidence, np.array([position]), filters.as_of)
+                order = select_best(index, asked, evidence, matching, index.atoms, filters.as_of).places
+                own = score_atoms(index, asked, evidence, np.array([position]), filters.as_of)
                 rank = order.index(position) + 1 if position in order else None
-                described = explanation(own, evidence, passed, 0)
-                found.append((reasons_against(index, filters, atom, position), rank, described))
-                return own.taken(()), len(order), evidence
+                described = explain_score(own, evidence, passed, 0)
+                found.append((list_reasons(index, filters, atom, position), rank, described))
+                return own.select(()), len(order), evidence
 
             return choose
 
-        self._settling.settled(scope, space_id, request, choosing, asked)
+        self._settling.read_consistent(scope, space_id, request, choosing, asked)
         reasons, rank, described = found[-1]
         if rank is None and not reasons:
             reasons.append("it has no word of the query, and there is no vector to compare")
@@ -259,7 +272,7 @@ class AtomRetriever:
         is_found = rank is not None and rank <= limit
         return WhyNot(atom_id=atom.id, found=is_found, rank=rank, reasons=reasons, explanation=described)
 
-    def ask(
+    def understand(
         self, scope: Scope, space_id: str, request: RecallRequest, before: Query | None = None, *, fresh: bool = False
     ) -> Query:
         """A question as it is understood by what is in memory of a space; one asked before is not embedded again.
@@ -269,8 +282,8 @@ class AtomRetriever:
         filters, query, embedding = request.filters, request.query, self._embedding
         if query is None and request.entity is None:
             return _nothing(filters)
-        with self._settling.current(scope, space_id, fresh=fresh) as index:
-            state = index.hear(query or "", filters.known_at)
+        with self._settling.open_index(scope, space_id, fresh=fresh) as index:
+            state = index.describe_for(query or "", filters.known_at)
         if (
             embedding is not None
             and query is not None
@@ -286,7 +299,7 @@ class AtomRetriever:
             mentions = self._database.read(scope, read_mentions, space_id, state.named, request.entity)
         return self._query(state, request, mentions, before, embed=True)
 
-    def understood(self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: Query) -> Query:
+    def understand_at_once(self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: Query) -> Query:
         """The same at once: with the vector that there is already, if there is one."""
         return self._query(state, request, mentions, before, embed=False)
 
@@ -294,7 +307,7 @@ class AtomRetriever:
         self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: Query | None, *, embed: bool
     ) -> Query:
         query, filters = request.query or "", request.filters
-        question = understand(query, state.speakers, filters.as_of, by_words=self._embedding is None)
+        question = understand_question(query, state.speakers, filters.as_of, by_words=self._embedding is None)
         embedding, vector, usual, by_meaning = self._embedding, None, None, False
         if embedding is not None:
             usual = embedding.usual
@@ -323,7 +336,7 @@ _NO_MENTIONS = Mentions({}, None)
 
 
 def _in_context(text: str, around: Sequence[str]) -> str:
-    """A text after the end of what was said before it, without which an answer often cannot be told for one."""
+    """A text after the end of what was said before it, without which an answer often cannot be to_recall for one."""
     before = " ".join(around[0].split()[-WORDS_BEFORE:]) if around else ""
     return f"{before} {text}" if before else text
 
@@ -334,8 +347,8 @@ def _count(mask: Mask) -> int:
 
 def _unasked(index: SpaceIndex, filters: Filters, places: NDArray[np.intp], candidates: int) -> Choice:
     """Atoms that were chosen by something else than a question."""
-    evidence = unasked(index)
-    return score(index, _nothing(filters), evidence, places, filters.as_of), candidates, evidence
+    evidence = match_everything(index)
+    return score_atoms(index, _nothing(filters), evidence, places, filters.as_of), candidates, evidence
 
 
 def _nothing(filters: Filters) -> Query:

@@ -17,7 +17,7 @@ from longmind.recall.index.refresh import SpaceKeepsChanging, refresh, refresh_c
 from longmind.recall.index.space_index import SpaceIndex, SpaceState
 from longmind.recall.ranking.atoms import ANY_REVISION, Query
 from longmind.recall.request import RecallRequest
-from longmind.recall.results import Chooser, Selection, drafted, shown
+from longmind.recall.results import Chooser, Selection, select, to_hits
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import atoms, entities
@@ -36,10 +36,10 @@ class Mentions(NamedTuple):
 class RequestReader(Protocol):
     """Understands questions."""
 
-    def ask(self, scope: Scope, space_id: str, request: RecallRequest, before: Query | None = None) -> Query:
+    def understand(self, scope: Scope, space_id: str, request: RecallRequest, before: Query | None = None) -> Query:
         """A question as it is understood by what is in memory of a space; one asked before is not embedded again."""
 
-    def understood(self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: Query) -> Query:
+    def understand_at_once(self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: Query) -> Query:
         """The same at once: with the vector that there is already, if there is one."""
 
 
@@ -49,7 +49,7 @@ class SnapshotReader:
         self._indexes = indexes
         self._asking = asking
 
-    def current(
+    def open_index(
         self, scope: Scope, space_id: str, known_at: int | None = None, *, fresh: bool = True
     ) -> AbstractContextManager[SpaceIndex]:
         """The index of a space with everything that was committed before this call; one caller at a time has it."""
@@ -76,7 +76,7 @@ class SnapshotReader:
         index = self._indexes.peek(scope, space_id) if self._database.is_remote else None
         return index is not None and index.quiet
 
-    def foreseen(
+    def try_speculative(
         self, scope: Scope, space_id: str, request: RecallRequest, asked: Query, choose: Chooser, *, explain: bool
     ) -> tuple[Selection, list[Hit]] | None:
         """The answer of a space in which nothing has changed, made while the database says whether that is so.
@@ -88,20 +88,20 @@ class SnapshotReader:
             if asked.revision != index.revision:
                 # Somebody else has looked since, and it was understood by what was known before.
                 return None, None
-            draft = drafted(index, request.filters_at(asked.about), choose, explain)
-            return draft, None if draft.lacking() else shown(draft)
+            draft = select(index, request.filters_at(asked.about), choose, explain)
+            return draft, None if draft.find_missing() else to_hits(draft)
 
         known_at = request.filters.known_at
-        with self.current(scope, space_id, known_at, fresh=False) as index:
+        with self.open_index(scope, space_id, known_at, fresh=False) as index:
             held = self._database.read(scope, unless_changed, space_id, index, answer)
             index.quiet = held is not None
         draft, hits = held or (None, None)
         if draft is not None and hits is None:
             self._fetch(scope, space_id, draft, known_at)
-            hits = None if draft.lacking() else shown(draft)
+            hits = None if draft.find_missing() else to_hits(draft)
         return None if draft is None or hits is None else (draft, hits)
 
-    def settled(
+    def read_consistent(
         self,
         scope: Scope,
         space_id: str,
@@ -114,23 +114,23 @@ class SnapshotReader:
         """What is chosen in a space as it was at an instant after the question was asked, with its atoms as of then."""
         known_at, fresh = request.filters.known_at, True
         for _ in range(_LOOKS):
-            with self.current(scope, space_id, known_at, fresh=fresh) as index:
+            with self.open_index(scope, space_id, known_at, fresh=fresh) as index:
                 draft = None
                 if asked.revision in (ANY_REVISION, index.revision):
-                    draft = drafted(index, request.filters_at(asked.about), choosing(asked), explain)
+                    draft = select(index, request.filters_at(asked.about), choosing(asked), explain)
             if draft is None:
-                before, asked = asked, self._asking.ask(scope, space_id, request, asked)
+                before, asked = asked, self._asking.understand(scope, space_id, request, asked)
                 # What takes time is of an instant of its own.
                 fresh = asked.vector is not before.vector or bool(asked.mentioned) or asked.about is not None
                 continue
             self._fetch(scope, space_id, draft, known_at)
-            if not draft.lacking():
+            if not draft.find_missing():
                 return draft
             # Some have changed since they were chosen, and what has come instead of them may not have been seen.
             fresh = True
-        return self._settled_at_once(scope, space_id, request, choosing, asked, explain)
+        return self._read_in_one_transaction(scope, space_id, request, choosing, asked, explain)
 
-    def _settled_at_once(
+    def _read_in_one_transaction(
         self,
         scope: Scope,
         space_id: str,
@@ -147,11 +147,11 @@ class SnapshotReader:
             news = (refresh if known_at is None else refresh_cuts)(run, space_id, index)
             understood = asked
             if asked.revision != ANY_REVISION:
-                state = index.hear(request.query or "", known_at)
+                state = index.describe_for(request.query or "", known_at)
                 mentions = read_mentions(run, space_id, state.named, request.entity)
-                understood = self._asking.understood(state, request, mentions, asked)
-            draft = drafted(index, request.filters_at(understood.about), choosing(understood), explain)
-            draft.complete(_read(run, space_id, draft, known_at))
+                understood = self._asking.understand_at_once(state, request, mentions, asked)
+            draft = select(index, request.filters_at(understood.about), choosing(understood), explain)
+            draft.add_atoms(_read(run, space_id, draft, known_at))
             drafts.append(draft)
             return news
 
@@ -163,14 +163,14 @@ class SnapshotReader:
 
     def _fetch(self, scope: Scope, space_id: str, draft: Selection, known_at: int | None) -> None:
         """Complete a draft with the atoms that were not at hand, as far as they are still as they were."""
-        if not draft.lacking():
+        if not draft.find_missing():
             return
         fetched = self._database.read(scope, _read, space_id, draft, known_at)
         if known_at is None:
             with self._indexes.if_kept(scope, space_id) as index:
                 if index is not None:
-                    index.keep(fetched, draft.revision)
-        draft.complete(fetched)
+                    index.cache_atoms(fetched, draft.revision)
+        draft.add_atoms(fetched)
 
 
 def read_mentions(run: Transaction, space_id: str, named: list[str], entity: str | None) -> Mentions:
@@ -184,5 +184,5 @@ def _read(run: Transaction, space_id: str, draft: Selection, known_at: int | Non
     As they were known at an instant, they end where they did then.
     """
     if known_at is None:
-        return atoms.at_positions(run, space_id, draft.lacking(), unchanged_since=draft.revision)
+        return atoms.at_positions(run, space_id, draft.find_missing(), unchanged_since=draft.revision)
     return atoms.as_known(run, space_id, draft.ends, known_at, unchanged_since=draft.revision)

@@ -42,7 +42,7 @@ def store(
         trust="user" if confirmed else "assistant",
     )
     atom = validate_atom(new, call.at)
-    indexing = retriever().indexing([atom])
+    indexing = retriever().begin_indexing([atom])
     supersedes = None if asked.supersedes is None else atom_id(asked.supersedes)
 
     def work(run: Transaction) -> dict[str, Any]:
@@ -84,8 +84,10 @@ def _hits(call: Call, retriever: AtomRetriever, space_id: str, query: str | None
         include_superseded=asked.include_superseded,
     )
     if query is None:
-        return retriever.newest(call.scope, space_id, filters, asked.limit).hits
-    return retriever.by_topic(call.scope, space_id, RecallRequest(filters, query), asked.limit, related_only=True).hits
+        return retriever.list_newest(call.scope, space_id, filters, asked.limit).hits
+    return retriever.find_by_topic(
+        call.scope, space_id, RecallRequest(filters, query), asked.limit, related_only=True
+    ).hits
 
 
 def brief(call: Call, _: FindRetriever, asked: BriefArguments, deadline: Deadline, __: bool) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def store(
     # What was replaced already is a conflict, and nobody needs to be asked.
     if _is_the_users(told) and told.superseded_by is None and not confirmed:
         raise NeedsConfirmation(f"May {told.text!r} be replaced by {atom.text!r}?")
-    return replace(run, scope, supersedes, atom, indexing.finished(), now)
+    return replace(run, scope, supersedes, atom, indexing.finish(), now)
 
 
 def delete(run: Transaction, scope: Scope, atom_id: str, now: Micros, *, confirmed: bool) -> None:

@@ -155,7 +155,7 @@ class WorkingContexts:
         if not names:
             return {}
         filters = Filters(now=now, category_names=names, known_at=known_at, begun=True)
-        return self._find_retriever().standing(owner, space_id, filters, ALWAYS_ON_LIMIT)
+        return self._find_retriever().list_by_importance(owner, space_id, filters, ALWAYS_ON_LIMIT)
 
     def _recalled(
         self,
@@ -170,7 +170,7 @@ class WorkingContexts:
         if not query.strip() or not limit:
             return []
         filters = Filters(now=now, known_at=known_at, begun=True, without=shown_already)
-        hits = self._find_retriever().by_topic(owner, space_id, RecallRequest(filters, query), limit).hits
+        hits = self._find_retriever().find_by_topic(owner, space_id, RecallRequest(filters, query), limit).hits
         return [hit.atom for hit in hits]
 
 

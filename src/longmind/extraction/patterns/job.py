@@ -89,7 +89,7 @@ class PatternFinder:
         if additions:
             change = spaces.begin_change(run, space_id, now, len(additions))
             learn(run, scope, space_id, change, additions, now)
-            writing.write(run, space_id, change, indexed.at([place for place, _, _ in wanted]))
+            writing.write(run, space_id, change, indexed.select([place for place, _, _ in wanted]))
         return {
             "added": [step.atom.id for step in additions],
             "superseded": [

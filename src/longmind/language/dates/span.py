@@ -18,7 +18,7 @@ class Distance(NamedTuple):
     Readers that allow for imprecise memory work from it, since "a month ago" is rarely one month to the day.
     """
 
-    count: float
+    amount: float
     """Negative for what lies in the past."""
     unit: str
     """The singular, such as `week`."""

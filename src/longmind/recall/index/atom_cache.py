@@ -39,14 +39,14 @@ class AtomCache:
         self._common: dict[tuple[Any, ...], _Common] = {}
         self.nbytes = 0
 
-    def at(self, positions: list[int]) -> list[Atom | None]:
+    def get(self, positions: list[int]) -> list[Atom | None]:
         """The atoms at some positions, None for one that is not kept. Each is a new value, whose lists are its own."""
         return kernel.loops.kept_values(Atom, _BESIDE_FIELDS, _OWN, LISTS, self._atoms, positions)
 
-    def keep(self, atoms: Mapping[int, Atom], room: int) -> None:
+    def put(self, atoms: Mapping[int, Atom], room: int) -> None:
         """Keep atoms by their positions, in so many bytes."""
         for position, atom in atoms.items():
-            kept = self._kept(atom)
+            kept = self._to_cached(atom)
             if kept[-1] > room // 4:
                 continue
             self.drop((position,))
@@ -55,7 +55,7 @@ class AtomCache:
         while self._atoms and self.nbytes > room:
             self.drop((next(iter(self._atoms)),))
 
-    def _kept(self, atom: Atom) -> _CachedAtom:
+    def _to_cached(self, atom: Atom) -> _CachedAtom:
         fields = atom.__dict__
         size = _ATOM_BYTES + getsizeof(atom.text)
         shape = tuple([None if name in _APART else value for name, value in fields.items() if name != "category"])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic_core import from_json, to_json
 
 from longmind.models.atom import AtomKind, Trust
-from longmind.recall.index.segments import opened, sealed
+from longmind.recall.index.segments import seal, unseal
 from longmind.store.database import Row
 from longmind.store.tables.atoms import CheckedAtom
 from longmind.validation.text import decode_json
@@ -55,13 +55,15 @@ class AtomColumns:
         return len(self.rows)
 
     @classmethod
-    def of(cls, read: Sequence[Row]) -> AtomColumns:
+    def from_rows(cls, read: Sequence[Row]) -> AtomColumns:
         """From rows of the columns that SQL calls `fact_columns`, at least one."""
         *columns, tags, speakers = zip(*read, strict=True)
-        return cls._of(columns, [() if written == "[]" else decode_json(written, list) for written in tags], speakers)
+        return cls._from_columns(
+            columns, [() if written == "[]" else decode_json(written, list) for written in tags], speakers
+        )
 
     @classmethod
-    def of_new(cls, atoms: Sequence[CheckedAtom]) -> AtomColumns:
+    def from_atoms(cls, atoms: Sequence[CheckedAtom]) -> AtomColumns:
         """Of atoms that are about to be kept, at least one."""
         # Column by column: to make rows of thousands first, and then columns of them, takes several times as long.
         never = (None,) * len(atoms)
@@ -81,10 +83,12 @@ class AtomColumns:
             [each.category_name for each in atoms],
             [each.id for each in atoms],
         )
-        return cls._of(columns, [each.tags for each in atoms], [each.speaker for each in atoms])
+        return cls._from_columns(columns, [each.tags for each in atoms], [each.speaker for each in atoms])
 
     @classmethod
-    def _of(cls, columns: Sequence[Any], tags: Sequence[Sequence[str]], speakers: Iterable[str | None]) -> AtomColumns:
+    def _from_columns(
+        cls, columns: Sequence[Any], tags: Sequence[Sequence[str]], speakers: Iterable[str | None]
+    ) -> AtomColumns:
         (
             _, kinds, trusts, importances, valid_from, valid_to, open_until, created_at, superseded_at, archived_at,
             confirmed_at, categories, ids,
@@ -113,19 +117,19 @@ class AtomColumns:
         return cls(rows, list(names), list(voices), tagged)
 
     @classmethod
-    def of_range(cls, read: Sequence[Row], first: int, until: int) -> AtomColumns:
+    def from_range(cls, read: Sequence[Row], first: int, until: int) -> AtomColumns:
         """From the rows of all atoms that are left of a range of positions; nothing stands where one was deleted."""
         empty = cls(np.repeat(_NOTHING, until - first), [], [], {})
         if not read:
             return empty
-        facts = cls.of(read)
+        facts = cls.from_rows(read)
         places = [row[0] - first for row in read]
         empty.rows[places] = facts.rows
         tags = {tag: [places[each] for each in tagged] for tag, tagged in facts.tags.items()}
         return cls(empty.rows, facts.categories, facts.speakers, tags)
 
     @classmethod
-    def joined(cls, pieces: Sequence[AtomColumns]) -> AtomColumns:
+    def join(cls, pieces: Sequence[AtomColumns]) -> AtomColumns:
         """Adjacent ones, oldest first, as one."""
         names: dict[str, int] = {}
         voices: dict[str, int] = {}
@@ -133,8 +137,8 @@ class AtomColumns:
         rows, first = [], 0
         for piece in pieces:
             moved = piece.rows.copy()
-            moved["category"] = codes_in(names, piece.categories)[moved["category"]]
-            moved["speaker"] = codes_in(voices, piece.speakers)[moved["speaker"]]
+            moved["category"] = assign_codes(names, piece.categories)[moved["category"]]
+            moved["speaker"] = assign_codes(voices, piece.speakers)[moved["speaker"]]
             for tag, places in piece.tags.items():
                 tags.setdefault(tag, []).extend(place + first for place in places)
             rows.append(moved)
@@ -143,33 +147,33 @@ class AtomColumns:
 
     def cut(self, bounds: Sequence[int]) -> list[AtomColumns]:
         """In pieces that begin at these places; the first of them is 0."""
-        return [self._kept(start, until) for start, until in pairwise([*bounds, self.atoms])]
+        return [self._slice(start, until) for start, until in pairwise([*bounds, self.atoms])]
 
-    def _kept(self, start: int, until: int) -> AtomColumns:
+    def _slice(self, start: int, until: int) -> AtomColumns:
         tags = {tag: [each - start for each in places if start <= each < until] for tag, places in self.tags.items()}
-        return AtomColumns(self.rows[start:until].copy(), self.categories, self.speakers, tags)._tidied()
+        return AtomColumns(self.rows[start:until].copy(), self.categories, self.speakers, tags)._tidy()
 
-    def without(self, place: int) -> AtomColumns:
+    def copy_without(self, place: int) -> AtomColumns:
         """The same with nothing left of one atom, not even a name that only this one had."""
         rows = self.rows.copy()
         rows[place] = _NOTHING[0]
         tags = {tag: [each for each in places if each != place] for tag, places in self.tags.items()}
-        return AtomColumns(rows, self.categories, self.speakers, tags)._tidied()
+        return AtomColumns(rows, self.categories, self.speakers, tags)._tidy()
 
-    def _tidied(self) -> AtomColumns:
+    def _tidy(self) -> AtomColumns:
         """Without the names that no atom has."""
         rows = self.rows
-        categories, rows["category"] = _still_used(self.categories, rows["category"])
-        speakers, rows["speaker"] = _still_used(self.speakers, rows["speaker"])
+        categories, rows["category"] = _renumber(self.categories, rows["category"])
+        speakers, rows["speaker"] = _renumber(self.speakers, rows["speaker"])
         return AtomColumns(rows, categories, speakers, {tag: places for tag, places in self.tags.items() if places})
 
     def encode(self) -> bytes:
         names = to_json([self.categories, self.speakers, self.tags])
-        return sealed(_MARK, 0, (self.atoms, len(names), 0), np.frombuffer(names, "u1"), self.rows)
+        return seal(_MARK, 0, (self.atoms, len(names), 0), np.frombuffer(names, "u1"), self.rows)
 
     @classmethod
     def decode(cls, blob: bytes) -> AtomColumns:
-        _, (atoms, length, _), take = opened(blob, _MARK)
+        _, (atoms, length, _), take = unseal(blob, _MARK)
         categories, speakers, tags = from_json(take("u1", length).tobytes())
         rows = take(_ROW, atoms)
         if (rows["valid_from"] < 0).any():
@@ -179,12 +183,12 @@ class AtomColumns:
         return cls(rows, categories, speakers, tags)
 
 
-def codes_in(known: dict[str, int], names: Iterable[str]) -> NDArray[np.int32]:
+def assign_codes(known: dict[str, int], names: Iterable[str]) -> NDArray[np.int32]:
     """The codes of names, which learn new ones; one more at the end stays what it was, for who has no name."""
     return np.array([*(known.setdefault(name, len(known)) for name in names), NOBODY], np.int32)
 
 
-def _still_used(names: list[str], codes: NDArray[Any]) -> tuple[list[str], NDArray[np.int32]]:
+def _renumber(names: list[str], codes: NDArray[Any]) -> tuple[list[str], NDArray[np.int32]]:
     """The names that are left, and the codes that they have now."""
     used = set(codes.tolist())
     left = {name: None for code, name in enumerate(names) if code in used}

@@ -27,15 +27,15 @@ class IndexBatch:
 
     @cached_property
     def vectors(self) -> VectorsSegment | None:
-        return None if self._embedded is None else VectorsSegment.of(self._embedded)
+        return None if self._embedded is None else VectorsSegment.from_vectors(self._embedded)
 
     def advance(self, until: int) -> None:
         """Do what there is to do for each of the first so many atoms; what was done before is not done again."""
         if self._finished is None:
             self._words.read(until)
 
-    def finished(self) -> IndexEntries:
+    def finish(self) -> IndexEntries:
         if self._finished is None:
-            facts = AtomColumns.of_new(self._atoms) if len(self._atoms) >= SMALL else None
+            facts = AtomColumns.from_atoms(self._atoms) if len(self._atoms) >= SMALL else None
             self._finished = IndexEntries(self._words.segment(), self.vectors, self.model, facts)
         return self._finished

@@ -32,29 +32,29 @@ class Run:
     codes: Array
 
     @classmethod
-    def of(cls, terms: Array, places: Array, codes: Array) -> Run:
+    def from_postings(cls, terms: Array, places: Array, codes: Array) -> Run:
         """From postings whose places ascend; a stable sort keeps them so within a term."""
         order = np.argsort(terms, kind="stable")
-        return cls.of_sorted(terms[order], places[order], codes[order])
+        return cls.from_sorted(terms[order], places[order], codes[order])
 
     @classmethod
-    def of_sorted(cls, terms: Array, places: Array, codes: Array) -> Run:
+    def from_sorted(cls, terms: Array, places: Array, codes: Array) -> Run:
         """From postings that are sorted by term, and within a term by place."""
         starts = _edges(terms)
         return cls(terms[starts[:-1]], starts, places, codes)
 
     @classmethod
-    def merged(cls, runs: Sequence[Run]) -> Run:
-        return cls.of(
-            np.concatenate([run.expanded() for run in runs]),
+    def merge(cls, runs: Sequence[Run]) -> Run:
+        return cls.from_postings(
+            np.concatenate([run.expand_terms() for run in runs]),
             np.concatenate([run.places for run in runs]),
             np.concatenate([run.codes for run in runs]),
         )
 
-    def expanded(self) -> Array:
+    def expand_terms(self) -> Array:
         return np.repeat(self.terms, np.diff(self.starts))
 
-    def moved(self, by: int) -> Run:
+    def shift(self, by: int) -> Run:
         return Run(self.terms, self.starts, self.places + np.uint32(by), self.codes)
 
     @cached_property
@@ -104,11 +104,11 @@ class Postings:
             self._tail_run = None
             if self._tail_size < TAIL_LIMIT:
                 return
-            run = Run.merged(self._tail)
+            run = Run.merge(self._tail)
             self._tail, self._tail_size = [], 0
         self._runs.append(run)
         while len(self._runs) > 1 and self._worth_merging(*self._runs[-2:]):
-            self._runs[-2:] = [Run.merged(self._runs[-2:])]
+            self._runs[-2:] = [Run.merge(self._runs[-2:])]
 
     @staticmethod
     def _worth_merging(older: Run, newer: Run) -> bool:
@@ -125,7 +125,7 @@ class Postings:
             return self._runs
         if self._tail_run is None:
             # Sorted when it is first asked for; a bulk of appends sorts it once.
-            self._tail_run = Run.merged(self._tail)
+            self._tail_run = Run.merge(self._tail)
             self._tail = [self._tail_run]
         return [*self._runs, self._tail_run]
 

@@ -39,7 +39,7 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
 def refresh_cuts(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     """Fetch also what was known of ends that were cut more than once. Only inside of `read_snapshot`."""
     news = refresh(run, space_id, index)
-    index.know_cuts(versions.cuts(run, space_id))
+    index.set_cuts(versions.cuts(run, space_id))
     return news
 
 
@@ -74,7 +74,7 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
         return False
     if index.revision >= 0 and not (same and of_one_epoch(revision, index.revision)):
         # It was erased and brought in again, or its database has lost some of it: what is known is of another time.
-        index.begin_anew()
+        index.reset()
     index.history = run.history
     index.grow(atoms)
     _load_words(run, space_id, index)
@@ -86,7 +86,7 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     _load_facts(run, space_id, index, atoms, revision)
     index.forget(indexed_atoms.list_removed_since(run, space_id, index.revision))
     if names_revision != index.names_revision:
-        index.know_names(entities.names_in(run, space_id))
+        index.set_names(entities.names_in(run, space_id))
         index.names_revision = names_revision
     # Of atoms that were added meanwhile the facts may be here before the vectors: they do not count yet.
     index.lacks_vectors = model is not None and index.lacks_vectors_in(0, atoms)
@@ -97,13 +97,13 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
 def _load_words(run: Transaction, space_id: str, index: SpaceIndex) -> None:
     for first, _, body in index_segments.read_words_from(run, space_id, index.words_until):
         segment = WordsSegment.decode(body)
-        index.add_words(max(first, index.words_until), segment.after(index.words_until - first))
+        index.add_words(max(first, index.words_until), segment.skip(index.words_until - first))
 
 
 def _load_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex) -> None:
     for first, _, body in index_segments.read_vectors_from(run, space_id, model, index.vectors_until):
         segment = VectorsSegment.decode(body)
-        index.add_vectors(max(first, index.vectors_until), segment.after(index.vectors_until - first))
+        index.add_vectors(max(first, index.vectors_until), segment.skip(index.vectors_until - first))
     if index.lacks_vectors:
         _load_late_vectors(run, space_id, model, index)
 
@@ -126,7 +126,7 @@ def _load_facts(run: Transaction, space_id: str, index: SpaceIndex, atoms: int, 
         for first, count, of_revision, body in segments:
             if first > index.facts_until:
                 _know(index, indexed_atoms.read_facts_between(run, space_id, index.facts_until, first))
-            index.know(range(first, first + count), AtomColumns.decode(body))
+            index.add_columns(range(first, first + count), AtomColumns.decode(body))
             index.facts_until = first + count
             since = min(since, of_revision)
     _know(index, indexed_atoms.read_facts_since(run, space_id, index.facts_until, since))
@@ -135,4 +135,4 @@ def _load_facts(run: Transaction, space_id: str, index: SpaceIndex, atoms: int, 
 
 def _know(index: SpaceIndex, rows: list[Row]) -> None:
     if rows:
-        index.know([row[0] for row in rows], AtomColumns.of(rows))
+        index.add_columns([row[0] for row in rows], AtomColumns.from_rows(rows))

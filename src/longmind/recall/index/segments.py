@@ -65,7 +65,7 @@ class WordsSegment:
         return len(self.statements)
 
     @classmethod
-    def of(cls, texts: Sequence[str], around: Sequence[Sequence[str]]) -> WordsSegment:
+    def from_texts(cls, texts: Sequence[str], around: Sequence[Sequence[str]]) -> WordsSegment:
         """From texts, each with what stands around it."""
         return WordsReader(texts, around).segment()
 
@@ -78,70 +78,70 @@ class WordsSegment:
         # Numbers of two bytes are sorted in one go through them, and what is sorted by terms stays so in each piece.
         order = np.argsort(piece, kind="stable")
         ends = np.bincount(piece, minlength=len(bounds)).cumsum()
-        terms, places, codes = self.run.expanded()[order], self.run.places[order], self.run.codes[order]
+        terms, places, codes = self.run.expand_terms()[order], self.run.places[order], self.run.codes[order]
         pieces = []
         for number, (start, until) in enumerate(pairwise(starts.tolist())):
             part = slice(int(ends[number - 1]) if number else 0, int(ends[number]))
-            run = Run.of_sorted(terms[part], places[part] - np.uint32(start), codes[part])
+            run = Run.from_sorted(terms[part], places[part] - np.uint32(start), codes[part])
             pieces.append(WordsSegment(run, self.statements[start:until]))
         return pieces
 
     @classmethod
-    def joined(cls, segments: Sequence[WordsSegment]) -> WordsSegment:
+    def join(cls, segments: Sequence[WordsSegment]) -> WordsSegment:
         """Adjacent segments, oldest first, as one."""
         runs, first = [], 0
         for segment in segments:
-            runs.append(segment.run.moved(first))
+            runs.append(segment.run.shift(first))
             first += segment.atoms
-        return cls(Run.merged(runs), np.concatenate([segment.statements for segment in segments]))
+        return cls(Run.merge(runs), np.concatenate([segment.statements for segment in segments]))
 
-    def after(self, place: int) -> WordsSegment:
+    def skip(self, place: int) -> WordsSegment:
         """What is left when the atoms before a place are known already."""
         if place <= 0:
             return self
         kept = self.run.places >= place
         places = self.run.places[kept] - np.uint32(place)
-        run = Run.of(self.run.expanded()[kept], places, self.run.codes[kept])
+        run = Run.from_postings(self.run.expand_terms()[kept], places, self.run.codes[kept])
         return WordsSegment(run, self.statements[place:])
 
-    def without(self, place: int) -> WordsSegment:
+    def copy_without(self, place: int) -> WordsSegment:
         """The same with nothing left of one atom."""
         kept = self.run.places != place
-        terms = self.run.expanded()[kept]
+        terms = self.run.expand_terms()[kept]
         statements = self.statements.copy()
         statements[place] = 0
-        return WordsSegment(Run.of(terms, self.run.places[kept], self.run.codes[kept]), statements)
+        return WordsSegment(Run.from_postings(terms, self.run.places[kept], self.run.codes[kept]), statements)
 
-    def at(self, places: Sequence[int]) -> WordsSegment:
+    def select(self, places: Sequence[int]) -> WordsSegment:
         """The words of some atoms alone, in the order that is given."""
         new_place = np.full(self.atoms, -1, np.int64)
         new_place[list(places)] = np.arange(len(places))
         moved = new_place[self.run.places]
         kept = moved >= 0
-        run = Run.of(self.run.expanded()[kept], moved[kept].astype(np.uint32), self.run.codes[kept])
+        run = Run.from_postings(self.run.expand_terms()[kept], moved[kept].astype(np.uint32), self.run.codes[kept])
         return WordsSegment(run, self.statements[list(places)])
 
     def encode(self) -> bytes:
         run = self.run
-        return sealed(
+        return seal(
             b"WRDS",
             0,
             (self.atoms, len(run.terms), run.size),
             run.terms.astype("<u4", copy=False),
             (run.starts[1:] - run.starts[:-1]).astype("<u4", copy=False),
             self.statements,
-            run.places.astype(_place_kind(self.atoms)),
+            run.places.astype(_place_type(self.atoms)),
             run.codes,
         )
 
     @classmethod
     def decode(cls, blob: bytes) -> WordsSegment:
-        _, (atoms, terms, postings), take = opened(blob, b"WRDS")
+        _, (atoms, terms, postings), take = unseal(blob, b"WRDS")
         found, counts = take("<u4", terms).astype(np.uint32, copy=False), take("<u4", terms)
         statements = take("u1", atoms)
         starts = np.zeros(terms + 1, np.uint32)
         np.cumsum(counts, out=starts[1:])
-        run = Run(found, starts, take(_place_kind(atoms), postings).astype(np.uint32), take("u1", postings))
+        run = Run(found, starts, take(_place_type(atoms), postings).astype(np.uint32), take("u1", postings))
         return cls(run, statements)
 
 
@@ -173,7 +173,7 @@ class VectorsSegment:
         return int(self.rows.shape[1])
 
     @classmethod
-    def of(cls, vectors: NDArray[np.float32]) -> VectorsSegment:
+    def from_vectors(cls, vectors: NDArray[np.float32]) -> VectorsSegment:
         rows, finer = np.empty(vectors.shape, np.int8), np.empty(vectors.shape, np.int8)
         scales = np.empty(len(vectors), np.float32)
         # In parts that fit into the processor's cache.
@@ -181,13 +181,13 @@ class VectorsSegment:
             part = slice(start, start + 256)
             scale = np.abs(vectors[part]).max(axis=1) / np.float32(127)
             scales[part] = scale
-            steps = in_steps(vectors[part], scale[:, None])
+            steps = to_steps(vectors[part], scale[:, None])
             rows[part] = rough(steps)
             finer[part] = steps.view(np.int8)[:, _LOW_BYTES]
         return cls(rows, finer, scales)
 
     @classmethod
-    def joined(cls, segments: Sequence[VectorsSegment]) -> VectorsSegment:
+    def join(cls, segments: Sequence[VectorsSegment]) -> VectorsSegment:
         return cls(
             np.concatenate([segment.rows for segment in segments]),
             np.concatenate([segment.finer for segment in segments]),
@@ -201,10 +201,10 @@ class VectorsSegment:
         """In pieces that begin at these places; the first of them is 0."""
         return [self._each(itemgetter(slice(*edges))) for edges in pairwise([*bounds, self.atoms])]
 
-    def after(self, place: int) -> VectorsSegment:
+    def skip(self, place: int) -> VectorsSegment:
         return self if place <= 0 else self._each(itemgetter(slice(place, None)))
 
-    def without(self, place: int) -> VectorsSegment:
+    def copy_without(self, place: int) -> VectorsSegment:
         def cleared(column: Array) -> Array:
             column = column.copy()
             column[place] = 0
@@ -212,10 +212,10 @@ class VectorsSegment:
 
         return self._each(cleared)
 
-    def at(self, places: Sequence[int]) -> VectorsSegment:
+    def select(self, places: Sequence[int]) -> VectorsSegment:
         return self._each(itemgetter(list(places)))
 
-    def vector(self, place: int) -> NDArray[np.float32]:
+    def decode_vector(self, place: int) -> NDArray[np.float32]:
         steps = self.rows[place] * np.int16(FINER) + self.finer[place]
         return np.asarray(steps * (self.scales[place] / np.float32(FINER)), np.float32)
 
@@ -230,27 +230,27 @@ class VectorsSegment:
         return self._each(placed)
 
     def encode(self) -> bytes:
-        return sealed(b"VCT2", self.dimension, (self.atoms, 0, 0), *self.written())
+        return seal(b"VCT2", self.dimension, (self.atoms, 0, 0), *self.to_columns())
 
-    def written(self) -> tuple[Array, Array, Array]:
+    def to_columns(self) -> tuple[Array, Array, Array]:
         """The columns in the order in which they are written down."""
         return self.scales.astype("<f4", copy=False), self.rows, self.finer
 
     @classmethod
     def decode(cls, blob: bytes) -> VectorsSegment:
         is_rough = blob[:4] == _ROUGH_MARK
-        dimension, (atoms, _, _), take = opened(blob, _ROUGH_MARK if is_rough else b"VCT2")
-        return cls.taken(take, atoms, dimension, is_rough=is_rough)
+        dimension, (atoms, _, _), take = unseal(blob, _ROUGH_MARK if is_rough else b"VCT2")
+        return cls.from_columns(take, atoms, dimension, is_rough=is_rough)
 
     @classmethod
-    def taken(cls, take: Any, atoms: int, dimension: int, *, is_rough: bool) -> VectorsSegment:
+    def from_columns(cls, take: Any, atoms: int, dimension: int, *, is_rough: bool) -> VectorsSegment:
         """The columns as they were written down, which are all that is left to take."""
         scales, shape = take("<f4", atoms), (atoms, dimension)
         rows = take("i1", atoms * dimension).reshape(shape)
         return cls(rows, np.zeros_like(rows) if is_rough else take("i1", atoms * dimension).reshape(shape), scales)
 
 
-def in_steps(vectors: NDArray[np.float32], scale: Any) -> NDArray[np.int16]:
+def to_steps(vectors: NDArray[np.float32], scale: Any) -> NDArray[np.int16]:
     """Numbers as the finest integers that there are of them; a scale is what one of the rough ones is worth."""
     numbers = vectors / (np.maximum(scale, _LEAST_SCALE) / np.float32(FINER))
     steps: NDArray[np.int16] = np.rint(numbers, out=numbers).astype(np.int16)
@@ -270,7 +270,7 @@ def small_integers(vector: NDArray[np.float32]) -> tuple[NDArray[np.int16], np.f
     """One vector in the finest steps, and what a rough one of them is worth."""
     # The largest, found by its place, which takes a fifth of the time of a maximum.
     scale: np.float32 = max(vector[vector.argmax()], -vector[vector.argmin()]) / np.float32(127)
-    return in_steps(vector, scale), scale
+    return to_steps(vector, scale), scale
 
 
 def _unit(weight: Any, length: Any) -> Any:
@@ -320,7 +320,7 @@ class WordsReader:
         texts, around = self._texts[start:until], self._around[start:until]
         terms, text_of = terms_of_each(texts)
         lengths = np.bincount(text_of, minlength=len(texts))
-        self._found.append(_TermOccurrences.of(terms, text_of + start, _unit(1.0, lengths)[text_of], own=True))
+        self._found.append(_TermOccurrences.from_arrays(terms, text_of + start, _unit(1.0, lengths)[text_of], own=True))
         if any(around):
             self._read_around(start, around, lengths)
         self._stated += map(count_statement_words, texts)
@@ -334,7 +334,7 @@ class WordsReader:
         weights *= np.minimum(1.0, LONG_TEXT / np.maximum(own_lengths, 1))[place_of]
         weights *= np.minimum(1.0, LONG_TEXT / np.maximum(lengths, 1))
         self._found.append(
-            _TermOccurrences.of(terms, place_of[near_of] + start, _unit(weights, lengths)[near_of], own=False)
+            _TermOccurrences.from_arrays(terms, place_of[near_of] + start, _unit(weights, lengths)[near_of], own=False)
         )
 
     def segment(self) -> WordsSegment:
@@ -359,7 +359,7 @@ class WordsReader:
         own = np.zeros(len(keys), np.bool_)
         own[which[np.concatenate([np.full(len(found.keys), found.own) for found in self._found])]] = True
         codes = _BOUNDS.searchsorted(amounts).astype(np.uint8) + OWN * own
-        return Run.of_sorted((keys >> _HALF).astype(np.uint32), keys.astype(np.uint32), codes)
+        return Run.from_sorted((keys >> _HALF).astype(np.uint32), keys.astype(np.uint32), codes)
 
 
 class _TermOccurrences(NamedTuple):
@@ -372,7 +372,7 @@ class _TermOccurrences(NamedTuple):
     """Whether they are of the atoms' own texts."""
 
     @classmethod
-    def of(cls, terms: Array, places: Array, amounts: Array, *, own: bool) -> _TermOccurrences:
+    def from_arrays(cls, terms: Array, places: Array, amounts: Array, *, own: bool) -> _TermOccurrences:
         return cls((terms.astype(np.uint64) << _HALF) | places.astype(np.uint64), amounts, own)
 
 
@@ -386,22 +386,22 @@ def _code(amount: float, own: bool) -> int:
     return bisect_left(_BOUNDS_LIST, amount) + (128 if own else 0)
 
 
-def _place_kind(atoms: int) -> str:
+def _place_type(atoms: int) -> str:
     """How places are written: two bytes hold those of all but the largest bulks."""
     return "<u2" if atoms <= 65_536 else "<u4"
 
 
-def sealed(mark: bytes, dimension: int, counts: tuple[int, int, int], *columns: Array) -> bytes:
+def seal(mark: bytes, dimension: int, counts: tuple[int, int, int], *columns: Array) -> bytes:
     body = b"".join(column.tobytes() for column in columns)
     return _HEADER.pack(mark, _VERSION, dimension, *counts, zlib.crc32(body)) + body
 
 
-def opened(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
+def unseal(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
     if len(blob) < _HEADER.size:
-        raise damaged()
+        raise damage_error()
     found, version, dimension, *counts, checksum = _HEADER.unpack_from(blob)
     if found != mark or version != _VERSION or zlib.crc32(memoryview(blob)[_HEADER.size :]) != checksum:
-        raise damaged()
+        raise damage_error()
     at = _HEADER.size
 
     def take(kind: str, count: int) -> Array:
@@ -410,12 +410,12 @@ def opened(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
             column = np.frombuffer(blob, kind, count, at)
         except ValueError as error:
             # Whole, and yet shorter than it says: nobody but a forger writes that.
-            raise damaged() from error
+            raise damage_error() from error
         at += column.nbytes
         return column
 
     return dimension, (counts[0], counts[1], counts[2]), take
 
 
-def damaged() -> StoreError:
+def damage_error() -> StoreError:
     return StoreError("A segment of the search index is damaged.", hint=DAMAGED_HINT)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from longmind.models.atom import Atom
 from longmind.recall.entity_names import EntityNames
 from longmind.recall.index.atom_cache import AtomCache
-from longmind.recall.index.atom_columns import FOREVER, AtomColumns, codes_in
+from longmind.recall.index.atom_columns import FOREVER, AtomColumns, assign_codes
 from longmind.recall.index.growable_column import Column
 from longmind.recall.index.segments import WordsSegment
 from longmind.recall.index.text_index import TextIndex
@@ -42,10 +42,10 @@ class SpaceState(NamedTuple):
 
 class SpaceIndex(TextIndex):
     def __init__(self) -> None:
-        self.begin_anew()
+        self.reset()
 
     @classmethod
-    def of_words(cls, words: WordsSegment) -> SpaceIndex:
+    def from_words(cls, words: WordsSegment) -> SpaceIndex:
         """Of texts that nothing is known of but their words."""
         index = cls()
         index.revision = 0
@@ -53,7 +53,7 @@ class SpaceIndex(TextIndex):
         index.present.values[:] = True
         return index
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Know nothing."""
         super().__init__()
         self.revision = -1
@@ -88,7 +88,7 @@ class SpaceIndex(TextIndex):
         """What is read for questions about what was known, of this revision, and only where it makes a difference."""
         self._kept = AtomCache()
 
-    def know(self, at: Sequence[int], facts: AtomColumns) -> None:
+    def add_columns(self, at: Sequence[int], facts: AtomColumns) -> None:
         """Take in what is known of the atoms at some positions, new ones and changed ones."""
         rows = facts.rows
         if not len(rows):
@@ -99,51 +99,51 @@ class SpaceIndex(TextIndex):
         to = slice(at.start, at.stop) if isinstance(at, range) else np.array(at, np.intp)
         for name in _AS_WRITTEN:
             getattr(self, name).values[to] = rows[name]
-        self.category.values[to] = codes_in(self._category_codes, facts.categories)[rows["category"]]
-        self.speaker.values[to] = codes_in(self.speaker_codes, facts.speakers)[rows["speaker"]]
+        self.category.values[to] = assign_codes(self._category_codes, facts.categories)[rows["category"]]
+        self.speaker.values[to] = assign_codes(self.speaker_codes, facts.speakers)[rows["speaker"]]
         for tag, places in facts.tags.items():
             tagged = self._tagged.setdefault(tag, {})
             before = len(tagged)
             tagged.update(dict.fromkeys(at[place] for place in places))
             self._tags += len(tagged) - before
 
-    def know_names(self, names: Iterable[tuple[str, str, int]]) -> None:
+    def set_names(self, names: Iterable[tuple[str, str, int]]) -> None:
         """Take in what the entities of the space are called, and since when; these are all names there are."""
         self._names = EntityNames(names)
 
-    def hear(self, query: str, known_at: int | None) -> SpaceState:
+    def describe_for(self, query: str, known_at: int | None) -> SpaceState:
         # What is mostly not there is not asked for: every question is heard first.
-        known = None if known_at is None else self.known_at(known_at)
+        known = None if known_at is None else self.mask_known(known_at)
         return SpaceState(
             self.revision,
             self.atoms > 0 if known is None else bool(known.any()),
             self.model,
             self.lacks_vectors,
-            self.speakers(known),
+            self.list_speakers(known),
             self._names.entities_in(query, known_at) if self._names else [],
         )
 
-    def in_categories(self, names: Iterable[str]) -> Mask:
+    def mask_categories(self, names: Iterable[str]) -> Mask:
         # By code; the last is of those that have none.
         wanted = np.zeros(len(self._category_codes) + 1, np.bool_)
         wanted[[self._category_codes[name] for name in names if name in self._category_codes]] = True
         found: Mask = wanted[self.category.values]
         return found
 
-    def tagged(self, tag: str) -> Iterable[int]:
+    def find_tagged(self, tag: str) -> Iterable[int]:
         return self._tagged.get(tag, ())
 
-    def at(self, positions: Iterable[int]) -> Mask:
+    def mask_positions(self, positions: Iterable[int]) -> Mask:
         """True at these positions and nowhere else."""
         mask = np.zeros(self.atoms, np.bool_)
         mask[[position for position in positions if position < self.atoms]] = True
         return mask
 
-    def known_at(self, instant: int | None) -> Mask | None:
+    def mask_known(self, instant: int | None) -> Mask | None:
         """Which of the atoms that are there were so at an instant; None stands for all of them, at no instant."""
         return None if instant is None else self.present.values & (self.created_at.values <= instant)
 
-    def speakers(self, known: Mask | None = None) -> list[str]:
+    def list_speakers(self, known: Mask | None = None) -> list[str]:
         """Who speaks in the space, or in the part of it that was known; not those of whom all was deleted."""
         if known is None and not self._forgotten:
             return list(self.speaker_codes)
@@ -157,34 +157,34 @@ class SpaceIndex(TextIndex):
     def reach(self, revision: int) -> None:
         """Note that all is here of what there is at a revision."""
         self.revision = revision
-        self.renew()
+        self.drop_derived()
 
-    def renew(self) -> None:
-        super().renew()
+    def drop_derived(self) -> None:
+        super().drop_derived()
         self.cuts = None
 
     @property
     def lacks_cuts(self) -> bool:
         """Whether a version was superseded by one that begins before it: that may have cut older ones once more."""
-        return self.cuts is None and self.derived("corrected", self._is_corrected)
+        return self.cuts is None and self.derive("corrected", self._is_corrected)
 
     def _is_corrected(self) -> bool:
         no_time = self.valid_to.values <= self.valid_from.values
         return bool((no_time & (self.superseded_at.values != FOREVER)).any())
 
-    def know_cuts(self, cuts: Sequence[Cut]) -> None:
+    def set_cuts(self, cuts: Sequence[Cut]) -> None:
         places, known_from, ends = np.array(cuts, np.int64).reshape(-1, 3).T
         self.cuts = (places.astype(np.intp), known_from, ends)
 
-    def kept(self, positions: list[int]) -> list[Atom | None]:
+    def get_cached(self, positions: list[int]) -> list[Atom | None]:
         """The atoms at some positions as they are at this revision, None for one that was not kept."""
-        return self._kept.at(positions)
+        return self._kept.get(positions)
 
-    def keep(self, atoms: Mapping[int, Atom], revision: int) -> None:
+    def cache_atoms(self, atoms: Mapping[int, Atom], revision: int) -> None:
         """Keep atoms that were read at a revision or later, in as much room as the index itself takes."""
         if revision == self.revision:
             # Or else what has changed meanwhile would not be noticed.
-            self._kept.keep(atoms, self._own_bytes)
+            self._kept.put(atoms, self._own_bytes)
 
     @property
     def loaded(self) -> bool:

@@ -32,14 +32,14 @@ class IndexEntries:
     facts: AtomColumns | None = None
     """What is known of many atoms, where it is known before they are kept."""
 
-    def at(self, places: Sequence[int]) -> IndexEntries:
+    def select(self, places: Sequence[int]) -> IndexEntries:
         """The index of some of the texts alone, in the order that is given."""
         return IndexEntries(
-            self.words.at(places), None if self.vectors is None else self.vectors.at(places), self.model
+            self.words.select(places), None if self.vectors is None else self.vectors.select(places), self.model
         )
 
-    def vector(self, place: int) -> NDArray[np.float32] | None:
-        return None if self.vectors is None else self.vectors.vector(place)
+    def decode_vector(self, place: int) -> NDArray[np.float32] | None:
+        return None if self.vectors is None else self.vectors.decode_vector(place)
 
 
 def write(run: Transaction, space_id: str, change: Change, indexed: IndexEntries) -> None:
@@ -107,7 +107,7 @@ class BulkIndexWriter:
                 if self._older_vectors:
                     older = [VectorsSegment.decode(body) for _, _, body in self._older_vectors]
                     index_segments.drop_vectors(self._run, self._space_id, self._model, self._start, self._end)
-                    piece, place = VectorsSegment.joined([*older, piece]), self._start
+                    piece, place = VectorsSegment.join([*older, piece]), self._start
             _put_vectors(self._run, self._space_id, self._model, place, piece)
             self._pieces_put += 1
 
@@ -122,7 +122,7 @@ class BulkIndexWriter:
             if place == 0 and self._older_words:
                 older = [WordsSegment.decode(body) for _, _, body in self._older_words]
                 index_segments.drop_words(run, space_id, self._start, self._end)
-                _put_words(run, space_id, self._start, WordsSegment.joined([*older, words]))
+                _put_words(run, space_id, self._start, WordsSegment.join([*older, words]))
                 older_facts, of_revision = self._older_facts
                 _replace_facts(run, space_id, self._start, self._end, [*older_facts, of_words], of_revision)
             else:
@@ -145,11 +145,11 @@ def _adopt(run: Transaction, space_id: str, change: Change, model: str) -> None:
 def scrub(run: Transaction, space_id: str, position: int) -> None:
     """Leave nothing of an atom in the index."""
     for first, _, body in index_segments.read_words_of(run, space_id, position):
-        _put_words(run, space_id, first, WordsSegment.decode(body).without(position - first))
+        _put_words(run, space_id, first, WordsSegment.decode(body).copy_without(position - first))
     for model, first, body in index_segments.read_vectors_of(run, space_id, position):
-        _put_vectors(run, space_id, model, first, VectorsSegment.decode(body).without(position - first))
+        _put_vectors(run, space_id, model, first, VectorsSegment.decode(body).copy_without(position - first))
     for first, revision, body in index_segments.read_facts_of(run, space_id, position):
-        _put_facts(run, space_id, first, AtomColumns.decode(body).without(position - first), revision)
+        _put_facts(run, space_id, first, AtomColumns.decode(body).copy_without(position - first), revision)
 
 
 def _join_at(run: Transaction, space_id: str, change: Change, size: int, indexed: IndexEntries) -> None:
@@ -167,7 +167,7 @@ def _join_at(run: Transaction, space_id: str, change: Change, size: int, indexed
 def _join_words(run: Transaction, space_id: str, start: int, end: int) -> bool:
     whole = _whole(index_segments.read_words_between(run, space_id, start, end), start, end)
     if whole:
-        joined = WordsSegment.joined([WordsSegment.decode(body) for _, _, body in whole])
+        joined = WordsSegment.join([WordsSegment.decode(body) for _, _, body in whole])
         index_segments.drop_words(run, space_id, start, end)
         _put_words(run, space_id, start, joined)
     return bool(whole)
@@ -177,7 +177,7 @@ def _join_vectors(run: Transaction, space_id: str, model: str, start: int, end: 
     rows = index_segments.read_vectors_between(run, space_id, model, start, end)
     whole = _whole(rows, start, end)
     if whole:
-        joined = VectorsSegment.joined([VectorsSegment.decode(body) for _, _, body in whole])
+        joined = VectorsSegment.join([VectorsSegment.decode(body) for _, _, body in whole])
         index_segments.drop_vectors(run, space_id, model, start, end)
         _put_vectors(run, space_id, model, start, joined)
 
@@ -204,12 +204,12 @@ def _replace_facts(
     run: Transaction, space_id: str, start: int, end: int, pieces: Sequence[AtomColumns], revision: int
 ) -> None:
     index_segments.drop_facts(run, space_id, start, end)
-    _put_facts(run, space_id, start, AtomColumns.joined(pieces), revision)
+    _put_facts(run, space_id, start, AtomColumns.join(pieces), revision)
 
 
 def _facts_between(run: Transaction, space_id: str, first: int, until: int) -> AtomColumns:
     rows = indexed_atoms.read_facts_between(run, space_id, first, until) if first < until else []
-    return AtomColumns.of_range(rows, first, until)
+    return AtomColumns.from_range(rows, first, until)
 
 
 def _whole(rows: list[Row], start: int, end: int) -> list[Row]:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from longmind.recall import kernels as kernel
 from longmind.recall.index.growable_column import Column
 from longmind.recall.index.postings import OWN, Postings, RunArrays
-from longmind.recall.index.segments import AMOUNTS, VectorsSegment, WordsSegment, damaged
-from longmind.recall.kernels.numpy_kernels import doubt, pieces_in
+from longmind.recall.index.segments import AMOUNTS, VectorsSegment, WordsSegment, damage_error
+from longmind.recall.kernels.numpy_kernels import doubt, find_pieces
 
 T = TypeVar("T")
 Floats = NDArray[np.float32]
@@ -55,7 +55,7 @@ class TextIndex:
         if atoms > self.atoms:
             self.atoms = atoms
             # What was derived may hold on to columns that are too short now.
-            self.renew()
+            self.drop_derived()
         columns = self._columns()
         for column in columns:
             column.grow(self.atoms)
@@ -67,8 +67,8 @@ class TextIndex:
     def add_words(self, first: int, segment: WordsSegment) -> None:
         until = first + segment.atoms
         self.grow(until)
-        self.renew()
-        self._postings.add(segment.run.moved(first))
+        self.drop_derived()
+        self._postings.add(segment.run.shift(first))
         self.statements.values[first:until] = segment.statements
         own = segment.run.places[segment.run.codes >= OWN]
         self._own_terms.values[first:until] = np.bincount(own, minlength=segment.atoms)
@@ -82,7 +82,7 @@ class TextIndex:
 
     def put_vectors(self, to: slice | NDArray[np.intp], segment: VectorsSegment) -> None:
         """Take in the vectors of texts that are known, neighbours or not."""
-        self.renew()
+        self.drop_derived()
         if self._vectors is None or self._finer is None:
             self._vectors, self._finer = (Column(np.int8, 0, segment.dimension) for _ in range(2))
             self._vectors.grow(self.atoms)
@@ -102,7 +102,7 @@ class TextIndex:
         return bool(lacking.any())
 
     def drop_vectors(self) -> None:
-        self.renew()
+        self.drop_derived()
         self._vectors = self._finer = None
         self._embedded = Column(np.bool_, False)
         self._embedded.grow(self.atoms)
@@ -121,7 +121,7 @@ class TextIndex:
             return None
         found = np.empty(self.atoms)
         vectors = self._vectors.values, self._finer.values, self._scales.values
-        kernel.loops.fine_likeness(in_a_row(query), *vectors, found)
+        kernel.loops.fine_likeness(to_contiguous(query), *vectors, found)
         return found
 
     def rough_similarity(self, query: Floats) -> Floats | None:
@@ -129,7 +129,7 @@ class TextIndex:
         if self._vectors is None:
             return None
         found = np.empty(self.atoms, np.float32)
-        kernel.likeness(in_a_row(query), self._vectors.values, self._scales.values, found)
+        kernel.likeness(to_contiguous(query), self._vectors.values, self._scales.values, found)
         return found
 
     def doubt(self, query: Floats) -> float:
@@ -139,17 +139,17 @@ class TextIndex:
     @property
     def compared(self) -> Mask | None:
         """The atoms whose vectors tell what similarity is usual; None when it is all of them."""
-        return self.derived("compared", self._compared)
+        return self.derive("compared", self._mask_compared)
 
-    def _compared(self) -> Mask | None:
+    def _mask_compared(self) -> Mask | None:
         compared = self.present.values & (self._scales.values != 0)
         return None if compared.all() else compared
 
-    def renew(self) -> None:
+    def drop_derived(self) -> None:
         """Forget what was derived: something has changed."""
         self._derived = {}
 
-    def derived(self, name: str, make: Callable[[], T]) -> T:
+    def derive(self, name: str, make: Callable[[], T]) -> T:
         """What follows from the columns: made once, and again when something has changed."""
         if name not in self._derived:
             self._derived[name] = make()
@@ -161,20 +161,20 @@ class TextIndex:
 
         Given which atoms were known, a word is as rare as it was among them.
         """
-        among, atoms = self.counted_for_words(known)
+        among, atoms = self.count_for_words(known)
         scores = np.zeros(self.atoms)
         try:
             kernel.loops.word_scores(self._postings.arrays(), tuple(terms), WORTH, among, atoms, scores)
         except ValueError as error:
-            raise damaged() from error
+            raise damage_error() from error
         return scores
 
-    def counted_for_words(self, known: Mask | None) -> tuple[Mask | None, int]:
+    def count_for_words(self, known: Mask | None) -> tuple[Mask | None, int]:
         """Among which atoms a word is rare or not, None for all of them, and how many they are."""
         if known is not None:
             return known, int(np.count_nonzero(known))
         # Without those that are gone, so that a word is as rare as it is after the space was loaded anew.
-        return self.present.values if self._forgotten else None, self.derived("there", self._there)
+        return self.present.values if self._forgotten else None, self.derive("there", self._count_present)
 
     @property
     def searched(self) -> tuple[tuple[RunArrays, ...], Steps | None, Steps | None, Floats]:
@@ -183,7 +183,7 @@ class TextIndex:
         finer = None if self._finer is None else self._finer.values
         return self._postings.arrays(), rows, finer, self._scales.values
 
-    def _there(self) -> int:
+    def _count_present(self) -> int:
         """How many atoms there are, without deleted ones: of those it is not known when they were there."""
         return int(np.count_nonzero(self.present.values))
 
@@ -193,7 +193,7 @@ class TextIndex:
         Those that stand around its text alone count as much as is said, and nothing counts more than all of its own.
         """
         common = np.zeros(self.atoms)
-        for _, places, codes, _ in pieces_in(self._postings.arrays(), terms):
+        for _, places, codes, _ in find_pieces(self._postings.arrays(), terms):
             common[places] += np.where(codes >= OWN, 1.0, around)
         common /= np.sqrt(np.maximum(len(terms) * self._own_terms.values.astype(np.float64), 1.0))
         return np.minimum(common, 1.0, out=common)
@@ -205,7 +205,7 @@ class TextIndex:
         return _INDEX_BYTES + vectors + derived + self._postings.nbytes + self._column_bytes
 
 
-def in_a_row(vector: Floats) -> Floats:
+def to_contiguous(vector: Floats) -> Floats:
     """An embedder may give every second number of an array, or one that begins anywhere in memory."""
     return vector if vector.flags.carray else np.array(vector)
 

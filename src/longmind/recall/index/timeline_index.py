@@ -67,7 +67,7 @@ class TimelineIndex(TextIndex):
             return
         first, until = self.atoms, self.atoms + len(new)
         texts = [_text(row[6], row[7]) for row in new]
-        self.add_words(first, WordsSegment.of(texts, [()] * len(texts)))
+        self.add_words(first, WordsSegment.from_texts(texts, [()] * len(texts)))
         here = slice(first, until)
         self.present.values[here] = True
         self.position.values[here] = [row[0] for row in new]
@@ -81,16 +81,16 @@ class TimelineIndex(TextIndex):
                 for tag in decode_json(row[5], list):
                     self._tagged.setdefault(tag, array("I")).append(place)
         self._unsettled.update(row[0] for row in new)
-        self.renew()
+        self.drop_derived()
 
     def settle(self, position: int) -> None:
         """Note that all is here of what there is up to a position."""
         self.settled = position
         self._unsettled = {each for each in self._unsettled if each > position}
 
-    def _located(self, positions: NDArray[np.int64]) -> tuple[NDArray[np.intp], Mask]:
+    def _locate(self, positions: NDArray[np.int64]) -> tuple[NDArray[np.intp], Mask]:
         """Where the events of some positions in the ledger stand in the index, and which of them are there."""
-        order = self.derived("by position", lambda: self.position.values.argsort(kind="stable"))
+        order = self.derive("by position", lambda: self.position.values.argsort(kind="stable"))
         at = self.position.values.searchsorted(positions, sorter=order)
         here = at < len(order)
         places = order[at[here]]
@@ -99,20 +99,20 @@ class TimelineIndex(TextIndex):
 
     def drop(self, positions: Sequence[int] | NDArray[np.int64]) -> None:
         """Find the events of some positions no more."""
-        self.forget(self._located(np.asarray(positions, np.int64))[0].tolist())
-        self.renew()
+        self.forget(self._locate(np.asarray(positions, np.int64))[0].tolist())
+        self.drop_derived()
 
-    def learn(self, made: EventVectors) -> None:
+    def add_event_vectors(self, made: EventVectors) -> None:
         """Take in vectors of the model of this index; those of events that have not been read yet can wait."""
-        places, here = self._located(made.positions)
+        places, here = self._locate(made.positions)
         if len(places):
-            self.put_vectors(places, made.vectors.at(here.nonzero()[0].tolist()))
+            self.put_vectors(places, made.vectors.select(here.nonzero()[0].tolist()))
 
-    def lacking(self) -> NDArray[np.int64]:
+    def find_without_vectors(self) -> NDArray[np.int64]:
         """The positions, ascending, of events that have no vector yet."""
         return np.sort(self.position.values[self.present.values & self._says.values & ~self.embedded])
 
-    def allowed(self, window: Window, kinds: Sequence[str] | None) -> Mask:
+    def mask_events(self, window: Window, kinds: Sequence[str] | None) -> Mask:
         """Which events pass the filters that a search knows: all but the tags of which one is enough, and signal."""
         mask = self.present.values & (self.ts.values >= window.since) & (self.ts.values <= window.until)
         if kinds is not None:

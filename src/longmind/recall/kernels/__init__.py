@@ -11,7 +11,7 @@ COMPILED_VERSION = 6
 """What `VERSION` in `inner_loops.c` is. What was compiled from another version of it is left alone."""
 
 
-def _compiled() -> ModuleType | None:
+def _import_compiled() -> ModuleType | None:
     try:
         from longmind.recall.kernels import inner_loops
     except ImportError:
@@ -19,7 +19,7 @@ def _compiled() -> ModuleType | None:
     return inner_loops if inner_loops.VERSION == COMPILED_VERSION else None
 
 
-compiled = _compiled()
+compiled = _import_compiled()
 if TYPE_CHECKING:
     loops = numpy_kernels  # the other one has the same functions
 else:

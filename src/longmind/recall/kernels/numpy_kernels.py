@@ -47,9 +47,9 @@ def word_scores(
 
     `worth` is what each code counts, `atoms` how many there are; only places that are `among` some are counted.
     """
-    pieces = pieces_in(runs, terms)
+    pieces = find_pieces(runs, terms)
     if among is not None:
-        pieces = _among(pieces, among)
+        pieces = _restrict(pieces, among)
     if not pieces:
         return
     holders: dict[int, int] = {}
@@ -65,7 +65,7 @@ def word_scores(
     scores[:] = np.bincount(np.concatenate(places), weights, len(scores))
 
 
-def pieces_in(runs: Sequence[RunArrays], terms: Sequence[int]) -> list[Piece]:
+def find_pieces(runs: Sequence[RunArrays], terms: Sequence[int]) -> list[Piece]:
     """The pieces in which the terms of a query are found, in the order of the terms in each run."""
     pieces = []
     asked = np.array(terms, np.uint32)
@@ -77,7 +77,7 @@ def pieces_in(runs: Sequence[RunArrays], terms: Sequence[int]) -> list[Piece]:
     return pieces
 
 
-def _among(pieces: list[Piece], some: Mask) -> list[Piece]:
+def _restrict(pieces: list[Piece], some: Mask) -> list[Piece]:
     """What of the pieces is about some of the atoms."""
     left = []
     for number, places, codes, _ in pieces:
@@ -180,18 +180,18 @@ def total(
     by = 0.0
     if roughly is not None:
         values = roughly.astype(np.float64)
-        mean, deviation = usual_among(counted, values, usual, usual_atoms)
+        mean, deviation = measure_usual(counted, values, usual, usual_atoms)
         finely = dense is not None and is_too_rough(unsure, 1 / deviation)
         if dense is not None and finely:
             values = dense.copy()
-            mean, deviation = usual_among(counted, values, usual, usual_atoms)
+            mean, deviation = measure_usual(counted, values, usual, usual_atoms)
         by = 1 / deviation
         values -= mean
         values *= by
-        sums += values if counted is None else _or_nothing(values)
+        sums += values if counted is None else _zero_missing(values)
         sums += rest
         if dense is not None and not finely:
-            sums += _or_nothing((dense - roughly) * by)
+            sums += _zero_missing((dense - roughly) * by)
     else:
         sums += rest
     return by
@@ -210,18 +210,18 @@ _LEAST_VARIANCE = 1e-8
 """Cosines that differ by less are the same but for what was rounded."""
 
 
-def standardised(counted: Mask | None, values: Floats, usual: tuple[float, float] | None, usual_atoms: float) -> Floats:
+def standardise(counted: Mask | None, values: Floats, usual: tuple[float, float] | None, usual_atoms: float) -> Floats:
     """How far each value is from the mean of the space, in standard deviations; what has none is at the mean."""
-    mean, deviation = usual_among(counted, values, usual, usual_atoms)
-    return _or_nothing((values - mean) * (1 / deviation))
+    mean, deviation = measure_usual(counted, values, usual, usual_atoms)
+    return _zero_missing((values - mean) * (1 / deviation))
 
 
-def _or_nothing(values: Floats) -> Floats:
+def _zero_missing(values: Floats) -> Floats:
     """What has no vector is taken to be at the mean."""
     return np.nan_to_num(values, copy=False)
 
 
-def usual_among(
+def measure_usual(
     counted: Mask | None, values: Floats, usual: tuple[float, float] | None, usual_atoms: float
 ) -> tuple[float, float]:
     """The mean of some values and their deviation, which those that are usual join where the values are few."""
@@ -298,16 +298,16 @@ def best(
     """
     limit = min(limit, len(standing))
     share = weights.floor * float(weights.by_importance.min()) / most
-    hopeful = _hopeful(standing, matching, weights, share, limit, slack)
+    hopeful = _find_candidates(standing, matching, weights, share, limit, slack)
     if settle is not None:
         settle(hopeful)
-    found = factors_at(hopeful, standing, bonus, columns, weights, known_at, now)
-    order = _first(found.final, hopeful, columns, limit)
+    found = compute_factors(hopeful, standing, bonus, columns, weights, known_at, now)
+    order = _order_best(found.final, hopeful, columns, limit)
     similarity, decay, importance, more, final = (each[order].tolist() for each in found)
     return hopeful[order].tolist(), similarity, decay, importance, more, final
 
 
-def factors_at(
+def compute_factors(
     places: Places,
     standing: Floats,
     bonus: Floats | None,
@@ -349,7 +349,7 @@ def _logistic(sums: Floats, weights: Weights) -> Floats:
     return np.reciprocal(away, out=away)
 
 
-def _first(final: Floats, places: Places, columns: Columns, limit: int) -> NDArray[np.intp]:
+def _order_best(final: Floats, places: Places, columns: Columns, limit: int) -> NDArray[np.intp]:
     order = (-final).argsort()[: limit + 1]
     first = final[order].tolist()
     if len(set(first)) == len(first):
@@ -357,17 +357,17 @@ def _first(final: Floats, places: Places, columns: Columns, limit: int) -> NDArr
     # There are equals among them, which what follows puts in order.
     some = np.arange(len(places))
     if len(some) > limit:
-        some = not_below(final, limit)
+        some = find_not_below(final, limit)
     if len(some) > limit:
         # The last of them are equal: of these, the ones valid from later on.
         above = final[some] > final[some].min()
-        some = some[not_below(np.where(above, FOREVER, columns.valid_from[places[some]]), limit)]
+        some = some[find_not_below(np.where(above, FOREVER, columns.valid_from[places[some]]), limit)]
     # Whatever is as good as the last that fits is among these places, so that also there the id decides.
     at = places[some]
     return some[np.lexsort((columns.ids[at], -columns.valid_from[at], -final[some]))[:limit]]
 
 
-def not_below(values: Array, limit: int) -> NDArray[np.intp]:
+def find_not_below(values: Array, limit: int) -> NDArray[np.intp]:
     """Where the values are at least as high as the last of the highest; equal ones are all there."""
     last = np.partition(values, len(values) - limit)[len(values) - limit]
     return np.flatnonzero(values >= last)
@@ -378,7 +378,9 @@ _GROUPED, _MANY = 16, 16_384
 _SURELY = 1e-6
 
 
-def _hopeful(standing: Floats, matching: Mask, weights: Weights, share: float, limit: int, slack: float) -> Places:
+def _find_candidates(
+    standing: Floats, matching: Mask, weights: Weights, share: float, limit: int, slack: float
+) -> Places:
     """The places that can be among the best, whatever their age, importance and entities.
 
     These weigh an atom down to a known share at the most. So who stands so far below the last of the best that even
@@ -471,12 +473,12 @@ def rank(
             fine_likeness(vector, rows, finer, scales, dense)
             total(lexical, roughly, dense, unsure, *among_all)
         else:
-            slack, settle = by * unsure, _settling(vector, rows, finer, scales, roughly, by, sums)
+            slack, settle = by * unsure, _make_refiner(vector, rows, finer, scales, roughly, by, sums)
     wish = (matching, bonus, held.columns, held.weights, most, known_at, now, limit)
     return best(sums, *wish, slack, settle), int(np.count_nonzero(matching))
 
 
-def _settling(
+def _make_refiner(
     vector: NDArray[np.float32],
     rows: NDArray[np.int8],
     finer: NDArray[np.int8],
@@ -489,7 +491,7 @@ def _settling(
         """Put in order how some stand whose likeness is known but roughly."""
         exactly = np.empty(len(places))
         fine_likeness(vector, rows[places], finer[places], scales[places], exactly)
-        sums[places] += _or_nothing((exactly - roughly[places]) * by)
+        sums[places] += _zero_missing((exactly - roughly[places]) * by)
 
     return settle
 

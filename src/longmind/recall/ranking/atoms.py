@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from longmind.recall import kernels as kernel
 from longmind.recall.index.atom_columns import FOREVER
-from longmind.recall.index.segments import damaged
+from longmind.recall.index.segments import damage_error
 from longmind.recall.index.space_index import SpaceIndex
-from longmind.recall.index.text_index import WORTH, in_a_row
+from longmind.recall.index.text_index import WORTH, to_contiguous
 from longmind.recall.kernels import numpy_kernels as plain_loops
-from longmind.recall.kernels.numpy_kernels import Columns, Floats, Mask, Places, Weights, factors_at, standardised
+from longmind.recall.kernels.numpy_kernels import Columns, Floats, Mask, Places, Weights, compute_factors, standardise
 from longmind.recall.question import Interval, Question
 from longmind.recall.ranking.decay import FLOOR, RATES
 
@@ -113,17 +113,17 @@ class Scores(NamedTuple):
     bonus: list[float]
     final: list[float]
 
-    def taken(self, order: Sequence[int]) -> Scores:
+    def select(self, order: Sequence[int]) -> Scores:
         return Scores(*[[each[at] for at in order] for each in self])  # type: ignore[arg-type]  # each as it was
 
 
 _NO_RERANKING: Mapping[int, float] = {}
 
 
-def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_RERANKING) -> MatchScores:
+def measure_matches(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_RERANKING) -> MatchScores:
     """Look at every atom."""
     terms = query.question.terms
-    known = index.known_at(query.known_at)
+    known = index.mask_known(query.known_at)
     lexical = index.word_scores(terms, known) if terms else np.zeros(index.atoms)
     dense = roughly = None
     if query.vector is not None and query.model == index.model:
@@ -133,22 +133,22 @@ def weigh(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_R
         matches: Mask = standing > 0
         if opinions:
             read = list(opinions)
-            standing[read] = _swayed(standing[read], _thoughts(opinions) / SPREAD)
+            standing[read] = _sway(standing[read], _weigh_opinions(opinions) / SPREAD)
         return MatchScores(dense, lexical, standing, matches, opinions)
-    standing = _sum(index, query, lexical, roughly, dense, known)
+    standing = _add_up(index, query, lexical, roughly, dense, known)
     if opinions:
-        standing[list(opinions)] += _thoughts(opinions)
+        standing[list(opinions)] += _weigh_opinions(opinions)
     return MatchScores(dense, lexical, standing, None if query.by_meaning else lexical > 0, opinions)
 
 
-def _thoughts(opinions: Mapping[int, float]) -> Floats:
+def _weigh_opinions(opinions: Mapping[int, float]) -> Floats:
     """What opinions count, against their mean: those which were read stand on the whole where they stood before."""
     thoughts = np.array(list(opinions.values()))
     counted: Floats = RERANK_WEIGHT * (thoughts - thoughts.mean())
     return counted
 
 
-def _swayed(shares: Floats, by: Floats) -> Floats:
+def _sway(shares: Floats, by: Floats) -> Floats:
     """Shares of words in common after somebody has thought more or less of them, in logarithms of odds."""
     # One without a word in common, which it may have lost since it was read, does not match whatever is thought of it.
     shares = np.clip(shares, _LEAST_SHARE, _MOST_CERTAIN)
@@ -157,24 +157,30 @@ def _swayed(shares: Floats, by: Floats) -> Floats:
     return swayed
 
 
-def related(index: SpaceIndex, query: Query, evidence: MatchScores) -> Mask:
+def mask_related(index: SpaceIndex, query: Query, evidence: MatchScores) -> Mask:
     """Which atoms have to do with a query: they share a word with it, or their meaning is much nearer than usual."""
     shares: Mask = evidence.lexical > 0
     if evidence.dense is None:
         return shares
-    counted = _among(index.compared, index.known_at(query.known_at))
-    return shares | (standardised(counted, evidence.dense, query.usual, USUAL_ATOMS) >= NEAR)
+    counted = _intersect(index.compared, index.mask_known(query.known_at))
+    return shares | (standardise(counted, evidence.dense, query.usual, USUAL_ATOMS) >= NEAR)
 
 
-def unasked(index: SpaceIndex) -> MatchScores:
+def match_everything(index: SpaceIndex) -> MatchScores:
     """Where nothing is asked, everything is as much about it as can be: what is left are age and importance."""
     return MatchScores(None, np.zeros(index.atoms), np.full(index.atoms, np.inf), None, _NO_RERANKING)
 
 
-def score(index: SpaceIndex, query: Query, evidence: MatchScores, places: Places, now: int) -> Scores:
+def score_atoms(index: SpaceIndex, query: Query, evidence: MatchScores, places: Places, now: int) -> Scores:
     """The scores of some atoms, exactly."""
-    found = factors_at(
-        places, evidence.standing, _bonus(index, query), _columns(index), _weights(query), _confirmed_by(query), now
+    found = compute_factors(
+        places,
+        evidence.standing,
+        _multiply_bonus(index, query),
+        _columns(index),
+        _weights(query),
+        _find_confirmation_end(query),
+        now,
     )
     if evidence.matches is not None:
         matches = evidence.matches[places]
@@ -182,66 +188,66 @@ def score(index: SpaceIndex, query: Query, evidence: MatchScores, places: Places
     return Scores(places.tolist(), *[each.tolist() for each in found])
 
 
-def best(index: SpaceIndex, query: Query, evidence: MatchScores, matching: Mask, limit: int, now: int) -> Scores:
+def select_best(index: SpaceIndex, query: Query, evidence: MatchScores, matching: Mask, limit: int, now: int) -> Scores:
     """The highest scores, best first; of equals the one that is valid from later on, then the one of the lower id."""
     found = kernel.loops.best(
         evidence.standing,
         matching,
-        _bonus(index, query),
+        _multiply_bonus(index, query),
         _columns(index),
         _weights(query),
         MOST_BONUS if query.mentioned else 1.0,
-        _confirmed_by(query),
+        _find_confirmation_end(query),
         now,
         limit,
     )
     return Scores(*found)
 
 
-def ranked(index: SpaceIndex, query: Query, matching: Mask, limit: int, now: int) -> tuple[Scores, int]:
+def rank_atoms(index: SpaceIndex, query: Query, matching: Mask, limit: int, now: int) -> tuple[Scores, int]:
     """What `weigh` and `best` find among those that match, in one go, and how many match.
 
     It is for a question that everything is more or less alike to, as most are: see `Query.by_meaning`.
     """
     question, vector, roughly = query.question, None, None
     if query.vector is not None and query.model == index.model:
-        vector = in_a_row(query.vector)
+        vector = to_contiguous(query.vector)
         if not kernel.knows_processor:
             roughly = index.rough_similarity(vector)
-    known = index.known_at(query.known_at)
-    among, atoms = index.counted_for_words(known)
+    known = index.mask_known(query.known_at)
+    among, atoms = index.count_for_words(known)
     try:
         found, candidates = kernel.loops.rank(
-            index.derived("held", lambda: _held(index)),
+            index.derive("held", lambda: _hold_arrays(index)),
             question.terms,
             vector,
             roughly,
             among,
             atoms,
-            _among(index.compared, known),
+            _intersect(index.compared, known),
             query.usual,
-            _beside(index, question) if question.speakers is not None or question.dates else None,
+            _sum_context(index, question) if question.speakers is not None or question.dates else None,
             matching,
-            _bonus(index, query),
+            _multiply_bonus(index, query),
             MOST_BONUS if query.mentioned else 1.0,
-            _confirmed_by(query),
+            _find_confirmation_end(query),
             now,
             limit,
         )
     except ValueError as error:
-        raise damaged() from error
+        raise damage_error() from error
     return Scores(*found), candidates
 
 
-def _held(index: SpaceIndex) -> plain_loops.SpaceArrays:
+def _hold_arrays(index: SpaceIndex) -> plain_loops.SpaceArrays:
     runs, rows, finer, scales = index.searched
     return kernel.loops.hold(
-        runs, WORTH, rows, finer, scales, _stated(index), WORDS_WEIGHT, USUAL_ATOMS, _columns(index), _WEIGHTS
+        runs, WORTH, rows, finer, scales, _weigh_statements(index), WORDS_WEIGHT, USUAL_ATOMS, _columns(index), _WEIGHTS
     )
 
 
 def _columns(index: SpaceIndex) -> Columns:
-    return index.derived(
+    return index.derive(
         "columns",
         lambda: Columns(
             index.kind.values,
@@ -257,14 +263,14 @@ def _weights(query: Query) -> Weights:
     return _WEIGHTS_OF_OVERLAP if query.overlap_only else _WEIGHTS
 
 
-def _confirmed_by(query: Query) -> int:
+def _find_confirmation_end(query: Query) -> int:
     """Until when a confirmation counts, which makes a memory new: one that came later is not of then."""
     if query.known_at is None:
         return FOREVER if query.valid_at is None else query.valid_at
     return query.known_at if query.valid_at is None else min(query.known_at, query.valid_at)
 
 
-def _bonus(index: SpaceIndex, query: Query) -> Floats | None:
+def _multiply_bonus(index: SpaceIndex, query: Query) -> Floats | None:
     """What the entities that the query names make each atom worth; None where it names none."""
     if not query.mentioned:
         return None
@@ -274,7 +280,7 @@ def _bonus(index: SpaceIndex, query: Query) -> Floats | None:
     return np.minimum(bonus, MOST_BONUS, out=bonus)
 
 
-def _sum(
+def _add_up(
     index: SpaceIndex,
     query: Query,
     lexical: Floats,
@@ -283,37 +289,37 @@ def _sum(
     known: Mask | None,
 ) -> Floats:
     """All that speaks for an atom, added up."""
-    total, counted = np.empty(index.atoms), _among(index.compared, known)
-    rest = _beside(index, query.question)
+    total, counted = np.empty(index.atoms), _intersect(index.compared, known)
+    rest = _sum_context(index, query.question)
     unsure = 0.0 if roughly is None or query.vector is None else index.doubt(query.vector)
     kernel.loops.total(lexical, roughly, dense, unsure, counted, query.usual, USUAL_ATOMS, WORDS_WEIGHT, rest, total)
     return total
 
 
-def _beside(index: SpaceIndex, question: Question) -> Floats:
+def _sum_context(index: SpaceIndex, question: Question) -> Floats:
     """What speaks for each atom besides its words and its meaning."""
-    beside, speakers = _stated(index), question.speakers
+    beside, speakers = _weigh_statements(index), question.speakers
     if speakers is not None:
         # Who nothing is known of is neither for nor against; whoever else was not asked about is against.
         worth = np.array([speakers.get(who, 0.0) for who in index.speaker_codes] + [0.5])
         beside = beside + (SPEAKER_WEIGHT * worth)[index.speaker.values]
     if question.dates:
-        beside = beside + DATE_WEIGHT * _nearness(index.valid_from.values, question.dates)
+        beside = beside + DATE_WEIGHT * _measure_nearness(index.valid_from.values, question.dates)
     return beside
 
 
-def _stated(index: SpaceIndex) -> Floats:
-    return index.derived("stated", lambda: STATEMENT_WEIGHT * np.log1p(index.statements.values.astype(np.float64)))
+def _weigh_statements(index: SpaceIndex) -> Floats:
+    return index.derive("stated", lambda: STATEMENT_WEIGHT * np.log1p(index.statements.values.astype(np.float64)))
 
 
-def _among(compared: Mask | None, known: Mask | None) -> Mask | None:
+def _intersect(compared: Mask | None, known: Mask | None) -> Mask | None:
     """Which atoms say what is usual: those that have a vector to compare, of those that were known."""
     if compared is None or known is None:
         return known if compared is None else compared
     return compared & known
 
 
-def _nearness(valid_from: NDArray[np.int64], intervals: Sequence[Interval]) -> Floats:
+def _measure_nearness(valid_from: NDArray[np.int64], intervals: Sequence[Interval]) -> Floats:
     """How near each atom's day is to what was asked for: 1 within it, less with each day beside it."""
     days = valid_from // _DAY + _EPOCH
     nearest = np.zeros(len(days))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longmind.recall.index.timeline_index import TimelineIndex
-from longmind.recall.kernels.numpy_kernels import Floats, Mask, Places, not_below, usual_among
+from longmind.recall.kernels.numpy_kernels import Floats, Mask, Places, find_not_below, measure_usual
 from longmind.recall.ranking.atoms import USUAL_ATOMS, WORDS_WEIGHT
 
 MEANING_SHARE = 0.6
@@ -40,15 +40,15 @@ class RankedEvents(NamedTuple):
     """From 0 to 1, in the same order."""
 
 
-def newest(index: TimelineIndex, passed: Mask, limit: int) -> RankedEvents:
+def select_newest(index: TimelineIndex, passed: Mask, limit: int) -> RankedEvents:
     places = passed.nonzero()[0]
     if len(places) > limit:
-        places = places[not_below(index.ts.values[places], limit)]
+        places = places[find_not_below(index.ts.values[places], limit)]
     order = np.lexsort((index.position.values[places], index.ts.values[places]))[::-1][:limit]
     return RankedEvents(places[order], np.zeros(len(order)))
 
 
-def rank(index: TimelineIndex, passed: Mask, asked: EventQuery, limit: int, *, hybrid: bool) -> RankedEvents:
+def rank_events(index: TimelineIndex, passed: Mask, asked: EventQuery, limit: int, *, hybrid: bool) -> RankedEvents:
     """The best of the events that pass the filters and have to do with the query; none when there is none.
 
     They are ranked by words where there is no vector to compare, or else by meaning or, as a hybrid, by both.
@@ -58,16 +58,16 @@ def rank(index: TimelineIndex, passed: Mask, asked: EventQuery, limit: int, *, h
     if likeness is None:
         places = (passed & (words > 0)).nonzero()[0]
         # What holding every word of the query without end would give is at most the root of their number.
-        return _best(index, places, words[places] / math.sqrt(max(len(asked.terms), 1)), limit)
+        return _select_best(index, places, words[places] / math.sqrt(max(len(asked.terms), 1)), limit)
     meaning = likeness.astype(np.float64)
-    mean, deviation = usual_among(index.compared, meaning, asked.usual or UNKNOWN_USUAL, USUAL_ATOMS)
+    mean, deviation = measure_usual(index.compared, meaning, asked.usual or UNKNOWN_USUAL, USUAL_ATOMS)
     # An event that has no vector yet is taken to be as alike as one is on the whole that has so many words in common.
     meaning = np.where(np.isnan(meaning), mean + deviation * WORDS_WEIGHT * words, meaning)
     places = (passed & ((words > 0) | (meaning >= mean + NEAR * deviation))).nonzero()[0]
     if not hybrid:
-        return _best(index, places, meaning[places], limit)
+        return _select_best(index, places, meaning[places], limit)
     scores = MEANING_SHARE * _from_0_to_1(meaning[places]) + WORDS_SHARE * _from_0_to_1(words[places])
-    return _best(index, places, scores, limit)
+    return _select_best(index, places, scores, limit)
 
 
 def _from_0_to_1(values: Floats) -> Floats:
@@ -78,9 +78,9 @@ def _from_0_to_1(values: Floats) -> Floats:
     return (values - least) / (most - least) if most > least else (values > 0).astype(np.float64)
 
 
-def _best(index: TimelineIndex, places: Places, scores: Floats, limit: int) -> RankedEvents:
+def _select_best(index: TimelineIndex, places: Places, scores: Floats, limit: int) -> RankedEvents:
     if len(places) > limit:
-        kept = not_below(scores, limit)
+        kept = find_not_below(scores, limit)
         places, scores = places[kept], scores[kept]
     order = np.lexsort((index.position.values[places], index.ts.values[places], scores))[::-1][:limit]
     return RankedEvents(places[order], scores[order].clip(0.0, 1.0))
