@@ -102,7 +102,7 @@ class EngineParts:
         self._retriever_lock = threading.Lock()
         try:
             if self.mirror is not None:
-                self.mirror.place_at_opening = database.read(None, newest_place)
+                self.mirror.position_at_opening = database.read(None, newest_place)
             self.extractor_of = choose_extractor(extractor, settings, self.loop, database, self.clock)
             summariser_of = choose_summariser(summariser, settings, self.loop)
         except BaseException:

@@ -278,6 +278,7 @@ class EventRecorder:
             "severity": severity,
             "signal": signal,
         }
+        # Sorted keys: equal states have equal texts, whatever order their dicts were filled in.
         words = json.dumps(plain.value, ensure_ascii=False, sort_keys=True)
         return self._log.record(base, shorten_text(f"{STATE_TAG}:{key} {words}"))
 

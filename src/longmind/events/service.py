@@ -113,6 +113,7 @@ class Events(EventRecorder):
         names = validate_names(roles, "roles")
         known_roles = None if names is None else tuple(name for name in names if name in get_args(ChatRole))
         window = self._log.build_window(level, any_tags=tags, hot=not use_persistence)
+        # Unknown roles match no turn: if no known one is left, the answer is empty.
         if window is None or known_roles == ():
             return []
         turns = self._log.read(store.newest_chat, window, limit, known_roles)
@@ -367,6 +368,7 @@ class Events(EventRecorder):
         if window is None or names == ():
             return []
         if window.kept is not None:
+            # The hot log has no more events than this, however many are requested.
             limit = min(limit, window.kept)
             if names is None and not window.narrows:
                 return self._log.read(hot_log.read_newest, self._indexes, window, limit)

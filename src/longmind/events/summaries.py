@@ -123,6 +123,7 @@ class TimelineSummaries:
         tag, kind = validate_tag("summary_tag", summary_tag), validate_kind(summary_kind, "summary_kind")
         from_tag, from_kind = validate_tag("source_tag", source_tag), validate_kind(source_kind, "source_kind")
         distiller = self._choose_distiller(use_llm, model)
+        # Such a summary would be distilled again and again, each time from its own words.
         if from_kind == kind and from_tag in _list_tags(tag, distiller):
             raise InvalidInput(
                 f"The summaries of kind {kind!r} and tag {tag!r} would be sources of themselves.",

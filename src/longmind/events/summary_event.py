@@ -31,7 +31,7 @@ def is_derived(event: Event) -> bool:
 
 
 def validate_tag(where: str, tag: object) -> str:
-    """Return a tag that tells summaries apart, normalised as the tags of events are."""
+    """Return a tag by which summaries are found, normalised as the tags of events are."""
     return validate_text(where, tag, limit=IDENTITY_LIMIT, blank=False).strip()
 
 

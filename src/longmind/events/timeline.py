@@ -81,6 +81,7 @@ def choose_timeline(scope: Scope, level: Level | None, bucket: str | None) -> Ti
     if bucket is not None:
         return Timeline(bucket_timeline_id(scope, bucket), None)
     level = _validate_level(level)
+    # timeline_id() falls back to a wider level; somebody who names a level wants that one or nothing.
     is_missing = level in _ID_COLUMNS and getattr(scope, _ID_COLUMNS[level]) is None
     return Timeline(None if is_missing else timeline_id(scope, level), level)
 
@@ -141,6 +142,7 @@ class TimelineLog:
         if self.timeline.id is None or columns is None:
             return None
         if hot:
+            # Both limits apply: an event leaves the hot log by its age or by newer events.
             bounds["since"] = self.clock() - self.settings.hot_log_days * _DAY
             bounds["kept"] = self.settings.hot_log_events
         return Window(self.timeline.id, **columns, **bounds)

@@ -1,12 +1,12 @@
-"""Where the files of the mirror are, and the locks that keep processes apart in them.
+"""The folder of the mirror: the layout of its files, and the locks that keep processes apart in them.
 
     <folder>/<user>/mem/<timeline>/events/2026-03-01.jsonl   the events of a timeline and a day, in UTC
-    <folder>/.locks/<user>           held by who appends; in it, up to which place files are complete
-    <folder>/.locks/<user>.rebuild   held by who writes the files anew, or removes them
-    <folder>/.new/<user>             what a rebuild that is under way has written
+    <folder>/.locks/<user>           held by an appending process; notes the position up to which the files are complete
+    <folder>/.locks/<user>.rebuild   held by a process that rewrites or removes the files
+    <folder>/.new/<user>             the files of a rebuild that is under way
 
-A user is named by the key of the scope, which is made from tenant, app and user: it is nobody else's, and it does not
-say who it is when the files are gone.
+A user's folder is named by the key of the scope, a hash of tenant, app and user: it is unique, and names nobody once
+the files are gone.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from longmind.runtime.durable_files import make_private_folder, sync_file, sync_
 
 try:
     import fcntl
-except ImportError:  # no such locks outside of POSIX
+except ImportError:  # only POSIX has these locks
     fcntl = None  # type: ignore[assignment]
 
-_LONGEST_NAME = 150
-"""File systems take 255 bytes."""
+_MAX_NAME = 150
+"""Characters of a name; file systems allow 255 bytes."""
 _DIGITS = 20
+"""Length of a noted position. It is constant, so that one write replaces the whole note."""
 _PATIENCE_SECONDS = 30.0
 _FILES = "mem/*/events/*.jsonl"
 _USER = re.compile(r"[a-z2-7]{24}")
@@ -48,61 +49,71 @@ class Gate:
 
     @property
     def through(self) -> int:
-        """The place in the ledger up to which nobody may append any more: a rebuild has dealt with all before it."""
-        noted = os.pread(self._descriptor, _DIGITS, 0)
-        # A power cut may leave anything behind.
-        return int(noted) if noted.isdigit() else 0
+        """The position up to which nobody may append any more: a rebuild has written every row before it."""
+        note = os.pread(self._descriptor, _DIGITS, 0)
+        # A power cut may leave anything in the file.
+        return int(note) if note.isdigit() else 0
 
     @through.setter
     def through(self, position: int) -> None:
-        # Always as long, so that one write replaces it whole.
         os.pwrite(self._descriptor, f"{position:0{_DIGITS}}".encode(), 0)
 
     @property
     def noted_at(self) -> float:
-        """When that was noted last, in seconds since 1970."""
+        """The time of the last note, in seconds since 1970."""
         return os.fstat(self._descriptor).st_mtime
 
 
 class MirrorFolder:
+    """The files of all users. Threads and processes may share a folder.
+
+    Raises InvalidInput on a system without file locks.
+    """
+
     def __init__(self, root: Path) -> None:
+        # Without locks two processes could interleave their lines.
         if fcntl is None:
-            raise InvalidInput("events_jsonl_dir needs file locks that this system does not have.")
+            raise InvalidInput(
+                "events_jsonl_dir needs file locks, which this system does not have.",
+                hint="Leave events_jsonl_dir unset.",
+            )
         self.root = root.expanduser().absolute()
         self._new = self.root / ".new"
         self._locks = self.root / ".locks"
 
     def file(self, user: str, timeline_id: str, at: Micros) -> Path:
+        """Return the file of the events of a timeline on a day."""
         return _file(self.root, user, timeline_id, _day(at))
 
     def new_file(self, user: str, timeline_id: str, at: Micros) -> Path:
+        """Return the file that a rebuild writes in place of `file`."""
         return _file(self._new, user, timeline_id, _day(at))
 
     def new_twin(self, user: str, file: Path) -> Path:
-        """What is to take the place of a user's file."""
+        """Return the file that will replace a given file of a user."""
         return self._new / user / file.relative_to(self.root / user)
 
     def files(self, user: str, timeline_id: str | None = None) -> list[Path]:
-        """All files of a user, or of one timeline, by day."""
+        """Return the files of a user, or of one timeline, by day."""
         pattern = _FILES if timeline_id is None else f"mem/{file_name(timeline_id)}/events/*.jsonl"
         return sorted((self.root / user).glob(pattern))
 
     def users(self) -> list[str]:
-        """Whoever has files."""
+        """Return the users that have files."""
         return sorted(each.parent.name for each in self.root.glob("*/mem") if _USER.fullmatch(each.parent.name))
 
     @contextmanager
     def locked(self, user: str, patience_seconds: float = _PATIENCE_SECONDS) -> Iterator[Gate]:
-        """Keep everybody else, threads of this process included, from this user's files; TimeoutError if one has them.
+        """Lock a user's files against all other processes and threads; raise TimeoutError if they stay locked.
 
-        Nobody holds them for longer than it takes to append, or to rename some files, unless he was stopped.
+        A holder keeps the lock only to append, or to rename some files, unless its process was stopped.
         """
         with self._lock(user, patience_seconds) as descriptor:
             yield Gate(descriptor)
 
     @contextmanager
     def rebuilding(self, user: str) -> Iterator[None]:
-        """Be the only one who rebuilds or forgets a user's files, beginning with nothing new, and leaving nothing."""
+        """Lock a user's files against other rebuilds and removals; the new files are cleared before and after."""
         with self._lock(f"{user}.rebuild", float("inf")):
             self._clear_new(user)
             try:
@@ -114,7 +125,7 @@ class MirrorFolder:
     def _lock(self, name: str, patience_seconds: float) -> Iterator[int]:
         descriptor = self._open_lock(f"{self._locks}/{name}")
         try:
-            _take(descriptor, patience_seconds)
+            _wait_for_lock(descriptor, patience_seconds)
             yield descriptor
         finally:
             os.close(descriptor)
@@ -128,37 +139,39 @@ class MirrorFolder:
             return os.open(path, flags, 0o600)
 
     def sync_new(self, user: str) -> None:
+        """Flush the files of a rebuild to the disk."""
         for file in self._new_files(user):
             sync_file(file)
 
     def sync_names_of(self, files: Iterable[Path]) -> None:
-        """Make the names of files last, and those of the folders they are in. Files that are gone count too."""
-        for folder in dict.fromkeys(above for file in files for above in file.parents):
+        """Flush the folders of files to the disk, so that their names, and the absence of removed ones, last."""
+        for folder in dict.fromkeys(parent for file in files for parent in file.parents):
             if folder.is_relative_to(self.root) and folder.is_dir():
                 sync_names(folder)
 
     def put_new_in_place(self, user: str, *, lasting: bool) -> int:
-        """Replace a user's files, each at once, by the new ones; those that have no new one go. Tells how many."""
+        """Replace each of a user's files atomically by its new one, remove the others, and return how many are new."""
         new, old = self._new / user, self.root / user
-        made = [(each, old / each.relative_to(new)) for each in self._new_files(user)]
-        for source, target in made:
+        moves = [(each, old / each.relative_to(new)) for each in self._new_files(user)]
+        # Readers see either the old or the new file, never a part of one.
+        for source, target in moves:
             make_private_folder(target.parent, lasting=lasting)
             os.replace(source, target)
-        gone = set(self.files(user)) - {target for _, target in made}
-        for file in gone:
+        removed = set(self.files(user)) - {target for _, target in moves}
+        for file in removed:
             file.unlink()
         _remove_empty_folders(old)
         if lasting:
-            # Else the old files would be back after a power cut, without the lines that were added to the new ones.
-            self.sync_names_of([*(target for _, target in made), *gone])
-        return len(made)
+            # Otherwise a power cut could bring the old files back, without the lines that were added to the new ones.
+            self.sync_names_of([*(target for _, target in moves), *removed])
+        return len(moves)
 
     def _new_files(self, user: str) -> list[Path]:
         return list((self._new / user).glob(_FILES))
 
     def remove(self, user: str) -> None:
+        """Remove a user's files for good: a power cut does not bring them back."""
         _remove_tree(self.root / user)
-        # What is to be forgotten must not be back after a power cut.
         if self.root.is_dir():
             sync_names(self.root)
 
@@ -166,14 +179,15 @@ class MirrorFolder:
         _remove_tree(self._new / user)
 
 
-def _take(descriptor: int, patience_seconds: float) -> None:
+def _wait_for_lock(descriptor: int, patience_seconds: float) -> None:
     deadline = time.monotonic() + patience_seconds
     while True:
+        # Polled, since a blocking flock cannot time out; the random pause keeps waiters from colliding again.
         with suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         if time.monotonic() >= deadline:
-            raise TimeoutError(errno.ETIMEDOUT, "Somebody holds the lock on the files for too long")
+            raise TimeoutError(errno.ETIMEDOUT, "another process holds the lock on the files for too long")
         time.sleep(random.uniform(0.0001, 0.001))
 
 
@@ -181,21 +195,21 @@ def _day(at: Micros) -> str:
     return to_iso(at)[:10]
 
 
-# The same few files are written again and again, and to put a path together takes longer than to open it.
+# Building a path takes longer than opening the file, and the same few files are written repeatedly.
 @lru_cache(maxsize=4096)
 def _file(root: Path, user: str, timeline_id: str, day: str) -> Path:
     return root / user / "mem" / file_name(timeline_id) / "events" / f"{day}.jsonl"
 
 
 def file_name(timeline_id: str) -> str:
-    """A name for a folder that is the timeline's alone, also where case makes no difference, and leads nowhere else.
+    """Return a unique and safe folder name of a timeline, also for file systems that ignore case.
 
-    Names that are too long, or have capitals, end in a checksum after a tilde, which no other name has.
+    A name that is too long or has capitals ends in a tilde and a checksum; other names have no tilde.
     """
     name = re.sub(rb"[^A-Za-z0-9_-]", lambda found: b"%%%02x" % found[0][0], timeline_id.encode()).decode()
-    if len(name) <= _LONGEST_NAME and name == name.lower():
+    if len(name) <= _MAX_NAME and name == name.lower():
         return name
-    return f"{name[:_LONGEST_NAME]}~{hashlib.blake2b(timeline_id.encode(), digest_size=10).hexdigest()}"
+    return f"{name[:_MAX_NAME]}~{hashlib.blake2b(timeline_id.encode(), digest_size=10).hexdigest()}"
 
 
 def _remove_tree(folder: Path) -> None:

@@ -1,15 +1,15 @@
-"""Writes the files of the mirror anew from the ledger, and removes those of users who are forgotten.
+"""Rebuild of the mirror's files from the ledger, and their removal when a user is erased.
 
-Files and ledger agree exactly afterwards, whoever writes meanwhile. The key is a place in the ledger, the newest that
-is taken when the rebuild begins:
+Afterwards files and ledger agree exactly, while other processes go on writing. The key is a position in the ledger, the
+newest one that is taken when the rebuild begins:
 
-1. Before it is looked up, the sizes of the files are noted. What is in them by then stands for rows up to that place,
-   since a row is committed before it is mirrored.
-2. Transactions that hold a place before it are waited for. What the ledger has up to it is complete then.
-3. That is read into new files, with no lock held. Others go on appending to the old ones.
-4. With the user's files locked, lines that were added since and stand for rows beyond the place are carried over, the
-   new files take the place of the old ones, and the place is noted. Who comes late with a row from before it, which the
-   new files have already, finds the note and does not append.
+1. Before the position is read, the sizes of the files are noted. A row is committed before it is mirrored, so the lines
+   up to these sizes stand for rows up to the position.
+2. The rebuild waits for the transactions that hold an earlier position. Then the ledger is complete up to it.
+3. The rows up to the position are written to new files, with no lock held. Others go on appending to the old files.
+4. With the user's files locked, lines beyond the noted sizes and beyond the position are copied to the new files, these
+   replace the old ones, and the position is noted in the lock file. A process that comes late with an earlier row,
+   which is in the new files already, finds the note and does not append.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longmind.errors import StoreBusy, StoreUnavailable
-from longmind.events.mirror.jsonl import append_lines, encode_line, lines_after
+from longmind.events.mirror.jsonl import append_lines, encode_line, read_lines_after
 from longmind.events.mirror.writer import Mirror
 from longmind.scope import Scope
 from longmind.store.database import Database
-from longmind.store.tables import mirror_rows as mirroring
+from longmind.store.tables import mirror_rows
 from longmind.store.tables.mirror_rows import Mirrored
 
 _log = logging.getLogger("longmind.mirror")
 
-_AT_ONCE = 250
-"""Rows that are read at a time: one of them may hold megabytes."""
-_BEFORE_ALL_TIMES = -(2**62)
-_REPAIR = "Then run: longmind events rebuild-jsonl"
-_ERASE = "Then do it again: the rows are gone, and the files may be there."
+_BATCH_SIZE = 250
+"""Rows that are read at a time; one row may hold megabytes."""
+_MIN_TIME = -(2**62)
+_REPAIR_HINT = "Then run: longmind events rebuild-jsonl"
+_ERASE_HINT = "Then erase the user again: the rows are gone, but the files may still be there."
 
 Progress = Callable[[int, int], None]
-"""Told how many events of how many have been written."""
+"""Called with the number of events written so far, and of all events."""
 
 
 def ignore_progress(_done: int, _total: int) -> None:
-    pass
+    """Report progress to nobody."""
 
 
 @dataclass(frozen=True)
 class RebuildResult:
-    """What a rebuild has written."""
+    """Counts of what a rebuild has written."""
 
     users: int
     files: int
@@ -54,6 +54,11 @@ class RebuildResult:
 
 
 class MirrorRebuilder:
+    """Rebuilds and removes files of the mirror.
+
+    `patience_seconds` is how long a rebuild waits for open transactions; StoreBusy is raised after that.
+    """
+
     def __init__(self, database: Database, mirror: Mirror, patience_seconds: float) -> None:
         self._database = database
         self._mirror = mirror
@@ -63,69 +68,73 @@ class MirrorRebuilder:
     def rebuild_all(
         self, tenant_id: str | None, app_id: str | None, user_id: str | None, progress: Progress
     ) -> RebuildResult:
-        """Rebuild the files of all users that are meant; with nobody named, files of users who are gone go too."""
-        # Looked at before the ledger is: whoever has files by now, and no rows then, has lost them.
+        """Rebuild the files of the users that match; with no id given, files of users without rows are removed too."""
+        # Listed before the ledger is read: a user with files now, but no rows then, was erased.
         present = [] if tenant_id or app_id or user_id else self._folder.users()
-        users = self._database.read(None, mirroring.users, tenant_id, app_id, user_id)
-        expected = sum(users.values())
-        progress(0, expected)
+        users = self._database.read(None, mirror_rows.users, tenant_id, app_id, user_id)
+        total = sum(users.values())
+        progress(0, total)
         files = events = 0
         for user in [*users, *(each for each in present if each not in users)]:
             for written in self._rebuild(user):
-                progress(events + written.events, expected)
+                progress(events + written.events, total)
             files, events = files + written.files, events + written.events
         return RebuildResult(len(users), files, events)
 
     def forget(self, scope: Scope) -> None:
-        """Remove the files of a user whose rows have been erased; they do not come back when somebody appends late.
+        """Remove the files of a user whose rows have been erased; a late append does not bring them back.
 
-        Call it after the commit of the erasure. What was written for the user since then is mirrored anew.
+        Call it after the commit of the erasure. Rows that were written for the user since then are mirrored again.
         """
-        # Erased rows had places up to the newest one that was ever taken, whoever has yet to append them.
-        through = self._database.read(None, mirroring.newest_place)
-        with self._translated(_ERASE), self._folder.rebuilding(scope.id), self._folder.locked(scope.id) as gate:
-            # Removed first: on a disk that is full there is room for the note only then.
+        # Erased rows had positions up to the newest one ever taken, also those that are still to be appended.
+        through = self._database.read(None, mirror_rows.newest_place)
+        with (
+            self._translate_errors(_ERASE_HINT),
+            self._folder.rebuilding(scope.id),
+            self._folder.locked(scope.id) as gate,
+        ):
+            # Removed first: on a full disk this makes the room for the note.
             self._folder.remove(scope.id)
             gate.through = through
-        # What was to be removed is gone. Nothing more can make the erasure fail.
+        # The erased lines are gone. Nothing that follows can make the erasure fail.
         self.rewrite_user(scope)
 
     def rewrite_user(self, scope: Scope) -> None:
-        """Write the files of a user anew after rows came into the ledger or left it all at once.
+        """Rewrite the files of a user after an import or an erasure, which bypass the mirror.
 
-        It never fails, as no other mirroring does: what is missing then is missing until the next rebuild.
+        Like all mirroring it never fails: trouble is logged, and lines may be missing until the next rebuild.
         """
         try:
             for _ in self._rebuild(scope.id):
                 pass
         except (StoreBusy, StoreUnavailable) as error:
-            _log.warning("the JSONL files of a user could not be written anew: %s %s", error, _REPAIR)
+            _log.warning("the JSONL files of a user could not be rewritten: %s %s", error, _REPAIR_HINT)
 
     def _rebuild(self, user: str) -> Iterator[RebuildResult]:
-        """Do it, and tell now and then how far it has come; what is told last is what was done."""
-        with self._translated(), self._folder.rebuilding(user):
+        """Rebuild a user's files. Yields the counts so far now and then; the last value is the result."""
+        with self._translate_errors(), self._folder.rebuilding(user):
             with self._folder.locked(user):
                 sizes = {file: file.stat().st_size for file in self._folder.files(user)}
-            through = self._database.read(None, mirroring.newest_place)
+            through = self._database.read(None, mirror_rows.newest_place)
             if not self._database.wait_for_writers(self._patience_seconds):
-                raise StoreBusy("A transaction has been writing for too long to tell what is to be mirrored.")
+                raise StoreBusy("A transaction has been open for too long; the rows to mirror are not known yet.")
             written = 0
             for rows in self._rows(user, through):
                 self._write_new(user, rows)
                 written += len(rows)
                 yield RebuildResult(1, 0, written)
-            if self._lasting:
+            if self._is_durable:
                 self._folder.sync_new(user)
             with self._folder.locked(user) as gate:
-                self._carry_over(user, sizes, through)
-                files = self._folder.put_new_in_place(user, lasting=self._lasting)
+                self._copy_late_lines(user, sizes, through)
+                files = self._folder.put_new_in_place(user, lasting=self._is_durable)
                 gate.through = through
             yield RebuildResult(1, files, written)
 
     def _rows(self, user: str, through: int) -> Iterator[list[Mirrored]]:
-        for timeline_id in self._database.read(None, mirroring.timelines, user):
-            after = (_BEFORE_ALL_TIMES, 0)
-            while rows := self._database.read(None, mirroring.rows, user, timeline_id, after, through, _AT_ONCE):
+        for timeline_id in self._database.read(None, mirror_rows.timelines, user):
+            after = (_MIN_TIME, 0)
+            while rows := self._database.read(None, mirror_rows.rows, user, timeline_id, after, through, _BATCH_SIZE):
                 after = (rows[-1].at, rows[-1].position)
                 yield rows
 
@@ -136,22 +145,23 @@ class MirrorRebuilder:
         for file, each in lines.items():
             append_lines(file, b"".join(each))
 
-    def _carry_over(self, user: str, sizes: dict[Path, int], through: int) -> None:
+    def _copy_late_lines(self, user: str, sizes: dict[Path, int], through: int) -> None:
+        """Copy lines that others appended for rows beyond the position to the new files."""
         for file in self._folder.files(user):
-            lines = lines_after(file, sizes.get(file, 0), through)
+            lines = read_lines_after(file, sizes.get(file, 0), through)
             if lines:
-                append_lines(self._folder.new_twin(user, file), b"".join(lines), sync=self._lasting)
+                append_lines(self._folder.new_twin(user, file), b"".join(lines), sync=self._is_durable)
 
     @property
-    def _lasting(self) -> bool:
+    def _is_durable(self) -> bool:
         return self._mirror.fsync != "never"
 
     @contextmanager
-    def _translated(self, then: str = _REPAIR) -> Iterator[None]:
+    def _translate_errors(self, next_step: str = _REPAIR_HINT) -> Iterator[None]:
         try:
             yield
         except OSError as error:
             raise StoreUnavailable(
                 f"The JSONL files under {self._folder.root} cannot be written: {error.strerror}.",
-                hint=f"See to the folder. {then}",
+                hint=f"Check the folder. {next_step}",
             ) from error

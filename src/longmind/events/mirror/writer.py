@@ -1,7 +1,7 @@
 """The JSONL mirror: every row of the ledger that has a timeline, as a line in a file.
 
-The ledger is the truth. A row is mirrored by the process that committed it, after the commit, and whatever goes wrong
-with that is logged and harms nobody: a rebuild writes the files anew from the ledger.
+The ledger is the truth. The process that committed a row mirrors it after the commit. Trouble is logged and fails no
+write: a rebuild rewrites the files from the ledger.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from longmind.store.tables.mirror_rows import Mirrored, mirrored
 _log = logging.getLogger("longmind.mirror")
 
 SYNC_SECONDS = 1.0
-"""How long lines may wait for the disk under the policy `interval`, as long as more are written."""
-_SECONDS_BETWEEN_COMPLAINTS = 60.0
+"""How long lines may wait for a sync under the policy `interval`, as long as more are written."""
+_WARNING_SECONDS = 60.0
+"""How often missing lines are logged, and how long writes do not wait after a lock timed out."""
 _PATIENCE_SECONDS = 2.0
-"""How long a write may wait for those who hold the files. They need them for milliseconds."""
-_MOST_NAMED = 10_000
+"""How long a write waits for the lock on the files, which others need for milliseconds."""
+_MAX_SYNCED_NAMES = 10_000
 _CLOCK_SECONDS = 1.0
-"""By how much the times of a file system may lag behind the clock."""
+"""How far the times of a file system may lag behind the clock."""
 
 
 class Mirror:
@@ -36,42 +37,42 @@ class Mirror:
         self.folder = MirrorFolder(folder)
         self.fsync = fsync
         self._opened_at = time.time()
-        self.place_at_opening = 0
-        """The newest place of the ledger that was taken when the engine was opened."""
+        self.position_at_opening = 0
+        """The newest position of the ledger that was taken when the engine was opened."""
         self._unsynced: set[Path] = set()
-        self._named: set[Path] = set()
-        """Files whose names are certain to last."""
+        self._synced_names: set[Path] = set()
+        """Files whose names were flushed to the disk."""
         self._synced_at = time.monotonic()
-        self._missed = 0
-        self._complained_at = float("-inf")
-        self._hurried_until = float("-inf")
+        self._missing_lines = 0
+        self._warned_at = float("-inf")
+        self._impatient_until = float("-inf")
 
     def append(self, announced: Sequence[Callable[[], object]]) -> None:
-        """Write down what one transaction has committed. It never fails."""
-        missed = len(announced)
+        """Append the rows that one transaction has committed. It never fails."""
+        missing = len(announced)
         try:
             rows = mirrored(announced)
-            missed = len(rows)
+            missing = len(rows)
             for user in dict.fromkeys(row.user for row in rows):
                 self._append_for(user, [row for row in rows if row.user == user])
         except Exception as error:
             if isinstance(error, TimeoutError):
-                # Whoever holds the files was stopped, perhaps for long: not every write has to wait for him.
-                self._hurried_until = time.monotonic() + _SECONDS_BETWEEN_COMPLAINTS
-            self._missed += missed
-            self._complain(error)
+                # The process that holds the lock was stopped, perhaps for long: not every write should wait for it.
+                self._impatient_until = time.monotonic() + _WARNING_SECONDS
+            self._missing_lines += missing
+            self._warn(error)
         if self._unsynced and time.monotonic() - self._synced_at >= SYNC_SECONDS:
             self.sync()
 
     def _append_for(self, user: str, rows: list[Mirrored]) -> None:
         lines: dict[Path, list[tuple[int, bytes]]] = {}
         for row in rows:
-            # Encoded before the lock is taken, which others wait for.
+            # Encoded before the lock is taken, since others wait for the lock.
             file = self.folder.file(user, row.timeline_id, row.at)
             lines.setdefault(file, []).append((row.position, encode_line(row.event)))
-        patience = 0.0 if time.monotonic() < self._hurried_until else _PATIENCE_SECONDS
+        patience = 0.0 if time.monotonic() < self._impatient_until else _PATIENCE_SECONDS
         with self.folder.locked(user, patience) as gate:
-            through = self._through(gate)
+            through = self._read_through(gate)
             for file, numbered in lines.items():
                 fresh = b"".join(line for position, line in numbered if position > through)
                 if fresh:
@@ -81,18 +82,18 @@ class Mirror:
         if self.fsync == "interval":
             self._unsynced.update(lines)
 
-    def _through(self, gate: Gate) -> int:
-        """Up to which place nothing is to be appended.
+    def _read_through(self, gate: Gate) -> int:
+        """Return the position up to which a rebuild has written the files, so that nothing is appended twice.
 
-        Places only go up. A note from before this engine was opened that names a higher one than there was then is
-        about another database: the one that was here before this one was begun anew, or restored.
+        Positions only rise. A note from before this engine was opened that names a higher position than the ledger had
+        then is about another database, which was replaced or restored since; it counts as 0.
         """
         through = gate.through
-        foreign = through > self.place_at_opening and gate.noted_at < self._opened_at - _CLOCK_SECONDS
-        return 0 if foreign else through
+        is_foreign = through > self.position_at_opening and gate.noted_at < self._opened_at - _CLOCK_SECONDS
+        return 0 if is_foreign else through
 
     def sync(self) -> None:
-        """Have the disk keep what waits for it."""
+        """Flush waiting lines to the disk."""
         waiting, self._unsynced = self._unsynced, set()
         self._synced_at = time.monotonic()
         for file in waiting:
@@ -100,30 +101,30 @@ class Mirror:
                 sync_file(file)
                 self._sync_names(file)
             except FileNotFoundError:
-                # It was forgotten meanwhile.
+                # Its user was erased in the meantime.
                 continue
             except OSError as error:
-                self._complain(error)
+                self._warn(error)
 
     def _sync_names(self, file: Path) -> None:
-        # Whoever made the file may have been killed before he came to this, so everybody does it once.
-        if file not in self._named:
+        # The process that made the file may have been killed before its sync, so every process does it once.
+        if file not in self._synced_names:
             self.folder.sync_names_of([file])
-            if len(self._named) >= _MOST_NAMED:
-                self._named.clear()
-            self._named.add(file)
+            if len(self._synced_names) >= _MAX_SYNCED_NAMES:
+                self._synced_names.clear()
+            self._synced_names.add(file)
 
-    def _complain(self, error: Exception) -> None:
-        # A disk that is full stays so for a while, and one line for each write would fill it further.
-        if time.monotonic() - self._complained_at >= _SECONDS_BETWEEN_COMPLAINTS:
-            self._complained_at = time.monotonic()
+    def _warn(self, error: Exception) -> None:
+        # A full disk stays full for a while, and a line for each write would fill it further.
+        if time.monotonic() - self._warned_at >= _WARNING_SECONDS:
+            self._warned_at = time.monotonic()
             _log.warning(
-                "%d events are missing in the JSONL files under %s: %s. They are safe in the ledger; when the trouble "
-                "is over, run: longmind events rebuild-jsonl",
-                self._missed,
+                "%d events are missing in the JSONL files under %s: %s. They are safe in the ledger. Once the cause is "
+                "fixed, run: longmind events rebuild-jsonl",
+                self._missing_lines,
                 self.folder.root,
                 error,
-                # Trouble with the disk says enough in a line; anything else is a fault of ours.
+                # For a fault of the disk the message is enough; anything else is a bug, and its traceback helps.
                 exc_info=None if isinstance(error, OSError) else error,
             )
-            self._missed = 0
+            self._missing_lines = 0
