@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--output", default=str(OUTPUT))
     options = parser.parse_args()
     results: dict[str, Any] = {
-        "environment": environment("longmind", "fastapi", "uvicorn", "apsw", "psycopg"),
+        "environment": environment("longmind", "starlette", "uvicorn", "apsw", "psycopg"),
         "clients": options.clients,
         "atoms": options.atoms,
         "seconds": options.seconds,

@@ -29,7 +29,7 @@ from longmind.store.tables import metrics as measuring
 
 State = Literal["ok", "warning", "trouble"]
 
-_EXTRAS = {"server": ("fastapi", "uvicorn", "limits", "jwt", "prometheus_client", "mcp"), "postgres": ("psycopg",)}
+_EXTRAS = {"server": ("starlette", "uvicorn", "limits", "jwt", "prometheus_client", "mcp"), "postgres": ("psycopg",)}
 _LITTLE_ROOM, _NO_ROOM = 1024**3, 100 * 1024**2
 _OFF_SECONDS, _FAR_OFF_SECONDS = 2, 60
 _LONG_DUE_SECONDS = 300

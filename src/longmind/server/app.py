@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI
 from pydantic_core import to_json
+from starlette.applications import Starlette
 from starlette.routing import Route as PathRoute
 
 from longmind.engine import Engine
@@ -17,7 +17,6 @@ from longmind.server.http.archive_download import SendArchive
 from longmind.server.http.encoded_slashes import Slashes, name_in
 from longmind.server.mcp_mount import MCP_PATH, mcp_app
 from longmind.server.observability.probes import equip
-from longmind.server.observability.tracing import FRAMEWORK_SILENT
 from longmind.server.openapi.document import describe
 from longmind.server.problems import UnknownPath
 from longmind.server.routes import Route, make_routes
@@ -29,7 +28,7 @@ _IN_THEIR_OWN_WAY: dict[str, type[Doing]] = {
 }
 
 
-def make_app(engine: Engine, *, host: str = "127.0.0.1") -> FastAPI:
+def make_app(engine: Engine, *, host: str = "127.0.0.1") -> Starlette:
     """The server of an engine, as an ASGI application. The engine stays the caller's to close.
 
     `host` is the address that it will listen on: on any but the machine's own it takes keys or tokens to start.
@@ -39,30 +38,20 @@ def make_app(engine: Engine, *, host: str = "127.0.0.1") -> FastAPI:
     agents = mcp_app(engine, authenticator)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with agents.running():
             yield
         await desk.hop.close()
 
-    app = FastAPI(
-        title="Longmind",
-        lifespan=lifespan,
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        telemetry=FRAMEWORK_SILENT,
-    )
-    app.state.authenticator = authenticator
     routes = make_routes()
-    description = describe(routes)
-    app.openapi = lambda: description  # type: ignore[method-assign]  # FastAPI's own way to give another one
     by_path: dict[str, dict[str, Doing]] = {}
     for route in routes:
         by_path.setdefault(route.place.path, {})[route.place.method] = _doing(route, desk)
     paths = [PathRoute(path, Endpoint(doings)) for path, doings in by_path.items()]
-    described = PathRoute("/openapi.json", Described(to_json(description)))
-    app.router.routes += [*paths, described, PathRoute(MCP_PATH, agents)]
+    described = PathRoute("/openapi.json", Described(to_json(describe(routes))))
+    app = Starlette(routes=[*paths, described, PathRoute(MCP_PATH, agents)], lifespan=lifespan)
+    app.state.authenticator = authenticator
+    app.router.redirect_slashes = False
     app.router.default = _unknown_path
     app.add_middleware(Slashes)
     equip(app, engine, authenticator)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from longmind.engine import Engine
 from longmind.errors import InvalidInput
@@ -45,7 +45,7 @@ def address_of(listener: socket.socket) -> str:
 class Serving(uvicorn.Server):
     """A server that has been made and waits to be run. From any thread, `stop` ends it."""
 
-    def __init__(self, app: FastAPI, engine: Engine, listener: socket.socket, workers: int = 0) -> None:
+    def __init__(self, app: Starlette, engine: Engine, listener: socket.socket, workers: int = 0) -> None:
         super().__init__(
             uvicorn.Config(
                 app,

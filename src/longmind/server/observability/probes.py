@@ -1,6 +1,6 @@
 """What whoever runs the server asks it: is it alive, is it ready, and how is it; and what stands around every request.
 
-app = FastAPI(telemetry=FRAMEWORK_SILENT)
+app = Starlette()
 equip(app, engine, authenticator)  # after this, `app.state.readiness.stop()` says that no more requests are wanted
 
 What answers a request sets `scope[OPERATION]` and `scope[IDENTITY]` (see `observing.py`).
@@ -14,7 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
@@ -73,7 +73,7 @@ class Readiness:
         return None
 
 
-def equip(app: FastAPI, engine: Engine, authenticator: Authenticator) -> None:
+def equip(app: Starlette, engine: Engine, authenticator: Authenticator) -> None:
     """Give an application what it needs to be run: the paths for who runs it, and the middleware around all paths."""
     readiness = app.state.readiness = Readiness(engine)
     metrics = Metrics(engine)

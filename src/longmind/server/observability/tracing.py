@@ -13,9 +13,6 @@ from longmind.settings import Settings
 
 _SERVER_ERROR = 500
 
-FRAMEWORK_SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-"""For `FastAPI(telemetry=…)`. Its own spans and logs would hold the query of a request, and the words of errors."""
-
 
 class Span(Protocol):
     """A span that is open."""
