@@ -58,17 +58,17 @@ def over_http(client: Asks) -> Call:
     def call(operation: Operation, given: dict[str, Any]) -> Any:
         route = ROUTES[operation.path]
         named = to_jsonable_python(given, by_alias=True)
-        path = re.sub(r"{(\w+)}", lambda found: quote(named.pop(route.in_path[found[1]]), safe=""), route.place.path)
+        path = re.sub(r"{(\w+)}", lambda found: quote(named.pop(route.in_path[found[1]]), safe=""), route.http.path)
         query = {}
-        if route.place.of_block and named.get("agent_id") is not None:
+        if route.http.of_block and named.get("agent_id") is not None:
             query = {"scope": "agent", "agent_id": named.pop("agent_id")}
-        if route.place.whole_body is not None:
-            named = named[route.place.whole_body]
-        elif not route.snake:
-            named = {route.outer_name(name): value for name, value in named.items()}
+        if route.http.whole_body is not None:
+            named = named[route.http.whole_body]
+        elif not route.is_snake_case:
+            named = {route.to_wire_name(name): value for name, value in named.items()}
         if not route.has_body:
             query, named = query | {name: str(value) for name, value in named.items()}, None
-        answer = client.ask(route.place.method, f"{path}?{urlencode(query)}" if query else path, named)
+        answer = client.ask(route.http.method, f"{path}?{urlencode(query)}" if query else path, named)
         if answer.status >= 300 and (answer.status, operation.access) != (404, "read"):
             raise Refused(route, answer)
         return _read(answer.json) if answer.body and answer.status < 300 else None

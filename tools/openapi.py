@@ -10,14 +10,14 @@ import json
 import sys
 from pathlib import Path
 
-from longmind.server.openapi.document import describe
+from longmind.server.openapi.document import describe_api
 from longmind.server.routes import make_routes
 
 PATH = Path(__file__).parent.parent / "docs" / "openapi.json"
 
 
 def written() -> str:
-    return json.dumps(describe(make_routes()), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(describe_api(make_routes()), ensure_ascii=False, indent=1) + "\n"
 
 
 def main(arguments: list[str]) -> int:

@@ -31,7 +31,7 @@ from longmind.errors import LongmindError
 from longmind.jobs import JobRun
 from longmind.providers.testing import ScriptedModel
 from longmind.scope import Capability
-from longmind.server.http.parameters import ABSENT, Parameters
+from longmind.server.http.parameters import ABSENT, ArgumentReader
 from longmind.server.openapi.examples import EXAMPLES
 from longmind.server.routes import Route, make_routes
 
@@ -136,13 +136,13 @@ class World:
         example = EXAMPLES[route.operation.path]
         text = json.dumps([example.get(part, {}) for part in ("path", "query", "body")])
         path, query, body = json.loads(re.sub("|".join(self._ids), lambda match: self._ids[match[0]], text))
-        arguments = Parameters(route).read(
+        arguments = ArgumentReader(route).read(
             path, urlencode(query, doseq=True).encode(), json.dumps(body).encode() if body else b""
         )
         given = {name: value for name, value in arguments.items() if value is not ABSENT}
         if route.operation.path == "admin.import_user_data":
             self.context.admin.delete_user_data("ada", confirm=True)
-        if route.place.tool is not None:
+        if route.http.tool is not None:
             given = given["arguments"]
         method = getattr(getattr(self.context, route.operation.service), route.operation.name)
         return partial(method, **given | self._overrides.get(route.operation.path, {}))

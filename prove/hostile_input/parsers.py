@@ -39,13 +39,13 @@ from longmind.providers.prices import Prices
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.recall.question import find_intervals
 from longmind.scope import validate_identity
-from longmind.server.auth.credential import credential_of
+from longmind.server.auth.credential import read_credential
 from longmind.server.auth.single_user import refuse_strangers
-from longmind.server.auth.web_tokens import WebTokens
+from longmind.server.auth.web_tokens import WebTokenVerifier
 from longmind.server.http.header_reader import RequestHeaders
-from longmind.server.http.parameters import Parameters
+from longmind.server.http.parameters import ArgumentReader
 from longmind.server.http.preconditions import ENTITY_TAG
-from longmind.server.observability.request_ids import marks_of
+from longmind.server.observability.request_ids import read_request_ids
 from longmind.server.routes import make_routes
 from longmind.settings import Settings, load_settings
 from longmind.store.database_url import engine_of, sqlite_path
@@ -137,9 +137,9 @@ def _headers(text: str) -> None:
     raw = [(name, text.encode("utf-8", "surrogatepass")) for name in (b"authorization", b"host", b"origin")]
     raw += [(name, text.encode("latin-1", "replace")) for name in (b"x-request-id", b"traceparent")]
     headers = RequestHeaders(raw)
-    marks_of(headers)
+    read_request_ids(headers)
     re.fullmatch(ENTITY_TAG, text)
-    _unless_refused(credential_of, headers)
+    _unless_refused(read_credential, headers)
     _unless_refused(refuse_strangers, headers, "127.0.0.1", frozenset())
 
 
@@ -149,13 +149,13 @@ def _counter() -> Callable[[str], int]:
 
 
 @cache
-def _tokens() -> WebTokens:
-    return WebTokens(Settings(url="sqlite:///:memory:", jwt_algorithm="HS256", jwt_secret="s" * 40))
+def _tokens() -> WebTokenVerifier:
+    return WebTokenVerifier(Settings(url="sqlite:///:memory:", jwt_algorithm="HS256", jwt_secret="s" * 40))
 
 
 @cache
-def _requests() -> list[Parameters]:
-    return [Parameters(route) for route in make_routes()]
+def _requests() -> list[ArgumentReader]:
+    return [ArgumentReader(route) for route in make_routes()]
 
 
 def _some(of: Sequence[T], text: str) -> list[T]:

@@ -131,11 +131,11 @@ def work(line: Line, url: str, folder: Path) -> None:
 def serve(line: Line, url: str, folder: Path, port: int, model_url: str) -> None:
     """Answer requests, and do jobs beside, until it is killed."""
     from longmind.server.app import make_app
-    from longmind.server.process import Serving, listening_socket
+    from longmind.server.process import HttpServer, open_listener
 
     os.environ.update(vendor.environment(model_url))
     with opened(url, folder) as engine:
-        serving = Serving(make_app(engine), engine, listening_socket("127.0.0.1", port), workers=1)
+        serving = HttpServer(make_app(engine), engine, open_listener("127.0.0.1", port), workers=1)
         serving.serve_until_stopped(lambda: line.say("ready"))
 
 

@@ -20,7 +20,7 @@ import longmind
 from harness.crew import Line
 from longmind.models.content import encode_content
 from longmind.server.app import make_app
-from longmind.server.process import Serving, listening_socket
+from longmind.server.process import HttpServer, open_listener
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
 from prove.postgres_faults.checking import Operation, Outcome
@@ -217,9 +217,9 @@ def serve_on(line: Line, url: str, stop: str, name: str) -> tuple[list[Operation
     """A server, a client that appends through it, and somebody who asks it all the time whether it is ready."""
     quiet()
     with longmind.open(url, **LIMITS) as engine:
-        listener = listening_socket("127.0.0.1", 0)
+        listener = open_listener("127.0.0.1", 0)
         port = listener.getsockname()[1]
-        server = Serving(make_app(engine), engine, listener)
+        server = HttpServer(make_app(engine), engine, listener)
         threads = [threading.Thread(target=server.serve_until_stopped)]
         threads[0].start()
         readiness: list[tuple[float, int]] = []

@@ -22,7 +22,7 @@ import longmind
 from longmind.server.auth.identity import Authenticator
 from longmind.server.observability.logs import set_up_logs
 from longmind.server.observability.middleware import IDENTITY, OPERATION
-from longmind.server.observability.probes import equip
+from longmind.server.observability.probes import add_probes
 from longmind.settings import load_settings
 from tests.server.running import Client, serving
 
@@ -49,7 +49,7 @@ class Tried:
             raise ValueError(SAID)
 
         self.app.router.routes += [Route("/greet", greet), Route("/fail", fail)]
-        equip(self.app, engine, self.authenticator)
+        add_probes(self.app, engine, self.authenticator)
 
 
 @pytest.fixture

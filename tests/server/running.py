@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import longmind
 from longmind.server.app import make_app
-from longmind.server.process import Serving, address_of, listening_socket
+from longmind.server.process import HttpServer, format_address, open_listener
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class Client:
 @contextmanager
 def serving(engine: longmind.Engine, *, workers: int = 0, listener: socket.socket | None = None) -> Iterator[Client]:
     """Serve an engine while this lasts."""
-    listener = listener or listening_socket("127.0.0.1", 0)
-    server = Serving(make_app(engine), engine, listener, workers)
+    listener = listener or open_listener("127.0.0.1", 0)
+    server = HttpServer(make_app(engine), engine, listener, workers)
     thread = threading.Thread(target=server.serve_until_stopped, name="server")
     thread.start()
     try:
         # Connections are taken by the kernel from the first moment, and answered when the server is there.
-        yield Client(address_of(listener))
+        yield Client(format_address(listener))
     finally:
         server.stop()
         thread.join()
@@ -79,7 +79,7 @@ def serving(engine: longmind.Engine, *, workers: int = 0, listener: socket.socke
 @contextmanager
 def heard_late(engine: longmind.Engine, sent: bytes) -> Iterator[socket.socket]:
     """A connection on which something was sent before the server was there: none of its time was used up by that."""
-    listener = listening_socket("127.0.0.1", 0)
+    listener = open_listener("127.0.0.1", 0)
     with socket.create_connection(listener.getsockname(), timeout=60) as connection:
         connection.sendall(sent)
         with serving(engine, listener=listener):

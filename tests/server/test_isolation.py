@@ -60,21 +60,21 @@ def request_of(route: Route, arguments: dict[str, Any]) -> Request:
     """The request that asks for what a call with these arguments does."""
     taken = {name: value for name, value in arguments.items() if f"{route.operation.path}.{name}" not in NOT_OVER_HTTP}
     given = {name: _sent(value) for name, value in taken.items()}
-    path = route.place.path
+    path = route.http.path
     for outer, inner in route.in_path.items():
         path = path.replace(f"{{{outer}}}", quote(str(given.pop(inner)), safe=""))
     in_query = given if not route.has_body else {}
-    if route.place.of_block and route.has_body and "agent_id" in given:
+    if route.http.of_block and route.has_body and "agent_id" in given:
         in_query = {"agent_id": given.pop("agent_id")}
-    query = {route.outer_name(name): "null" if value is None else value for name, value in in_query.items()}
+    query = {route.to_wire_name(name): "null" if value is None else value for name, value in in_query.items()}
     if query:
         written = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()}
         path += "?" + urlencode(written, doseq=True)
     if not route.has_body:
-        return route.place.method, path, None
-    if route.place.whole_body is not None:
-        return route.place.method, path, given[route.place.whole_body]
-    return route.place.method, path, {route.outer_name(name): value for name, value in given.items()} or None
+        return route.http.method, path, None
+    if route.http.whole_body is not None:
+        return route.http.method, path, given[route.http.whole_body]
+    return route.http.method, path, {route.to_wire_name(name): value for name, value in given.items()} or None
 
 
 def _sent(value: Any) -> Any:

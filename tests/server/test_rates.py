@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import longmind
-from longmind.server.auth.identity import Authenticator, error_headers
+from longmind.server.auth.identity import Authenticator, make_error_headers
 from tests.server.asking import bearer, lines
 
 
@@ -22,7 +22,7 @@ def test_a_key_that_is_used_too_often_is_told_when_to_come_again(engine: longmin
     with pytest.raises(longmind.RateLimited) as refused:
         authenticator.identify(bearer(busy.token))
 
-    headers = error_headers(refused.value)
+    headers = make_error_headers(refused.value)
     assert refused.value.status == 429
     assert headers["Retry-After"] == headers["RateLimit-Reset"] == str(refused.value.retry_after)
     assert 1 <= refused.value.retry_after <= 3600

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import longmind
-from longmind.server.auth.identity import Authenticator, error_headers
+from longmind.server.auth.identity import Authenticator, make_error_headers
 from tests.server.asking import bearer, lines
 
 
@@ -38,7 +38,9 @@ def test_two_credentials_are_none(authenticator: Authenticator, token: str) -> N
     ):
         with pytest.raises(longmind.Unauthenticated) as refused:
             authenticator.identify(headers)
-        assert error_headers(refused.value) == {"WWW-Authenticate": 'Bearer realm="longmind", error="invalid_token"'}
+        assert make_error_headers(refused.value) == {
+            "WWW-Authenticate": 'Bearer realm="longmind", error="invalid_token"'
+        }
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def test_who_sends_nothing_is_told_how_and_not_what_was_wrong(authenticator: Aut
     with pytest.raises(longmind.Unauthenticated) as refused:
         authenticator.identify(lines(x_longmind_user="ada", host="localhost"))
 
-    assert error_headers(refused.value) == {"WWW-Authenticate": 'Bearer realm="longmind"'}
+    assert make_error_headers(refused.value) == {"WWW-Authenticate": 'Bearer realm="longmind"'}
 
 
 @pytest.mark.parametrize(

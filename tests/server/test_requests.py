@@ -11,16 +11,16 @@ import pytest
 
 import longmind
 from longmind.operations import OPERATIONS
-from longmind.server.routes import PLACES, make_routes
+from longmind.server.routes import HTTP_MAPPINGS, make_routes
 from tests.server.running import Client, heard_late, serving
 
 FACT = {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT"}}
 
 
 def test_every_operation_has_a_place_of_its_own() -> None:
-    assert {operation.path for operation in OPERATIONS} == set(PLACES)
+    assert {operation.path for operation in OPERATIONS} == set(HTTP_MAPPINGS)
     routes = make_routes()
-    assert len({(route.place.method, route.place.path) for route in routes}) == len(routes)
+    assert len({(route.http.method, route.http.path) for route in routes}) == len(routes)
     assert len({route.id for route in routes}) == len(routes)
 
 
@@ -78,7 +78,7 @@ REFUSED: list[tuple[str, str, Any, int, str]] = [
     ("GET", "/ai-conversations?%C3=1", None, 400, "UTF-8"),
     ("POST", "/healthz", None, 405, "method"),
     ("DELETE", "/metrics", None, 405, "method"),
-    ("GET", "/ai-conversations/conv_unknown", None, 404, "not there"),
+    ("GET", "/ai-conversations/conv_unknown", None, 404, "does not exist"),
     ("GET", "/somewhere", None, 404, "/somewhere"),
     ("GET", "/ai-memory/spaces/ms_unknown/atoms?status=GONE", None, 400, "status"),
     ("POST", "/ai-memory/atoms/atom_unknown/restore", None, 404, "atom_unknown"),

@@ -216,14 +216,14 @@ def _extractor(settings: Settings) -> Finding:
 
 
 def _server(settings: Settings) -> Iterator[Finding]:
-    from longmind.server.auth.rate_limits import Rates
+    from longmind.server.auth.rate_limits import RateLimiter
     from longmind.server.auth.web_tokens import check_jwt_settings
     from longmind.server.observability.tracing import open_tracing
 
     kind = settings.jwt_algorithm or "not accepted"
     for name, check, says in (
         ("web tokens", check_jwt_settings, kind),
-        ("rates", Rates, f"counted at {settings.rate_limit_storage.partition('://')[0]}://"),
+        ("rates", RateLimiter, f"counted at {settings.rate_limit_storage.partition('://')[0]}://"),
         ("tracing", open_tracing, settings.tracing),
     ):
         try:

@@ -74,9 +74,9 @@ def _command() -> Any:
 def _tell(error: LongmindError, as_json: bool) -> None:
     if as_json:
         # The same as the server would answer.
-        from longmind.server.problems import problem_of
+        from longmind.server.problems import to_problem
 
-        _, _, body = problem_of(error)
+        _, _, body = to_problem(error)
         print(body.decode(), file=sys.stderr)
         return
     # Texts of errors may hold what a user wrote: they are shown as they are, never read as markup.

@@ -1,7 +1,7 @@
 """Over streamable HTTP: an application for the server to mount, with a scope of its own for every request.
 
 app = McpApp(engine, authenticator.identify, problem_of)
-Route("/mcp", app)  # and `async with app.running()` as long as the server is up
+Route("/mcp", app)  # and `async with app.run_sessions()` as long as the server is up
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SCOPE = "longmind.scope"
 class McpApp:
     """An ASGI application. It keeps no session: each request proves anew whose it is, and any node may answer it.
 
-    Serve it at one path, and hold `running()` open as long as the server is up. It can be run once.
+    Serve it at one path, and hold `run_sessions()` open as long as the server is up. It can be run once.
     """
 
     def __init__(self, engine: Engine, identify: Identify, problem_of: ProblemOf, space: str | None = None) -> None:
@@ -60,7 +60,7 @@ class McpApp:
             max_request_body_size=int(engine.settings.request_megabytes * 1024 * 1024),
         )
 
-    def running(self) -> AbstractAsyncContextManager[None]:
+    def run_sessions(self) -> AbstractAsyncContextManager[None]:
         return self._manager.run()
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""The application: every route of the table, the description of all of them, and nothing of its own."""
+"""The ASGI application: the routes of all operations, their OpenAPI document, MCP, probes and middleware."""
 
 from __future__ import annotations
 
@@ -12,71 +12,85 @@ from starlette.routing import Route as PathRoute
 
 from longmind.engine import Engine
 from longmind.server.auth.identity import Authenticator
-from longmind.server.endpoint import Desk, Doing, Endpoint, Response, failure, send_response, wrong_method
-from longmind.server.http.archive_download import SendArchive
-from longmind.server.http.encoded_slashes import Slashes, name_in
-from longmind.server.mcp_mount import MCP_PATH, mcp_app
-from longmind.server.observability.probes import equip
-from longmind.server.openapi.document import describe
+from longmind.server.endpoint import (
+    Endpoint,
+    EndpointContext,
+    HttpResponse,
+    OperationHandler,
+    refuse_method,
+    send_response,
+    to_error_response,
+)
+from longmind.server.http.archive_download import ArchiveHandler
+from longmind.server.http.encoded_slashes import EncodedSlashMiddleware, decode_slashes
+from longmind.server.mcp_mount import MCP_PATH, make_mcp_app
+from longmind.server.observability.probes import add_probes
+from longmind.server.openapi.document import describe_api
 from longmind.server.problems import UnknownPath
 from longmind.server.routes import Route, make_routes
-from longmind.server.streaming import RunTurn
+from longmind.server.streaming import RunTurnHandler
 
-_IN_THEIR_OWN_WAY: dict[str, type[Doing]] = {
-    "conversations.run_turn": RunTurn,
-    "admin.export_user_archive": SendArchive,
+_SPECIAL_HANDLERS: dict[str, type[OperationHandler]] = {
+    "conversations.run_turn": RunTurnHandler,
+    "admin.export_user_archive": ArchiveHandler,
 }
+"""Operations whose response is streamed; all others are answered by OperationHandler."""
 
 
 def make_app(engine: Engine, *, host: str = "127.0.0.1") -> Starlette:
-    """The server of an engine, as an ASGI application. The engine stays the caller's to close.
+    """Return the server of an engine as an ASGI application. The caller closes the engine.
 
-    `host` is the address that it will listen on: on any but the machine's own it takes keys or tokens to start.
+    engine: the engine that answers all requests; it may be shared with code in the same process.
+    host: the address the server will listen on. Any address other than loopback requires a key or web tokens.
+
+    Raises InvalidInput if `host` is reachable from other machines and no credential exists.
     """
     authenticator = Authenticator(engine, host=host)
-    desk = Desk(engine, authenticator)
-    agents = mcp_app(engine, authenticator)
+    shared = EndpointContext(engine, authenticator)
+    agents = make_mcp_app(engine, authenticator)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with agents.running():
+        async with agents.run_sessions():
             yield
-        await desk.hop.close()
+        await shared.hop.close()
 
     routes = make_routes()
-    by_path: dict[str, dict[str, Doing]] = {}
+    # One Starlette route per path: the endpoint picks the operation by method, so that 405 can name the others.
+    by_path: dict[str, dict[str, OperationHandler]] = {}
     for route in routes:
-        by_path.setdefault(route.place.path, {})[route.place.method] = _doing(route, desk)
-    paths = [PathRoute(path, Endpoint(doings)) for path, doings in by_path.items()]
-    described = PathRoute("/openapi.json", Described(to_json(describe(routes))))
-    app = Starlette(routes=[*paths, described, PathRoute(MCP_PATH, agents)], lifespan=lifespan)
+        by_path.setdefault(route.http.path, {})[route.http.method] = _make_handler(route, shared)
+    paths = [PathRoute(path, Endpoint(handlers)) for path, handlers in by_path.items()]
+    document = PathRoute("/openapi.json", DocumentEndpoint(to_json(describe_api(routes))))
+    app = Starlette(routes=[*paths, document, PathRoute(MCP_PATH, agents)], lifespan=lifespan)
     app.state.authenticator = authenticator
     app.router.redirect_slashes = False
-    app.router.default = _unknown_path
-    app.add_middleware(Slashes)
-    equip(app, engine, authenticator)
+    app.router.default = _answer_unknown_path
+    app.add_middleware(EncodedSlashMiddleware)
+    add_probes(app, engine, authenticator)
     return app
 
 
-def _doing(route: Route, desk: Desk) -> Doing:
-    return _IN_THEIR_OWN_WAY.get(route.operation.path, Doing)(route, desk)
+def _make_handler(route: Route, shared: EndpointContext) -> OperationHandler:
+    return _SPECIAL_HANDLERS.get(route.operation.path, OperationHandler)(route, shared)
 
 
-class Described:
-    """Gives the description out, written once."""
+class DocumentEndpoint:
+    """ASGI application that serves the OpenAPI document, serialised once at start-up."""
 
-    def __init__(self, description: bytes) -> None:
-        self._answer = Response(200, {"content-type": "application/json"}, description)
+    def __init__(self, document: bytes) -> None:
+        self._response = HttpResponse(200, {"content-type": "application/json"}, document)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["method"] == "GET":
-            await send_response(send, self._answer)
+            await send_response(send, self._response)
             return
-        await send_response(send, wrong_method("GET"))
+        await send_response(send, refuse_method("GET"))
 
 
-async def _unknown_path(scope: Any, receive: Any, send: Any) -> None:
+async def _answer_unknown_path(scope: Any, receive: Any, send: Any) -> None:
     if scope["type"] == "http":
-        await send_response(send, failure(UnknownPath(f"There is nothing at {name_in(scope['path'])}.")))
+        error = UnknownPath(f"There is nothing at {decode_slashes(scope['path'])}.")
+        await send_response(send, to_error_response(error))
     elif scope["type"] == "websocket":
         await send({"type": "websocket.close"})

@@ -1,4 +1,10 @@
-"""One path: the request is read, its operation done in a thread, and the answer sent."""
+"""Endpoints: read a request, run its operation in a thread, and send the response.
+
+One request passes through `Endpoint` (picks the handler by method), `OperationHandler.run` (reads the body, hops to a
+thread), `respond` (authenticates, parses the arguments, calls the operation) and `send_response`. Everything in
+`respond` blocks: it runs in a thread of `EndpointContext.hop`, never in the event loop. No exception leaves it: a
+LongmindError becomes a problem document, any other error is logged and becomes status 500.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +20,32 @@ from longmind.errors import LongmindError
 from longmind.models.block import Block
 from longmind.runtime.thread_pool import Hop
 from longmind.scope import Scope
-from longmind.server.auth.identity import Authenticator, Identity, error_headers
+from longmind.server.auth.identity import Authenticator, Identity, make_error_headers
 from longmind.server.http.header_reader import RequestHeaders
-from longmind.server.http.parameters import Parameters
-from longmind.server.http.preconditions import apply_conditions, apply_key, entity_tag, seen_by_headers
+from longmind.server.http.parameters import ArgumentReader
+from longmind.server.http.preconditions import apply_conditions, apply_key, to_entity_tag, to_precondition_error
 from longmind.server.http.request_body import ClientGone, read_body
-from longmind.server.http.responses import Answer
+from longmind.server.http.responses import ResultWriter
 from longmind.server.observability.middleware import IDENTITY, OPERATION, Message, Receive, Send
-from longmind.server.problems import TookTooLong, Unexpected, WrongMethod, problem_of
+from longmind.server.problems import TookTooLong, Unexpected, WrongMethod, to_problem
 from longmind.server.routes import Route
 
-_CONTEXTS_KEPT = 4096
+_CACHED_CONTEXTS = 4096
 _JSON = {"content-type": "application/json"}
 _log = logging.getLogger("longmind.server")
 
 
 @dataclass(frozen=True)
-class Response:
-    """What is sent back."""
+class HttpResponse:
+    """A complete response; header names may have any case."""
 
     status: int
     headers: dict[str, str]
     body: bytes
 
 
-class Desk:
-    """What all endpoints share: the engine, who tells whose a request is, the threads and the limits."""
+class EndpointContext:
+    """Everything that endpoints share: the authenticator, the threads, the limits and a cache of contexts."""
 
     def __init__(self, engine: Engine, authenticator: Authenticator) -> None:
         self.authenticator = authenticator
@@ -48,7 +54,8 @@ class Desk:
         self.turn_seconds = engine.settings.turn_seconds
         self.most_bytes = int(engine.settings.request_megabytes * 1024 * 1024)
 
-        @lru_cache(_CONTEXTS_KEPT)
+        # Building a context creates eight services; clients send many requests with one scope.
+        @lru_cache(_CACHED_CONTEXTS)
         def context_of(scope: Scope) -> Context:
             return engine.context(**{each.name: getattr(scope, each.name) for each in fields(scope)})
 
@@ -56,111 +63,122 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request, with all that it came with."""
+class ReceivedRequest:
+    """A request whose body has arrived; nothing of it has been validated."""
 
     scope: Message
     headers: RequestHeaders
     body: bytes
 
 
-async def read_request(scope: Message, receive: Receive, desk: Desk) -> Asked:
+async def read_request(scope: Message, receive: Receive, shared: EndpointContext) -> ReceivedRequest:
+    """Read the body of a request within the limits of size and time."""
     headers = RequestHeaders(scope["headers"])
-    return Asked(scope, headers, await read_body(headers, receive, desk.most_bytes, desk.seconds))
+    return ReceivedRequest(scope, headers, await read_body(headers, receive, shared.most_bytes, shared.seconds))
 
 
-class Doing:
-    """Does one operation for requests, from their bytes to those of the answer."""
+class OperationHandler:
+    """The handler of one operation, from the bytes of a request to those of the response."""
 
-    def __init__(self, route: Route, desk: Desk) -> None:
+    def __init__(self, route: Route, shared: EndpointContext) -> None:
         self.route = route
-        self.desk = desk
-        self.parameters = Parameters(route)
-        self.answer = Answer(route)
+        self.shared = shared
+        self.arguments = ArgumentReader(route)
+        self.result = ResultWriter(route)
         self._service = route.operation.service
-        self._name = "invoke" if route.place.tool is not None else route.operation.name
+        self._name = "invoke" if route.http.tool is not None else route.operation.name
 
-    def arguments(self, asked: Asked) -> tuple[Identity, dict[str, Any]]:
-        """Whose request it is comes first: a stranger is not told what would be wrong with it."""
-        scope = asked.scope
+    def read_arguments(self, request: ReceivedRequest) -> tuple[Identity, dict[str, Any]]:
+        """Authenticate a request, then read its arguments.
+
+        Authentication comes first: an unauthenticated client must not learn what else is wrong with its request.
+        """
+        scope = request.scope
         client = scope.get("client")
-        identity = self.desk.authenticator.identify(scope["headers"], client[0] if client else None)
+        identity = self.shared.authenticator.identify(scope["headers"], client[0] if client else None)
         scope[IDENTITY] = identity
-        arguments = self.parameters.read(scope["path_params"], scope["query_string"], asked.body)
-        apply_key(self.route, asked.headers, arguments)
-        apply_conditions(self.route, asked.headers, arguments)
+        arguments = self.arguments.read(scope["path_params"], scope["query_string"], request.body)
+        apply_key(self.route, request.headers, arguments)
+        apply_conditions(self.route, request.headers, arguments)
         return identity, arguments
 
-    def call(self, identity: Identity, arguments: dict[str, Any]) -> Response:
-        """Do the operation in the name of whose request it is."""
-        context = self.desk.context_of(identity.scope)
-        return self._success(getattr(getattr(context, self._service), self._name)(**arguments), identity.headers)
+    def call(self, identity: Identity, arguments: dict[str, Any]) -> HttpResponse:
+        """Call the operation in the scope of the authenticated user."""
+        context = self.shared.context_of(identity.scope)
+        result = getattr(getattr(context, self._service), self._name)(**arguments)
+        return self._to_response(result, identity.headers)
 
-    def respond(self, asked: Asked) -> Response:
-        """The answer to a request. What goes wrong is an answer too."""
+    def respond(self, request: ReceivedRequest) -> HttpResponse:
+        """Return the response to a request, whether it succeeds or fails."""
         try:
-            return self.call(*self.arguments(asked))
+            return self.call(*self.read_arguments(request))
         except Exception as error:
-            return failure(error, asked.headers)
+            return to_error_response(error, request.headers)
 
     async def run(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer a request, within the time that one may take."""
-        desk = self.desk
-        asked = await read_request(scope, receive, desk)
+        """Answer a request. Raises TookTooLong after `request_seconds`; the operation then still ends in its thread."""
+        shared = self.shared
+        request = await read_request(scope, receive, shared)
         try:
-            async with asyncio.timeout(desk.seconds):
-                response = await desk.hop(self.respond, asked)
+            async with asyncio.timeout(shared.seconds):
+                response = await shared.hop(self.respond, request)
         except TimeoutError:
             raise TookTooLong from None
         await send_response(send, response)
 
-    def _success(self, given: Any, headers: dict[str, str]) -> Response:
-        body = self.answer.body(given)
-        if not self.answer.nothing:
+    def _to_response(self, result: Any, headers: dict[str, str]) -> HttpResponse:
+        body = self.result.write(result)
+        if not self.result.is_empty:
             headers = {**headers, **_JSON}
-        if isinstance(given, Block):
-            headers["etag"] = entity_tag(given.updated_at)
-        return Response(self.answer.status, headers, body)
+        if isinstance(result, Block):
+            headers["etag"] = to_entity_tag(result.updated_at)
+        return HttpResponse(self.result.status, headers, body)
 
 
-def failure(error: Exception, headers: RequestHeaders | None = None) -> Response:
-    """The answer that tells of an error; what nobody has foreseen is told in the log, and not to the caller."""
+def to_error_response(error: Exception, headers: RequestHeaders | None = None) -> HttpResponse:
+    """Return the response for an error. An unexpected error is logged, and the client learns only that it happened.
+
+    headers: the headers of the request, if they were read; conditional headers turn a conflict into status 412.
+    """
     if not isinstance(error, LongmindError):
-        _log.error("a request failed", exc_info=error)
+        _log.error("request failed", exc_info=error)
         error = Unexpected()
     if headers is not None:
-        error = seen_by_headers(error, headers)
-    status, told, body = problem_of(error)
-    return Response(status, told | {name.lower(): value for name, value in error_headers(error).items()}, body)
+        error = to_precondition_error(error, headers)
+    status, problem_headers, body = to_problem(error)
+    more = {name.lower(): value for name, value in make_error_headers(error).items()}
+    return HttpResponse(status, problem_headers | more, body)
 
 
 class Endpoint:
-    """The operations at one path, by their methods, as an ASGI application."""
+    """ASGI application of one path: the handlers of its operations, by method."""
 
-    def __init__(self, doings: dict[str, Doing]) -> None:
-        self._doings = doings
-        self._allow = ", ".join(doings)
+    def __init__(self, handlers: dict[str, OperationHandler]) -> None:
+        self._handlers = handlers
+        self._allow = ", ".join(handlers)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        doing = self._doings.get(scope["method"])
-        if doing is None:
-            await send_response(send, wrong_method(self._allow))
+        handler = self._handlers.get(scope["method"])
+        if handler is None:
+            await send_response(send, refuse_method(self._allow))
             return
-        scope[OPERATION] = doing.route.operation.path
+        scope[OPERATION] = handler.route.operation.path
         try:
-            await doing.run(scope, receive, send)
+            await handler.run(scope, receive, send)
         except LongmindError as error:
-            await send_response(send, failure(error))
+            await send_response(send, to_error_response(error))
         except ClientGone:
             return
 
 
-def wrong_method(allow: str) -> Response:
-    refused = failure(WrongMethod())
-    return Response(refused.status, {**refused.headers, "allow": allow}, refused.body)
+def refuse_method(allow: str) -> HttpResponse:
+    """Return the response 405 with the methods that a path allows."""
+    response = to_error_response(WrongMethod())
+    return HttpResponse(response.status, {**response.headers, "allow": allow}, response.body)
 
 
-async def send_response(send: Send, response: Response) -> None:
+async def send_response(send: Send, response: HttpResponse) -> None:
+    """Send a complete response. A response with status 204 must not have a Content-Length."""
     headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers.items()]
     if response.status != 204:
         headers.append((b"content-length", str(len(response.body)).encode()))

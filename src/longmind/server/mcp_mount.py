@@ -1,4 +1,4 @@
-"""Memory for agents at one path, with the keys, the errors and the log of all others."""
+"""MCP at one path of the server, with the credentials, errors and logs of all other paths."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from longmind.engine import Engine
 from longmind.errors import LongmindError
 from longmind.mcp.http import McpApp
 from longmind.server.auth.identity import Authenticator, Identity
-from longmind.server.endpoint import failure
+from longmind.server.endpoint import to_error_response
 from longmind.server.observability.middleware import IDENTITY, OPERATION
 
 MCP_PATH = "/mcp"
 
 
-def mcp_app(engine: Engine, authenticator: Authenticator) -> McpApp:
-    """The application for that path. It has to be held open while the server is up."""
+def make_mcp_app(engine: Engine, authenticator: Authenticator) -> McpApp:
+    """Return the ASGI application for that path. Keep `run_sessions` open while the server is up."""
 
     def identify(scope: Any) -> Identity:
         scope[OPERATION] = "mcp"
@@ -24,9 +24,9 @@ def mcp_app(engine: Engine, authenticator: Authenticator) -> McpApp:
         identity = scope[IDENTITY] = authenticator.identify(scope["headers"], client)
         return identity
 
-    return McpApp(engine, identify, _problem_of)
+    return McpApp(engine, identify, _describe_problem)
 
 
-def _problem_of(error: LongmindError) -> tuple[int, Mapping[str, str], bytes]:
-    answer = failure(error)
-    return answer.status, answer.headers, answer.body
+def _describe_problem(error: LongmindError) -> tuple[int, Mapping[str, str], bytes]:
+    response = to_error_response(error)
+    return response.status, response.headers, response.body

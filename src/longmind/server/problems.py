@@ -1,4 +1,8 @@
-"""The one place where errors become answers: `application/problem+json`, with a hint that says what to do."""
+"""The translation of errors into `application/problem+json`; every surface that speaks HTTP uses it.
+
+The class name of an error becomes its problem type (`BlockConflict` is `urn:longmind:problem:block-conflict`) and its
+docstring the title. Both are public: clients compare the type, so classes here and in `errors.py` keep their names.
+"""
 
 from __future__ import annotations
 
@@ -17,114 +21,118 @@ _RETRY_SECONDS = "1"
 
 
 class UnknownPath(LongmindError):
-    """There is nothing at this path."""
+    """Nothing exists at this path."""
 
     status = 404
-    default_hint = "The description at /openapi.json lists every path."
+    default_hint = "See /openapi.json for all paths."
 
 
 class WrongMethod(LongmindError):
-    """This path does not know the method."""
+    """This path does not support the method."""
 
     status = 405
-    default_hint = "The header Allow lists the methods it knows."
+    default_hint = "Use one of the methods in the Allow header."
 
 
 class NotThere(LongmindError):
-    """What was asked for is not there, or not this user's."""
+    """The resource does not exist, or belongs to another user."""
 
     status = 404
-    default_hint = "Check the id, and whose credential the request carries."
+    default_hint = "Check the id and the user of the credential."
 
 
 class BodyTooSlow(LongmindError):
-    """The body of the request did not come in time."""
+    """The request body did not arrive in time."""
 
     status = 408
-    default_hint = "Send it again, faster or in smaller parts; request_seconds says how long a request may take."
+    default_hint = "Send it faster or in smaller parts; the setting request_seconds is the limit."
 
 
 class PreconditionFailed(LongmindError):
-    """The block is not the one that If-Match names."""
+    """The block is not the version that If-Match names."""
 
     status = 412
-    default_hint = "Look at `current`, make the change there anew, and send its new ETag."
+    default_hint = "Repeat the change on `current`, and send its ETag."
     current: Any = None
-    """The block as it is now, or None when there is none."""
+    """The block as it is now, or None if it does not exist."""
 
 
 class BodyTooLarge(LongmindError):
-    """The body of the request is too large."""
+    """The request body is too large."""
 
     status = 413
-    default_hint = "Send less at a time; request_megabytes says how much is taken."
+    default_hint = "Send less at a time; the setting request_megabytes is the limit."
 
 
 class HeadTooLarge(LongmindError):
-    """The headers of the request are too large."""
+    """The request headers are too large."""
 
     status = 431
-    default_hint = "Send fewer or shorter headers, or what is long in a body."
+    default_hint = "Send fewer or shorter headers, or move long values to the body."
 
 
 class NotJson(LongmindError):
-    """The body of the request is not JSON."""
+    """The request body is not JSON."""
 
     status = 415
     default_hint = "Send JSON with the header Content-Type: application/json."
 
 
 class ExpectationMissing(LongmindError):
-    """It was not said which version of the block is to be replaced."""
+    """The request does not say which version of the block to replace."""
 
     status = 422
-    default_hint = "Give expected_updated_at, null for a block that is not there yet, or the header If-Match."
+    default_hint = "Send expected_updated_at (null for a new block) or the header If-Match."
 
 
 class TookTooLong(LongmindError):
     """The operation took longer than a request may."""
 
     status = 504
-    default_hint = "It may still be done: look before it is repeated, or repeat it with the same Idempotency-Key."
+    default_hint = "Check whether it was done before you repeat it, or repeat it with the same Idempotency-Key."
 
 
 class Unexpected(LongmindError):
     """Something went wrong in the server."""
 
     status = 500
-    default_hint = "It is in the log of the server, and is a fault to be reported."
+    default_hint = "Report this fault; the server log has the details."
 
 
 class ShapeError(InvalidInput):
-    """The request has not the shape that its operation takes."""
+    """The request does not have the shape that the operation takes."""
 
     def __init__(self, message: str, hint: str, errors: list[dict[str, str]]) -> None:
         super().__init__(message, hint=hint)
         self.errors = errors
-        """Each thing that is wrong: where, and what."""
+        """Each fault, with the place where it was found."""
 
 
-def invalid_shape(error: ValidationError, what: str, known: list[str]) -> InvalidInput:
-    """The error for a query or a body that does not fit, in words for the caller."""
+def to_shape_error(error: ValidationError, part: str, known: list[str]) -> InvalidInput:
+    """Translate a validation error into one for the client.
+
+    part: the part of the request that is wrong, as the start of a sentence: "The body" or "The query".
+    known: the names that this part may have, for the hint.
+    """
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    told = [{"at": _place(each["loc"]), "problem": each["msg"]} for each in found[:_MOST_SHOWN]]
-    first = told[0]
-    where = f"{what}: {first['at']}" if first["at"] else what
-    hint = f"Known here are {', '.join(known)}." if known else "Nothing can be given here."
-    return ShapeError(f"{where}: {first['problem']}.", hint, told)
+    faults = [{"at": _format_location(each["loc"]), "problem": each["msg"]} for each in found[:_MOST_SHOWN]]
+    first = faults[0]
+    where = f"{part}: {first['at']}" if first["at"] else part
+    hint = f"Use these names: {', '.join(known)}." if known else "Leave it out: nothing can be given here."
+    return ShapeError(f"{where}: {first['problem']}.", hint, faults)
 
 
-def _place(location: tuple[int | str, ...]) -> str:
-    # The names of alternatives of a union are in the way too, and are no fields.
+def _format_location(location: tuple[int | str, ...]) -> str:
+    # pydantic also lists the alternatives of a union here, which are not fields.
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     return "".join(parts).removeprefix(".")
 
 
-def problem_of(error: LongmindError) -> tuple[int, dict[str, str], bytes]:
-    """The status, the headers and the body that tell of an error."""
+def to_problem(error: LongmindError) -> tuple[int, dict[str, str], bytes]:
+    """Return the status, the headers and the body that describe an error."""
     status = error.status
-    told: dict[str, Any] = {
-        "type": f"urn:longmind:problem:{_slug(type(error))}",
+    problem: dict[str, Any] = {
+        "type": f"urn:longmind:problem:{_to_slug(type(error))}",
         "title": (type(error).__doc__ or HTTPStatus(status).phrase).strip().partition("\n")[0],
         "status": status,
         "detail": error.message,
@@ -133,18 +141,18 @@ def problem_of(error: LongmindError) -> tuple[int, dict[str, str], bytes]:
     headers = {"content-type": PROBLEM_TYPE}
     match error:
         case ToolError():
-            told |= error.as_json()
+            problem |= error.as_json()
         case BlockConflict() | PreconditionFailed():
-            told["current"] = None if error.current is None else error.current.model_dump()
+            problem["current"] = None if error.current is None else error.current.model_dump()
         case LimitExceeded():
-            told |= {"limit": error.limit, "given": error.given}
+            problem |= {"limit": error.limit, "given": error.given}
         case ShapeError():
-            told["errors"] = error.errors
+            problem["errors"] = error.errors
     retry_after = getattr(error, "retry_after", None)
     if status in (429, 503):
         headers["retry-after"] = _RETRY_SECONDS if retry_after is None else str(max(1, round(retry_after)))
-    return status, headers, to_json(told)
+    return status, headers, to_json(problem)
 
 
-def _slug(kind: type) -> str:
+def _to_slug(kind: type) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()

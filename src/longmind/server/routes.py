@@ -1,4 +1,4 @@
-"""Where each operation is found: its method and its path. All the rest is read off its signature."""
+"""Routes: the method and the path of each operation. Parameters and results follow from its signature."""
 
 from __future__ import annotations
 
@@ -17,173 +17,177 @@ NOT_OVER_HTTP = frozenset(
     {"conversations.run_turn." + name for name in ("tools", "tool_handler", "on_text", "cancel")}
     | {"tools.bound.confirm", "admin.export_user_archive.target"}
 )
-"""Parameters that take functions and files of the caller's, which nobody can send."""
-_SNAKE_SERVICES = frozenset({"blocks", "tools", "events"})
-"""Their JSON has been in snake_case from the start, and their methods have names that say little without them."""
+"""Parameters that take functions or files of the calling process, which cannot be sent."""
+_SNAKE_CASE_SERVICES = frozenset({"blocks", "tools", "events"})
+"""Services whose JSON uses snake_case, and whose method names need the service name to be understood."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where an operation is, and in which form it is asked and answered."""
+class HttpMapping:
+    """The method and path of an operation, and the form of its request and response."""
 
     method: Method
     path: str
     status: int = 200
     whole_body: str | None = None
-    """The parameter that the body is, where it is not an object of parameters."""
+    """The parameter that the whole body stands for; by default the body is an object of parameters."""
     bare: bool = False
-    """Whether a list is answered as a JSON array, and not as an object with `items`."""
+    """Whether a list is returned as a JSON array instead of an object with `items`."""
     tool: str | None = None
-    """The memory tool that is called with the whole body, as a model would call it."""
+    """The memory tool that receives the whole body, as a model would call it."""
     of_block: bool = False
-    """Whether one block is meant: its agent and its scope are in the query, and If-Match may guard it."""
+    """Whether the path names one block: agent and scope are in the query, and If-Match may guard it."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """One operation over HTTP."""
+    """One operation with its HTTP mapping."""
 
     operation: Operation
-    place: Place
+    http: HttpMapping
 
     @property
-    def snake(self) -> bool:
-        return self.operation.service in _SNAKE_SERVICES
+    def is_snake_case(self) -> bool:
+        return self.operation.service in _SNAKE_CASE_SERVICES
 
     @property
     def id(self) -> str:
-        """The name that clients made from the description call it by; it never changes."""
+        """The operationId, from which generated clients name their methods; it never changes."""
         name = self.operation.name
-        return to_camel(f"{self.operation.service}_{name}" if self.snake else name)
+        return to_camel(f"{self.operation.service}_{name}" if self.is_snake_case else name)
 
     @cached_property
     def in_path(self) -> dict[str, str]:
-        """The parameters that are part of the path, by what they are called there."""
-        return {name: to_snake(name) for name in re.findall(r"{(\w+)}", self.place.path)}
+        """The names of the path parameters, from their name in the path to their name in the signature."""
+        return {name: to_snake(name) for name in re.findall(r"{(\w+)}", self.http.path)}
 
     @property
     def has_body(self) -> bool:
-        return self.place.method in ("POST", "PUT", "PATCH")
+        return self.http.method in ("POST", "PUT", "PATCH")
 
-    def outer_name(self, parameter: str) -> str:
-        """What a parameter is called outside. A name that Python keeps for itself ends with an underscore inside."""
+    def to_wire_name(self, parameter: str) -> str:
+        """Return the name of a parameter in a request, without the underscore that avoids a Python keyword."""
         plain = parameter.rstrip("_")
-        return plain if self.snake else to_camel(plain)
+        return plain if self.is_snake_case else to_camel(plain)
 
 
-PLACES: dict[str, Place] = {
-    # The ones that are asked for most come first: paths are looked for in this order.
-    "memory.recall_by_topic": Place("POST", "/ai-memory/spaces/{memorySpaceId}/recall/topic"),
-    "conversations.append_turn": Place("POST", "/ai-conversations/{conversationId}/turns", status=201),
-    "working_context.build_working_context": Place("POST", "/ai-working-context/{conversationId}"),
-    "conversations.append_user_message": Place("POST", "/ai-conversations/{conversationId}/messages/user", status=201),
-    "conversations.append_assistant_turn": Place(
+HTTP_MAPPINGS: dict[str, HttpMapping] = {
+    # The ones that are request for most come first: paths are looked for in this order.
+    "memory.recall_by_topic": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/recall/topic"),
+    "conversations.append_turn": HttpMapping("POST", "/ai-conversations/{conversationId}/turns", status=201),
+    "working_context.build_working_context": HttpMapping("POST", "/ai-working-context/{conversationId}"),
+    "conversations.append_user_message": HttpMapping(
+        "POST", "/ai-conversations/{conversationId}/messages/user", status=201
+    ),
+    "conversations.append_assistant_turn": HttpMapping(
         "POST", "/ai-conversations/{conversationId}/messages/assistant", status=201
     ),
-    "conversations.append_tool_result": Place("POST", "/ai-conversations/{conversationId}/messages/tool", status=201),
-    "conversations.append_system_message": Place(
+    "conversations.append_tool_result": HttpMapping(
+        "POST", "/ai-conversations/{conversationId}/messages/tool", status=201
+    ),
+    "conversations.append_system_message": HttpMapping(
         "POST", "/ai-conversations/{conversationId}/messages/system", status=201
     ),
-    "conversations.get_messages": Place("GET", "/ai-conversations/{conversationId}/messages"),
-    "conversations.get_raw_turns": Place("GET", "/ai-conversations/{conversationId}/raw-turns"),
-    "conversations.run_turn": Place("POST", "/ai-conversations/{conversationId}/run"),
-    "conversations.create_conversation": Place("POST", "/ai-conversations", status=201),
-    "conversations.list_conversations": Place("GET", "/ai-conversations"),
-    "conversations.close_stale": Place("POST", "/ai-conversations/close-stale"),
-    "conversations.get_conversation": Place("GET", "/ai-conversations/{conversationId}"),
-    "conversations.close_conversation": Place("POST", "/ai-conversations/{conversationId}/close"),
-    "conversations.refresh_rolling_summary": Place("POST", "/ai-conversations/{conversationId}/rolling-summary"),
-    "memory.recall_by_entity": Place("POST", "/ai-memory/spaces/{memorySpaceId}/recall/entity"),
-    "memory.recall_timeline": Place("POST", "/ai-memory/spaces/{memorySpaceId}/recall/timeline"),
-    "memory.create_memory_space": Place("POST", "/ai-memory/spaces", status=201),
-    "memory.list_memory_spaces": Place("GET", "/ai-memory/spaces"),
-    "memory.list_shared_spaces": Place("GET", "/ai-memory/shared-spaces"),
-    "memory.get_memory_space": Place("GET", "/ai-memory/spaces/{memorySpaceId}"),
-    "memory.delete_memory_space": Place("DELETE", "/ai-memory/spaces/{memorySpaceId}"),
-    "memory.list_grants": Place("GET", "/ai-memory/spaces/{memorySpaceId}/grants"),
-    "memory.grant_space": Place("PUT", "/ai-memory/spaces/{memorySpaceId}/grants/{reader}"),
-    "memory.revoke_space": Place("DELETE", "/ai-memory/spaces/{memorySpaceId}/grants/{reader}"),
-    "memory.add_atom": Place("POST", "/ai-memory/spaces/{memorySpaceId}/atoms", status=201, whole_body="atom"),
-    "memory.list_atoms": Place("GET", "/ai-memory/spaces/{memorySpaceId}/atoms"),
-    "memory.add_atoms": Place("POST", "/ai-memory/spaces/{memorySpaceId}/atoms/batch", status=201),
-    "memory.get_atom": Place("GET", "/ai-memory/atoms/{atomId}"),
-    "memory.delete_atom": Place("DELETE", "/ai-memory/atoms/{atomId}"),
-    "memory.supersede_atom": Place("POST", "/ai-memory/atoms/{atomId}/supersede", status=201, whole_body="atom"),
-    "memory.archive_atom": Place("POST", "/ai-memory/atoms/{atomId}/archive"),
-    "memory.restore_atom": Place("POST", "/ai-memory/atoms/{atomId}/restore"),
-    "memory.why_not": Place("POST", "/ai-memory/atoms/{atomId}/why-not"),
-    "memory.create_entity": Place("POST", "/ai-memory/spaces/{memorySpaceId}/entities", status=201),
-    "memory.search_entities": Place("GET", "/ai-memory/spaces/{memorySpaceId}/entities"),
-    "memory.find_entity_by_name": Place("GET", "/ai-memory/spaces/{memorySpaceId}/entities/by-name"),
-    "memory.get_entity": Place("GET", "/ai-memory/entities/{entityId}"),
-    "memory.merge_entities": Place("POST", "/ai-memory/entities/{canonicalId}/merge"),
-    "memory.create_binding": Place("POST", "/ai-memory/bindings", status=201),
-    "memory.list_bindings": Place("GET", "/ai-memory/bindings"),
-    "memory.get_binding": Place("GET", "/ai-memory/bindings/{bindingId}"),
-    "memory.update_binding": Place("PATCH", "/ai-memory/bindings/{bindingId}"),
-    "memory.delete_binding": Place("DELETE", "/ai-memory/bindings/{bindingId}"),
-    "memory.run_extraction_for_conversation": Place("POST", "/ai-memory/conversations/{conversationId}/extract"),
-    "memory.mine_patterns": Place("POST", "/ai-memory/spaces/{memorySpaceId}/patterns"),
-    "memory.agent_tools": Place("POST", "/ai-memory/agent-tools"),
-    "blocks.list": Place("GET", "/api/v1/memory/blocks", bare=True),
-    "blocks.get": Place("GET", "/api/v1/memory/blocks/{block_type}", of_block=True),
-    "blocks.update": Place("PUT", "/api/v1/memory/blocks/{block_type}", of_block=True),
-    "blocks.delete": Place("DELETE", "/api/v1/memory/blocks/{block_type}", of_block=True),
-    "blocks.revisions": Place("GET", "/api/v1/memory/blocks/{block_type}/revisions", bare=True, of_block=True),
-    "blocks.restore": Place("POST", "/api/v1/memory/blocks/{block_type}/restore", of_block=True),
-    "blocks.recall": Place("POST", "/api/v1/memory/recall", bare=True),
-    "blocks.user_memory": Place("POST", "/api/v1/memory/user-memory"),
-    "blocks.reminders": Place("POST", "/api/v1/memory/reminders", bare=True),
-    "blocks.tools": Place("GET", "/api/v1/memory/tools", bare=True),
-    "blocks.get_sleep_time": Place("GET", "/api/v1/memory/sleep-time"),
-    "blocks.set_sleep_time": Place("PUT", "/api/v1/memory/sleep-time"),
-    "tools.bound": Place("GET", "/tools", bare=True),
-    "tools.session_brief": Place("GET", "/tools/session-brief"),
-    "tools.audit": Place("GET", "/tools/audit"),
-    "tools.memory_store": Place("POST", "/tools/memory_store", tool="memory_store"),
-    "tools.memory_search": Place("POST", "/tools/memory_search", tool="memory_search"),
-    "tools.memory_brief": Place("POST", "/tools/memory_brief", tool="memory_brief"),
-    "tools.memory_delete": Place("POST", "/tools/memory_delete", tool="memory_delete"),
-    "tools.invoke": Place("POST", "/tools/{tool_name}", whole_body="arguments"),
-    "events.recent": Place("GET", "/events/recent", bare=True),
-    "events.recent_persisted": Place("GET", "/events/persisted", bare=True),
-    "events.recent_chat": Place("GET", "/events/chat", bare=True),
-    "events.record_chat": Place("POST", "/events/chat", status=201),
-    "events.record_chat_user": Place("POST", "/events/chat/user", status=201),
-    "events.record_chat_assistant": Place("POST", "/events/chat/assistant", status=201),
-    "events.record_chat_system": Place("POST", "/events/chat/system", status=201),
-    "events.recent_tool_results": Place("GET", "/events/tool-results", bare=True),
-    "events.record_tool_result": Place("POST", "/events/tool-results", status=201),
-    "events.search": Place("POST", "/events/search", bare=True),
-    "events.search_state": Place("POST", "/events/states/search", bare=True),
-    "events.load_recent_summaries": Place("GET", "/events/summaries", bare=True),
-    "events.load_last_summary": Place("GET", "/events/summaries/last"),
-    "events.distill_long_term": Place("POST", "/events/distill"),
-    "events.distill_meta_summary": Place("POST", "/events/distill-meta"),
-    "events.soft_hydrate_last_summary": Place("POST", "/events/hydrate"),
-    "events.chat_history_for_llm": Place("POST", "/events/chat-history"),
-    "events.build_prompt_segments": Place("POST", "/events/prompt-segments"),
-    "events.record_state": Place("POST", "/events/states", status=201),
-    "events.latest_state": Place("GET", "/events/states/{key}"),
-    "events.state_history": Place("GET", "/events/states/{key}/history", bare=True),
-    "events.usage": Place("GET", "/events/usage", bare=True),
-    "events.record": Place("POST", "/events", status=201),
-    "events.record_raw": Place("POST", "/events/raw", status=201),
-    "events.record_many": Place("POST", "/events/batch", status=201, bare=True),
-    "events.get_event": Place("GET", "/events/{event_id}"),
-    "admin.export_user_data": Place("POST", "/ai-admin/export"),
-    "admin.export_user_archive": Place("POST", "/ai-admin/export-archive"),
-    "admin.import_user_data": Place("POST", "/ai-admin/import"),
-    "admin.delete_user_data": Place("POST", "/ai-admin/delete"),
-    "admin.verify_receipt": Place("POST", "/ai-admin/verify-receipt", whole_body="receipt"),
-    "jobs.enqueue": Place("POST", "/jobs", status=201),
-    "jobs.list_jobs": Place("GET", "/jobs"),
-    "jobs.get_job": Place("GET", "/jobs/{jobId}"),
-    "jobs.retry_job": Place("POST", "/jobs/{jobId}/retry"),
+    "conversations.get_messages": HttpMapping("GET", "/ai-conversations/{conversationId}/messages"),
+    "conversations.get_raw_turns": HttpMapping("GET", "/ai-conversations/{conversationId}/raw-turns"),
+    "conversations.run_turn": HttpMapping("POST", "/ai-conversations/{conversationId}/run"),
+    "conversations.create_conversation": HttpMapping("POST", "/ai-conversations", status=201),
+    "conversations.list_conversations": HttpMapping("GET", "/ai-conversations"),
+    "conversations.close_stale": HttpMapping("POST", "/ai-conversations/close-stale"),
+    "conversations.get_conversation": HttpMapping("GET", "/ai-conversations/{conversationId}"),
+    "conversations.close_conversation": HttpMapping("POST", "/ai-conversations/{conversationId}/close"),
+    "conversations.refresh_rolling_summary": HttpMapping("POST", "/ai-conversations/{conversationId}/rolling-summary"),
+    "memory.recall_by_entity": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/recall/entity"),
+    "memory.recall_timeline": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/recall/timeline"),
+    "memory.create_memory_space": HttpMapping("POST", "/ai-memory/spaces", status=201),
+    "memory.list_memory_spaces": HttpMapping("GET", "/ai-memory/spaces"),
+    "memory.list_shared_spaces": HttpMapping("GET", "/ai-memory/shared-spaces"),
+    "memory.get_memory_space": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}"),
+    "memory.delete_memory_space": HttpMapping("DELETE", "/ai-memory/spaces/{memorySpaceId}"),
+    "memory.list_grants": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/grants"),
+    "memory.grant_space": HttpMapping("PUT", "/ai-memory/spaces/{memorySpaceId}/grants/{reader}"),
+    "memory.revoke_space": HttpMapping("DELETE", "/ai-memory/spaces/{memorySpaceId}/grants/{reader}"),
+    "memory.add_atom": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/atoms", status=201, whole_body="atom"),
+    "memory.list_atoms": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/atoms"),
+    "memory.add_atoms": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/atoms/batch", status=201),
+    "memory.get_atom": HttpMapping("GET", "/ai-memory/atoms/{atomId}"),
+    "memory.delete_atom": HttpMapping("DELETE", "/ai-memory/atoms/{atomId}"),
+    "memory.supersede_atom": HttpMapping("POST", "/ai-memory/atoms/{atomId}/supersede", status=201, whole_body="atom"),
+    "memory.archive_atom": HttpMapping("POST", "/ai-memory/atoms/{atomId}/archive"),
+    "memory.restore_atom": HttpMapping("POST", "/ai-memory/atoms/{atomId}/restore"),
+    "memory.why_not": HttpMapping("POST", "/ai-memory/atoms/{atomId}/why-not"),
+    "memory.create_entity": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/entities", status=201),
+    "memory.search_entities": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/entities"),
+    "memory.find_entity_by_name": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/entities/by-name"),
+    "memory.get_entity": HttpMapping("GET", "/ai-memory/entities/{entityId}"),
+    "memory.merge_entities": HttpMapping("POST", "/ai-memory/entities/{canonicalId}/merge"),
+    "memory.create_binding": HttpMapping("POST", "/ai-memory/bindings", status=201),
+    "memory.list_bindings": HttpMapping("GET", "/ai-memory/bindings"),
+    "memory.get_binding": HttpMapping("GET", "/ai-memory/bindings/{bindingId}"),
+    "memory.update_binding": HttpMapping("PATCH", "/ai-memory/bindings/{bindingId}"),
+    "memory.delete_binding": HttpMapping("DELETE", "/ai-memory/bindings/{bindingId}"),
+    "memory.run_extraction_for_conversation": HttpMapping("POST", "/ai-memory/conversations/{conversationId}/extract"),
+    "memory.mine_patterns": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/patterns"),
+    "memory.agent_tools": HttpMapping("POST", "/ai-memory/agent-tools"),
+    "blocks.list": HttpMapping("GET", "/api/v1/memory/blocks", bare=True),
+    "blocks.get": HttpMapping("GET", "/api/v1/memory/blocks/{block_type}", of_block=True),
+    "blocks.update": HttpMapping("PUT", "/api/v1/memory/blocks/{block_type}", of_block=True),
+    "blocks.delete": HttpMapping("DELETE", "/api/v1/memory/blocks/{block_type}", of_block=True),
+    "blocks.revisions": HttpMapping("GET", "/api/v1/memory/blocks/{block_type}/revisions", bare=True, of_block=True),
+    "blocks.restore": HttpMapping("POST", "/api/v1/memory/blocks/{block_type}/restore", of_block=True),
+    "blocks.recall": HttpMapping("POST", "/api/v1/memory/recall", bare=True),
+    "blocks.user_memory": HttpMapping("POST", "/api/v1/memory/user-memory"),
+    "blocks.reminders": HttpMapping("POST", "/api/v1/memory/reminders", bare=True),
+    "blocks.tools": HttpMapping("GET", "/api/v1/memory/tools", bare=True),
+    "blocks.get_sleep_time": HttpMapping("GET", "/api/v1/memory/sleep-time"),
+    "blocks.set_sleep_time": HttpMapping("PUT", "/api/v1/memory/sleep-time"),
+    "tools.bound": HttpMapping("GET", "/tools", bare=True),
+    "tools.session_brief": HttpMapping("GET", "/tools/session-brief"),
+    "tools.audit": HttpMapping("GET", "/tools/audit"),
+    "tools.memory_store": HttpMapping("POST", "/tools/memory_store", tool="memory_store"),
+    "tools.memory_search": HttpMapping("POST", "/tools/memory_search", tool="memory_search"),
+    "tools.memory_brief": HttpMapping("POST", "/tools/memory_brief", tool="memory_brief"),
+    "tools.memory_delete": HttpMapping("POST", "/tools/memory_delete", tool="memory_delete"),
+    "tools.invoke": HttpMapping("POST", "/tools/{tool_name}", whole_body="arguments"),
+    "events.recent": HttpMapping("GET", "/events/recent", bare=True),
+    "events.recent_persisted": HttpMapping("GET", "/events/persisted", bare=True),
+    "events.recent_chat": HttpMapping("GET", "/events/chat", bare=True),
+    "events.record_chat": HttpMapping("POST", "/events/chat", status=201),
+    "events.record_chat_user": HttpMapping("POST", "/events/chat/user", status=201),
+    "events.record_chat_assistant": HttpMapping("POST", "/events/chat/assistant", status=201),
+    "events.record_chat_system": HttpMapping("POST", "/events/chat/system", status=201),
+    "events.recent_tool_results": HttpMapping("GET", "/events/tool-results", bare=True),
+    "events.record_tool_result": HttpMapping("POST", "/events/tool-results", status=201),
+    "events.search": HttpMapping("POST", "/events/search", bare=True),
+    "events.search_state": HttpMapping("POST", "/events/states/search", bare=True),
+    "events.load_recent_summaries": HttpMapping("GET", "/events/summaries", bare=True),
+    "events.load_last_summary": HttpMapping("GET", "/events/summaries/last"),
+    "events.distill_long_term": HttpMapping("POST", "/events/distill"),
+    "events.distill_meta_summary": HttpMapping("POST", "/events/distill-meta"),
+    "events.soft_hydrate_last_summary": HttpMapping("POST", "/events/hydrate"),
+    "events.chat_history_for_llm": HttpMapping("POST", "/events/chat-history"),
+    "events.build_prompt_segments": HttpMapping("POST", "/events/prompt-segments"),
+    "events.record_state": HttpMapping("POST", "/events/states", status=201),
+    "events.latest_state": HttpMapping("GET", "/events/states/{key}"),
+    "events.state_history": HttpMapping("GET", "/events/states/{key}/history", bare=True),
+    "events.usage": HttpMapping("GET", "/events/usage", bare=True),
+    "events.record": HttpMapping("POST", "/events", status=201),
+    "events.record_raw": HttpMapping("POST", "/events/raw", status=201),
+    "events.record_many": HttpMapping("POST", "/events/batch", status=201, bare=True),
+    "events.get_event": HttpMapping("GET", "/events/{event_id}"),
+    "admin.export_user_data": HttpMapping("POST", "/ai-admin/export"),
+    "admin.export_user_archive": HttpMapping("POST", "/ai-admin/export-archive"),
+    "admin.import_user_data": HttpMapping("POST", "/ai-admin/import"),
+    "admin.delete_user_data": HttpMapping("POST", "/ai-admin/delete"),
+    "admin.verify_receipt": HttpMapping("POST", "/ai-admin/verify-receipt", whole_body="receipt"),
+    "jobs.enqueue": HttpMapping("POST", "/jobs", status=201),
+    "jobs.list_jobs": HttpMapping("GET", "/jobs"),
+    "jobs.get_job": HttpMapping("GET", "/jobs/{jobId}"),
+    "jobs.retry_job": HttpMapping("POST", "/jobs/{jobId}/retry"),
 }
 
 
 def make_routes() -> tuple[Route, ...]:
-    """The routes of all operations that have a place, in the order in which paths are compared."""
+    """Return the routes of all operations, in the order in which paths are compared."""
     operations = {operation.path: operation for operation in OPERATIONS}
-    return tuple(Route(operations[name], place) for name, place in PLACES.items())
+    return tuple(Route(operations[name], mapping) for name, mapping in HTTP_MAPPINGS.items())

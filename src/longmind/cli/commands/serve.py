@@ -30,7 +30,7 @@ def serve(
     try:
         from longmind.server.app import make_app
         from longmind.server.observability.logs import set_up_logs
-        from longmind.server.process import Serving, address_of, listening_socket
+        from longmind.server.process import HttpServer, format_address, open_listener
     except ImportError as error:
         raise InvalidInput(
             f"The server needs the package {error.name!r}.", hint="Run: pip install 'longmind[server]'"
@@ -38,14 +38,14 @@ def serve(
     count = _validate_workers(workers, least=0)
     with open(url) as engine:
         app = make_app(engine, host=host)
-        listener = listening_socket(host, port)
-        serving = Serving(app, engine, listener, count)
+        listener = open_listener(host, port)
+        serving = HttpServer(app, engine, listener, count)
         set_up_logs(engine.settings)
         single = app.state.authenticator.single_user
         mode = "single-user mode, no key is needed" if single else "a key is needed"
 
         def ready() -> None:
-            address = address_of(listener)
+            address = format_address(listener)
             progress(f"Longmind listens on {address} ({mode})")
             if as_json:
                 answer_json({"address": address, "singleUser": single})

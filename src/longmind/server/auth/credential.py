@@ -1,4 +1,4 @@
-"""Which credential a request was sent with."""
+"""The credential of a request: an API key or a web token, in one of two headers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ _BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/=-]+)", re.IGNORECASE)
 _LONGEST = 8192
 
 
-def credential_of(headers: RequestHeaders) -> str | None:
-    """The key or token of `Authorization: Bearer …` or `X-API-Key`; None when the request has neither."""
+def read_credential(headers: RequestHeaders) -> str | None:
+    """Return the key or token of `Authorization: Bearer …` or `X-API-Key`, or None if there is neither.
+
+    Raises Unauthenticated if both headers are present, or the credential is malformed.
+    """
     try:
         authorization, api_key = headers.get("authorization"), headers.get("x-api-key")
     except InvalidInput as error:
@@ -21,8 +24,9 @@ def credential_of(headers: RequestHeaders) -> str | None:
         return None
     if authorization is not None and api_key is not None:
         raise Unauthenticated("The request has two credentials.", hint="Send Authorization or X-API-Key, not both.")
-    given = f"Bearer {api_key}" if authorization is None else authorization
-    found = _BEARER.fullmatch(given) if len(given) <= _LONGEST else None
+    text = f"Bearer {api_key}" if authorization is None else authorization
+    # The length is checked first, so that the pattern never runs over a huge header.
+    found = _BEARER.fullmatch(text) if len(text) <= _LONGEST else None
     if found is None:
-        raise Unauthenticated("The credential cannot be read.")
+        raise Unauthenticated("The credential is malformed.")
     return found[1]

@@ -1,11 +1,15 @@
-"""From the headers of a request to whose it is.
+"""Authentication: from the headers of a request to the tenant, app and user it belongs to.
 
     authenticator = Authenticator(engine, host="127.0.0.1")
     identity = authenticator.identify(scope["headers"], client="127.0.0.1")  # reads the database: call it in a thread
     context = engine.context(**identity.names)
 
-It raises Unauthenticated (401), Forbidden (403), RateLimited (429) or InvalidInput (400), and for all of them
-`error_headers(error)` says which headers the answer needs. `identity.headers` go with every other answer.
+The credential alone decides tenant and app. A request can add to the scope (agent, session, run …) and, with a key for
+any user, name the user; it can never replace what the credential says. There are three ways in: an API key, a signed
+web token, and single-user mode (see single_user.py).
+
+It raises Unauthenticated (401), Forbidden (403), RateLimited (429) or InvalidInput (400), and `make_error_headers`
+returns the headers that the response to such an error needs. `identity.headers` go with every other response.
 """
 
 from __future__ import annotations
@@ -17,16 +21,16 @@ from longmind.engine import Engine
 from longmind.errors import Forbidden, InvalidInput, LongmindError, RateLimited, Unauthenticated
 from longmind.keys.token import PREFIX
 from longmind.scope import Capability, Scope
-from longmind.server.auth.credential import credential_of
-from longmind.server.auth.rate_limits import Allowance, Rates
+from longmind.server.auth.credential import read_credential
+from longmind.server.auth.rate_limits import RateAllowance, RateLimiter
 from longmind.server.auth.single_user import is_loopback, refuse_strangers
-from longmind.server.auth.web_tokens import WebTokens
+from longmind.server.auth.web_tokens import WebTokenVerifier
 from longmind.server.http.header_reader import RawHeaders, RequestHeaders
 from longmind.settings import load_caller
 
-Via = Literal["key", "token", "single-user"]
+AuthenticationMethod = Literal["key", "token", "single-user"]
 
-_ADDITIONS = {
+_SCOPE_HEADERS_BY_NAME = {
     "agent_id": "x-longmind-agent",
     "group": "x-longmind-group",
     "session_id": "x-longmind-session",
@@ -35,69 +39,70 @@ _ADDITIONS = {
     "graph_id": "x-longmind-graph",
     "node_id": "x-longmind-node",
 }
-"""What a request may add to the user it is for."""
-SCOPE_HEADERS = ("x-longmind-user", *_ADDITIONS.values())
-"""The headers that say for whom a request is, for the description of the API."""
+"""The parts of a scope that a request may add, with their headers."""
+SCOPE_HEADERS = ("x-longmind-user", *_SCOPE_HEADERS_BY_NAME.values())
+"""All headers that are part of the scope, for the CORS configuration."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Whose a request is, and how that is known."""
+    """The authenticated sender of a request."""
 
     scope: Scope
-    via: Via
+    via: AuthenticationMethod
     key_id: str | None = None
-    allowance: Allowance | None = None
+    allowance: RateAllowance | None = None
 
     @property
     def names(self) -> dict[str, Any]:
-        """The scope as `engine.context()` takes it."""
+        """The scope as arguments of `engine.context()`."""
         return {each.name: getattr(self.scope, each.name) for each in fields(Scope)}
 
     @property
     def headers(self) -> dict[str, str]:
-        """What the answer tells of the rate."""
-        return {} if self.allowance is None else _rate_headers(self.allowance)
+        """The rate-limit headers of the response."""
+        return {} if self.allowance is None else _make_rate_headers(self.allowance)
 
 
 @dataclass(frozen=True)
-class _Holder:
-    """What a credential says by itself."""
+class _CredentialGrant:
+    """The statement of a credential, before the headers of the request are added."""
 
-    via: Via
+    via: AuthenticationMethod
     tenant_id: str
     app_id: str
     user_id: str | None
-    """None when each request names a user."""
+    """None if every request has to name its user."""
     capabilities: frozenset[Capability] = frozenset()
     key_id: str | None = None
     rate: str | None = None
 
 
 class Authenticator:
-    """Decides for each request who sent it. Threads may share it."""
+    """The authenticator of a server; threads may share it."""
 
     def __init__(self, engine: Engine, *, host: str = "127.0.0.1") -> None:
         settings = engine.settings
         self._keys = engine.keys
-        self._web_tokens = WebTokens(settings) if settings.jwt_algorithm else None
-        self._rates = Rates(settings)
+        self._web_tokens = WebTokenVerifier(settings) if settings.jwt_algorithm else None
+        self._rates = RateLimiter(settings)
         self._caller = load_caller({})
-        # In single-user mode no list of pages is "all of them": a page of any site could then read what is remembered.
-        self._origins = frozenset(origins_of(settings.cors_origins)) - {"*"}
+        # "*" is ignored in single-user mode: otherwise a page of any site could read the user's memory.
+        self._origins = frozenset(parse_origins(settings.cors_origins)) - {"*"}
         self._loopback = is_loopback(host)
         self._any_key_made = self._keys.any_made()
         if not self._loopback and self._web_tokens is None and not self._keys.count().valid:
             raise InvalidInput(
-                f"Without a key the server listens on this machine only, and {host!r} is reached by others.",
-                hint="Make a key with `longmind keys create`, or set jwt_algorithm, or listen on 127.0.0.1.",
+                f"The server cannot listen on {host!r} without a key, since other machines can reach it.",
+                hint="Create a key with `longmind keys create`, set jwt_algorithm, or listen on 127.0.0.1.",
             )
 
     @property
     def single_user(self) -> bool:
-        """Whether a request without a credential is taken for the user of this machine.
+        """Whether a request without a credential belongs to the user of this machine.
 
-        That ends, for good, with the first key that is made: whether one was is asked until then.
+        The first key ends this for good. Until then each request asks the database, since another process may create
+        the key.
         """
         if not self._loopback or self._web_tokens is not None:
             return False
@@ -105,26 +110,32 @@ class Authenticator:
         return not self._any_key_made
 
     def identify(self, raw: RawHeaders, client: str | None = None) -> Identity:
-        """Whose a request with these headers is. It reads the database, so an event loop calls it in a thread."""
+        """Authenticate a request and count it against the rate of its credential.
+
+        It reads the database, so an event loop has to call it in a thread.
+
+        raw: the headers as ASGI passes them.
+        client: the network address of the sender, if it is known.
+        """
         headers = RequestHeaders(raw)
-        holder = self._holder(headers, client)
-        scope = _scope(holder, headers)
-        allowance = self._rates.use(holder.key_id or f"{holder.via}:{scope.id}", holder.rate)
-        return Identity(scope, holder.via, holder.key_id, allowance)
+        grant = self._check_credential(headers, client)
+        scope = _make_scope(grant, headers)
+        allowance = self._rates.use(grant.key_id or f"{grant.via}:{scope.id}", grant.rate)
+        return Identity(scope, grant.via, grant.key_id, allowance)
 
     def require_admin(self, raw: RawHeaders, client: str | None = None) -> None:
-        """Refuse who may not administrate; what is asked for is of no user, so none need be named."""
-        holder = self._holder(RequestHeaders(raw), client)
-        if "admin" not in holder.capabilities:
-            raise Forbidden("This is for who administrates.", hint="Make a key with `longmind keys create --admin`.")
+        """Raise Forbidden unless the credential is an admin's. The request need not name a user."""
+        grant = self._check_credential(RequestHeaders(raw), client)
+        if "admin" not in grant.capabilities:
+            raise Forbidden("This needs an admin key.", hint="Create one with `longmind keys create --admin`.")
 
-    def _holder(self, headers: RequestHeaders, client: str | None) -> _Holder:
-        credential = credential_of(headers)
+    def _check_credential(self, headers: RequestHeaders, client: str | None) -> _CredentialGrant:
+        credential = read_credential(headers)
         if credential is None:
-            return self._user_of_this_machine(headers, client)
+            return self._grant_to_local_user(headers, client)
         if credential.startswith(f"{PREFIX}_"):
             key = self._keys.check(credential)
-            return _Holder(
+            return _CredentialGrant(
                 "key",
                 key.tenant_id,
                 key.app_id,
@@ -134,39 +145,40 @@ class Authenticator:
                 key.rate,
             )
         if self._web_tokens is not None:
-            return _Holder("token", *self._web_tokens.check(credential))
-        raise Unauthenticated("The credential is none that this server gives out.")
+            return _CredentialGrant("token", *self._web_tokens.check(credential))
+        raise Unauthenticated("Unknown credential.")
 
-    def _user_of_this_machine(self, headers: RequestHeaders, client: str | None) -> _Holder:
+    def _grant_to_local_user(self, headers: RequestHeaders, client: str | None) -> _CredentialGrant:
         if not self.single_user:
             raise Unauthenticated("The request has no credential.", given=False)
         refuse_strangers(headers, client, self._origins)
-        # Who sits at the machine has the database in hand, and is the host as well.
+        # The user of this machine can open the database file anyway, so administration is allowed too.
         caller = self._caller
-        return _Holder("single-user", caller.tenant, caller.app, caller.user, frozenset({"admin"}))
+        return _CredentialGrant("single-user", caller.tenant, caller.app, caller.user, frozenset({"admin"}))
 
 
-def error_headers(error: LongmindError) -> dict[str, str]:
-    """The headers that an answer with this error needs."""
+def make_error_headers(error: LongmindError) -> dict[str, str]:
+    """Return the headers that the response to an authentication error needs."""
     match error:
         case Unauthenticated():
-            # RFC 6750: what is wrong is said only to who has sent something.
+            # RFC 6750: a request without a credential must not be told an error code.
             return {"WWW-Authenticate": 'Bearer realm="longmind"' + (', error="invalid_token"' if error.given else "")}
         case RateLimited():
-            spent = Allowance(error.limit, error.window, 0, error.retry_after)
-            return {"Retry-After": str(error.retry_after), **_rate_headers(spent)}
+            spent = RateAllowance(error.limit, error.window, 0, error.retry_after)
+            return {"Retry-After": str(error.retry_after), **_make_rate_headers(spent)}
         case _:
             return {}
 
 
-def origins_of(written: str) -> list[str]:
-    return [origin.strip().rstrip("/") for origin in written.split(",") if origin.strip()]
+def parse_origins(setting: str) -> list[str]:
+    """Split the setting cors_origins into origins without a final slash."""
+    return [origin.strip().rstrip("/") for origin in setting.split(",") if origin.strip()]
 
 
-def _scope(holder: _Holder, headers: RequestHeaders) -> Scope:
-    for header, bound in (("x-longmind-tenant", holder.tenant_id), ("x-longmind-app", holder.app_id)):
+def _make_scope(grant: _CredentialGrant, headers: RequestHeaders) -> Scope:
+    for header, bound in (("x-longmind-tenant", grant.tenant_id), ("x-longmind-app", grant.app_id)):
         _refuse_other(headers, header, bound)
-    user_id = holder.user_id
+    user_id = grant.user_id
     if user_id is None:
         user_id = headers.get("x-longmind-user")
         if user_id is None:
@@ -174,20 +186,20 @@ def _scope(holder: _Holder, headers: RequestHeaders) -> Scope:
     else:
         _refuse_other(headers, "x-longmind-user", user_id)
     return Scope(
-        tenant_id=holder.tenant_id,
-        app_id=holder.app_id,
+        tenant_id=grant.tenant_id,
+        app_id=grant.app_id,
         user_id=user_id,
-        capabilities=holder.capabilities,
-        **{name: headers.get(header) for name, header in _ADDITIONS.items()},
+        capabilities=grant.capabilities,
+        **{name: headers.get(header) for name, header in _SCOPE_HEADERS_BY_NAME.items()},
     )
 
 
 def _refuse_other(headers: RequestHeaders, header: str, bound: str) -> None:
     if headers.get(header) not in (None, bound):
-        raise Forbidden(f"The credential is not for what {header} says.", hint="Leave the header out.")
+        raise Forbidden(f"The credential is not valid for the value of {header}.", hint="Remove this header.")
 
 
-def _rate_headers(allowance: Allowance) -> dict[str, str]:
+def _make_rate_headers(allowance: RateAllowance) -> dict[str, str]:
     return {
         "RateLimit-Limit": str(allowance.limit),
         "RateLimit-Remaining": str(allowance.remaining),

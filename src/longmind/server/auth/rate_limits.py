@@ -1,4 +1,4 @@
-"""How often a credential may be used."""
+"""Rate limits: how many requests a credential may send in a window of time."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from longmind.settings import Settings
 
 
 @dataclass(frozen=True)
-class Allowance:
-    """What is left of a rate, to be told with each answer."""
+class RateAllowance:
+    """The rest of a rate limit, which every response reports."""
 
     limit: int
     window: int
     remaining: int
     reset: int
-    """Seconds until all of it is there again."""
+    """Seconds until the whole limit is available again."""
 
 
-class Rates:
-    """Counts uses in a window that slides, so that the turn of a minute is no moment to send twice as much."""
+class RateLimiter:
+    """The counter of requests. Its window slides, so the turn of a minute does not allow twice the rate."""
 
     def __init__(self, settings: Settings) -> None:
         from limits.storage import MemoryStorage, storage_from_string
@@ -35,29 +35,35 @@ class Rates:
         try:
             storage = storage_from_string(settings.rate_limit_storage)
             self._limiter = SlidingWindowCounterRateLimiter(storage)
-        except Exception as error:  # each kind of storage fails in its own way, and none of them says what to do
+        except Exception as error:  # each storage raises errors of its own, without a hint
             raise InvalidInput(
-                f"The uses cannot be counted at the given rate_limit_storage ({type(error).__name__}).",
+                f"The rate_limit_storage cannot be used ({type(error).__name__}).",
                 hint="Use memory://, or redis://host:6379 with the package redis installed.",
             ) from error
-        # The storage in memory looks and counts in two steps; others do both in one, in a place of their own.
-        self._one_at_a_time: AbstractContextManager[object] = (
+        # The memory storage tests and counts in two steps, which threads must not interleave; others are atomic.
+        self._lock: AbstractContextManager[object] = (
             threading.Lock() if isinstance(storage, MemoryStorage) else nullcontext()
         )
 
-    def use(self, who: str, rate: str | None) -> Allowance | None:
-        """Count one use; None when nothing limits it."""
+    def use(self, credential: str, rate: str | None) -> RateAllowance | None:
+        """Count one request and return what is left, or None if no limit applies.
+
+        credential: a name of the credential, under which its requests are counted.
+        rate: the rate of this credential, such as "100/minute"; None means the default from the settings.
+
+        Raises RateLimited if the limit is exhausted.
+        """
         from limits import parse
 
-        written = rate or self._default
-        if written is None:
+        limit = rate or self._default
+        if limit is None:
             return None
-        item = parse(written)
-        with self._one_at_a_time:
-            admitted = self._limiter.hit(item, "longmind", who)
-            reset_at, remaining = self._limiter.get_window_stats(item, "longmind", who)
+        item = parse(limit)
+        with self._lock:
+            admitted = self._limiter.hit(item, "longmind", credential)
+            reset_at, remaining = self._limiter.get_window_stats(item, "longmind", credential)
         window = item.get_expiry()
         reset = min(max(1, ceil(reset_at - time.time())), 2 * window)
         if not admitted:
             raise RateLimited(item.amount, window, retry_after=reset)
-        return Allowance(item.amount, window, max(0, remaining), reset)
+        return RateAllowance(item.amount, window, max(0, remaining), reset)

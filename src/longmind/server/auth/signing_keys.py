@@ -1,6 +1,7 @@
-"""The keys that tokens are checked with: one secret, one public key, or a file of several from which `kid` picks.
+"""Keys that verify web tokens: one secret, one public key, or a JWKS file from which `kid` picks.
 
-Each is held to the algorithm that is set: a public key never becomes the secret of HS256, whatever a token says.
+Every key is bound to the configured algorithm. A public key never becomes the secret of HS256, whatever the header of a
+token says: that is the classic algorithm-confusion attack. Weak keys are refused when the server starts.
 """
 
 from __future__ import annotations
@@ -26,25 +27,29 @@ _GONE = (0, 0, 0)
 _log = logging.getLogger("longmind.server")
 _KINDS = {"HS256": "oct", "RS256": "RSA"}
 
-Key = Any
-"""Bytes of a secret, or an RSA public key."""
+SigningKey = Any
+"""The bytes of a secret, or an RSA public key."""
 
 
 class SigningKeys(Protocol):
-    def pick(self, kid: object) -> Key:
-        """The key that a token with this `kid` has to be signed with."""
+    """The source of keys for token verification."""
+
+    def pick(self, kid: object) -> SigningKey:
+        """Return the key for a token with this `kid`. Raises Unauthenticated if there is none."""
 
 
-class OneKey:
-    def __init__(self, key: Key) -> None:
+class SingleSigningKey:
+    """One key for all tokens, whatever `kid` they name."""
+
+    def __init__(self, key: SigningKey) -> None:
         self._key = key
 
-    def pick(self, kid: object) -> Key:
+    def pick(self, kid: object) -> SigningKey:
         return self._key
 
 
-class KeyFile:
-    """A JWKS file, read again when it has changed; while it cannot be understood, the keys stay what they were."""
+class SigningKeyFile:
+    """A JWKS file, which is read again whenever it changes. While it is malformed, the previous keys stay valid."""
 
     def __init__(self, path: Path, algorithm: str) -> None:
         self._path = path
@@ -53,15 +58,15 @@ class KeyFile:
         self._seen = _stamp(path)
         self._keys = _read_keys(path, algorithm)
 
-    def pick(self, kid: object) -> Key:
+    def pick(self, kid: object) -> SigningKey:
         keys = self._current()
         if kid is None and len(keys) == 1:
             return next(iter(keys.values()))
         if not isinstance(kid, str) or kid not in keys:
-            raise Unauthenticated("The token names no key that is known here.", hint="Get a new one from its issuer.")
+            raise Unauthenticated("The token names an unknown signing key.", hint="Get a new token from its issuer.")
         return keys[kid]
 
-    def _current(self) -> dict[str, Key]:
+    def _current(self) -> dict[str, SigningKey]:
         stamp = _stamp(self._path)
         if stamp != self._seen:
             with self._lock:
@@ -70,8 +75,8 @@ class KeyFile:
                     try:
                         self._keys = _read_keys(self._path, self._algorithm)
                     except InvalidInput as error:
-                        # Somebody may be writing it: when that is done, the stamp changes again. One that was taken
-                        # away was meant to be.
+                        # The file may be half written; when the write ends, the stamp changes again. A deleted file,
+                        # however, revokes its keys.
                         _log.warning("%s", error.message)
                         if stamp == _GONE:
                             self._keys = {}
@@ -79,30 +84,33 @@ class KeyFile:
 
 
 def open_signing_keys(settings: Settings) -> SigningKeys:
-    """The keys that the settings name; said at once when they are missing or weak, and not with the first request."""
+    """Return the keys that the settings name.
+
+    Raises InvalidInput at start-up, not at the first request, if a key is missing, ambiguous or weak.
+    """
     algorithm = settings.jwt_algorithm
     single = "jwt_secret" if algorithm == "HS256" else "jwt_public_key"
     given = [name for name in ("jwt_secret", "jwt_public_key", "jwt_jwks") if getattr(settings, name)]
     if given not in ([single], ["jwt_jwks"]):
         raise InvalidInput(
-            f"Tokens are checked with {algorithm}, and the settings name {' and '.join(given) or 'no key'}.",
-            hint=f"Set {single} or jwt_jwks, and nothing else of them.",
+            f"jwt_algorithm is {algorithm}, but the settings name {' and '.join(given) or 'no key'}.",
+            hint=f"Set either {single} or jwt_jwks, and remove the others.",
         )
     if settings.jwt_jwks:
-        return KeyFile(Path(settings.jwt_jwks), algorithm)
+        return SigningKeyFile(Path(settings.jwt_jwks), algorithm)
     if algorithm == "HS256":
-        return OneKey(_secret("jwt_secret", settings.jwt_secret.encode()))
-    return OneKey(_public_key(Path(settings.jwt_public_key)))
+        return SingleSigningKey(_secret("jwt_secret", settings.jwt_secret.encode()))
+    return SingleSigningKey(_public_key(Path(settings.jwt_public_key)))
 
 
 def _secret(name: str, secret: bytes) -> bytes:
     if len(secret) < SHORTEST_SECRET:
         raise InvalidInput(
-            f"{name} has {len(secret)} bytes, which can be guessed.",
-            hint=f"Take {SHORTEST_SECRET} random bytes or more, like those of `openssl rand -hex 32`.",
+            f"{name} has only {len(secret)} bytes and can be guessed.",
+            hint=f"Use at least {SHORTEST_SECRET} random bytes, for example from `openssl rand -hex 32`.",
         )
     if b"-----BEGIN" in secret:
-        raise InvalidInput(f"{name} is a key in PEM form, which is no secret.", hint="Set jwt_algorithm to RS256.")
+        raise InvalidInput(f"{name} is a PEM file instead of a secret.", hint="Set jwt_algorithm to RS256.")
     return secret
 
 
@@ -115,34 +123,41 @@ def _public_key(path: Path) -> RSAPublicKey:
             key = load_pem_public_key(text)  # type: ignore[assignment]
     except ValueError:
         raise InvalidInput(
-            "The file of jwt_public_key holds no public key.", hint="It is a file that begins with BEGIN PUBLIC KEY."
+            "The file of jwt_public_key does not contain a public key.",
+            hint="Use a PEM file that begins with BEGIN PUBLIC KEY.",
         ) from None
     return _strong("jwt_public_key", key)
 
 
 def _strong(name: str, key: object) -> RSAPublicKey:
     if not isinstance(key, RSAPublicKey):
-        raise InvalidInput(f"{name} is no RSA public key.", hint="RS256 needs one of 2,048 bits or more.")
+        raise InvalidInput(f"{name} is not an RSA public key.", hint="RS256 needs an RSA key of at least 2,048 bits.")
     if key.key_size < SMALLEST_RSA:
-        raise InvalidInput(f"{name} has {key.key_size:,} bits.", hint=f"Take one of {SMALLEST_RSA:,} bits or more.")
+        raise InvalidInput(
+            f"{name} has only {key.key_size:,} bits.", hint=f"Use a key of at least {SMALLEST_RSA:,} bits."
+        )
     return key
 
 
-def _read_keys(path: Path, algorithm: str) -> dict[str, Key]:
+def _read_keys(path: Path, algorithm: str) -> dict[str, SigningKey]:
     try:
         entries = json.loads(_read("jwt_jwks", path))["keys"]
-        usable = [entry for entry in entries if _is_for_us(entry, algorithm)]
+        usable = [entry for entry in entries if _is_usable(entry, algorithm)]
         keys = {str(entry.get("kid", "")): _key_of(entry, algorithm) for entry in usable}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, jwt.PyJWTError):
-        raise InvalidInput("The file of jwt_jwks is no JWKS.", hint='It looks like {"keys": [{"kty": …}]}.') from None
+        raise InvalidInput(
+            "The file of jwt_jwks is not a JWKS.", hint='Use a file of the form {"keys": [{"kty": …}]}.'
+        ) from None
     if len(keys) != len(usable):
-        raise InvalidInput("Two keys of the file of jwt_jwks have one kid.", hint="Give each a kid of its own.")
+        raise InvalidInput("Two keys in the file of jwt_jwks share a kid.", hint="Give each key its own kid.")
     if not keys:
-        raise InvalidInput(f"The file of jwt_jwks has no key for {algorithm}.", hint="Add one, or set jwt_algorithm.")
+        raise InvalidInput(
+            f"The file of jwt_jwks has no key for {algorithm}.", hint="Add a key, or change jwt_algorithm."
+        )
     return keys
 
 
-def _is_for_us(entry: dict[str, Any], algorithm: str) -> bool:
+def _is_usable(entry: dict[str, Any], algorithm: str) -> bool:
     return (
         entry["kty"] == _KINDS[algorithm]
         and entry.get("alg", algorithm) == algorithm
@@ -151,10 +166,10 @@ def _is_for_us(entry: dict[str, Any], algorithm: str) -> bool:
     )
 
 
-def _key_of(entry: dict[str, Any], algorithm: str) -> Key:
+def _key_of(entry: dict[str, Any], algorithm: str) -> SigningKey:
     if algorithm == "HS256":
         return _secret("A secret in jwt_jwks", jwt.algorithms.HMACAlgorithm.from_jwk(entry))
-    # Whoever holds the private half can sign: a server that only checks has no business with it.
+    # The private half can sign tokens; a server that only verifies must not keep it.
     public = {name: value for name, value in entry.items() if name not in ("d", "p", "q", "dp", "dq", "qi", "oth")}
     return _strong("A key in jwt_jwks", jwt.algorithms.RSAAlgorithm.from_jwk(public))
 
@@ -164,14 +179,14 @@ def _read(name: str, path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InvalidInput(
-            f"The file of {name}, {path}, cannot be read: {error.strerror}.", hint="Check its path and its rights."
+            f"The file of {name}, {path}, cannot be read: {error.strerror}.", hint="Check its path and permissions."
         ) from None
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
-    """What changes when a file does; zeros when it is not there."""
+    """Return a value that changes when the file does; zeros if it does not exist."""
     try:
-        about = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return _GONE
-    return (about.st_mtime_ns, about.st_size, about.st_ino)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)

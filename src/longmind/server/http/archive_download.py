@@ -1,4 +1,4 @@
-"""An export as a ZIP archive: written to a file first, since an archive that breaks off is none, and then sent."""
+"""Export archives over HTTP: written to a temporary file first, since a truncated archive is useless, and then sent."""
 
 from __future__ import annotations
 
@@ -6,43 +6,55 @@ import tempfile
 from typing import IO
 
 from longmind.runtime.durable_files import translate_disk_error
-from longmind.server.endpoint import Asked, Doing, Response, failure, read_request, send_response
+from longmind.server.endpoint import (
+    HttpResponse,
+    OperationHandler,
+    ReceivedRequest,
+    read_request,
+    send_response,
+    to_error_response,
+)
 from longmind.server.observability.middleware import Message, Receive, Send
 
 ZIP = "application/zip"
 _IN_MEMORY = 4 * 1024 * 1024
-_PIECE = 256 * 1024
+_CHUNK_BYTES = 256 * 1024
 
 
-class SendArchive(Doing):
-    """Writes archives in threads of their own, and sends them piece by piece."""
+class ArchiveHandler(OperationHandler):
+    """The handler of export_user_archive: writes in a thread of its own and sends the file in chunks.
+
+    Once the response has started, no error can change its status. So the whole archive is written before, and a
+    failure to write it is an ordinary problem.
+    """
 
     async def run(self, scope: Message, receive: Receive, send: Send) -> None:
-        asked = await read_request(scope, receive, self.desk)
+        request = await read_request(scope, receive, self.shared)
         with tempfile.SpooledTemporaryFile(_IN_MEMORY) as file:
-            response = await self.desk.hop.run_separately(self._write, asked, file)
+            response = await self.shared.hop.run_separately(self._write_archive, request, file)
             if response.status >= 400:
                 await send_response(send, response)
                 return
             headers = [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
             await send({"type": "http.response.start", "status": response.status, "headers": headers})
-            while piece := await self.desk.hop(file.read, _PIECE):
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            while chunk := await self.shared.hop(file.read, _CHUNK_BYTES):
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
 
-    def _write(self, asked: Asked, file: IO[bytes]) -> Response:
+    def _write_archive(self, request: ReceivedRequest, file: IO[bytes]) -> HttpResponse:
         try:
-            identity, arguments = self.arguments(asked)
+            identity, arguments = self.read_arguments(request)
             self.call(identity, {**arguments, "target": file})
         except OSError as error:
-            return failure(translate_disk_error(error, "the archive in the folder for temporary files"), asked.headers)
+            translated = translate_disk_error(error, "the archive in the folder for temporary files")
+            return to_error_response(translated, request.headers)
         except Exception as error:
-            return failure(error, asked.headers)
+            return to_error_response(error, request.headers)
         size = file.tell()
         file.seek(0)
-        told = {
+        headers = {
             "content-type": ZIP,
             "content-length": str(size),
             "content-disposition": 'attachment; filename="export.zip"',
         }
-        return Response(200, {**identity.headers, **told}, b"")
+        return HttpResponse(200, {**identity.headers, **headers}, b"")

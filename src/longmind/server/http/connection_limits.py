@@ -1,4 +1,9 @@
-"""HTTP as uvicorn speaks it, with limits of time and size for the head of a request, and refusals that are problems."""
+"""uvicorn's HTTP connection with limits of time and size for request headers, and refusals as problem documents.
+
+uvicorn limits neither the time in which headers must arrive (slow-loris attacks) nor, with one of its two parsers,
+their size. A connection is in one of three states: waiting for headers (a timer runs), in a request (limits of the body
+apply, see request_body.py), or refused (input is discarded until the client has read the problem and hangs up).
+"""
 
 from __future__ import annotations
 
@@ -9,21 +14,21 @@ from typing import Any
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from longmind.errors import InvalidInput, LongmindError
-from longmind.server.problems import HeadTooLarge, problem_of
+from longmind.server.problems import HeadTooLarge, to_problem
 from longmind.settings import Settings
 
 _Protocol: Any = AutoHTTPProtocol
-"""The faster of those that are installed. Neither limits how long a head may take, and only the slower its size."""
+"""The faster parser that is installed."""
 _MOST_HEAD_BYTES = 64 * 1024
 
 
-def connections_of(settings: Settings) -> type[asyncio.Protocol]:
-    """What handles connections, and closes those on which no whole head of a request comes in time."""
+def make_connection_class(settings: Settings) -> type[asyncio.Protocol]:
+    """Return the protocol class for uvicorn. It closes connections whose headers do not arrive in time."""
     head_seconds = settings.request_seconds
-    # A body that was refused is still on its way: who would be cut off at once might never read why.
+    # A refused body is still arriving. If the connection closed at once, the client might never read why.
     most_refused_bytes = int(4 * settings.request_megabytes * 1024 * 1024)
 
-    class Connection(_Protocol):  # type: ignore[misc]  # which class it is, is known when it runs
+    class Connection(_Protocol):  # type: ignore[misc]  # the class is known at run time only
         def connection_made(self, transport: asyncio.Transport) -> None:
             self._head_timer: asyncio.TimerHandle | None = None
             self._head_bytes = 0
@@ -35,35 +40,35 @@ def connections_of(settings: Settings) -> type[asyncio.Protocol]:
             if not self._refused:
                 super().data_received(data)
             if self._refused:
-                self._pass_over(data)
+                self._discard(data)
                 return
             if self.cycle is not None and not self.cycle.response_complete:
-                # The head has come; what is left of the request has limits of its own.
+                # The headers have arrived; the body has limits of its own.
                 self._stop_waiting()
                 return
             self._wait_for_head()
             self._head_bytes += len(data)
             most = most_refused_bytes if self.cycle is not None and self.cycle.more_body else _MOST_HEAD_BYTES
             if self._head_bytes > most and not self.transport.is_closing():
-                self._refuse(HeadTooLarge(f"The head of a request may have {_MOST_HEAD_BYTES:,} bytes."))
+                self._refuse(HeadTooLarge(f"The headers of a request may have {_MOST_HEAD_BYTES:,} bytes."))
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_waiting()
             super().connection_lost(exc)
 
         def send_400_response(self, msg: str) -> None:
-            self._refuse(InvalidInput("This is not HTTP.", hint="See how the request and its headers are written."))
+            self._refuse(InvalidInput("The request is not valid HTTP.", hint="Check the request line and the headers."))
 
         def _refuse(self, error: LongmindError) -> None:
-            """Tell what is wrong as every other error is told, unless an answer is on its way; and hang up."""
+            """Send a problem document, unless a response has started, and close the connection."""
             idle = self.cycle is None or self.cycle.response_complete
             if idle or not self.cycle.response_started:
-                status, headers, body = problem_of(error)
-                told = {**headers, "content-length": str(len(body)), "connection": "close"}
-                lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *(f"{n}: {v}" for n, v in told.items())]
+                status, headers, body = to_problem(error)
+                named = {**headers, "content-length": str(len(body)), "connection": "close"}
+                lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *(f"{n}: {v}" for n, v in named.items())]
                 self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
             if idle and self.transport.can_write_eof():
-                # The rest of a head that was refused may be on its way as well.
+                # The rest of the refused headers may still arrive.
                 self._refused = True
                 self._stop_waiting()
                 self._wait_for_head()
@@ -71,7 +76,7 @@ def connections_of(settings: Settings) -> type[asyncio.Protocol]:
             else:
                 self.transport.close()
 
-        def _pass_over(self, data: bytes) -> None:
+        def _discard(self, data: bytes) -> None:
             self._head_bytes += len(data)
             if self._head_bytes > most_refused_bytes:
                 self.transport.close()

@@ -1,4 +1,4 @@
-"""A slash that is part of a name, and is written `%2F`, does not part the path."""
+"""Encoded slashes: `%2F` in a path is part of a name and does not separate segments."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from urllib.parse import unquote
 
 from longmind.server.observability.middleware import Application, Message, Receive, Send
 
-_IN_A_NAME = "\uffff"
-"""What stands for such a slash until the path is taken apart: no character, so that no name has it."""
-_WRITTEN = re.compile("%2f", re.IGNORECASE)
+_PLACEHOLDER = "\uffff"
+"""Placeholder for an encoded slash until the path is split: a noncharacter, so no name contains it."""
+_ENCODED = re.compile("%2f", re.IGNORECASE)
 
 
-class Slashes:
-    """Marks them, as ASGI middleware: servers give paths decoded, where one slash is like the other."""
+class EncodedSlashMiddleware:
+    """ASGI middleware that marks encoded slashes. Servers pass decoded paths, in which all slashes look alike."""
 
     def __init__(self, app: Application) -> None:
         self._app = app
@@ -21,11 +21,11 @@ class Slashes:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             raw = scope["raw_path"].decode("latin-1")
-            if _WRITTEN.search(raw):
-                scope["path"] = unquote(_WRITTEN.sub(_IN_A_NAME, raw))
+            if _ENCODED.search(raw):
+                scope["path"] = unquote(_ENCODED.sub(_PLACEHOLDER, raw))
         await self._app(scope, receive, send)
 
 
-def name_in(part: str) -> str:
-    """A part of the path as it was meant."""
-    return part.replace(_IN_A_NAME, "/")
+def decode_slashes(part: str) -> str:
+    """Return a path segment with its slashes restored."""
+    return part.replace(_PLACEHOLDER, "/")

@@ -1,4 +1,4 @@
-"""The headers of a request, read with suspicion: what is sent twice, or is no text, is refused and not guessed at."""
+"""Request headers, read strictly: duplicates and malformed text are refused instead of guessed at."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from longmind.errors import InvalidInput
 
 RawHeaders = Iterable[tuple[bytes, bytes]]
-"""As ASGI gives them: names in small letters, and each line for itself."""
+"""Headers as ASGI passes them: lower-case names, one entry per header line."""
 
 
 class RequestHeaders:
-    """The lines of a request by their names."""
+    """The headers of one request, by name."""
 
     def __init__(self, raw: RawHeaders) -> None:
         self._lines: dict[bytes, list[bytes]] = {}
@@ -22,17 +22,20 @@ class RequestHeaders:
         return name.encode("ascii") in self._lines
 
     def get(self, name: str) -> str | None:
-        """The value of a header; None when it was not sent."""
+        """Return the value of a header, or None if it was not sent.
+
+        Raises InvalidInput if it was sent twice, is not UTF-8, or contains a control character.
+        """
         lines = self._lines.get(name.encode("ascii"))
         if lines is None:
             return None
         if len(lines) > 1:
-            # Which of them counts is answered differently by proxies and programs, and that is how scopes are forged.
+            # Proxies and servers disagree on which duplicate counts; an attacker could forge a scope with that.
             raise InvalidInput(f"The header {name} was sent {len(lines)} times.", hint="Send it once.")
         try:
             value = lines[0].decode("utf-8")
         except UnicodeDecodeError:
-            raise InvalidInput(f"The header {name} is not UTF-8.", hint="Send the UTF-8 bytes of the text.") from None
+            raise InvalidInput(f"The header {name} is not UTF-8.", hint="Encode the header value as UTF-8.") from None
         if any(character < " " or "\x7f" <= character <= "\x9f" for character in value):
-            raise InvalidInput(f"The header {name} has a control character.", hint="Send it without.")
+            raise InvalidInput(f"The header {name} contains a control character.", hint="Remove the control character.")
         return value.strip(" ")

@@ -1,4 +1,9 @@
-"""What a request has to say, read off the signature of its operation: the path, the query and the body."""
+"""Arguments of operations, read from the path, the query and the body of a request.
+
+The signature of an operation is its schema: `ArgumentReader` builds pydantic models from it once per route. Input is
+read strictly: a number is not taken from a JSON string, unknown names and repeated query parameters are refused, and
+types that cannot be sent (files, functions) are removed from the annotations.
+"""
 
 from __future__ import annotations
 
@@ -20,91 +25,94 @@ from longmind.errors import InvalidInput
 from longmind.models.block import BlockScope
 from longmind.models.value import Value
 from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, Tool
-from longmind.server.http.encoded_slashes import name_in
-from longmind.server.problems import invalid_shape
+from longmind.server.http.encoded_slashes import decode_slashes
+from longmind.server.problems import to_shape_error
 from longmind.server.routes import NOT_OVER_HTTP, Route
 from longmind.validation.annotated import strip_limits
 
 _NOT_JSON = (datetime, timedelta, LanguageModel, BoundTool, Tool, Cancel)
-"""What Python callers may give instead of a text or a number, and nobody can send."""
+"""Types that Python callers may pass instead of a text or a number, and that JSON cannot carry."""
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _BOOLEANS = {"true": True, "false": False}
 
 
 class Absent:
-    """In the place of an argument that was not given, where that is something else than null."""
+    """The type of ABSENT, which marks an argument that was not sent where null has a meaning of its own."""
 
 
 ABSENT = Absent()
 
 
-class Parameters:
-    """Reads the arguments of one operation out of requests."""
+class ArgumentReader:
+    """The reader of one operation's arguments. It is built once per route and shared by all threads."""
 
     def __init__(self, route: Route) -> None:
         self.route = route
-        place = route.place
-        taken = {
+        http = route.http
+        accepted = {
             name: each
             for name, each in route.operation.signature.parameters.items()
             if f"{route.operation.path}.{name}" not in NOT_OVER_HTTP
         }
-        named_in_path = set(route.in_path.values())
-        self.in_path = {name: each for name, each in taken.items() if name in named_in_path}
-        rest = {name: each for name, each in taken.items() if name not in named_in_path}
+        path_names = set(route.in_path.values())
+        self.in_path = {name: each for name, each in accepted.items() if name in path_names}
+        rest = {name: each for name, each in accepted.items() if name not in path_names}
         self.in_query = {
-            name: each for name, each in rest.items() if not route.has_body or (place.of_block and name == "agent_id")
+            name: each for name, each in rest.items() if not route.has_body or (http.of_block and name == "agent_id")
         }
         self.in_body = {name: each for name, each in rest.items() if name not in self.in_query}
-        self.query_model = _model(route, "Query", self.in_query)
-        self.body = self._body_adapter()
-        self.body_required = place.tool is None and any(_is_required(each) for each in self.in_body.values())
-        in_query = self.query_model.model_fields.values()
-        self._readers = {str(field.alias): _reader(field) for field in in_query}
+        self.query_model = _make_model(route, "Query", self.in_query)
+        self.body = self._make_body_adapter()
+        self.body_required = http.tool is None and any(_is_required(each) for each in self.in_body.values())
+        query_fields = self.query_model.model_fields.values()
+        self._converters = {str(field.alias): _choose_converter(field) for field in query_fields}
         self._lists = {
             str(field.alias)
-            for field in in_query
-            if any(get_origin(each) is list for each in _alternatives(field.annotation))
+            for field in query_fields
+            if any(get_origin(each) is list for each in _list_alternatives(field.annotation))
         }
 
-    def _body_adapter(self) -> TypeAdapter[Any] | None:
-        place = self.route.place
+    def _make_body_adapter(self) -> TypeAdapter[Any] | None:
+        http = self.route.http
         if not self.in_body:
             return None
-        if place.tool is not None:
-            # The tool is strict about its arguments itself, and puts down in its audit what it refused.
+        if http.tool is not None:
+            # The tool validates its arguments itself, and records refused ones in its audit.
             return TypeAdapter(dict[str, Any])
-        if place.whole_body is not None:
-            return TypeAdapter(on_the_wire(self.in_body[place.whole_body].annotation))
-        return TypeAdapter(_model(self.route, "Body", self.in_body))
+        if http.whole_body is not None:
+            return TypeAdapter(to_wire_type(self.in_body[http.whole_body].annotation))
+        return TypeAdapter(_make_model(self.route, "Body", self.in_body))
 
     def read(self, path: Mapping[str, str], query: bytes, body: bytes) -> dict[str, Any]:
-        """The arguments, or an error that says which one is wrong and what is known here."""
-        arguments: dict[str, Any] = {inner: name_in(path[outer]) for outer, inner in self.route.in_path.items()}
-        if query or self._readers:
+        """Return the arguments of a request by parameter name.
+
+        Raises ShapeError or InvalidInput, naming the first thing that is wrong and the names that are known.
+        """
+        arguments: dict[str, Any] = {inner: decode_slashes(path[outer]) for outer, inner in self.route.in_path.items()}
+        if query or self._converters:
             arguments |= self._read_query(query)
         if self.body is not None:
             arguments |= self._read_body(self.body, body)
         elif body.strip() not in (b"", b"{}"):
-            raise InvalidInput("A body was sent, and this takes none.", hint="Send the request without a body.")
+            raise InvalidInput("This operation takes no body.", hint="Send the request without a body.")
         return arguments
 
     def _read_query(self, query: bytes) -> dict[str, Any]:
-        given: dict[str, Any] = {}
-        for name, text in _pairs(query):
+        sent: dict[str, Any] = {}
+        for name, text in _parse_query(query):
             if name in self._lists:
-                given.setdefault(name, []).append(text)
+                sent.setdefault(name, []).append(text)
                 continue
-            if name in given:
+            if name in sent:
                 raise InvalidInput(f"The parameter {name!r} is given twice.", hint="Give each parameter once.")
-            reader = self._readers.get(name)
-            given[name] = text if reader is None else reader(text)
+            convert = self._converters.get(name)
+            sent[name] = text if convert is None else convert(text)
         try:
-            model = self.query_model.model_validate(given, strict=True)
+            model = self.query_model.model_validate(sent, strict=True)
         except ValidationError as error:
-            raise invalid_shape(error, "The query", list(self._readers)) from None
+            raise to_shape_error(error, "The query", list(self._converters)) from None
         arguments = dict(model.__dict__)
-        if self.route.place.of_block:
+        if self.route.http.of_block:
             _check_block_scope(arguments.pop("scope"), arguments["agent_id"])
         return arguments
 
@@ -114,106 +122,109 @@ class Parameters:
         try:
             value = adapter.validate_json(body, strict=True)
         except ValidationError as error:
-            raise invalid_shape(error, "The body", self.body_names) from None
-        place = self.route.place
-        if place.tool is not None:
-            return {"tool_name": place.tool, "arguments": value}
-        return {place.whole_body: value} if place.whole_body is not None else dict(value.__dict__)
+            raise to_shape_error(error, "The body", self.body_names) from None
+        http = self.route.http
+        if http.tool is not None:
+            return {"tool_name": http.tool, "arguments": value}
+        return {http.whole_body: value} if http.whole_body is not None else dict(value.__dict__)
 
     @property
     def body_names(self) -> list[str]:
-        """The names at the top of the body."""
+        """The names that the top level of the body may have."""
         schema = {} if self.body is None else self.body.json_schema()
         return list(schema.get("properties", {}))
 
 
-def _pairs(query: bytes) -> list[tuple[str, str]]:
+def _parse_query(query: bytes) -> list[tuple[str, str]]:
     try:
         return parse_qsl(query.decode("latin-1"), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
-        raise InvalidInput("The query is not UTF-8.", hint="Write %C3%A9 for é: its bytes in UTF-8.") from None
+        raise InvalidInput("The query is not UTF-8.", hint="Encode it as UTF-8: %C3%A9 for é.") from None
 
 
-def _model(route: Route, part: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
+def _make_model(route: Route, part: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
     fields: dict[str, Any] = {}
     for name, parameter in parameters.items():
         default = ... if parameter.default is parameter.empty else parameter.default
         if isinstance(default, tuple):
             default = list(default)
         known = {"default_factory": lambda: ABSENT} if name == "expected_updated_at" else {"default": default}
-        fields[name] = (on_the_wire(parameter.annotation), Field(alias=route.outer_name(name), **known))
-    if part == "Query" and route.place.of_block:
+        fields[name] = (to_wire_type(parameter.annotation), Field(alias=route.to_wire_name(name), **known))
+    if part == "Query" and route.http.of_block:
         fields["scope"] = (BlockScope | None, Field(default=None, alias="scope"))
     config = ConfigDict(extra="forbid", protected_namespaces=())
     return create_model(f"{route.id[:1].upper()}{route.id[1:]}{part}", __config__=config, **fields)
 
 
 def _is_required(parameter: Parameter) -> bool:
-    # A body that may be any object may be left out, which is the same as an empty one.
+    # A body that may be any object may also be left out, which equals an empty object.
     return parameter.default is parameter.empty and get_origin(parameter.annotation) is not dict
 
 
 def _check_block_scope(scope: BlockScope | None, agent_id: str | None) -> None:
-    """An agent's id alone says whose block is meant; a scope that is given has to agree."""
+    """Raise InvalidInput unless `scope` agrees with `agent_id`, which alone decides whose block is meant."""
     if scope == "agent" and agent_id is None:
-        raise InvalidInput("The scope 'agent' needs an agent_id.", hint="Name the agent whose block is meant.")
+        raise InvalidInput("The scope 'agent' needs an agent_id.", hint="Add the agent_id of the block.")
     if scope == "user" and agent_id is not None:
-        raise InvalidInput("The scope 'user' has no agent.", hint="Leave agent_id out, or ask for scope=agent.")
+        raise InvalidInput("The scope 'user' has no agent.", hint="Remove agent_id, or use scope=agent.")
 
 
-def on_the_wire(annotation: Any) -> Any:
-    """The annotation as far as it can be sent as JSON."""
+def to_wire_type(annotation: Any) -> Any:
+    """Return an annotation without the alternatives that JSON cannot carry."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         members = get_args(annotation)
-        # A text beside a path is one too: the server opens no files that a request names.
-        left_out = {str, Path} if Path in members else set()
-        return _union([each for each in members if not _is_left_out(each) and each not in left_out])
+        # A text that stands next to Path is a path too, and the server must not open files that a request names.
+        removed = {str, Path} if Path in members else set()
+        return _make_union([each for each in members if not _is_unsendable(each) and each not in removed])
     if origin is Annotated:
         plain = strip_limits(annotation)
         if get_origin(plain) is not Annotated:
-            return on_the_wire(plain)
+            return to_wire_type(plain)
         inner, *notes = get_args(plain)
-        return Annotated[(on_the_wire(inner), *notes)]
+        return Annotated[(to_wire_type(inner), *notes)]
     if isinstance(origin, type) and issubclass(origin, Sequence):
-        return list[on_the_wire(get_args(annotation)[0])]  # type: ignore[misc]  # made while it runs
+        return list[to_wire_type(get_args(annotation)[0])]  # type: ignore[misc]  # built at run time
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return dict[str, Any]
     return annotation
 
 
-def _union(members: list[Any]) -> Any:
-    # A dict stands for a value that a caller has not made; what such a dict may hold is what the value tells.
-    if any(isinstance(each, type) and issubclass(each, Value) for each in map(_bare, members)):
+def _make_union(members: list[Any]) -> Any:
+    # A dict next to a model is that model in another form; the model alone describes it.
+    if any(isinstance(each, type) and issubclass(each, Value) for each in map(_unwrap, members)):
         members = [each for each in members if get_origin(each) is not dict]
-    return reduce(or_, map(on_the_wire, members))
+    return reduce(or_, map(to_wire_type, members))
 
 
-def _alternatives(annotation: Any) -> tuple[Any, ...]:
+def _list_alternatives(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
 
 
-def _bare(annotation: Any) -> Any:
-    """The first of what an annotated union holds, which tells what kind of thing it is."""
+def _unwrap(annotation: Any) -> Any:
+    """Return the first plain type inside an annotation."""
     if get_origin(annotation) is Annotated:
-        return _bare(get_args(annotation)[0])
+        return _unwrap(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
-        return _bare(get_args(annotation)[0])
+        return _unwrap(get_args(annotation)[0])
     return annotation
 
 
-def _is_left_out(annotation: Any) -> bool:
+def _is_unsendable(annotation: Any) -> bool:
     return annotation in _NOT_JSON or get_origin(annotation) in (Callable, IO)
 
 
-def _reader(field: FieldInfo) -> Callable[[str], Any] | None:
-    """How the text of a parameter in a query becomes a value; None when it stays a text."""
-    kinds = _alternatives(field.annotation)
+def _choose_converter(field: FieldInfo) -> Callable[[str], Any] | None:
+    """Return the function that converts the text of a query parameter; None if it stays a text.
+
+    Text that a converter does not understand is passed on, so that the model reports it.
+    """
+    kinds = _list_alternatives(field.annotation)
     if bool in kinds:
         return lambda text: _BOOLEANS.get(text, text)
     if int in kinds:
         return lambda text: int(text) if _WHOLE_NUMBER.fullmatch(text) else text
     if types.NoneType in kinds and field.default is not None and str not in kinds:
-        # The one way to say in a query that nothing is to be filtered, where leaving it out says something else.
+        # A missing parameter means the default, so "null" is the only way to switch such a filter off.
         return lambda text: None if text == "null" else text
     return None

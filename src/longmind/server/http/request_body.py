@@ -1,4 +1,4 @@
-"""The body of a request, read within its limits of size and time."""
+"""Request bodies, read within limits of size and time."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from longmind.server.problems import BodyTooLarge, BodyTooSlow, NotJson
 
 
 class ClientGone(Exception):
-    """The client has hung up before its request was whole."""
+    """The client disconnected before its request was complete."""
 
 
 async def read_body(headers: RequestHeaders, receive: Any, most_bytes: int, seconds: float) -> bytes:
-    """The whole body. One that is announced to be too large is refused before it is read."""
+    """Read the whole body of a request.
+
+    A body that Content-Length announces as too large is refused before any of it is read.
+
+    Raises BodyTooLarge, BodyTooSlow, NotJson, or ClientGone.
+    """
     announced = headers.get("content-length")
     if announced is not None and announced.isdecimal() and int(announced) > most_bytes:
-        raise _too_large(most_bytes)
+        raise _make_size_error(most_bytes)
     try:
         async with asyncio.timeout(seconds):
-            body = await _received(receive, most_bytes)
+            body = await _collect(receive, most_bytes)
     except TimeoutError:
         raise BodyTooSlow from None
     if body:
@@ -28,7 +33,7 @@ async def read_body(headers: RequestHeaders, receive: Any, most_bytes: int, seco
     return body
 
 
-async def _received(receive: Any, most_bytes: int) -> bytes:
+async def _collect(receive: Any, most_bytes: int) -> bytes:
     parts, size, more = [], 0, True
     while more:
         message = await receive()
@@ -38,7 +43,7 @@ async def _received(receive: Any, most_bytes: int) -> bytes:
         size += len(parts[-1])
         more = message.get("more_body", False)
         if size > most_bytes:
-            raise _too_large(most_bytes)
+            raise _make_size_error(most_bytes)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -49,5 +54,5 @@ def _check_type(content_type: str | None) -> None:
         raise NotJson(f"The Content-Type is {shown}.")
 
 
-def _too_large(most_bytes: int) -> BodyTooLarge:
-    return BodyTooLarge(f"A request may have {most_bytes:,} bytes.")
+def _make_size_error(most_bytes: int) -> BodyTooLarge:
+    return BodyTooLarge(f"The request body is larger than {most_bytes:,} bytes.")

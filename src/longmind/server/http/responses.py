@@ -1,4 +1,8 @@
-"""What an operation gives, as the body of an answer."""
+"""Results of operations as response bodies.
+
+The return annotation of an operation decides everything: whether the body is one object, a list or a page, whether
+there is none (status 204), and whether None means 404. `body_type` is also what the OpenAPI document describes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from longmind.server.routes import Route
 
 
 class ToolDefinition(BaseModel):
-    """A tool as a model is told of it."""
+    """A tool in the form in which a model receives it."""
 
     name: str
     description: str
@@ -28,75 +32,71 @@ class ToolDefinition(BaseModel):
 
 
 class Text(BaseModel):
-    """An answer that is one text."""
+    """A result that is one text."""
 
     text: str
 
 
-class Answer:
-    """Writes what one operation gives."""
+class ResultWriter:
+    """The serialiser for the result of one operation. It is built once per route and shared by all threads."""
 
     def __init__(self, route: Route) -> None:
-        self._path = route.operation.path
-        given = route.operation.signature.return_annotation
-        members = list(get_args(given)) if get_origin(given) in (Union, types.UnionType) else [given]
-        self.may_be_missing = types.NoneType in members and len(members) > 1
-        self.nothing = given is None
-        self.status = 204 if self.nothing else route.place.status
+        returned = route.operation.signature.return_annotation
+        members = list(get_args(returned)) if get_origin(returned) in (Union, types.UnionType) else [returned]
+        self.can_be_missing = types.NoneType in members and len(members) > 1
+        self.is_empty = returned is None
+        self.status = 204 if self.is_empty else route.http.status
         members = [each for each in members if each is not types.NoneType]
-        self.paged = "cursor" in route.operation.signature.parameters
-        self._is_list = get_origin(members[0]) in (list, Page) if members else False
-        self.bare = route.place.bare
-        self.item = [get_args(each)[0] for each in members] if self._is_list else members
-        self.schema_of: Any = None if self.nothing else self._shape()
-        self._write = self._writer()
+        self.is_paged = "cursor" in route.operation.signature.parameters
+        self.is_list = get_origin(members[0]) in (list, Page) if members else False
+        self.is_bare = route.http.bare
+        self._item_types = [get_args(each)[0] for each in members] if self.is_list else members
+        self.body_type: Any = None if self.is_empty else self._choose_body_type()
+        self._write = self._make_writer()
 
-    def _shape(self) -> Any:
-        """The type of the body, without the wrapping of lists."""
-        kinds = [ToolDefinition if each is BoundTool else each for each in self.item]
-        if not self._is_list:
+    def _choose_body_type(self) -> Any:
+        """Return the type of the body; for a list, without the object that wraps it."""
+        kinds = [ToolDefinition if each is BoundTool else each for each in self._item_types]
+        if not self.is_list:
             return Text if kinds == [str] else kinds[0]
-        return reduce(or_, (list[kind] for kind in kinds))  # type: ignore[valid-type]  # made while it runs
+        return reduce(or_, (list[kind] for kind in kinds))  # type: ignore[valid-type]  # built at run time
 
-    @property
-    def is_list(self) -> bool:
-        return self._is_list
+    def _make_writer(self) -> Callable[[Any], bytes]:
+        if not self.is_list:
+            return _write_text if self.body_type is Text else _write_one
+        if self._item_types == [BoundTool]:
+            return lambda tools: self._wrap_list(to_json([_define_tool(each.tool) for each in tools]), None)
+        adapter = TypeAdapter(self.body_type)
+        return lambda items: self._wrap_list(adapter.dump_json(items, by_alias=None), items)
 
-    def _writer(self) -> Callable[[Any], bytes]:
-        if not self._is_list:
-            return _write_text if self.schema_of is Text else _write_one
-        if self.item == [BoundTool]:
-            return lambda tools: _write_list(to_json([_definition(each.tool) for each in tools]), None, self)
-        adapter = TypeAdapter(self.schema_of)
-        return lambda items: _write_list(adapter.dump_json(items, by_alias=None), items, self)
-
-    def body(self, given: Any) -> bytes:
-        if self.nothing:
+    def write(self, result: Any) -> bytes:
+        """Return the body for a result. Raises NotThere for None where the operation may find nothing."""
+        if self.is_empty:
             return b""
-        if given is None and self.may_be_missing:
+        if result is None and self.can_be_missing:
             raise NotThere
-        return self._write(given)
+        return self._write(result)
+
+    def _wrap_list(self, items: bytes, page: Any) -> bytes:
+        if self.is_bare:
+            return items
+        if not self.is_paged:
+            return b'{"items":' + items + b"}"
+        return b'{"items":' + items + b',"nextCursor":' + to_json(page.next_cursor) + b"}"
 
 
-def _write_one(given: Any) -> bytes:
-    if isinstance(given, ToolValue):
-        return given.model_dump_json(exclude_unset=True).encode()
-    if isinstance(given, BaseModel):
-        return given.__pydantic_serializer__.to_json(given, by_alias=None)
-    return to_json(given)
+def _write_one(result: Any) -> bytes:
+    if isinstance(result, ToolValue):
+        return result.model_dump_json(exclude_unset=True).encode()
+    if isinstance(result, BaseModel):
+        # The serialiser itself is called because model_dump_json decodes its bytes to text, only to encode them again.
+        return result.__pydantic_serializer__.to_json(result, by_alias=None)
+    return to_json(result)
 
 
-def _write_text(given: str) -> bytes:
-    return to_json({"text": given})
+def _write_text(result: str) -> bytes:
+    return to_json({"text": result})
 
 
-def _write_list(items: bytes, given: Any, answer: Answer) -> bytes:
-    if answer.bare:
-        return items
-    if not answer.paged:
-        return b'{"items":' + items + b"}"
-    return b'{"items":' + items + b',"nextCursor":' + to_json(given.next_cursor) + b"}"
-
-
-def _definition(tool: Tool) -> dict[str, Any]:
+def _define_tool(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}

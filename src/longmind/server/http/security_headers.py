@@ -1,4 +1,4 @@
-"""Headers that keep browsers from doing with an answer what it was not made for."""
+"""Response headers that stop browsers from misusing a response."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from longmind.server.observability.middleware import Application, Message, Recei
 
 _ALWAYS = {
     b"x-content-type-options": b"nosniff",
-    # What is remembered belongs into no cache on the way.
+    # Memory must not end up in a cache between server and client.
     b"cache-control": b"no-store",
     b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
     b"x-frame-options": b"DENY",
@@ -16,8 +16,8 @@ _ALWAYS = {
 _OVER_TLS = {b"strict-transport-security": b"max-age=31536000"}
 
 
-class SecurityHeaders:
-    """Adds them to every answer, as ASGI middleware; what an answer says itself, such as a page's policy, stays."""
+class SecurityHeadersMiddleware:
+    """ASGI middleware that adds these headers to every response, except those that the response sets itself."""
 
     def __init__(self, app: Application) -> None:
         self._app = app
@@ -26,13 +26,13 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        wanted = _ALWAYS | (_OVER_TLS if scope.get("scheme") == "https" else {})
+        added = _ALWAYS | (_OVER_TLS if scope.get("scheme") == "https" else {})
 
         async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":
-                said = list(message.get("headers", ()))
-                names = {name.lower() for name, _ in said}
-                message["headers"] = [*said, *((name, value) for name, value in wanted.items() if name not in names)]
+                present = list(message.get("headers", ()))
+                names = {name.lower() for name, _ in present}
+                message["headers"] = [*present, *((name, value) for name, value in added.items() if name not in names)]
             await send(message)
 
         await self._app(scope, receive, send_secured)

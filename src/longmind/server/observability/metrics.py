@@ -1,4 +1,7 @@
-"""What Prometheus is told: how long operations take and how they end, and how the engine is."""
+"""Prometheus metrics: duration and outcome of requests, and the state of the engine.
+
+Names and labels of metrics are public: dashboards and alerts depend on them. No label holds a user, a text or an id.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,13 @@ _log = logging.getLogger("longmind.server")
 
 
 class Metrics:
-    """The numbers of one server process."""
+    """The metrics of one server process."""
 
     def __init__(self, engine: Engine) -> None:
         self._registry = CollectorRegistry()
         self._seconds = Histogram(
             "longmind_request_seconds",
-            "How long requests took, by operation.",
+            "Duration of requests, by operation.",
             ["operation"],
             buckets=_BUCKETS,
             registry=self._registry,
@@ -38,53 +41,56 @@ class Metrics:
         )
         self._errors = Counter(
             "longmind_errors",
-            "Requests that were refused or failed.",
+            "Requests that were refused or failed, by operation and status.",
             ["operation", "status"],
             registry=self._registry,
         )
-        self.under_way = Gauge("longmind_requests_under_way", "Requests being answered.", registry=self._registry)
+        self.in_progress = Gauge("longmind_requests_under_way", "Requests in progress.", registry=self._registry)
         self._registry.register(EngineCollector(engine))
         ProcessCollector(registry=self._registry)
 
     def count(self, operation: str, status: int, seconds: float) -> None:
+        """Record one request that has ended."""
         self._seconds.labels(operation).observe(seconds)
         self._requests.labels(operation, status).inc()
         if status >= _ERROR:
             self._errors.labels(operation, status).inc()
 
-    def written(self) -> bytes:
-        """All of it in the text format. It reads the database, so an event loop calls it in a thread."""
+    def render(self) -> bytes:
+        """Return all metrics in the text format. It reads the database, so an event loop has to call it in a thread."""
         return generate_latest(self._registry)
 
 
 class EngineCollector(Collector):
-    """Asks the engine when it is asked itself: what nobody reads costs nothing."""
+    """The collector of engine metrics. It queries the engine only when Prometheus scrapes, so idle metrics are free."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def describe(self) -> Iterable[Metric]:
+        """Return nothing, so that registering the collector does not query the database."""
         return []
 
     def collect(self) -> Iterable[Metric]:
+        """Yield the current values; without a database only `longmind_database_up`, which is 0 then."""
         try:
             measures = self._engine.measures()
         except LongmindError as error:
-            _log.warning("the database could not be measured: %s", type(error).__name__)
-            yield _gauge("longmind_database_up", "Whether the database answers.", 0)
+            _log.warning("cannot read engine metrics from the database: %s", type(error).__name__)
+            yield _make_gauge("longmind_database_up", "Whether the database answers.", 0)
             return
-        yield _gauge("longmind_database_up", "Whether the database answers.", 1)
-        yield from _of_queue(measures)
-        yield from _of_extraction(measures)
-        yield _gauge("longmind_cache_spaces", "Memory spaces that are kept in memory.", measures.cached_spaces)
-        yield _gauge("longmind_cache_bytes", "Bytes that those take.", measures.cached_bytes)
-        yield _gauge("longmind_cache_limit_bytes", "Bytes that they may take.", measures.cache_limit_bytes)
+        yield _make_gauge("longmind_database_up", "Whether the database answers.", 1)
+        yield from _collect_queue(measures)
+        yield from _collect_extraction(measures)
+        yield _make_gauge("longmind_cache_spaces", "Memory spaces in the recall cache.", measures.cached_spaces)
+        yield _make_gauge("longmind_cache_bytes", "Size of the recall cache in bytes.", measures.cached_bytes)
+        yield _make_gauge("longmind_cache_limit_bytes", "Limit of that size in bytes.", measures.cache_limit_bytes)
 
 
-def _of_queue(measures: Measures) -> Iterable[Metric]:
+def _collect_queue(measures: Measures) -> Iterable[Metric]:
     depth = GaugeMetricFamily("longmind_jobs", "Jobs that have not succeeded.", labels=["kind", "state"])
     age = GaugeMetricFamily(
-        "longmind_jobs_oldest_due_seconds", "How long the oldest due job has waited.", labels=["kind"]
+        "longmind_jobs_oldest_due_seconds", "Age of the oldest due job in seconds.", labels=["kind"]
     )
     for queue in measures.queue:
         states = {"due": queue.due, "running": queue.running, "later": queue.later, "dead": queue.dead}
@@ -95,20 +101,20 @@ def _of_queue(measures: Measures) -> Iterable[Metric]:
     yield age
 
 
-def _of_extraction(measures: Measures) -> Iterable[Metric]:
+def _collect_extraction(measures: Measures) -> Iterable[Metric]:
     lag = measures.extraction_lag
     seconds = GaugeMetricFamily(
         "longmind_extraction_lag_seconds",
-        "From an append to what it says being recallable, over the last five minutes.",
+        "Time from an append until its facts can be recalled, over the last five minutes.",
         labels=["quantile"],
     )
     for quantile, value in (("0.5", lag.median_seconds), ("0.95", lag.p95_seconds), ("1", lag.longest_seconds)):
         seconds.add_metric([quantile], value)
     yield seconds
-    yield _gauge("longmind_extractions_recent", "Extractions of the last five minutes.", lag.extractions)
+    yield _make_gauge("longmind_extractions_recent", "Extractions in the last five minutes.", lag.extractions)
 
 
-def _gauge(name: str, help: str, value: float) -> Metric:
+def _make_gauge(name: str, help: str, value: float) -> Metric:
     gauge = GaugeMetricFamily(name, help)
     gauge.add_metric([], value)
     return gauge

@@ -1,6 +1,7 @@
-"""Watches every request from outside: gives it its ids, takes its time, and tells the log, the metrics and the trace.
+"""Observability middleware: ids, timing, metrics, the request log and the trace of every request.
 
-What answers a request says in the ASGI scope which operation it was, and whose: `scope[OPERATION]`, `scope[IDENTITY]`.
+The code that answers a request stores in the ASGI scope which operation it was and who sent it: `scope[OPERATION]` and
+`scope[IDENTITY]`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Any
 
 from longmind.server.auth.identity import Identity
 from longmind.server.http.header_reader import RequestHeaders
-from longmind.server.observability.logs import ABOUT
+from longmind.server.observability.logs import FIELDS
 from longmind.server.observability.metrics import Metrics
-from longmind.server.observability.request_ids import marks, marks_of
+from longmind.server.observability.request_ids import current_request_ids, read_request_ids
 from longmind.server.observability.tracing import Tracing
 
 Message = MutableMapping[str, Any]
@@ -25,16 +26,16 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 OPERATION = "longmind.operation"
 IDENTITY = "longmind.identity"
-QUIET = frozenset({"healthz", "readyz", "metrics"})
-"""What is asked every few seconds, by machines: it is no news."""
+QUIET_OPERATIONS = frozenset({"healthz", "readyz", "metrics"})
+"""Operations that machines call every few seconds; they are logged at level DEBUG."""
 _FAILED = 500
-_HUNG_UP = 499
-"""For a request that nobody waits for an answer to any more. No HTTP status: none is sent."""
+_DISCONNECTED = 499
+"""The status in logs and metrics if the client disconnected. It is not an HTTP status and is never sent."""
 _log = logging.getLogger("longmind.requests")
 
 
-class Observing:
-    """Stands around the application, as ASGI middleware."""
+class ObservabilityMiddleware:
+    """ASGI middleware around the whole application."""
 
     def __init__(self, app: Application, metrics: Metrics, tracing: Tracing) -> None:
         self._app = app
@@ -45,36 +46,37 @@ class Observing:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        mine = marks_of(RequestHeaders(scope["headers"]))
+        ids = read_request_ids(RequestHeaders(scope["headers"]))
         status: int | None = None
-        begun = time.perf_counter()
+        started = time.perf_counter()
 
-        async def send_marked(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), (b"x-request-id", mine.request_id.encode("ascii"))]
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", ids.request_id.encode("ascii"))]
             await send(message)
 
-        with self._metrics.under_way.track_inprogress(), self._tracing.span(scope["method"], mine) as span:
-            before = marks.set(replace(mine, trace_id=span.trace_id or mine.trace_id))
+        with self._metrics.in_progress.track_inprogress(), self._tracing.span(scope["method"], ids) as span:
+            before = current_request_ids.set(replace(ids, trace_id=span.trace_id or ids.trace_id))
             try:
-                await self._app(scope, receive, send_marked)
-                status = status or _HUNG_UP
+                await self._app(scope, receive, send_with_id)
+                status = status or _DISCONNECTED
             finally:
+                # An exception that passes through here becomes status 500 further out.
                 status = status or _FAILED
                 operation = scope.get(OPERATION, "other")
                 span.end_as(operation, status)
-                self._tell(scope, operation, status, time.perf_counter() - begun)
-                marks.reset(before)
+                self._report(scope, operation, status, time.perf_counter() - started)
+                current_request_ids.reset(before)
 
-    def _tell(self, scope: Message, operation: str, status: int, seconds: float) -> None:
+    def _report(self, scope: Message, operation: str, status: int, seconds: float) -> None:
         self._metrics.count(operation, status, seconds)
-        level = logging.DEBUG if operation in QUIET else logging.ERROR if status >= 500 else logging.INFO
+        level = logging.DEBUG if operation in QUIET_OPERATIONS else logging.ERROR if status >= 500 else logging.INFO
         if not _log.isEnabledFor(level):
             return
-        # No path and no query: ids would do no harm there, but names that are asked for might stand in them too.
-        about = {
+        # Path and query are left out: ids are harmless, but a query may contain names and search texts.
+        fields = {
             "operation": operation,
             "method": scope["method"],
             "status": status,
@@ -82,5 +84,5 @@ class Observing:
         }
         identity: Identity | None = scope.get(IDENTITY)
         if identity is not None:
-            about |= {"via": identity.via, "keyId": identity.key_id, "scopeId": identity.scope.id}
-        _log.log(level, "request", extra={ABOUT: about})
+            fields |= {"via": identity.via, "keyId": identity.key_id, "scopeId": identity.scope.id}
+        _log.log(level, "request", extra={FIELDS: fields})

@@ -1,4 +1,4 @@
-"""OpenTelemetry: one span for each request, with its operation and how it ended, and nothing of what was said."""
+"""OpenTelemetry tracing: one span per request, with its operation and status but no content."""
 
 from __future__ import annotations
 
@@ -8,33 +8,35 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 from longmind.errors import InvalidInput
-from longmind.server.observability.request_ids import Marks
+from longmind.server.observability.request_ids import RequestIds
 from longmind.settings import Settings
 
 _SERVER_ERROR = 500
 
 
 class Span(Protocol):
-    """A span that is open."""
+    """An open span."""
 
     @property
     def trace_id(self) -> str | None:
-        """The trace that it has become part of."""
+        """The trace that the span belongs to, if it is recorded."""
 
     def end_as(self, operation: str, status: int) -> None:
-        """Tell what it was, which is known at its end."""
+        """Set the operation and the status, which are known only at the end."""
 
 
 class Tracing(Protocol):
-    def span(self, method: str, marks: Marks) -> AbstractContextManager[Span]: ...
+    """A source of spans."""
+
+    def span(self, method: str, ids: RequestIds) -> AbstractContextManager[Span]: ...
 
 
 class NoTracing:
-    """Nobody wants to know."""
+    """The source of spans when tracing is off; it is its own span."""
 
     trace_id = None
 
-    def span(self, method: str, marks: Marks) -> AbstractContextManager[Span]:
+    def span(self, method: str, ids: RequestIds) -> AbstractContextManager[Span]:
         return nullcontext(self)
 
     def end_as(self, operation: str, status: int) -> None:
@@ -42,21 +44,22 @@ class NoTracing:
 
 
 def open_tracing(settings: Settings) -> Tracing:
+    """Return the source of spans that the settings name. Raises InvalidInput if its package is not installed."""
     if settings.tracing == "off":
         return NoTracing()
     try:
-        return _OpenTelemetry(_provider(settings.tracing))
+        return _OpenTelemetry(_open_provider(settings.tracing))
     except ImportError as error:
         known = (error.name or "").startswith("opentelemetry.exporter")
         package = "opentelemetry-exporter-otlp-proto-http" if known else "longmind[telemetry]"
         raise InvalidInput(
-            f"tracing is {settings.tracing!r}, and the package {error.name!r} is not installed.",
+            f"tracing is {settings.tracing!r}, but the package {error.name!r} is not installed.",
             hint=f"Run: pip install '{package}'",
         ) from None
 
 
-def _provider(kind: str) -> Any:
-    """Who takes the spans: the program's own provider, or one of ours. OTEL_… of the environment says more to both."""
+def _open_provider(kind: str) -> Any:
+    """Return the host program's provider, or a new one. Environment variables OTEL_… configure both further."""
     from opentelemetry import trace
 
     if kind == "host":
@@ -69,7 +72,7 @@ def _provider(kind: str) -> Any:
     if kind == "console":
         exporter = ConsoleSpanExporter()
     else:
-        # By its name: it is no dependency of ours, and whoever wants it installs it.
+        # Imported by name, since the exporter is not a dependency; users who want it install it.
         exporter = importlib.import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter").OTLPSpanExporter()
     provider = TracerProvider(resource=Resource.create({"service.name": "longmind"}))
     provider.add_span_processor(BatchSpanProcessor(exporter))
@@ -77,44 +80,48 @@ def _provider(kind: str) -> Any:
 
 
 class _OpenTelemetry:
+    """The source of spans when tracing is on."""
+
     def __init__(self, provider: Any) -> None:
         self._tracer = provider.get_tracer("longmind")
 
     @contextmanager
-    def span(self, method: str, marks: Marks) -> Iterator[Span]:
+    def span(self, method: str, ids: RequestIds) -> Iterator[Span]:
         from opentelemetry.trace import SpanKind
 
-        attributes = {"http.request.method": method, "longmind.request_id": marks.request_id}
-        # Neither is recorded: the words of an error may quote what a user said.
+        attributes = {"http.request.method": method, "longmind.request_id": ids.request_id}
+        # No exceptions are recorded: the message of an error may quote what a user said.
         with self._tracer.start_as_current_span(
             "request",
-            context=_caller(marks),
+            context=_make_parent_context(ids),
             kind=SpanKind.SERVER,
             attributes=attributes,
             record_exception=False,
             set_status_on_exception=False,
         ) as span:
-            yield _Open(span)
+            yield _OpenSpan(span)
 
 
-def _caller(marks: Marks) -> Any:
-    """The span of the caller, so that this one becomes its child."""
+def _make_parent_context(ids: RequestIds) -> Any:
+    """Return a context with the client's span, so that the new span becomes its child."""
     from opentelemetry import trace
     from opentelemetry.context import Context
 
-    # A context of its own: what happens to be open in this task is no caller of ours.
-    if marks.parent_id is None:
+    # An empty context: a span that happens to be open in this task is not the parent.
+    if ids.parent_id is None:
         return Context()
     known = trace.SpanContext(
-        int(marks.trace_id, 16),
-        int(marks.parent_id, 16),
+        int(ids.trace_id, 16),
+        int(ids.parent_id, 16),
         is_remote=True,
-        trace_flags=trace.TraceFlags(trace.TraceFlags.SAMPLED if marks.sampled else trace.TraceFlags.DEFAULT),
+        trace_flags=trace.TraceFlags(trace.TraceFlags.SAMPLED if ids.sampled else trace.TraceFlags.DEFAULT),
     )
     return trace.set_span_in_context(trace.NonRecordingSpan(known), Context())
 
 
-class _Open:
+class _OpenSpan:
+    """An open span of OpenTelemetry."""
+
     def __init__(self, span: Any) -> None:
         self._span = span
 

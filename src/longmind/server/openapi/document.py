@@ -1,4 +1,8 @@
-"""The description of the server for machines, made of the routes and the signatures behind them."""
+"""The OpenAPI document, derived from the routes and the signatures of their operations.
+
+Component names are public: generated clients name their classes after them. All schemas are built in one pydantic call,
+so that a type that several operations use has one component. Limits come from the annotations of the signatures.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from longmind.models.value import Value
 from longmind.server.http.archive_download import ZIP
-from longmind.server.http.parameters import Parameters
-from longmind.server.http.preconditions import ENTITY_TAG, kept_as
-from longmind.server.http.responses import Answer
+from longmind.server.http.parameters import ArgumentReader
+from longmind.server.http.preconditions import ENTITY_TAG, find_key_parameter
+from longmind.server.http.responses import ResultWriter
 from longmind.server.openapi.examples import EXAMPLES
 from longmind.server.problems import PROBLEM_TYPE
 from longmind.server.routes import Route
@@ -28,81 +32,81 @@ _TEXT_KEYWORDS = frozenset({"minLength", "maxLength", "pattern", "format"})
 _IN_HEADER = {
     "pattern": r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$"
 }
-"""A text in a header: control characters are refused there, some of them before they are read."""
+"""The schema of a text in a header, where control characters are refused, some of them by the HTTP parser."""
 _REFERENCE = "#/components/schemas/{model}"
-_WHEN = {
+_DESCRIPTIONS = {
     400: "The request is malformed.",
-    401: "There is no valid credential.",
-    403: "The credential does not allow this.",
-    404: "It is not there, or somebody else's: the answer is the same.",
-    408: "The body did not come in time.",
-    409: "The state of things does not allow it, or an idempotency key came with another body.",
-    412: "The block is not the one that If-Match names.",
-    413: "The body is too large.",
-    415: "The body is not JSON.",
-    422: "A size or a count is over its limit, or it was not said which version is meant.",
-    429: "Too many requests, or a quota is used up; Retry-After says how long to wait.",
-    500: "A fault of the server.",
-    502: "A model gave no answer, or one that cannot be used.",
-    503: "The database or a model cannot be reached now; Retry-After says how long to wait.",
-    504: "It took longer than a request may, or the database was lost meanwhile: it may have been done.",
-    507: "There is no room left on the disk.",
+    401: "The request has no valid credential.",
+    403: "The credential does not allow this operation.",
+    404: "The resource does not exist or belongs to another user; the response is the same.",
+    408: "The request body did not arrive in time.",
+    409: "The current state does not allow the operation, or an idempotency key was used with another body.",
+    412: "The block is not the version that If-Match names.",
+    413: "The request body is too large.",
+    415: "The request body is not JSON.",
+    422: "A size or count exceeds its limit, or the request does not say which version to replace.",
+    429: "The rate limit or a quota is exhausted; Retry-After says how long to wait.",
+    500: "The server failed.",
+    502: "A model returned no answer, or one that cannot be used.",
+    503: "The database or a model cannot be reached; Retry-After says how long to wait.",
+    504: "The operation took too long, or the database connection was lost; the operation may have been done.",
+    507: "The disk is full.",
 }
-_OF_ALL = (400, 401, 403, 404, 408, 413, 415, 422, 429, 500, 502, 503, 504)
-"""A body may be sent where none is wanted, and is refused there like any other: for its size, its time, its type."""
+_COMMON_STATUSES = (400, 401, 403, 404, 408, 413, 415, 422, 429, 500, 502, 503, 504)
+"""Statuses of all operations. Those about bodies apply everywhere, since any request may carry a body."""
+_WRITE_STATUSES = (409, 507)
 _CREDENTIAL = (
-    "A key made by `longmind keys create`, which may be sent as X-API-Key too, or a JWT where those are configured. "
-    "With a key that is for any user, the header X-Longmind-User says for whom a request is."
+    "An API key made by `longmind keys create`, or a JWT if the server accepts them. X-API-Key carries a key too. "
+    "With a key for any user, the header X-Longmind-User names the user of a request."
 )
-_OF_WRITES = (409, 507)
 _TAGS = {
     "conversations": "Append-only conversations, and turns that a model answers.",
-    "memory": "Spaces, atoms, entities, bindings and the three recalls.",
-    "working_context": "A prompt that remembers, within a token budget.",
+    "memory": "Spaces, atoms, entities, bindings and the three kinds of recall.",
+    "working_context": "A prompt with memory, within a token budget.",
     "blocks": "Core and archival documents, replaced by compare-and-set.",
     "tools": "The memory tools of an agent.",
-    "jobs": "Work that is queued.",
+    "jobs": "Queued work.",
     "events": "The event log.",
     "admin": "Export and erasure.",
 }
 
 
 class Problem(BaseModel):
-    """What went wrong, and what to do about it."""
+    """An error, and what to do about it."""
 
     model_config = ConfigDict(extra="allow")
 
     type: str
-    """A name of this kind of error that does not change."""
+    """A stable name of this kind of error."""
     title: str
     status: int
     detail: str
     hint: str
 
 
-def describe(routes: Iterable[Route]) -> dict[str, Any]:
-    """The whole description, OpenAPI 3.1."""
-    described = [_Described(route) for route in routes]
-    schemas = _Schemas(described)
+def describe_api(routes: Iterable[Route]) -> dict[str, Any]:
+    """Return the document of all routes, in OpenAPI 3.1."""
+    descriptions = [_RouteDescription(route) for route in routes]
+    schemas = _Schemas(descriptions)
     paths: dict[str, dict[str, Any]] = {}
-    for each in described:
-        paths.setdefault(each.route.place.path, {})[each.route.place.method.lower()] = each.operation(schemas)
-    used = {each.route.operation.service for each in described}
+    for each in descriptions:
+        paths.setdefault(each.route.http.path, {})[each.route.http.method.lower()] = each.describe(schemas)
+    used = {each.route.operation.service for each in descriptions}
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Longmind",
             "version": version("longmind"),
-            "description": "A memory engine for AI agents. Whose memory is meant is told by the credential alone.",
+            "description": "Long-term memory for AI agents. The credential alone decides whose memory a request sees.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],
         "security": [{"bearer": []}],
-        "tags": [{"name": name, "description": words} for name, words in _TAGS.items() if name in used],
+        "tags": [{"name": name, "description": text} for name, text in _TAGS.items() if name in used],
         "paths": paths,
         "components": {
             "schemas": schemas.components,
-            "responses": {_response_name(status): _problem_response(status) for status in _WHEN},
+            "responses": {_name_response(status): _describe_problem_response(status) for status in _DESCRIPTIONS},
             "securitySchemes": {
                 "bearer": {
                     "type": "http",
@@ -114,179 +118,186 @@ def describe(routes: Iterable[Route]) -> dict[str, Any]:
     }
 
 
-class _Described:
-    """One route, with what its description is made of."""
+class _RouteDescription:
+    """The description of one route."""
 
     def __init__(self, route: Route) -> None:
         self.route = route
-        self.parameters = Parameters(route)
-        self.answer = Answer(route)
+        self.arguments = ArgumentReader(route)
+        self.result = ResultWriter(route)
         parameters = route.operation.signature.parameters
-        self.annotations = {route.outer_name(name): each.annotation for name, each in parameters.items()}
-        """The types of the parameters, by the names that requests give them."""
+        self.annotations = {route.to_wire_name(name): each.annotation for name, each in parameters.items()}
+        """The types of the parameters, by their names in requests."""
 
-    def operation(self, schemas: _Schemas) -> dict[str, Any]:
+    def describe(self, schemas: _Schemas) -> dict[str, Any]:
+        """Return the operation object. Its texts are the docstring of the method behind it."""
         route = self.route
-        words = (route.operation.method.__doc__ or "").split("\n\n", 1)
-        described: dict[str, Any] = {
+        paragraphs = (route.operation.method.__doc__ or "").split("\n\n", 1)
+        description: dict[str, Any] = {
             "operationId": route.id,
             "tags": [route.operation.service],
             "summary": route.operation.summary,
         }
-        if len(words) > 1:
-            described["description"] = " ".join(words[1].split())
-        if parameters := [*self._in_path(), *self._in_query(schemas), *self._in_headers()]:
-            described["parameters"] = parameters
-        if self.parameters.body is not None:
-            described["requestBody"] = {
-                "required": self.parameters.body_required,
+        if len(paragraphs) > 1:
+            description["description"] = " ".join(paragraphs[1].split())
+        if parameters := [*self._describe_path(), *self._describe_query(schemas), *self._describe_headers()]:
+            description["parameters"] = parameters
+        if self.arguments.body is not None:
+            description["requestBody"] = {
+                "required": self.arguments.body_required,
                 "content": {
                     "application/json": {
-                        "schema": schemas.of_body(self),
+                        "schema": schemas.get_body(self),
                         "example": EXAMPLES[route.operation.path].get("body", {}),
                     }
                 },
             }
-        described["responses"] = {str(self.answer.status): self._success(schemas), **self._problems()}
-        return described
+        description["responses"] = {
+            str(self.result.status): self._describe_success(schemas),
+            **self._describe_problems(),
+        }
+        return description
 
-    def _in_path(self) -> list[dict[str, Any]]:
+    def _describe_path(self) -> list[dict[str, Any]]:
         examples = EXAMPLES[self.route.operation.path].get("path", {})
         return [
             {
                 "name": outer,
                 "in": "path",
                 "required": True,
-                "schema": _limit(_plain(TypeAdapter(annotation).json_schema()), annotation),
+                "schema": _limit(_strip_titles(TypeAdapter(annotation).json_schema()), annotation),
                 "example": examples[outer],
             }
             for outer, inner in self.route.in_path.items()
-            for annotation in [self.parameters.in_path[inner].annotation]
+            for annotation in [self.arguments.in_path[inner].annotation]
         ]
 
-    def _in_query(self, schemas: _Schemas) -> list[dict[str, Any]]:
-        schema = schemas.of_query(self)
+    def _describe_query(self, schemas: _Schemas) -> list[dict[str, Any]]:
+        schema = schemas.get_query(self)
         required = schema.get("required", [])
         examples = EXAMPLES[self.route.operation.path].get("query", {})
         return [
-            {"name": name, "in": "query", "schema": _in_a_query(part)}
+            {"name": name, "in": "query", "schema": _to_query_schema(part)}
             | ({"required": True} if name in required else {})
             | ({"example": examples[name]} if name in examples else {})
             for name, part in schema.get("properties", {}).items()
         ]
 
-    def _in_headers(self) -> list[dict[str, Any]]:
+    def _describe_headers(self) -> list[dict[str, Any]]:
         headers = []
-        if kept_as(self.route) is not None:
-            words = "A key of the client's own: a request that is repeated with it and the same body is done once."
+        if find_key_parameter(self.route) is not None:
+            text = "A key that the client chooses: a request repeated with the same key and body is done once."
             key = {**_limit({"type": "string"}, Label), **_IN_HEADER}
-            headers.append({"name": "Idempotency-Key", "in": "header", "description": words, "schema": key})
+            headers.append({"name": "Idempotency-Key", "in": "header", "description": text, "schema": key})
         if self.guarded:
             tag = {"type": "string", "pattern": ENTITY_TAG}
-            words = "The ETag that was read, in the place of expected_updated_at."
-            headers.append({"name": "If-Match", "in": "header", "description": words, "schema": tag})
+            text = "The ETag of the version to replace, instead of expected_updated_at."
+            headers.append({"name": "If-Match", "in": "header", "description": text, "schema": tag})
             if self.route.has_body:
-                words = "`*` says that there must not be a block yet, as null for expected_updated_at does."
+                text = "`*` requires that the block does not exist yet, like null for expected_updated_at."
                 none = {"type": "string", "enum": ["*"]}
-                headers.append({"name": "If-None-Match", "in": "header", "description": words, "schema": none})
+                headers.append({"name": "If-None-Match", "in": "header", "description": text, "schema": none})
         return headers
 
     @property
     def guarded(self) -> bool:
+        """Whether a precondition may guard the operation."""
         return "expected_updated_at" in self.route.operation.signature.parameters
 
-    def _success(self, schemas: _Schemas) -> dict[str, Any]:
-        said = {"description": HTTPStatus(self.answer.status).phrase}
-        if self.answer.nothing:
-            return said
+    def _describe_success(self, schemas: _Schemas) -> dict[str, Any]:
+        response = {"description": HTTPStatus(self.result.status).phrase}
+        if self.result.is_empty:
+            return response
         if self.route.operation.path == "admin.export_user_archive":
-            return {**said, "content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
-        content: dict[str, Any] = {"application/json": {"schema": schemas.of_answer(self)}}
+            return {**response, "content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
+        content: dict[str, Any] = {"application/json": {"schema": schemas.get_result(self)}}
         if self.route.id == "runTurn":
-            words = (
-                "Events `text` with a piece of the answer, then `result` with the result, or `error` with a problem."
-            )
-            content[EVENT_STREAM] = {"schema": {"type": "string", "description": words}}
-        answer: dict[str, Any] = {**said, "content": content}
-        if self.route.place.of_block and not self.answer.is_list:
-            answer["headers"] = {"ETag": {"description": "For If-Match.", "schema": {"type": "string"}}}
-        return answer
+            text = "Events `text` with pieces of the answer, then one event: `result`, or `error` with a problem."
+            content[EVENT_STREAM] = {"schema": {"type": "string", "description": text}}
+        described: dict[str, Any] = {**response, "content": content}
+        if self.route.http.of_block and not self.result.is_list:
+            described["headers"] = {
+                "ETag": {"description": "The version of the block, for If-Match.", "schema": {"type": "string"}}
+            }
+        return described
 
-    def _problems(self) -> dict[str, Any]:
-        statuses = set(_OF_ALL)
-        if self.route.operation.access == "write" or self.route.place.tool is not None:
-            statuses |= set(_OF_WRITES)
+    def _describe_problems(self) -> dict[str, Any]:
+        statuses = set(_COMMON_STATUSES)
+        if self.route.operation.access == "write" or self.route.http.tool is not None:
+            statuses |= set(_WRITE_STATUSES)
         if self.guarded:
             statuses.add(412)
         return {
-            str(status): {"$ref": f"#/components/responses/{_response_name(status)}"} for status in sorted(statuses)
+            str(status): {"$ref": f"#/components/responses/{_name_response(status)}"} for status in sorted(statuses)
         }
 
 
 class _Schemas:
-    """The schemas of all that is sent, made together so that the same thing has one name."""
+    """The schemas of all queries, bodies and results, built together so that a shared type has one name."""
 
-    def __init__(self, described: list[_Described]) -> None:
-        asked: list[tuple[str, Any, TypeAdapter[Any]]] = [("problem", "serialization", TypeAdapter(Problem))]
-        for each in described:
-            asked.append((f"query {each.route.id}", "validation", TypeAdapter(each.parameters.query_model)))
-            if each.parameters.body is not None:
-                asked.append((f"body {each.route.id}", "validation", each.parameters.body))
-            if not each.answer.nothing:
-                asked.append((f"answer {each.route.id}", "serialization", TypeAdapter(each.answer.schema_of)))
-        made, definitions = TypeAdapter.json_schemas(asked, ref_template=_REFERENCE)
-        self._made: dict[str, Schema] = {key: _plain(schema) for (key, _), schema in made.items()}
+    def __init__(self, descriptions: list[_RouteDescription]) -> None:
+        requested: list[tuple[str, Any, TypeAdapter[Any]]] = [("problem", "serialization", TypeAdapter(Problem))]
+        for each in descriptions:
+            requested.append((f"query {each.route.id}", "validation", TypeAdapter(each.arguments.query_model)))
+            if each.arguments.body is not None:
+                requested.append((f"body {each.route.id}", "validation", each.arguments.body))
+            if not each.result.is_empty:
+                requested.append((f"result {each.route.id}", "serialization", TypeAdapter(each.result.body_type)))
+        schemas, definitions = TypeAdapter.json_schemas(requested, ref_template=_REFERENCE)
+        self._schemas: dict[str, Schema] = {key: _strip_titles(schema) for (key, _), schema in schemas.items()}
         components: dict[str, Schema] = {
-            name: _in_snake_case(name, _plain(schema)) for name, schema in definitions.get("$defs", {}).items()
+            name: _to_snake_case(name, _strip_titles(schema)) for name, schema in definitions.get("$defs", {}).items()
         }
-        self._own = {name: schema for name, schema in components.items() if name.endswith(("Body", "Query"))}
-        inputs = _reached([schema for key, schema in self._made.items() if key.startswith("body")], components)
+        self._top_level = {name: schema for name, schema in components.items() if name.endswith(("Body", "Query"))}
+        inputs = _find_referenced(
+            [schema for key, schema in self._schemas.items() if key.startswith("body")], components
+        )
         self.components = {
             name: _limit_value(name, schema) if name in inputs else schema
             for name, schema in sorted(components.items())
             if not name.endswith("Query")
         }
 
-    def of_query(self, each: _Described) -> Schema:
-        schema = self._resolved(self._made[f"query {each.route.id}"])
+    def get_query(self, each: _RouteDescription) -> Schema:
+        schema = self._resolve(self._schemas[f"query {each.route.id}"])
         return _limit_fields(schema, each.annotations)
 
-    def of_body(self, each: _Described) -> Schema:
-        if each.route.place.tool is not None:
-            return build_json_schema(TOOLS[each.route.place.tool].takes)
-        schema = self._made[f"body {each.route.id}"]
+    def get_body(self, each: _RouteDescription) -> Schema:
+        if each.route.http.tool is not None:
+            return build_json_schema(TOOLS[each.route.http.tool].takes)
+        schema = self._schemas[f"body {each.route.id}"]
         name = schema.get("$ref", "").rpartition("/")[2]
         if name.endswith("Body"):
-            self.components[name] = _limit_fields(self._own[name], each.annotations)
+            self.components[name] = _limit_fields(self._top_level[name], each.annotations)
             return schema
         return schema
 
-    def of_answer(self, each: _Described) -> Schema:
-        schema = self._made[f"answer {each.route.id}"]
-        if not each.answer.is_list or each.answer.bare:
+    def get_result(self, each: _RouteDescription) -> Schema:
+        schema = self._schemas[f"result {each.route.id}"]
+        if not each.result.is_list or each.result.is_bare:
             return schema
         properties: Schema = {"items": schema}
-        if each.answer.paged:
-            words = "Pass it as `cursor` for what comes after; null is the end."
-            properties["nextCursor"] = {"type": ["string", "null"], "description": words}
+        if each.result.is_paged:
+            text = "Pass it as `cursor` to get the next page; null on the last page."
+            properties["nextCursor"] = {"type": ["string", "null"], "description": text}
         return {"type": "object", "properties": properties, "required": list(properties)}
 
-    def _resolved(self, schema: Schema) -> Schema:
+    def _resolve(self, schema: Schema) -> Schema:
         name = schema.get("$ref", "").rpartition("/")[2]
-        return self._own[name] if name else schema
+        return self._top_level[name] if name else schema
 
 
-def _all_values(value: type[Value] = Value) -> dict[str, type[Value]]:
-    """The values there are, by their names."""
+def _find_values(value: type[Value] = Value) -> dict[str, type[Value]]:
+    """Return all value classes by name."""
     found = {value.__name__: value}
     for each in value.__subclasses__():
-        found |= _all_values(each)
+        found |= _find_values(each)
     return found
 
 
-def _in_snake_case(name: str, schema: Schema) -> Schema:
-    """The schema of a value whose JSON has the names of its attributes, which pydantic does not tell by itself."""
-    value = _all_values().get(name.partition("-")[0])
+def _to_snake_case(name: str, schema: Schema) -> Schema:
+    """Return the schema of a value that is written with snake_case names, which pydantic's schema ignores."""
+    value = _find_values().get(name.partition("-")[0])
     if value is None or value.model_config.get("serialize_by_alias", True):
         return schema
     inner = {field.alias or name: name for name, field in value.model_fields.items()}
@@ -296,7 +307,7 @@ def _in_snake_case(name: str, schema: Schema) -> Schema:
 
 def _limit_value(name: str, schema: Schema) -> Schema:
     """Return the schema of a value with the limits that its fields' types name."""
-    value = _all_values().get(name.partition("-")[0])
+    value = _find_values().get(name.partition("-")[0])
     if value is None:
         return schema
     annotations: dict[str, Any] = {}
@@ -337,8 +348,8 @@ def _apply_limits(schema: Schema, limits: Mapping[str, Any]) -> Schema:
     return schema
 
 
-def _reached(schemas: list[Schema], components: dict[str, Schema]) -> set[str]:
-    """The names of all schemas that these lead to."""
+def _find_referenced(schemas: list[Schema], components: dict[str, Schema]) -> set[str]:
+    """Return the names of all components that these schemas refer to, directly or not."""
     found: set[str] = set()
     waiting: list[Any] = list(schemas)
     while waiting:
@@ -355,40 +366,42 @@ def _reached(schemas: list[Schema], components: dict[str, Schema]) -> set[str]:
     return found
 
 
-def _plain(schema: Any) -> Any:
-    """A schema without the titles that only repeat the names of its parts."""
+def _strip_titles(schema: Any) -> Any:
+    """Return a schema without titles, which only repeat the names of its parts."""
     match schema:
         case dict():
             return {
-                name: {key: _plain(each) for key, each in part.items()} if name == "properties" else _plain(part)
+                name: {key: _strip_titles(each) for key, each in part.items()}
+                if name == "properties"
+                else _strip_titles(part)
                 for name, part in schema.items()
                 if not (name == "title" and isinstance(part, str))
             }
         case list():
-            return [_plain(each) for each in schema]
+            return [_strip_titles(each) for each in schema]
         case _:
             return schema
 
 
-def _in_a_query(schema: Schema) -> Schema:
-    """What can stand in a query. Leaving a parameter out says the same as null, unless something else is usual."""
-    usual = schema.get("default")
-    kept = next(each for each in schema.get("anyOf", [schema]) if each.get("type") != "null")
-    if usual is not None and len(schema.get("anyOf", ())) > 1 and "enum" in kept:
-        kept = {**kept, "enum": [*kept["enum"], "null"]}
-    plain = {name: part for name, part in kept.items() if name != "default"}
-    return plain if usual is None else {**plain, "default": usual}
+def _to_query_schema(schema: Schema) -> Schema:
+    """Return the schema of a query parameter. A missing parameter means null unless it has a default."""
+    default = schema.get("default")
+    schema_of_value = next(each for each in schema.get("anyOf", [schema]) if each.get("type") != "null")
+    if default is not None and len(schema.get("anyOf", ())) > 1 and "enum" in schema_of_value:
+        schema_of_value = {**schema_of_value, "enum": [*schema_of_value["enum"], "null"]}
+    plain = {name: part for name, part in schema_of_value.items() if name != "default"}
+    return plain if default is None else {**plain, "default": default}
 
 
-def _response_name(status: int) -> str:
+def _name_response(status: int) -> str:
     return HTTPStatus(status).phrase.title().replace(" ", "").replace("-", "")
 
 
-def _problem_response(status: int) -> dict[str, Any]:
+def _describe_problem_response(status: int) -> dict[str, Any]:
     response: dict[str, Any] = {
-        "description": _WHEN[status],
+        "description": _DESCRIPTIONS[status],
         "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
     if status in (429, 503):
-        response["headers"] = {"Retry-After": {"description": "Seconds.", "schema": {"type": "string"}}}
+        response["headers"] = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "string"}}}
     return response
