@@ -1,8 +1,8 @@
-"""Compiles the inner loops of recall while a wheel is built or the package is installed from its source.
+"""A build hook that compiles the inner loops of recall for a wheel or an installation from source.
 
-It is the C compiler that Python itself was built with, and nothing else, that is called. Where there is none, or it
-fails, the package is of Python alone and recall leaves these loops to numpy. `HATCH_BUILD_NO_HOOKS=true` builds such a
-package everywhere.
+It calls the compiler in `CC`, or else the one that Python was built with, and nothing else. Without a compiler, or if
+it fails, the package is pure Python and recall runs these loops in numpy. `HATCH_BUILD_NO_HOOKS=true` always builds the
+pure package. On Windows, where Python names no compiler, only `CC` (a clang or gcc) makes it compile.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from packaging.tags import sys_tags
 
 FOLDER = "longmind/recall/kernels"
 SOURCE = f"src/{FOLDER}/inner_loops.c"
-BUILT = "inner_loops.abi3.so"
-"""The stable interface of Python: what is compiled for one version works with all that come after it."""
-# Nothing is told of the machine and its folders, so that the same source gives the same bytes everywhere.
+BUILT = "inner_loops.pyd" if os.name == "nt" else "inner_loops.abi3.so"
+"""The stable interface of Python: a module compiled for one version works with every later one."""
+# No option names the machine or its folders, so the same source gives the same bytes everywhere.
 OPTIONS = ("-O3", "-g0", "-std=c11", "-fvisibility=hidden")
 SECONDS = 120
 
@@ -34,9 +34,9 @@ class InnerLoops(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="longmind-build-"))
-        built = self._compiled(self._folder / BUILT)
+        built = self._compile(self._folder / BUILT)
         if version == "editable":
-            # It stands where Python looks for it: beside its source. Whoever uses the one before goes on with that.
+            # An editable install looks for the module next to its source. Processes that use the old one keep it.
             place = Path(self.root, "src", FOLDER, BUILT)
             place.unlink(missing_ok=True)
             if built is not None:
@@ -49,35 +49,44 @@ class InnerLoops(BuildHookInterface[Any]):
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _compiled(self, to: Path) -> Path | None:
-        told: object = "no C compiler is known here"
+    def _compile(self, target: Path) -> Path | None:
+        reason: object = "no C compiler is known here"
         try:
-            command = compiling(SOURCE, to)
+            command = compile_command(SOURCE, target)
             if command is not None:
-                told = "the compiler has made nothing"
+                reason = "the compiler wrote no file"
                 subprocess.run(command, cwd=self.root, check=True, capture_output=True, timeout=SECONDS)
         except subprocess.CalledProcessError as error:
-            told = error.stderr.decode(errors="replace") or error
+            reason = error.stderr.decode(errors="replace") or error
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            told = error
-        if to.is_file():
-            return to
-        self.app.display_warning(f"Recall will leave its inner loops to numpy, as they were not compiled: {told}")
+            reason = error
+        if target.is_file():
+            return target
+        self.app.display_warning(f"The inner loops of recall were not compiled and will run in numpy: {reason}")
         return None
 
 
-def compiling(source: str, to: Path) -> list[str] | None:
-    """The command that compiles the source; None where this Python cannot load what it would make."""
+def compile_command(source: str, target: Path) -> list[str] | None:
+    """Return the command that compiles the source; None where this Python could not load the result."""
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "")
-    without_gil = sysconfig.get_config_var("Py_GIL_DISABLED")
-    if not compiler or without_gil or os.name == "nt":
+    if not compiler or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
-    # Not as Python's own modules are linked, which may name folders of the machine that Python was built on.
-    linking = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared", "-fPIC"]
     headers = f"-I{sysconfig.get_path('include')}"
-    return [*compiler, *linking, *OPTIONS, headers, source, "-o", str(to), "-lm"]
+    return [*compiler, *OPTIONS, *_link_options(), headers, source, "-o", str(target), *_libraries()]
+
+
+def _link_options() -> list[str]:
+    # The options for Python's own modules may name folders of the machine that Python was built on.
+    if sys.platform == "darwin":
+        return ["-bundle", "-undefined", "dynamic_lookup"]
+    return ["-shared"] if os.name == "nt" else ["-shared", "-fPIC"]
+
+
+def _libraries() -> list[str]:
+    """Return the libraries to link: on Windows every symbol of Python has to be resolved at once."""
+    return [f"-L{Path(sys.base_prefix, 'libs')}", "-lpython3"] if os.name == "nt" else ["-lm"]
 
 
 def platform() -> str:
-    """This machine as installers name it, with no promise about other distributions of Linux."""
+    """Return this machine's name as installers know it, with no promise about other distributions of Linux."""
     return next(tag.platform for tag in sys_tags() if not tag.platform.startswith(("manylinux", "musllinux")))

@@ -16,6 +16,7 @@ from harness.log_watch import watched
 from harness.network import loopback_only
 from harness.postgres import PostgresServer
 from harness.run_watch import RunWatch
+from tests.selection import QuickSelection
 from tests.vendor.server import Vendor, vendor_running
 
 TEMPLATE = "longmind_template"
@@ -26,7 +27,18 @@ _numbers = count(1)
 # every run, so that a test fails by what was changed and not by its draw; `--hypothesis-profile=exploring` draws anew.
 settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("certain", settings.get_profile("exploring"), derandomize=True)
+settings.register_profile("quick", settings.get_profile("certain"), max_examples=20)
 settings.load_profile("certain")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="run the core tests without PostgreSQL, in under a minute")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--quick"):
+        config.pluginmanager.register(QuickSelection())
+        settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -108,7 +108,9 @@ class World:
         context.blocks.update("core", "Ada speaks German.", agent_id="planner", expected_updated_at=None)
         block = context.blocks.update("core", "Ada speaks German.", expected_updated_at=None)
         block = context.blocks.update("core", "Ada speaks Dutch.", expected_updated_at=block.updated_at)
+        entry = context.tools.memory_store(type="fact", content="Ada drinks coffee black.")
         self._ids: dict[str, str] = {
+            "mem-0c7b8f5e-3f1a-4c56-9f51-2f0f4c3a9d11": entry.id,
             "conv_0190a1b2c3d4e5f60718293a4b5c6d7e": self.conversation.id,
             "ms_0190a1b2c3d4e5f60718293a4b5c6d7e": space.id,
             "atom_0190a1b2c3d4e5f60718293a4b5c6d7e": memory.add_atom(space.id, ATOM).id,

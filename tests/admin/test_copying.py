@@ -51,6 +51,7 @@ def contents(url: str, users: int = 2) -> list[str]:
         return [bytes_of(of(engine, f"user-{number}")) for number in range(users)]
 
 
+@pytest.mark.patient
 def test_a_copy_in_the_other_engine_is_the_same_and_can_be_used(database_url: str, target_url: str) -> None:
     before = filled(database_url)
     report = copied(database_url, target_url)
@@ -77,6 +78,7 @@ def test_a_copy_there_and_back_is_byte_for_byte_what_it_was(sqlite_url: str, pos
     assert contents(f"sqlite:///{tmp_path}/back.db") == before
 
 
+@pytest.mark.patient
 def test_a_database_that_is_not_empty_is_not_copied_into(
     database_url: str, target_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,6 +101,7 @@ def copy_slowly(line: Line, source: str, target: str) -> None:
     copied(source, target, progress)
 
 
+@pytest.mark.patient
 def test_a_copy_that_was_killed_goes_on_and_the_source_may_be_used_meanwhile(
     database_url: str, target_url: str
 ) -> None:

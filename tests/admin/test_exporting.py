@@ -90,6 +90,7 @@ def test_an_archive_says_what_the_document_says(ada: longmind.Context, tmp_path:
         ada.admin.export_user_archive(tmp_path / "ada.zip")
 
 
+@pytest.mark.patient
 def test_an_archive_of_a_large_user_takes_no_more_memory_than_one_of_a_small_user(
     engine: longmind.Engine, tmp_path: Path
 ) -> None:

@@ -85,6 +85,7 @@ def test_whatever_is_forged_is_refused_or_can_be_used(engine: longmind.Engine, d
     assert max(statuses) < 500
 
 
+@pytest.mark.patient
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_archives_that_were_made_to_do_harm_are_refused(engine: longmind.Engine, document: dict[str, Any]) -> None:
     whole = io.BytesIO()

@@ -190,6 +190,7 @@ def distill_and_wait(line: Line, url: str) -> str:
         return "kept"
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A9.4", "T9")
 def test_a_summary_of_events_that_another_process_is_making_is_not_kept(database_url: str) -> None:
     with (

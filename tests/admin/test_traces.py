@@ -120,6 +120,7 @@ def erase_and_look(
     return word.given
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A9.4", "T9")
 def test_of_words_that_were_planted_everywhere_none_is_left_in_the_files(
     engine: longmind.Engine, cli: Cli, root: longmind.Context, bob: longmind.Context, database_url: str
@@ -241,6 +242,7 @@ def statistics(connection: psycopg.Connection[Any]) -> bytes:
     return bytes(row[0])
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("clears", ["pg_clear_attribute_stats", "unknown_before_postgresql_18"])
 def test_nothing_of_the_last_user_stays_in_the_statistics(analysed: psycopg.Connection[Any], clears: str) -> None:
     """A table that is empty keeps those of the rows that it had."""

@@ -245,6 +245,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A1.22")
 @moderately
 @given(

@@ -213,6 +213,7 @@ def test_what_was_said_in_a_turn_that_was_run_is_remembered(
 GOOD: dict[str, Any] = {"model": ScriptedModel(lambda request: "Hi"), "user_text": "Hello"}
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A1.17")
 @pytest.mark.parametrize(
     ("given", "message"),
@@ -267,6 +268,7 @@ def test_an_unknown_option_is_refused_by_naming_the_known(
     assert "system_prompt, max_tokens, temperature" in refused.value.hint
 
 
+@pytest.mark.patient
 def test_a_key_that_is_missing_is_told_before_anything_is_written(
     ctx: longmind.Context,
     conversation: longmind.Conversation,

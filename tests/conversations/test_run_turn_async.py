@@ -114,6 +114,7 @@ def test_many_turns_at_once_may_all_await_the_engine_in_their_tools(database_url
     run(database_url, scenario)
 
 
+@pytest.mark.patient
 def test_a_task_that_is_cancelled_ends_the_call_of_the_model(database_url: str, vendor: Vendor) -> None:
     async def scenario(ctx: AsyncContext, id: str) -> None:
         vendor.answers = [Answer(hangs=True)]

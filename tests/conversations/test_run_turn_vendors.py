@@ -37,6 +37,7 @@ def results_in(asked: Asked) -> list[str]:
     return [city for city in ("Graz", "Wien") if f"22 degrees in {city}" in said]
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A1.17")
 @EVERY_VENDOR
 @pytest.mark.parametrize("streamed", [False, True])
@@ -114,6 +115,7 @@ def test_a_model_is_made_once_and_keeps_its_connections(
     assert vendor.connections < len(vendor.asked)
 
 
+@pytest.mark.patient
 @EVERY_VENDOR
 @pytest.mark.parametrize("status", [429, 500])
 def test_a_vendor_in_trouble_is_asked_again(
@@ -149,6 +151,7 @@ def test_a_vendor_that_is_too_slow_is_given_up(sqlite_url: str, vendor: Vendor, 
 
 
 # Whole answers of Anthropic carry an object, which cannot be broken.
+@pytest.mark.patient
 @pytest.mark.parametrize(
     ("name", "streamed"),
     [(name, streamed) for name in NAMES for streamed in (False, True) if streamed or name != NAMES[2]],

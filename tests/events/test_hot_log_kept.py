@@ -68,6 +68,7 @@ steps = st.builds(
 )
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("D0.2", "D1.6", "D1.7")
 @given(taken=st.lists(steps, min_size=4, max_size=14), limit=st.integers(1, KEPT + 2))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -24,6 +24,7 @@ MODES: tuple[SearchMode, ...] = ("semantic", "lexical", "hybrid", "structural")
 ROUNDS, RECORDED, QUESTIONS = 6, 15, 12
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("D1.11", "D1.12", "D1.15")
 @pytest.mark.parametrize("embeds", [True, False], ids=["with an embedder", "without"])
 def test_a_search_equals_a_plain_look_at_every_event(database_url: str, clock: SettableClock, embeds: bool) -> None:

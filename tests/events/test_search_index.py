@@ -49,6 +49,7 @@ def record_when_told(line: Line, url: str) -> None:
             line.say("recorded")
 
 
+@pytest.mark.patient
 def test_what_another_process_records_is_found_at_once(database_url: str, ctx: longmind.Context) -> None:
     ctx.events.record("note", "the first zebra")
     with started(record_when_told, database_url) as other:

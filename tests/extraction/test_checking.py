@@ -58,6 +58,7 @@ def test_what_an_extractor_gives_is_brought_within_bounds(database_url: str) -> 
     assert five.text == "Five."
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("T21", "A3.8")
 @pytest.mark.parametrize(
     "change",
@@ -79,6 +80,7 @@ def test_a_candidate_that_cannot_be_mended_is_left_out_and_the_others_are_kept(
     assert [atom.text for atom in atoms] == ["Kept."]
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("T21")
 def test_one_extraction_gives_a_limited_number_of_atoms(sqlite_url: str) -> None:
     atoms = extracted_by(sqlite_url, Untrusted(*({"text": f"Fact number {each}."} for each in range(600))), "Hello.")

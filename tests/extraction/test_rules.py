@@ -83,6 +83,7 @@ def test_the_same_messages_give_the_same_candidates(given_):
     assert RulesExtractor().extract(messages, "extraction-v2").candidates == first
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize(
     "part", ["I, ", "I live and work and ", "if I were ", "I have 3 4 5 ", "Anna's ", 'a "', "the "]
 )

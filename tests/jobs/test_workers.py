@@ -113,6 +113,7 @@ def test_a_worker_goes_on_after_a_job_has_failed(engine: longmind.Engine, ctx: l
     assert statuses(ctx) == {"dead": 1, "succeeded": 1}
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt()])
 def test_a_worker_goes_on_after_a_handler_wanted_to_end_the_program(
     engine: longmind.Engine, ctx: longmind.Context, error: BaseException
@@ -132,6 +133,7 @@ def test_a_worker_goes_on_after_a_handler_wanted_to_end_the_program(
     assert done.wait(PATIENCE)
 
 
+@pytest.mark.patient
 def test_a_worker_goes_on_after_trouble_of_any_kind(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
     stumbled = threading.Event()
 

@@ -15,6 +15,7 @@ from longmind.clock import system_clock
 FIVE_MINUTES = 300 * 1_000_000
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("wrong", [FIVE_MINUTES, -FIVE_MINUTES], ids=["ahead", "behind"])
 def test_a_worker_with_a_wrong_clock_takes_no_job_away_and_loses_none(postgres_url: str, wrong: int) -> None:
     with (
@@ -52,6 +53,7 @@ def test_what_a_machine_queues_whose_clock_is_ahead_is_done_at_once_by_another(p
         assert right.work() == WorkReport(succeeded=1)
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("wrong", [FIVE_MINUTES, -FIVE_MINUTES], ids=["ahead", "behind"])
 def test_a_machine_with_a_wrong_clock_goes_by_that_of_the_database(
     postgres_url: str, wrong: int, monkeypatch: pytest.MonkeyPatch

@@ -333,6 +333,7 @@ def test_more_than_a_bulk_is_refused(memory: Memory, space: longmind.MemorySpace
         memory.add_atoms(space.id, [fact()] * 100_001)
 
 
+@pytest.mark.patient
 def test_a_text_of_a_megabyte_is_kept_and_found(memory: Memory, space: longmind.MemorySpace) -> None:
     text = ("needle " + "hay " * MEGABYTE)[:MEGABYTE]
     atom = memory.add_atom(space.id, fact(text))
@@ -414,6 +415,7 @@ def test_an_entity_of_another_space_cannot_be_linked(memory: Memory, space: long
     assert unchanged == stranger
 
 
+@pytest.mark.patient
 def test_five_thousand_atoms_are_added_in_one_call(
     engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace
 ) -> None:

@@ -331,6 +331,7 @@ definitions = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.patient
 @given(
     st.lists(definitions, max_size=3) | st.fixed_dictionaries({"tools": st.lists(definitions, max_size=3)}) | plain_json
 )

@@ -236,6 +236,7 @@ class Real:
         )
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A3.5", "A3.11", "A3.12", "A3.13", "T11", "T12")
 @moderately
 @given(taken=st.lists(steps, max_size=12))

@@ -195,6 +195,7 @@ told = st.builds(
 steps: st.SearchStrategy[Step] = told | told | st.builds(Delete, target=st.integers(-3, 2)) | st.builds(Restore)
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A3.11", "A6.8", "T11")
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
@@ -224,6 +225,7 @@ def test_at_most_one_version_is_true_at_an_instant_as_of_any_knowledge(
         check(administrator(reopened), space_id, teller.chain)
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A6.8", "T11")
 def test_in_whichever_order_versions_begin_and_are_deleted_one_is_true_at_most(
     engine: longmind.Engine, clock: SettableClock

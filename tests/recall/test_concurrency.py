@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import pytest
+
 import longmind
 from harness.crew import Line, Returned, started, started_together
 from tests.embedder import WordsEmbedder
@@ -68,6 +70,7 @@ def write_and_tell(line: Line, url: str, space_id: str, number: int) -> int:
     return len(alive)
 
 
+@pytest.mark.patient
 def test_recall_finds_all_that_is_valid_and_nothing_else_while_two_processes_write(database_url: str) -> None:
     with longmind.open(database_url, embedder=WordsEmbedder()) as engine:
         memory = memory_of(engine)

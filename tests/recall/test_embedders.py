@@ -68,6 +68,7 @@ def wrong() -> WrongEmbedder:
     return WrongEmbedder()
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("way", [*WAYS, "raises half-way"])
 def test_an_embedder_that_fails_writes_nothing(database_url: str, wrong: WrongEmbedder, way: str) -> None:
     with longmind.open(database_url, embedder=wrong) as engine:
@@ -95,6 +96,7 @@ def test_an_embedder_that_fails_writes_nothing(database_url: str, wrong: WrongEm
         assert texts_of(memory.recall_by_topic(space_id, "one"))[0] == "one"
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("way", WAYS)
 def test_a_query_that_cannot_be_embedded_is_an_error_and_not_a_worse_answer(
     database_url: str, wrong: WrongEmbedder, way: str

@@ -205,6 +205,7 @@ def change_and_ask(
         ask_in_every_way(data, world, [*memories, memory_of(reopened)], entities)
 
 
+@pytest.mark.patient
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 @pytest.mark.conforms("A6.1", "A6.2", "A6.3", "A6.4", "A6.6", "A6.7", "A6.8", "R-B", "R-C", "R-D", "T13")
@@ -218,6 +219,7 @@ def test_recall_equals_looking_at_every_atom(
     change_and_ask(memories, database_url, clock, embedder, data)
 
 
+@pytest.mark.patient
 @pytest.mark.skipif(kernel.compiled is None, reason="nothing was compiled here, so the test above says the same")
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
@@ -271,6 +273,7 @@ def varied(count: int, *, first: int = 0) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.patient
 def test_recall_stays_the_same_when_single_adds_are_joined_into_larger_segments(
     memories: list[Memory], database_url: str, clock: SettableClock, embedder: Embedder | None
 ) -> None:
@@ -301,6 +304,7 @@ def add_one_by_one(run: Transaction, engine: longmind.Engine, space_id: str, inp
     return ids
 
 
+@pytest.mark.patient
 def test_recall_stays_the_same_beyond_the_largest_segment(database_url: str, clock: SettableClock) -> None:
     embedder = WordsEmbedder(dimension=8)
     with longmind.open(database_url, embedder=embedder, clock=clock) as engine:
@@ -330,6 +334,7 @@ def write_from_elsewhere(line: Line, url: str, space_id: str, now: str, ids: lis
         return [*(atom.id for atom in added), newer.id]
 
 
+@pytest.mark.patient
 def test_what_another_process_has_written_is_recalled_like_ones_own(database_url: str, clock: SettableClock) -> None:
     embedder = WordsEmbedder(dimension=16)
     with longmind.open(database_url, embedder=embedder, clock=clock) as engine:
@@ -349,6 +354,7 @@ def test_what_another_process_has_written_is_recalled_like_ones_own(database_url
         ask_about(world, memory)
 
 
+@pytest.mark.patient
 def test_a_bulk_of_more_atoms_than_two_bytes_can_count_is_found_whole(sqlite_url: str) -> None:
     """Words are written down with the place of their atom, and a bulk may have a hundred thousand."""
     with longmind.open(sqlite_url, embedder=None) as engine:

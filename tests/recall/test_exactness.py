@@ -75,6 +75,7 @@ def assert_nearest(memory: Memory, space_id: str, embedder: DrawnEmbedder, query
             assert [hit.explanation.dense_rank for hit in hits if hit.explanation] == [*range(1, TOP + 1)]
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A6.1", "A6.6")
 @pytest.mark.parametrize("outweighing", [0.0, 2.0])
 @pytest.mark.parametrize("dimension", [48, 384])
@@ -112,6 +113,7 @@ class OneForAll:
         return np.asarray(np.random.default_rng(len(query) if "?" in query else 7).normal(size=self.dimension))
 
 
+@pytest.mark.patient
 @pytest.mark.usefixtures("loops")
 @pytest.mark.parametrize("atoms", [1, 5])
 def test_where_vectors_tell_nothing_apart_words_do(database_url: str, atoms: int) -> None:

@@ -100,6 +100,7 @@ class Changes:
         self._other.add_atom(self._space_id, fact("He has a cup.", tags=["hot"], entity_ids=[ben.id]))
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("when", ["before", "while it is embedded", "before, and somebody else has seen it"])
 def test_it_is_the_answer_of_who_looks_first_whatever_another_engine_does(
     engine: longmind.Engine,

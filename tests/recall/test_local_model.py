@@ -67,6 +67,7 @@ def test_lines_of_a_block_that_are_meant_score_well_above_those_that_are_not(eng
     assert blocks.recall("Write a haiku about autumn") == []
 
 
+@pytest.mark.patient
 def test_the_same_text_has_the_same_vector_alone_and_in_a_batch(models_folder: Path) -> None:
     embedder = LocalEmbedder(MODEL, models_folder)
     texts = [f"sentence number {number} " + "and more " * (number % 7) for number in range(40)]
@@ -82,6 +83,7 @@ def test_the_same_text_has_the_same_vector_alone_and_in_a_batch(models_folder: P
     assert not np.allclose(embedder.embed_query(texts[0]), together[0])
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("text", ["", " ", "😀", "東京に住んでいます", "word " * 5_000, "a\u0301", "\u202e"])
 def test_any_text_has_a_vector(models_folder: Path, text: str) -> None:
     vector = LocalEmbedder(MODEL, models_folder).embed_texts([text])[0]

@@ -803,10 +803,10 @@ def test_too_few_and_too_many_arguments_are_refused(function: str) -> None:
 def test_they_are_compiled_where_there_is_a_compiler() -> None:
     sys.path.insert(0, str(Path(__file__).parents[2]))
     try:
-        from hatch_build import SOURCE, compiling
+        from hatch_build import SOURCE, compile_command
     finally:
         sys.path.pop(0)
-    command = compiling(SOURCE, Path("anywhere.so"))
+    command = compile_command(SOURCE, Path("anywhere.so"))
     if command is None or shutil.which(command[0]) is None:
         pytest.skip("there is no compiler here")
     assert kernel.compiled is not None, "install the package again: without .venv/.stamp-project ./dev does"
@@ -826,6 +826,7 @@ with longmind.open("sqlite:///:memory:", embedder=None) as engine:
 """
 
 
+@pytest.mark.patient
 def test_recall_works_where_nothing_was_compiled() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_THEM], capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("None ['Ada likes tea.']\n", "")

@@ -96,6 +96,7 @@ def test_what_ends_while_a_question_takes_long_is_not_found_any_more(database_ur
             _texts(ctx, space.id)
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("times", [1, 2, 20])
 @pytest.mark.parametrize(
     "recall",
@@ -147,6 +148,7 @@ def test_an_entity_is_found_in_the_new_version_of_what_is_replaced_while_a_quest
         assert (hit.atom.text, hit.entity_match_bonus) == ("Ada lives in Rome.", 1.5)
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize(
     "recall",
     [

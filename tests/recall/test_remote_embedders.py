@@ -26,6 +26,7 @@ def engine(database_url: str, vendor: Vendor) -> Iterator[longmind.Engine]:
         yield engine
 
 
+@pytest.mark.patient
 def test_atoms_are_embedded_in_batches_and_found(memory: Memory, space_id: str, vendor: Vendor) -> None:
     memory.add_atoms(space_id, [fact(f"the tea is number{number}") for number in range(600)])
     sizes = [len(batch) for batch in vendor.batches if batch != ["dimension"]]
@@ -39,6 +40,7 @@ def test_atoms_are_embedded_in_batches_and_found(memory: Memory, space_id: str, 
     assert best.dense is not None
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("trouble", ["500", "429", "too short", "too few", "not a vector", "no json"])
 def test_trouble_with_the_vendor_is_an_error_of_ours_and_nothing_is_written(
     engine: longmind.Engine, memory: Memory, space_id: str, vendor: Vendor, trouble: str
@@ -58,6 +60,7 @@ def test_trouble_with_the_vendor_is_an_error_of_ours_and_nothing_is_written(
     assert texts_of(memory.recall_by_topic(space_id, "one two")) == ["tea"]
 
 
+@pytest.mark.patient
 def test_trouble_in_a_later_batch_leaves_nothing_of_the_first(memory: Memory, space_id: str, vendor: Vendor) -> None:
     memory.add_atom(space_id, fact("tea"))
     vendor.batches.clear()
@@ -68,6 +71,7 @@ def test_trouble_in_a_later_batch_leaves_nothing_of_the_first(memory: Memory, sp
     assert len(list(memory.list_atoms(space_id))) == 1
 
 
+@pytest.mark.patient
 def test_trouble_with_the_very_first_request_is_the_same_error(memory: Memory, space_id: str, vendor: Vendor) -> None:
     """The dimension is asked for once, after the first texts: that can fail as well."""
     vendor.trouble = dict.fromkeys(range(2, 10), "500")

@@ -68,6 +68,7 @@ def told(hit: Hit) -> tuple[Any, ...]:
     return (atom, hit.score, hit.decay_weight, hit.explanation)
 
 
+@pytest.mark.patient
 def test_atoms_that_were_added_at_once_are_found_like_those_added_one_by_one(
     database_url: str, clock: SettableClock
 ) -> None:
@@ -117,6 +118,7 @@ def spans(run: Transaction, space_id: str) -> list[list[tuple[int, int]]]:
     return [[(row[0], row[1]) for row in rows] for rows in (words, vectors, facts)]
 
 
+@pytest.mark.patient
 def test_no_segment_crosses_a_multiple_of_the_largest(engine: longmind.Engine, memory: Memory) -> None:
     space_id = memory.create_memory_space("main").id
     memory.add_atoms(space_id, varied(300))

@@ -128,6 +128,7 @@ def test_threads_may_share_it() -> None:
         assert list(threads.map(terms_of, texts)) == alone
 
 
+@pytest.mark.patient
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_process_that_is_forked_in_the_middle_of_a_word_reads_on() -> None:
     enough = threading.Event()
@@ -203,6 +204,7 @@ def test_the_words_of_one_sentence_are_counted_as_those_of_several(sentence: str
     assert count_statement_words(f"One two.x{sentence}") == 2 + count_statement_words(f"x{sentence}")
 
 
+@pytest.mark.patient
 def test_long_texts_take_no_long_time() -> None:
     for text in ("a" * 1_000_000, "'" * 1_000_000, "a'" * 500_000, "東" * 300_000, "? " * 500_000, "a\u0301" * 300_000):
         terms_of(text)

@@ -36,6 +36,7 @@ def of_ada(engine: longmind.Engine) -> tuple[longmind.Context, isolation.Things]
     return ada, hers
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("T6", "T7", "A0.4")
 def test_a_grant_lets_nobody_write_and_leaves_no_trace_in_what_is_not_read(engine: longmind.Engine) -> None:
     ada, hers = of_ada(engine)

@@ -468,6 +468,7 @@ def questions() -> Iterator[tuple[Operation, Callable[[Things], dict[str, Any]]]
             yield operation, arguments_of
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A0.3", "A0.4", "A2.2", "A3.10", "A4.4")
 @pytest.mark.parametrize("who", STRANGERS)
 def test_a_strangers_thing_is_like_one_that_is_not_there(who: str, engine: longmind.Engine) -> None:
@@ -492,6 +493,7 @@ def test_a_strangers_thing_is_like_one_that_is_not_there(who: str, engine: longm
         assert state_of(engine, ada) == before, operation
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A0.4")
 @pytest.mark.parametrize("who", STRANGERS)
 def test_an_answer_is_the_same_whether_or_not_there_are_others(who: str, engine: longmind.Engine) -> None:
@@ -554,6 +556,7 @@ MIXED: list[tuple[str, Callable[[Things, Things], dict[str, Any]]]] = [
 ]
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A0.4", "A2.5", "A3.6")
 @pytest.mark.parametrize("who", STRANGERS)
 def test_a_strangers_thing_beside_ones_own_is_like_one_that_is_not_there(who: str, engine: longmind.Engine) -> None:
@@ -750,6 +753,7 @@ def test_a_query_cannot_be_given_another_scope(engine: longmind.Engine) -> None:
     assert database.read(None, store.get, conversation.id) is None
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A0.3", "T25")
 @pytest.mark.parametrize("field", ["tenant_id", "app_id", "user_id"])
 def test_identities_that_look_alike_are_not_taken_for_one_another(field: str, engine: longmind.Engine) -> None:

@@ -50,6 +50,7 @@ def scope(tenant: str = "acme", app: str = "support", user: str = "ada", **rest:
     return Scope(tenant, app, user, **rest)
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A0.2")
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("value", [*NOT_IDENTITIES, None], ids=repr)
@@ -82,6 +83,7 @@ def test_the_three_that_make_a_scope_must_be_given() -> None:
         engine.context(tenant_id="acme", app_id="support")  # type: ignore[call-arg]
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("T25")
 @pytest.mark.parametrize("value", LEGAL, ids=repr)
 def test_what_can_be_an_identity_is_taken_as_it_is(value: str) -> None:

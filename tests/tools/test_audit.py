@@ -335,6 +335,7 @@ def test_an_export_that_was_tampered_with_is_found_out(
     assert verify_exported(tamper(exported), "").problems != []
 
 
+@pytest.mark.patient
 def test_a_long_chain_is_read_in_pieces(tmp_path: Path) -> None:
     with longmind.open(f"sqlite:///{tmp_path}/long.db", embedder=None, durability="normal") as engine:
         tools = engine.context(**OWNER).tools

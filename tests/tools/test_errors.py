@@ -84,6 +84,7 @@ def test_nothing_about_the_insides_gets_out(database_url: str, caplog: pytest.Lo
         assert tools.memory_brief().entry_count == 0
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("B5.2")
 def test_a_tool_that_takes_too_long_is_given_up_and_does_nothing_later(
     database_url: str, monkeypatch: pytest.MonkeyPatch

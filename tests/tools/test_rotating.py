@@ -171,6 +171,7 @@ ANCHORS = {
 }
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("B5.4")
 @pytest.mark.parametrize("how", ANCHORS)
 def test_tampering_after_a_rotation_is_found(

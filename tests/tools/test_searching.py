@@ -42,6 +42,7 @@ def test_an_everyday_query_finds_everyday_entries(database_url: str, embedder: A
         assert contents(tools.memory_search("TypeScript"))[0] == SEED[2][1]
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("B2.8", "T13", "V12")
 @pytest.mark.parametrize(
     "query",
@@ -223,6 +224,7 @@ def filled() -> Iterator[Tools]:
         yield tools
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("B2.8")
 @settings(max_examples=200, deadline=None)
 @given(query=st.text(max_size=500))
@@ -242,6 +244,7 @@ NAMES = st.sampled_from(
 ) | st.text(max_size=10)  # fmt: skip
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("B5.2")
 @settings(max_examples=300, deadline=None)
 @given(

@@ -147,6 +147,7 @@ def test_an_entry_takes_the_place_of_another(tools: Tools, clock: SettableClock)
     assert {entry.id for entry in tools.memory_search("pnpm", include_superseded=True).results} == {old.id, new.id}
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("B1.12")
 @pytest.mark.parametrize("missing", ["mem-abc123", "mem-7f3a2b1c-4d5e-6f7a-8b9c-0d1e2f3a4b5c", "abc", "mem-"])
 def test_what_is_not_there_cannot_be_superseded_and_nothing_is_stored_or_counted(tools: Tools, missing: str) -> None:

@@ -197,6 +197,7 @@ def check(ada: Ada, budget: int, template_id: str, turns: int, policy: dict[str,
     assert_whole(built)
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("A7.5")
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(

@@ -83,6 +83,7 @@ def built(ada: Ada, attack: str, template_id: str) -> WorkingContext:
     )
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("T10", "A7.7")
 @pytest.mark.parametrize("name", ATTACKS)
 def test_planted_text_breaks_out_of_no_template(ada: Ada, name: str) -> None:

@@ -73,6 +73,7 @@ def change(ada: Ada, kind: str, text: str, number: int) -> None:
         ada.summarise()
 
 
+@pytest.mark.patient
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(before=changes, after=changes, budget=st.sampled_from([60, 200, 400, 8000]))
 def test_a_context_is_built_once_more_to_the_byte(

@@ -172,6 +172,7 @@ def test_nothing_is_said_twice_in_the_same_words(engine: longmind.Engine, ada: A
     assert shown == f"{SUGGESTIONS_NOTICE}\nAbout the user: Likes tea. Has a cat. Is called Ada."
 
 
+@pytest.mark.patient
 @pytest.mark.conforms("C6", "A7.5")
 @pytest.mark.parametrize("template_id", BUILT_IN)
 def test_lines_of_blocks_go_after_all_else_and_before_the_summary_is_shortened(kept: Ada, template_id: str) -> None:
