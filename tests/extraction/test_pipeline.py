@@ -194,7 +194,7 @@ def test_a_replay_of_an_open_conversation_moves_the_mark(
 def test_a_replay_needs_a_conversation_and_a_binding_that_matches_it(ctx: longmind.Context) -> None:
     unbound = talk(ctx, "I like tea.", namespace="mail")
     for dry_run in (False, True):
-        with pytest.raises(longmind.Conflict, match="No binding"):
+        with pytest.raises(longmind.Conflict, match="No enabled binding matches"):
             ctx.memory.run_extraction_for_conversation(unbound.id, dry_run=dry_run)
         with pytest.raises(longmind.NotFound):
             ctx.memory.run_extraction_for_conversation("conv_none", dry_run=dry_run)
