@@ -11,7 +11,7 @@ import pytest
 
 import longmind
 from longmind.audit.chain_export import export, verify_exported
-from longmind.audit.verification import Report, verify
+from longmind.audit.verification import VerificationReport, verify
 from longmind.store.tables import audit
 from longmind.tools import Tools
 from tests.clock import SettableClock
@@ -134,7 +134,7 @@ def written(engine: longmind.Engine) -> longmind.Engine:
     return engine
 
 
-def checked(engine: longmind.Engine, key: str = "") -> Report:
+def checked(engine: longmind.Engine, key: str = "") -> VerificationReport:
     return verify(engine._database, key)
 
 
@@ -264,7 +264,7 @@ def test_a_chain_that_grows_meanwhile_is_whole(
     engine: longmind.Engine, tools: Tools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.memory_brief()
-    read = audit.head
+    read = audit.read_head
 
     def late(run: Any, group: str) -> Any:
         # Just after all lines were read, there are two more.
@@ -273,7 +273,7 @@ def test_a_chain_that_grows_meanwhile_is_whole(
             tools.memory_brief()
         return read(run, group)
 
-    monkeypatch.setattr(audit, "head", late)
+    monkeypatch.setattr(audit, "read_head", late)
     report = checked(engine)
     assert (report.lines, report.problems) == (9, [])
 

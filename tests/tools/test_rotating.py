@@ -13,8 +13,8 @@ import pytest
 import longmind
 from longmind.audit.chain_export import export, verify_exported
 from longmind.audit.rotation import Rotation, rotate
-from longmind.audit.segment_join import joins, read_moved
-from longmind.audit.verification import Report, verify
+from longmind.audit.segment_join import find_gaps, read_moved
+from longmind.audit.verification import VerificationReport, verify
 from longmind.clock import to_micros
 from longmind.store.tables import audit
 from tests.clock import SettableClock
@@ -51,18 +51,18 @@ def moved(engine: longmind.Engine, folder: Path, seq: int) -> Rotation:
     return rotate(engine._database, KEY, to_micros(point), folder)
 
 
-def checked(engine: longmind.Engine) -> Report:
+def checked(engine: longmind.Engine) -> VerificationReport:
     return verify(engine._database, KEY)
 
 
-def of_file(path: Path) -> Report:
+def of_file(path: Path) -> VerificationReport:
     return verify_exported(path.read_text("utf-8").splitlines(), KEY)
 
 
 def unjoined(engine: longmind.Engine, path: Path) -> list[str]:
     file = read_moved(path)
     assert file is not None
-    return [problem.what for problem in joins(engine._database, file, KEY)]
+    return [problem.what for problem in find_gaps(engine._database, file, KEY)]
 
 
 def file_of(rotation: Rotation, folder: Path) -> Path:
@@ -260,7 +260,7 @@ def test_a_rotation_that_was_interrupted_is_done_again(engine: longmind.Engine, 
 def test_a_file_is_never_written_over(engine: longmind.Engine, folder: Path) -> None:
     path = interrupted(engine, folder)
     path.write_text("mine", "utf-8")
-    with pytest.raises(longmind.Conflict, match="something else in it"):
+    with pytest.raises(longmind.Conflict, match="exists with other content"):
         moved(engine, folder, 4)
     assert path.read_text("utf-8") == "mine"
     # It is the first chain that was interrupted, so that none was cut.
@@ -278,7 +278,7 @@ def test_lines_that_go_missing_meanwhile_stop_the_removal(
         real(*paths)
 
     monkeypatch.setattr(os, "link", late)
-    with pytest.raises(longmind.Conflict, match="None was removed"):
+    with pytest.raises(longmind.Conflict, match="none was removed"):
         moved(engine, folder, 4)
     assert [line.seq for line in lines(engine)] == [1, 3, 4, 5]
 
@@ -286,9 +286,9 @@ def test_lines_that_go_missing_meanwhile_stop_the_removal(
 def test_a_rotation_while_the_audit_is_verified_is_no_problem(
     engine: longmind.Engine, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, calls = audit.find, 0
+    read, calls = audit.list_lines, 0
 
-    def late(run: Any, group: str, **asked: Any) -> list[audit.Line]:
+    def late(run: Any, group: str, **asked: Any) -> list[audit.AuditLine]:
         # Just after it was read where the chain begins, it begins later.
         nonlocal calls
         calls += 1
@@ -296,7 +296,7 @@ def test_a_rotation_while_the_audit_is_verified_is_no_problem(
             moved(engine, folder, 4)
         return read(run, group, **asked)
 
-    monkeypatch.setattr(audit, "find", late)
+    monkeypatch.setattr(audit, "list_lines", late)
     report = checked(engine)
     assert (report.lines, report.problems) == (4, [])
     assert len(os.listdir(folder)) == 2

@@ -87,7 +87,7 @@ class Admin:
             run.lift_time_limit()
             counts = importing.bring_in(run, records, tables, target)
             details = {"subject": log.pseudonym(self._key, target), "counts": counts}
-            log.note(run, self._key, self._scope, "import_user_data", new_id("imp", now), details, now)
+            log.record(run, self._key, self._scope, "import_user_data", new_id("imp", now), details, now)
             return counts
 
         with sources.opened(source) as records:
@@ -131,7 +131,7 @@ class Admin:
                 "audit": erased.chains,
                 **({"files": erased.written_in} if erased.written_in else {}),
             }
-            return log.note(run, self._key, self._scope, "delete_user_data", receipt_id, details, now), erased
+            return log.record(run, self._key, self._scope, "delete_user_data", receipt_id, details, now), erased
 
         receipt, erased = self._database.write_exclusively(scope, erase)
         # Whatever is in the way of it, what has been erased is told.
@@ -145,8 +145,8 @@ class Admin:
         """Whether the receipt of an erasure stands in the log of this app, word for word, and chained to the rest."""
         if not isinstance(receipt, Mapping):
             raise InvalidInput("receipt is what delete_user_data gave as such.")
-        owner = log.owner_of(self._scope)
-        return self._database.read(owner, log.proves, self._key, owner, receipt)
+        owner = log.to_log_owner(self._scope)
+        return self._database.read(owner, log.is_proven, self._key, owner, receipt)
 
     def _named(self, user_id: str | None) -> Scope:
         whose = self._scope.user_id if user_id is None else validate_identity("user_id", user_id)
@@ -176,5 +176,5 @@ class Admin:
         details = {"subject": log.pseudonym(self._key, subject)}
         outcome: Any = "rejected" if refused else "routed"
         self._database.write(
-            self._scope, log.note, self._key, self._scope, operation, new_id("adm", now), details, now, outcome
+            self._scope, log.record, self._key, self._scope, operation, new_id("adm", now), details, now, outcome
         )

@@ -12,176 +12,198 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from longmind.audit.verification import BEFORE_ALL, NOBODY, Checker, Problem, Report, anchor_of, lines_of, owner_name
+from longmind.audit import chain as chains
+from longmind.audit.verification import (
+    BEFORE_ALL,
+    NOBODY,
+    ChainChecker,
+    ChainProblem,
+    VerificationReport,
+    name_owner,
+    read_anchor,
+    read_lines,
+)
 from longmind.errors import Conflict, InvalidIdentity
 from longmind.scope import Scope, make_owner_scope
 from longmind.store.database import Database
 from longmind.store.tables import audit
-from longmind.store.tables.audit import FROM_THE_FIRST, Anchor, Head, Line
+from longmind.store.tables.audit import NO_ANCHOR, AuditLine, ChainAnchor, ChainHead
 from longmind.validation.text import Json
 
-_WHOSE = {"tenantId": str, "appId": str, "userId": str, "group": str}
-_LINE = {**_WHOSE, "seq": int, "entry": dict, "hash": str}
-_ANCHOR = {**_WHOSE, "anchor": int, "hash": str, "file": str, "digest": str, "seal": str}
-_MOVED = {**_WHOSE, "moved": int, "hash": str, "seal": str}
-_CHAIN_END = {**_WHOSE, "head": int, "hash": str, "seal": str}
+_OWNER = {"tenantId": str, "appId": str, "userId": str, "group": str}
+_LINE = {**_OWNER, "seq": int, "entry": dict, "hash": str}
+_ANCHOR = {**_OWNER, "anchor": int, "hash": str, "file": str, "digest": str, "seal": str}
+_MOVED = {**_OWNER, "moved": int, "hash": str, "seal": str}
+_CHAIN_END = {**_OWNER, "head": int, "hash": str, "seal": str}
 _FILE_END = {"chains": int, "seal": str}
 _SHAPES = (_LINE, _ANCHOR, _MOVED, _CHAIN_END, _FILE_END)
+"""The fields of each kind of line that a file may have, with their types."""
 
 
 def export(database: Database, key: str) -> Iterator[dict[str, Json]]:
-    """All lines as JSON, chain after chain."""
+    """Yield all lines as JSON, chain after chain, without holding up the writers."""
     seals = []
-    for chain in database.read(None, audit.chains):
-        # The end first: lines that are added meanwhile belong to the next export.
-        head = None if chain.owner is None else database.read(chain.owner, audit.head, chain.group)
+    for chain in database.read(None, audit.list_chains):
+        # The end first: lines that are added after this belong to the next export.
+        head = None if chain.owner is None else database.read(chain.owner, audit.read_head, chain.group)
         if chain.owner is None or head is None:
-            # It was tampered with, and cannot be told whose it is. It is counted, so that the file is not whole.
+            # The head was tampered with, and says no owner. The chain is counted, so that the file is not whole.
             seals.append("")
             continue
         owner = chain.owner
-        whose = _whose(owner, chain.group)
-        if head.anchor != FROM_THE_FIRST:
-            yield {**whose, **_anchor(head.anchor)}
+        owner_fields = _encode_owner(owner, chain.group)
+        if head.anchor != NO_ANCHOR:
+            yield {**owner_fields, **_encode_anchor(head.anchor)}
         try:
-            for line in lines_of(database, owner, chain.group, BEFORE_ALL):
+            for line in read_lines(database, owner, chain.group, BEFORE_ALL):
                 if line.seq <= head.seq:
-                    yield {**whose, **_line(line)}
+                    yield {**owner_fields, **_encode_line(line)}
         except UnicodeDecodeError:
-            # Somebody has made a line of it what is no text. It is missing in the file, and missed there.
+            # The line was replaced by bytes that are no text. It is left out, and missed when the file is checked.
             pass
-        yield {**whose, "head": head.seq, "hash": head.hash, "seal": head.seal}
-        if anchor_of(database, owner, chain.group) != head.anchor:
-            raise Conflict("Lines of the audit were moved to a file meanwhile.", hint="Export it again.")
+        yield {**owner_fields, "head": head.seq, "hash": head.hash, "seal": head.seal}
+        if read_anchor(database, owner, chain.group) != head.anchor:
+            raise Conflict("Lines of the audit were moved to a file during the export.", hint="Export it again.")
         seals.append(head.seal)
-    yield {"chains": len(seals), "seal": _sealed(key, seals)}
+    yield {"chains": len(seals), "seal": _seal_file(key, seals)}
 
 
-def moved(owner: Scope, group: str, before: Anchor, lines: Iterable[Line], key: str) -> Iterator[dict[str, Json]]:
-    """Lines that follow an anchor as JSON, for a file that they are moved to."""
-    whose = _whose(owner, group)
-    if before != FROM_THE_FIRST:
-        yield {**whose, **_anchor(before)}
+def encode_moved(
+    owner: Scope, group: str, before: ChainAnchor, lines: Iterable[AuditLine], key: str
+) -> Iterator[dict[str, Json]]:
+    """Yield the lines that follow an anchor as JSON, for the file that they are moved to."""
+    owner_fields = _encode_owner(owner, group)
+    if before != NO_ANCHOR:
+        yield {**owner_fields, **_encode_anchor(before)}
     seq, hash = before.seq, before.hash
     for line in lines:
-        yield {**whose, **_line(line)}
+        yield {**owner_fields, **_encode_line(line)}
         seq, hash = line.seq, line.hash
-    seal = audit.sealed_in_file(key, owner.id, group, seq, hash)
-    yield {**whose, "moved": seq, "hash": hash, "seal": seal}
-    yield {"chains": 1, "seal": _sealed(key, [seal])}
+    seal = chains.seal_moved(key, owner.id, group, seq, hash)
+    yield {**owner_fields, "moved": seq, "hash": hash, "seal": seal}
+    yield {"chains": 1, "seal": _seal_file(key, [seal])}
 
 
-def verify_exported(lines: Iterable[str], key: str) -> Report:
-    """Check what was exported, without a database."""
-    file = _File(key)
+def verify_exported(lines: Iterable[str], key: str) -> VerificationReport:
+    """Check the lines of an export, or of a file of moved lines, without a database."""
+    file = _FileChecker(key)
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
         try:
-            file.take(read_line(text))
+            file.check(read_line(text))
         except (ValueError, RecursionError, InvalidIdentity):
-            file.problem(f"line {number} of the file cannot be read")
+            file.report_problem(f"line {number} of the file cannot be read")
     file.end()
     return file.report
 
 
-class _File:
-    """Follows all chains of a file."""
+class _FileChecker:
+    """A reader of all chains of a file, which may be mixed."""
 
     def __init__(self, key: str) -> None:
-        self.report = Report()
+        self.report = VerificationReport()
         self._key = key
-        self._checkers: dict[tuple[str, str], Checker] = {}
+        self._checkers: dict[tuple[str, str], ChainChecker] = {}
         self._seals: dict[tuple[str, str], str] = {}
         self._ended = False
 
-    def take(self, told: dict[str, Any]) -> None:
+    def check(self, fields: dict[str, Any]) -> None:
         if self._ended:
-            self.problem("something stands after its end")
-        if "chains" in told:
+            self.report_problem("something stands after its end")
+        if "chains" in fields:
             self._ended = True
-            if (told["chains"], told["seal"]) != (len(self._seals), _sealed(self._key, self._seals.values())):
-                self.problem("a chain is missing as a whole, or was added")
+            if (fields["chains"], fields["seal"]) != (len(self._seals), _seal_file(self._key, self._seals.values())):
+                self.report_problem("a chain is missing as a whole, or was added")
             return
-        owner, group = owner_of(told), told["group"]
+        owner, group = decode_owner(fields), fields["group"]
         chain = (owner.id, group)
         begun = chain in self._checkers
         if not begun:
-            self._checkers[chain] = Checker(self.report, owner.id, owner_name(owner), group, self._key)
+            self._checkers[chain] = ChainChecker(self.report, owner.id, name_owner(owner), group, self._key)
         checker = self._checkers[chain]
+        # Report what stands after an end, and check it all the same: it may be the one line that was added.
         if chain in self._seals:
-            checker.problem(told.get("seq"), "stands after the end of its chain")
-        if "anchor" in told:
+            checker.report(fields.get("seq"), "stands after the end of its chain")
+        if "anchor" in fields:
             if begun:
-                checker.problem(told["anchor"], "the chain begins a second time")
-            checker.begin(anchor_in(told))
-        elif "moved" in told:
-            checker.end_of_file(told["moved"], told["hash"], told["seal"])
-            self._seals[chain] = told["seal"]
-        elif "head" in told:
-            checker.end(Head(told["head"], told["hash"], told["seal"]))
-            self._seals[chain] = told["seal"]
+                checker.report(fields["anchor"], "the chain begins a second time")
+            checker.begin(decode_anchor(fields))
+        elif "moved" in fields:
+            checker.end_file(fields["moved"], fields["hash"], fields["seal"])
+            self._seals[chain] = fields["seal"]
+        elif "head" in fields:
+            checker.end(ChainHead(fields["head"], fields["hash"], fields["seal"]))
+            self._seals[chain] = fields["seal"]
         else:
-            checker.line(told["seq"], audit.written(told["entry"]), told["hash"])
+            checker.check_line(fields["seq"], chains.encode_entry(fields["entry"]), fields["hash"])
 
     def end(self) -> None:
         for chain, checker in self._checkers.items():
             if chain not in self._seals:
                 checker.end(None)
         if not self._ended:
-            self.problem("its end is missing")
+            self.report_problem("its end is missing")
 
-    def problem(self, what: str) -> None:
-        self.report.problems.append(Problem(NOBODY, "", None, what))
+    def report_problem(self, what: str) -> None:
+        self.report.problems.append(ChainProblem(NOBODY, "", None, what))
 
 
 def read_line(text: str) -> dict[str, Any]:
-    """A line of the file, if it is one that was exported: nothing may stand in it that no hash covers."""
-    told = json.loads(text, object_pairs_hook=_without_repetition)
-    if not isinstance(told, dict) or {name: type(value) for name, value in told.items()} not in _SHAPES:
+    """Return the fields of a line of a file; raise ValueError if it has anything that no hash covers."""
+    # Of a name that comes twice only the last would be checked, and another program may read the first.
+    fields = json.loads(text, object_pairs_hook=_refuse_repetition)
+    if not isinstance(fields, dict) or {name: type(value) for name, value in fields.items()} not in _SHAPES:
         raise ValueError
     # Half characters can be written in JSON, and cannot be hashed.
-    audit.written(told).encode()
-    return told
+    chains.encode_entry(fields).encode()
+    return fields
 
 
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    told = dict(pairs)
-    if len(told) != len(pairs):
+def _refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise ValueError
-    return told
+    return fields
 
 
-def owner_of(told: dict[str, Any]) -> Scope:
-    return make_owner_scope(told["tenantId"], told["appId"], told["userId"])
+def decode_owner(fields: dict[str, Any]) -> Scope:
+    """Return the owner that a line of a file names; raise InvalidIdentity if that cannot be one."""
+    return make_owner_scope(fields["tenantId"], fields["appId"], fields["userId"])
 
 
-def anchor_in(told: dict[str, Any]) -> Anchor:
-    return Anchor(told["anchor"], told["hash"], told["file"], told["digest"], told["seal"])
+def decode_anchor(fields: dict[str, Any]) -> ChainAnchor:
+    """Return the anchor that a chain of a file begins with."""
+    return ChainAnchor(fields["anchor"], fields["hash"], fields["file"], fields["digest"], fields["seal"])
 
 
-def _whose(owner: Scope, group: str) -> dict[str, Json]:
+def _encode_owner(owner: Scope, group: str) -> dict[str, Json]:
     return {"tenantId": owner.tenant_id, "appId": owner.app_id, "userId": owner.user_id, "group": group}
 
 
-def _anchor(anchor: Anchor) -> dict[str, Json]:
-    told = {"anchor": anchor.seq, "hash": anchor.hash, "file": anchor.file}
-    return {**told, "digest": anchor.digest, "seal": anchor.seal}
+def _encode_anchor(anchor: ChainAnchor) -> dict[str, Json]:
+    return {
+        "anchor": anchor.seq,
+        "hash": anchor.hash,
+        "file": anchor.file,
+        "digest": anchor.digest,
+        "seal": anchor.seal,
+    }
 
 
-def _line(line: Line) -> dict[str, Json]:
-    return {"seq": line.seq, "entry": _entry(line), "hash": line.hash}
+def _encode_line(line: AuditLine) -> dict[str, Json]:
+    return {"seq": line.seq, "entry": _decode_body(line), "hash": line.hash}
 
 
-def _entry(line: Line) -> Json:
+def _decode_body(line: AuditLine) -> Json:
     try:
         entry: Json = json.loads(line.body)
     except (ValueError, RecursionError):
-        # It was changed: it is shown as it is, and the check of the file says so.
+        # It was changed: it is exported as it is, and the check of the file finds it.
         return {"damaged": line.body}
     return entry
 
 
-def _sealed(key: str, seals: Iterable[str]) -> str:
+def _seal_file(key: str, seals: Iterable[str]) -> str:
     text = "\n".join(seals)
-    return audit.chained(key, "", "", 0, "end of the file", hashlib.sha256(text.encode()).hexdigest())
+    return chains.hash_line(key, "", "", 0, "end of the file", hashlib.sha256(text.encode()).hexdigest())

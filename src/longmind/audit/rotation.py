@@ -1,7 +1,8 @@
-"""Moves the oldest lines of the audit to files: verified, written for good, and only then removed from the database.
+"""Rotation of the audit: the oldest lines of each chain go to a file, and only then out of the database.
 
-When it is interrupted the lines are in both places, and it can be done again: a file is never written over, and is
-taken as it is when it has the very same lines.
+A chain is verified first, and its file is on disk and verified too before a line is removed. When a rotation is
+interrupted the lines are in both places, and it can be done again: a file is never overwritten, and one that has the
+very same lines is taken as it is.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain as one_after_another
+from itertools import chain as chain_iterables
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from longmind.audit.chain_export import moved, verify_exported
+from longmind.audit import chain as chains
+from longmind.audit.chain_export import encode_moved, verify_exported
 from longmind.audit.segment_join import MovedFile, read_moved
-from longmind.audit.verification import Problem, anchor_of, lines_of, owner_name, verify_chain
+from longmind.audit.verification import ChainProblem, name_owner, read_anchor, read_lines, verify_chain
 from longmind.clock import Micros
 from longmind.errors import Conflict, InvalidInput, StoreUnavailable
 from longmind.runtime.durable_files import make_private_folder, sync_names
@@ -33,8 +35,8 @@ _OF_OTHERS = 0o077
 
 
 @dataclass(frozen=True)
-class Moved:
-    """Lines of a chain that are in a file now."""
+class MovedLines:
+    """Lines of a chain that were moved to a file."""
 
     owner: str
     group: str
@@ -45,20 +47,25 @@ class Moved:
 
 @dataclass
 class Rotation:
-    moved: list[Moved] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    """Why chains were left as they are."""
+    """The lines that were moved, and the reasons why other chains were left as they are."""
+
+    moved: list[MovedLines] = field(default_factory=list)
+    problems: list[ChainProblem] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
+        """Return the result ready for JSON."""
         return {"moved": [vars(each) for each in self.moved], "problems": [vars(each) for each in self.problems]}
 
 
 def rotate(database: Database, key: str, before: Micros, folder: Path) -> Rotation:
-    """Move the lines of all chains that are older than an instant. A chain that is not whole is left as it is."""
+    """Move the lines of all chains that are older than an instant to files in a folder.
+
+    The folder is made if need be, for its owner alone. A chain that is not whole is left as it is.
+    """
     rotation = Rotation()
-    with _told(folder):
+    with _report_disk_errors(folder):
         _make_private(folder)
-    for chain in database.read(None, audit.chains):
+    for chain in database.read(None, audit.list_chains):
         problems = verify_chain(database, chain, key).problems
         rotation.problems += problems
         if chain.owner is not None and not problems:
@@ -67,36 +74,36 @@ def rotate(database: Database, key: str, before: Micros, folder: Path) -> Rotati
     return rotation
 
 
-def _rotate(database: Database, key: str, owner: Scope, group: str, before: Micros, folder: Path) -> Moved | None:
-    begin = anchor_of(database, owner, group)
-    # Up to the first line that is newer: should the clock have gone back, older ones after it stay with it.
-    old = takewhile(lambda line: line.at < before, lines_of(database, owner, group, begin.seq))
+def _rotate(database: Database, key: str, owner: Scope, group: str, before: Micros, folder: Path) -> MovedLines | None:
+    anchor = read_anchor(database, owner, group)
+    # Stop at the first newer line: if the clock was set back, older lines after it stay with it.
+    old = takewhile(lambda line: line.at < before, read_lines(database, owner, group, anchor.seq))
     first = next(old, None)
     if first is None:
         return None
-    told = moved(owner, group, begin, one_after_another([first], old), key)
-    with _told(folder):
-        file = _keep(folder, told, key)
-    anchor = audit.anchored(key, owner.id, group, file.seq, file.hash, file.path.name, file.digest)
-    database.write(owner, audit.cut, owner, group, begin, anchor)
-    return Moved(owner_name(owner), group, first.seq, anchor.seq, anchor.file)
+    lines = encode_moved(owner, group, anchor, chain_iterables([first], old), key)
+    with _report_disk_errors(folder):
+        file = _write(folder, lines, key)
+    new_anchor = chains.seal_anchor(key, owner.id, group, file.seq, file.hash, file.path.name, file.digest)
+    database.write(owner, chains.cut, owner, group, anchor, new_anchor)
+    return MovedLines(name_owner(owner), group, first.seq, new_anchor.seq, new_anchor.file)
 
 
-def _keep(folder: Path, told: Iterable[dict[str, Json]], key: str) -> MovedFile:
-    """Write lines to a file of their own, so that they survive whatever happens next."""
-    # Only its owner may read what this makes.
+def _write(folder: Path, lines: Iterable[dict[str, Json]], key: str) -> MovedFile:
+    """Write lines to a file of their own, which is whole and on disk under its final name when this returns."""
+    # mkstemp makes a file that only its owner can read.
     handle, path = tempfile.mkstemp(prefix=".audit-", dir=folder)
     unfinished = Path(path)
     try:
         with open(handle, "w", encoding="utf-8", newline="") as file:
-            file.writelines(f"{json.dumps(each, ensure_ascii=False)}\n" for each in told)
+            file.writelines(f"{json.dumps(each, ensure_ascii=False)}\n" for each in lines)
             file.flush()
             os.fsync(file.fileno())
         with unfinished.open(encoding="utf-8") as written:
             problems = verify_exported(written, key).problems
         made = read_moved(unfinished)
         if made is None or problems:
-            raise Conflict("Lines of the audit were changed while they were read.", hint="Verify the audit.")
+            raise Conflict("Lines of the audit were changed while they were moved.", hint="Verify the audit.")
         final = folder / _name(made)
         _place(unfinished, final, made.digest)
     finally:
@@ -107,19 +114,19 @@ def _keep(folder: Path, told: Iterable[dict[str, Json]], key: str) -> MovedFile:
 
 def _place(unfinished: Path, final: Path, digest: str) -> None:
     try:
-        # Unlike renaming, this fails where a file is.
+        # Unlike a rename, a link fails where a file is.
         os.link(unfinished, final)
     except FileExistsError:
         with final.open("rb") as there:
             if hashlib.file_digest(there, "sha256").hexdigest() != digest:
                 raise Conflict(
-                    f"{final} is there, and has something else in it. Nothing was removed from the database.",
-                    hint="Look what it is, and move it away or choose another folder.",
+                    f"{final} exists with other content; no line was removed from the database.",
+                    hint="Move that file away, or choose another folder.",
                 ) from None
 
 
 def _name(file: MovedFile) -> str:
-    """The same for the same lines. A group may be named in ways that a file cannot."""
+    """Return a name that the same lines always get. The group is hashed, since not every group can name a file."""
     chain = hashlib.sha256(f"{file.owner.id}\n{file.group}".encode()).hexdigest()[:16]
     return f"audit-{chain}-{file.before.seq + 1:012}-{file.seq:012}.jsonl"
 
@@ -129,16 +136,17 @@ def _make_private(folder: Path) -> None:
     mode = folder.stat().st_mode
     if mode & _OF_OTHERS:
         raise InvalidInput(
-            f"{folder} is open to other users (its mode is {mode & 0o777:o}).", hint="Make it private: chmod 700."
+            f"The folder {folder} is open to other users: its mode is {mode & 0o777:o}.",
+            hint="Make it private: chmod 700.",
         )
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _report_disk_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise StoreUnavailable(
-            f"The audit cannot be written to {folder}: {error.strerror}. Nothing of this chain was removed.",
-            hint="Make room or give rights, or choose another folder.",
+            f"The audit cannot be written to {folder}: {error.strerror}. No line of this chain was removed.",
+            hint="Free some space or allow writing there, or choose another folder.",
         ) from error

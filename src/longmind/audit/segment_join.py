@@ -1,4 +1,8 @@
-"""Checks that a file of moved lines is the one the database goes on from."""
+"""The check that the database goes on from a file of moved lines.
+
+Files follow each other, and the database follows the last one. So the check walks back from the anchor in the database,
+file by file, to the one in question; each of them is known by its digest.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +12,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longmind.audit.chain_export import anchor_in, owner_of, read_line
-from longmind.audit.verification import Problem, owner_name
+from longmind.audit import chain as chains
+from longmind.audit.chain_export import decode_anchor, decode_owner, read_line
+from longmind.audit.verification import ChainProblem, name_owner
 from longmind.errors import InvalidIdentity
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.tables import audit
-from longmind.store.tables.audit import FROM_THE_FIRST, Anchor
+from longmind.store.tables.audit import NO_ANCHOR, ChainAnchor
 
 
 @dataclass(frozen=True)
 class MovedFile:
-    """What a file of moved lines says of itself."""
+    """The end of a file of moved lines: whose they are, where they begin and end, and the digest of the file."""
 
     path: Path
     owner: Scope
     group: str
-    before: Anchor
+    before: ChainAnchor
     seq: int
     hash: str
     digest: str
 
 
 def read_moved(path: Path) -> MovedFile | None:
-    """None when it is no such file, but an export."""
+    """Return the end of a file of moved lines; None when it is an export instead."""
     digest, first, last = hashlib.sha256(), b"", deque[bytes](maxlen=2)
     with path.open("rb") as file:
         for line in file:
@@ -39,44 +44,44 @@ def read_moved(path: Path) -> MovedFile | None:
             if line.strip():
                 first = first or line
                 last.append(line)
-    begin, end = _told(first), _told(last[0]) if last else {}
+    begin, end = _decode(first), _decode(last[0]) if last else {}
     if "moved" not in end:
         return None
-    before = anchor_in(begin) if "anchor" in begin else FROM_THE_FIRST
+    before = decode_anchor(begin) if "anchor" in begin else NO_ANCHOR
     try:
-        owner = owner_of(end)
+        owner = decode_owner(end)
     except InvalidIdentity:
         return None
     return MovedFile(path, owner, end["group"], before, end["moved"], end["hash"], digest.hexdigest())
 
 
-def joins(database: Database, file: MovedFile, key: str) -> list[Problem]:
-    """What keeps a file, which is whole in itself, from being followed by what the database has."""
-    what = _unlike(database, file, key)
-    return [] if what is None else [Problem(owner_name(file.owner), file.group, file.seq, what)]
+def find_gaps(database: Database, file: MovedFile, key: str) -> list[ChainProblem]:
+    """Return the reason why the database does not go on from a file that is whole in itself, if there is one."""
+    what = _explain_gap(database, file, key)
+    return [] if what is None else [ChainProblem(name_owner(file.owner), file.group, file.seq, what)]
 
 
-def _unlike(database: Database, file: MovedFile, key: str) -> str | None:
-    head = database.read(file.owner, audit.head, file.group)
+def _explain_gap(database: Database, file: MovedFile, key: str) -> str | None:
+    head = database.read(file.owner, audit.read_head, file.group)
     if head is None:
         return "the database does not have the chain of this file"
     anchor = head.anchor
     if anchor.seq < file.seq:
-        # It was written, and its lines were not removed yet.
-        lines = database.read(file.owner, audit.find, file.group, after=file.seq - 1, limit=1)
+        # The rotation was interrupted: the lines are in the file, and still in the database.
+        lines = database.read(file.owner, audit.list_lines, file.group, after=file.seq - 1, limit=1)
         same = [(line.seq, line.hash) for line in lines] == [(file.seq, file.hash)]
         return None if same else "the database does not go on from this line"
     while anchor.seq >= file.seq:
-        if not audit.is_anchored(key, file.owner.id, file.group, anchor):
+        if not chains.is_sealed(key, file.owner.id, file.group, anchor):
             return "where the chain begins in the database was changed"
         if anchor.seq == file.seq:
             break
-        # Other files stand between. Each says what it follows, and is known by its digest.
+        # Other files stand between. Each names the one it follows, and is known by its digest.
         between = file.path.parent / Path(anchor.file).name
         later = read_moved(between) if between.is_file() else None
         if later is None:
             return (
-                f"{between.name}, which stands between this file and the database, is not beside it, or cannot be read"
+                f"{between.name}, which stands between this file and the database, is not next to it, or cannot be read"
             )
         if later.digest != anchor.digest or later.before.seq >= anchor.seq:
             return f"{between.name}, which stands between this file and the database, was changed"
@@ -85,7 +90,7 @@ def _unlike(database: Database, file: MovedFile, key: str) -> str | None:
     return None if same else "this is not the file that the lines were moved to"
 
 
-def _told(line: bytes) -> dict[str, Any]:
+def _decode(line: bytes) -> dict[str, Any]:
     try:
         return read_line(line.decode())
     except (ValueError, RecursionError):

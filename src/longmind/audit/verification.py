@@ -1,4 +1,8 @@
-"""Checks the audit: is every line as it was written, in its place, and none missing."""
+"""Verification of the audit: every line is as it was written, in its place, and none is missing.
+
+A verification may run while lines are added and while old ones are moved to files: it reads on until it has met the end
+that it read before, and starts over when the beginning of a chain moved.
+"""
 
 from __future__ import annotations
 
@@ -7,47 +11,53 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from longmind.audit import chain as chains
 from longmind.clock import to_iso
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.tables import audit
-from longmind.store.tables.audit import FROM_THE_FIRST, Anchor, Chain, Head, Line
+from longmind.store.tables.audit import NO_ANCHOR, AuditChain, AuditLine, ChainAnchor, ChainHead
 
 _AT_ONCE = 1_000
 BEFORE_ALL = -(2**63)
 """A number below that of any line, also of one that somebody has put in front."""
-NOBODY = "(its owner is not known)"
+NOBODY = "(unknown owner)"
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Where a chain is not as it was written."""
+class ChainProblem:
+    """A place where a chain is not as it was written."""
 
     owner: str
     group: str
     seq: int | None
+    """The number of the line; None where the chain as a whole is meant."""
     what: str
 
 
 @dataclass
-class Report:
+class VerificationReport:
+    """The chains and lines that were read, and the problems found in them."""
+
     chains: int = 0
     lines: int = 0
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[ChainProblem] = field(default_factory=list)
 
-    def add(self, other: Report) -> None:
+    def add(self, other: VerificationReport) -> None:
+        """Add the figures and problems of another report."""
         self.chains += other.chains
         self.lines += other.lines
         self.problems += other.problems
 
     def as_json(self) -> dict[str, Any]:
+        """Return the report ready for JSON."""
         return {"chains": self.chains, "lines": self.lines, "problems": [vars(each) for each in self.problems]}
 
 
-class Checker:
-    """Follows one chain, line by line."""
+class ChainChecker:
+    """A reader of one chain, line by line, that reports what does not fit. It is used for databases and files alike."""
 
-    def __init__(self, report: Report, scope_id: str, owner: str, group: str, key: str) -> None:
+    def __init__(self, report: VerificationReport, scope_id: str, owner: str, group: str, key: str) -> None:
         self._report = report
         self._scope_id = scope_id
         self._owner = owner
@@ -57,116 +67,123 @@ class Checker:
         self._hash = ""
         report.chains += 1
 
-    def begin(self, anchor: Anchor) -> None:
-        """The lines up to the anchor were moved to a file."""
-        if anchor == FROM_THE_FIRST:
+    def begin(self, anchor: ChainAnchor) -> None:
+        """Start after an anchor, up to which the lines were moved to a file."""
+        if anchor == NO_ANCHOR:
             return
-        if not audit.is_anchored(self._key, self._scope_id, self._group, anchor):
-            self.problem(None, "where it begins was changed, or which file has the lines before")
+        if not chains.is_sealed(self._key, self._scope_id, self._group, anchor):
+            self.report(None, "where it begins was changed, or which file has the lines before")
         self._seq, self._hash = anchor.seq, anchor.hash
 
-    def line(self, seq: int, body: str, hash: str) -> None:
+    def check_line(self, seq: int, body: str, hash: str) -> None:
+        """Check the next line against the one before it."""
         self._report.lines += 1
         if seq <= self._seq:
-            self.problem(seq, f"stands after line {self._seq}: the order was changed")
+            self.report(seq, f"stands after line {self._seq}: the order was changed")
             return
         if seq > self._seq + 1:
             missing = f"line {seq - 1} is" if seq == self._seq + 2 else f"lines {self._seq + 1} to {seq - 1} are"
-            self.problem(seq, f"{missing} missing before it")
-        elif audit.chained(self._key, self._scope_id, self._group, seq, body, self._hash) != hash:
-            self.problem(seq, "was changed, or does not follow the line before it")
+            self.report(seq, f"{missing} missing before it")
+        elif chains.hash_line(self._key, self._scope_id, self._group, seq, body, self._hash) != hash:
+            self.report(seq, "was changed, or does not follow the line before it")
+        # Go on from what is there, so that one bad line is one problem.
         self._seq, self._hash = seq, hash
 
-    def end(self, head: Head | None) -> None:
+    def end(self, head: ChainHead | None) -> None:
+        """Compare the last line with the head of the chain."""
         if head is None:
-            self.problem(None, "whose it is and where it ends is not known any more")
+            self.report(None, "its head is missing: owner and end are unknown")
         elif head.seq > self._seq:
-            self.problem(head.seq, f"the chain ends at line {self._seq}: what came after it is missing")
-        elif (head.seq, head.hash, head.seal) != (self._seq, self._hash, self._sealed()):
-            self.problem(self._seq, "is not where the chain ended")
+            self.report(head.seq, f"the chain ends at line {self._seq}: the lines after it are missing")
+        elif (head.seq, head.hash, head.seal) != (self._seq, self._hash, self._seal_head()):
+            self.report(self._seq, "is not where the chain ended")
 
-    def end_of_file(self, seq: int, hash: str, seal: str) -> None:
-        """Where a file of moved lines ends; the chain itself goes on elsewhere."""
-        moved = audit.sealed_in_file(self._key, self._scope_id, self._group, self._seq, self._hash)
-        if (seq, hash, seal) != (self._seq, self._hash, moved):
-            self.problem(self._seq, "is not the last line that was moved to the file")
+    def end_file(self, seq: int, hash: str, seal: str) -> None:
+        """Compare the last line with the end of a file of moved lines; the chain itself goes on elsewhere."""
+        expected = chains.seal_moved(self._key, self._scope_id, self._group, self._seq, self._hash)
+        if (seq, hash, seal) != (self._seq, self._hash, expected):
+            self.report(self._seq, "is not the last line that was moved to the file")
 
-    def _sealed(self) -> str:
-        return audit.sealed(self._key, self._scope_id, self._group, self._seq, self._hash)
+    def report(self, seq: int | None, what: str) -> None:
+        """Add a problem to the report."""
+        self._report.problems.append(ChainProblem(self._owner, self._group, seq, what))
 
-    def problem(self, seq: int | None, what: str) -> None:
-        self._report.problems.append(Problem(self._owner, self._group, seq, what))
+    def _seal_head(self) -> str:
+        return chains.seal_head(self._key, self._scope_id, self._group, self._seq, self._hash)
 
 
-def verify(database: Database, key: str) -> Report:
+def verify(database: Database, key: str) -> VerificationReport:
     """Check the chains of all users."""
-    report = Report()
-    for chain in database.read(None, audit.chains):
+    report = VerificationReport()
+    for chain in database.read(None, audit.list_chains):
         report.add(verify_chain(database, chain, key))
     return report
 
 
-def verify_chain(database: Database, chain: Chain, key: str) -> Report:
+def verify_chain(database: Database, chain: AuditChain, key: str) -> VerificationReport:
     """Check one chain."""
     while True:
-        report = Report()
-        checker = Checker(report, chain.scope_id, owner_name(chain.owner), chain.group, key)
+        report = VerificationReport()
+        checker = ChainChecker(report, chain.scope_id, name_owner(chain.owner), chain.group, key)
         if chain.owner is None:
             checker.end(None)
             return report
         if chain.owner.id != chain.scope_id:
-            checker.problem(None, "whose it is was changed")
+            checker.report(None, "the owner that it names was changed")
             return report
-        anchor = anchor_of(database, chain.owner, chain.group)
+        anchor = read_anchor(database, chain.owner, chain.group)
         checker.begin(anchor)
         try:
-            _follow(checker, database, chain.owner, chain.group)
+            _check_lines(checker, database, chain.owner, chain.group)
         except UnicodeDecodeError:
-            checker.problem(None, "has a line that is no text")
-        # Lines that were moved to a file meanwhile would be missed: then it is followed again from where it begins now.
-        if anchor == anchor_of(database, chain.owner, chain.group):
+            checker.report(None, "has a line that is no text")
+        # A rotation at the same time removes lines before they are read: then start over from the new beginning.
+        if anchor == read_anchor(database, chain.owner, chain.group):
             return report
 
 
-def anchor_of(database: Database, owner: Scope, group: str) -> Anchor:
-    head = database.read(owner, audit.head, group)
-    return FROM_THE_FIRST if head is None else head.anchor
+def read_anchor(database: Database, owner: Scope, group: str) -> ChainAnchor:
+    """Return the anchor that a chain begins after."""
+    head = database.read(owner, audit.read_head, group)
+    return NO_ANCHOR if head is None else head.anchor
 
 
-def _follow(checker: Checker, database: Database, owner: Scope, group: str) -> None:
-    head: Head | None = None
+def read_lines(database: Database, owner: Scope, group: str, after: int) -> Iterator[AuditLine]:
+    """Yield the lines of a chain after a number, some at a time, each read in a transaction of its own."""
+    while found := database.read(owner, audit.list_lines, group, after=after, limit=_AT_ONCE):
+        yield from found
+        after = found[-1].seq
+
+
+def name_owner(scope: Scope | None) -> str:
+    """Return the name of an owner for a report."""
+    return NOBODY if scope is None else f"{scope.tenant_id}/{scope.app_id}/{scope.user_id}"
+
+
+def _check_lines(checker: ChainChecker, database: Database, owner: Scope, group: str) -> None:
+    head: ChainHead | None = None
     last = BEFORE_ALL
     while True:
-        followed = last
-        for line in lines_of(database, owner, group, followed):
-            checker.line(line.seq, line.body, line.hash)
-            if not _looked_up_as_written(line):
-                checker.problem(line.seq, "is found by other values than it has")
+        start = last
+        for line in read_lines(database, owner, group, start):
+            checker.check_line(line.seq, line.body, line.hash)
+            if not _has_matching_columns(line):
+                checker.report(line.seq, "is found by other values than it has")
             last = line.seq
-        # The chain may grow meanwhile. A line that comes before the end which was read must be there by now.
-        if head is not None and last == followed:
+        # The chain may have grown. A line before the end that was read must be there by now.
+        if head is not None and last == start:
             break
-        head = database.read(owner, audit.head, group)
+        head = database.read(owner, audit.read_head, group)
         if head is None or head.seq <= last:
             break
     checker.end(head)
 
 
-def lines_of(database: Database, owner: Scope, group: str, after: int) -> Iterator[Line]:
-    while found := database.read(owner, audit.find, group, after=after, limit=_AT_ONCE):
-        yield from found
-        after = found[-1].seq
-
-
-def _looked_up_as_written(line: Line) -> bool:
-    """Whether the columns that lines are found by say the same as what was hashed."""
+def _has_matching_columns(line: AuditLine) -> bool:
+    """Return whether the columns that lines are looked up by say the same as the text that was hashed."""
     try:
         entry = json.loads(line.body)
-        told = (entry["timestamp"], entry["correlation"], entry["topic"], entry["outcome"])
-        return told == (to_iso(line.at), line.correlation, line.topic, line.outcome)
+        hashed = (entry["timestamp"], entry["correlation"], entry["topic"], entry["outcome"])
+        return hashed == (to_iso(line.at), line.correlation, line.topic, line.outcome)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return False
-
-
-def owner_name(scope: Scope | None) -> str:
-    return NOBODY if scope is None else f"{scope.tenant_id}/{scope.app_id}/{scope.user_id}"

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from longmind.audit import chain
+from longmind.audit.chain import NewAuditLine
 from longmind.clock import Micros
 from longmind.errors import (
     Conflict,
@@ -28,8 +30,6 @@ from longmind.ids import new_id
 from longmind.models.tool import Outcome, ToolValue
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
-from longmind.store.tables import audit
-from longmind.store.tables.audit import NewLine
 from longmind.tools.consent import NeedsConfirmation
 from longmind.tools.deadline import Deadline, Expired, run_within
 from longmind.tools.entry_views import entry_id, told_of_entries
@@ -74,7 +74,7 @@ class Call:
         lines = [self._line(HANDLED_AT, "routed")]
         if paths:
             lines.append(self._line(ANSWERED_AT, "sanitized", reason="credentials", field_paths=tuple(paths)))
-        audit.append(run, self.scope, lines, self.audit_key, self.at)
+        chain.append(run, self.scope, lines, self.audit_key, self.at)
         deadline.seal()
         return told
 
@@ -124,14 +124,14 @@ class Call:
         paths = () if field is None else (field if known else "(unknown)",)
         self._note([self._line(stage, "rejected", reason=error.code, field_paths=paths)])
 
-    def _line(self, stage: int, outcome: Outcome, **told: Any) -> NewLine:
+    def _line(self, stage: int, outcome: Outcome, **told: Any) -> NewAuditLine:
         scope = self.scope
         source = f"session:{scope.session_id}" if scope.agent_id is None else f"agent:{scope.agent_id}"
-        return NewLine(source, self.topic, self.correlation, stage, outcome, **told)
+        return NewAuditLine(source, self.topic, self.correlation, stage, outcome, **told)
 
-    def _note(self, lines: list[NewLine]) -> None:
+    def _note(self, lines: list[NewAuditLine]) -> None:
         try:
-            self.database.write(self.scope, audit.append, self.scope, lines, self.audit_key, self.at)
+            self.database.write(self.scope, chain.append, self.scope, lines, self.audit_key, self.at)
         except LongmindError as error:
             # The call has failed already, and its own error says more.
             _log.warning("a refused call of %s could not be audited: %s", self.topic, type(error).__name__)

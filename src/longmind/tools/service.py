@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
+from longmind.audit import chain
 from longmind.clock import Clock, Instant, Micros, to_iso
 from longmind.errors import InvalidInput, ToolError
 from longmind.memory.validation import validate_instant
@@ -125,7 +126,7 @@ class Tools:
             raise InvalidInput(f"outcome is {outcome!r}.", hint=f"It is one of {', '.join(get_args(Outcome))}.")
         lines = self._database.read(
             self._scope,
-            audit.find,
+            audit.list_lines,
             self._acting(self._clock()).group or "",
             correlation=validate_label("correlation", correlation),
             topic=validate_label("topic", topic),
@@ -135,7 +136,7 @@ class Tools:
             after=0 if cursor is None else min(int(cursor[:19]), 2**62),
             limit=most + 1,
         )
-        entries = [audit.entry_of(line) for line in lines[:most]]
+        entries = [chain.to_entry(line) for line in lines[:most]]
         return Page(entries, str(entries[-1].seq) if len(lines) > most else None)
 
     def _call(self, tool_name: str, arguments: object, confirm: Confirm | None, seconds: float) -> dict[str, Any]:

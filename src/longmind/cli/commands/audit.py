@@ -15,7 +15,7 @@ from longmind.audit import chain_export as exporting
 from longmind.audit import rotation as rotating
 from longmind.audit import segment_join as joining
 from longmind.audit import verification as verifying
-from longmind.audit.verification import Problem, Report
+from longmind.audit.verification import ChainProblem, VerificationReport
 from longmind.change_feed import ChangeFeed
 from longmind.cli.options import Url, existing
 from longmind.cli.output import AsJson, answer_json, answers, write
@@ -119,18 +119,18 @@ def _point(before: str | None, keep_days: int | None) -> Micros:
     raise InvalidInput("Which lines are old is not told.", hint="Give either --before or --keep-days.")
 
 
-def _join(file: Path, report: Report, url: str | None, key: str) -> bool:
+def _join(file: Path, report: VerificationReport, url: str | None, key: str) -> bool:
     """Add what keeps a rotated file from the database; False when it is none, or there is no database."""
     moved = joining.read_moved(file)
     address = load_settings({"url": url}).url
     if moved is None or (address.startswith("sqlite:") and not Path(sqlite_path(address)).is_file()):
         return False
     with _database(url) as database:
-        report.problems += joining.joins(database, moved, key)
+        report.problems += joining.find_gaps(database, moved, key)
     return True
 
 
-def _show(problems: list[Problem]) -> None:
+def _show(problems: list[ChainProblem]) -> None:
     for problem in problems:
         where = "the chain" if problem.seq is None else f"line {problem.seq}"
         answers.print(Text(f"{problem.owner}, group {problem.group}, {where}: {problem.what}"), soft_wrap=True)
