@@ -247,6 +247,29 @@ def test_every_page_can_be_reached_from_the_map() -> None:
     assert sorted(name_of(page) for page in set(documents.rglob("*.md")) - reached) == []
 
 
+def test_the_architecture_names_files_and_functions_that_exist() -> None:
+    page = prose_of(ROOT / "docs" / "architecture.md")
+    source = ROOT / "src" / "longmind"
+    wrong = []
+    for path, name in re.findall(r"`([\w/]+\.py)`(?:[\s(]+`(\w+)`)?", page):
+        file = source / path
+        if not file.exists():
+            wrong.append(path)
+        elif name and not re.search(rf"^\s*(?:async )?(?:def|class) {name}\b", file.read_text("utf-8"), re.MULTILINE):
+            wrong.append(f"{path} {name}")
+    wrong += [path for path in re.findall(r"`([a-z]+(?:/[a-z_]+)+)`", page) if not (source / path).is_dir()]
+
+    assert wrong == []
+
+
+def test_the_layers_of_the_architecture_are_those_of_the_code() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    source = ROOT / "src" / "longmind"
+    rooms = [each.stem if each.is_dir() else each.name for each in source.iterdir() if not each.name.startswith("_")]
+
+    assert [room for room in sorted(rooms) if f"`{room}`" not in page and room != "py.typed"] == []
+
+
 def test_the_readme_begins_with_two_commands() -> None:
     first = next(blocks_of(ROOT / "README.md"))
 
