@@ -173,8 +173,8 @@ def _kind_of(line: str, candidate: Candidate) -> AtomKind:
     statement = parse_statement(line)
     if statement.main.planned or statement.main.hedged:
         return "INTENTION"
-    if candidate.kind == "INTENTION" or (candidate.kind == "EPISODE" and not statement.past):
-        return "EPISODE" if statement.past else "FACT"
+    if candidate.kind == "INTENTION" or (candidate.kind == "EPISODE" and not statement.is_past):
+        return "EPISODE" if statement.is_past else "FACT"
     return candidate.kind
 
 

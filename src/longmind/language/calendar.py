@@ -1,4 +1,7 @@
-"""The names of months, weekdays and numbers in English, and sums with days, months and years."""
+"""English names of months, weekdays and small numbers, and the spans of days that months, years and weeks cover.
+
+All days are in UTC. Numbers of weekdays count from Monday, which is 0.
+"""
 
 from __future__ import annotations
 
@@ -32,26 +35,27 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def day_of(instant: Micros) -> date:
-    """The day that it was, in UTC."""
+    """Return the day of an instant, in UTC."""
     return (_EPOCH + timedelta(microseconds=instant)).date()
 
 
 def month_of(year: int, month: int) -> tuple[date, date]:
-    """The first and the last day of a month; ones beyond December or before January belong to other years."""
+    """Return the first and the last day of a month; month 13 is January of the next year, month 0 December before."""
     years, month = divmod(year * 12 + month - 1, 12)
     return date(years, month + 1, 1), date(years, month + 1, monthrange(years, month + 1)[1])
 
 
 def year_of(year: int) -> tuple[date, date]:
+    """Return the first and the last day of a year."""
     return date(year, 1, 1), date(year, 12, 31)
 
 
 def week_of(day: date) -> tuple[date, date]:
-    """From Monday to Sunday."""
+    """Return the Monday and the Sunday of the week that a day is in."""
     first = day - timedelta(days=day.weekday())
     return first, first + timedelta(days=6)
 
 
 def latest_year(today: date, month: int, day: int) -> int:
-    """The year in which a day of the calendar was last, today included."""
+    """Return the latest year in which a day of the calendar has come, today included."""
     return today.year if date(today.year, month, day) <= today else today.year - 1

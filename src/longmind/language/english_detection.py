@@ -1,7 +1,7 @@
-"""Whether a text is English, which is all that the rules can take apart.
+"""Detection of English, the only language that the rules can read.
 
-Small words tell the language of a text, also of a short one: few are the same in two languages. The detectors that can
-be had read groups of letters, of which three words have too few, and take far longer than all the rules together.
+Small words show the language even of a short text, since few are shared by two languages. The detectors that exist
+as libraries compare groups of letters, of which three words have too few, and take longer than all the rules together.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ENGLISH = frozenset(
     "their from at just like get got think know really because want went thanks please yes yeah if or out up our "
     "him them than then some these those here very much today yesterday tomorrow good great new love".split()
 )
-"""Small words that no other language has, in this form."""
+"""Small words that no other language has in this form."""
 _ELSEWHERE = frozenset(
     # Spanish
     "el que para está están muy pero eres somos estoy tengo tiene tienes tenemos vivo vive trabajo trabajaba "
@@ -50,7 +50,7 @@ _EITHER = frozenset(
     "la las los les des le un non van die min pas con mon sur op ja na se en er es bin um em il di lo har det der den "
     "ve mi vive del al tu te lui si yo soy".split()
 )
-"""Words that English has too, or that stand in its names: one of them tells nothing, and two do."""
+"""Words that English has too, or that occur in its names: one of them says nothing about the language, two do."""
 _STRONG = _ELSEWHERE - _EITHER - frozenset("odio casa ama ben mam som".split())
 _TELLTALE = _STRONG | _EITHER
 _BORROWED = frozenset("jalapeño jalapeños piñata niño señor".split())
@@ -61,12 +61,16 @@ _OTHER_SCRIPT = re.compile(
 )
 _LETTER = re.compile(r"[^\W\d_]")
 _SAMPLE = 400
+"""Characters of a text that are looked at."""
 _LONG = 6
-"""Words of a text in which a single foreign one is a quotation or a name."""
+"""Words from which on a single foreign one is taken for a quotation or a name."""
 
 
 def is_english(text: str) -> bool:
-    """Whether a text may be read with the rules; a few words that could be any language may."""
+    """Return whether a text may be read with the rules.
+
+    A few words that could be any language may. Text in which a third of the letters are of another script may not.
+    """
     sample = text[:_SAMPLE]
     ascii_only = sample.isascii()
     if not ascii_only and 3 * len(_OTHER_SCRIPT.findall(sample)) > len(_LETTER.findall(sample)):
@@ -74,7 +78,7 @@ def is_english(text: str) -> bool:
     if ascii_only and _TELLTALE.isdisjoint(_WORDS.findall(sample.lower())):
         return True
     words = _WORDS.findall(sample if ascii_only else sample.replace("\u2019", "'"))
-    # What is all in capitals is an abbreviation: MIT is no German word.
+    # A word in capitals is an abbreviation: "MIT" is not the German word.
     small = [word.lower() for word in words if len(word) < 2 or not word.isupper()]
     foreign = sum(map(_STRONG.__contains__, small))
     either = sum(map(_EITHER.__contains__, words))

@@ -1,4 +1,7 @@
-"""Words that tell what a name is the name of. They are hints: what a sentence says around a name counts first."""
+"""Lists of first names, places, organisations and events, by which a name is given a type.
+
+The lists are hints only. The words around a name in its sentence count first, and a name in no list is still found.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a sentence does: states something, asks, supposes, asks for something to be done, or is only polite."""
+"""Speech acts: whether a sentence states, asks, supposes, requests, or is only polite.
+
+Only what a sentence begins with and a few telling words are looked at, so an act is recognised in microseconds. The
+order of the tests in `classify_speech_act` matters: "Thanks, could you help me?" is a question, "Thanks!" small talk.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from longmind.language.gazetteer import FIRST_NAMES
 
 
 class SpeechAct(Enum):
+    """The act that a sentence performs."""
+
     STATEMENT = "statement"
     QUESTION = "question"
     REQUEST = "request"
@@ -16,6 +22,7 @@ class SpeechAct(Enum):
     SMALL_TALK = "small talk"
 
 
+# "Oh, and by the way," at the beginning of a sentence.
 _FILLER = re.compile(
     r"(?:(?:oh|ah|aw+|well|yeah|yes|yep|yup|no|nope|nah|ok|okay|hey|hi|hello|anyway|anyways|"
     r"so|and|also|but|btw|by the way|"
@@ -52,6 +59,7 @@ _POLITE_WORDS = frozenset(
     "brilliant beautiful gorgeous stunning "
     "inspiring adorable cute sweet neat rad dope love it's been can't cant wait".split()
 )
+# Polite words that say something about the speaker where the sentence has an "I": "I love my family".
 _MEANING = frozenset("love hope enjoy can't cant wait friend advice".split())
 _GREETING = re.compile(
     r"(?:hi|hey|hello|good (?:morning|afternoon|evening|night)|greetings|dear|bye|goodbye|"
@@ -70,12 +78,13 @@ _QUESTION_START = re.compile(
     r"have|has|had|may|might|isn't|aren't|don't|doesn't|didn't|won't|wouldn't|couldn't|any|got any|ever)\b",
     re.IGNORECASE,
 )
-_ASKED_PLAINLY = re.compile(
+_PLAIN_QUESTION = re.compile(
     r"(?:can|could|would|will) you\b|(?:what|who|where|when|why|how|which)(?:'s| is| are|"
     r" do| does| did| can| should| much| many)\b"
     r"|(?:do|did|have|are) you\b",
     re.IGNORECASE,
 )
+# "I was wondering if you know …" asks without a question mark.
 _WONDERING = re.compile(
     r"(?:i (?:was|am|'m)|i'm|just) (?:wondering|curious) (?:if|whether|what|how|about|where|when|which|why)\b.*\byou\b|"
     r"(?:please )?(?:tell me|explain|remind me) (?:if|whether|what|how|about|where|when|which|why|more)\b",
@@ -85,7 +94,7 @@ _SUPPOSING = re.compile(
     r"if|suppos|imagin|preten|hypothe|say|wish|assum|i (?:c|w|sh)ould|i might|i'd|"
     r"^(?:were|had|should)|ideal|perfect|parallel"
 )
-"""What every supposition has somewhere."""
+"""A part of every supposition: a quick test before the slow pattern."""
 _HYPOTHETICAL = re.compile(
     r"\bif (?:i|you|we|he|she|they|it|only|my \w+|the \w+) (?:were|was|had|could|would|"
     r"ever|did|won|got|didn't|weren't)\b|"
@@ -113,12 +122,14 @@ _POLITE_QUESTION = re.compile(
     r"pretty cool|cool,? huh|what now|and you)(?:,? [A-Z]\w+)?\s*\?+$",
     re.IGNORECASE,
 )
+# "Let me know if you need anything."
 _OFFER = re.compile(
     r"(?:please |just )?(?:let me know|feel free|don['\u2019]t hesitate|i(?:['\u2019]m|"
     r" am) here (?:for you|to help|if))\b.{0,60}$",
     re.IGNORECASE,
 )
-_TOLD_OF = re.compile(r"\b(?:[Ii]['\u2019]?m|[Ii] am|[Tt]his is|with|know) (?P<name>[A-Z][a-z]+)\b")
+# "I'm Anna" and "this is Anna" introduce somebody.
+_INTRODUCTION = re.compile(r"\b(?:[Ii]['\u2019]?m|[Ii] am|[Tt]his is|with|know) (?P<name>[A-Z][a-z]+)\b")
 _WORDS = re.compile(r"[a-z]+(?:['\u2019][a-z]+)?", re.IGNORECASE)
 _LONGEST_COURTESY = 90
 _DIGIT = re.compile(r"\d")
@@ -126,7 +137,7 @@ _PHRASE_NAME = re.compile(r"\b[A-Z][a-z]+\b")
 
 
 def strip_filler(sentence: str) -> str:
-    """The sentence without the words that only lead to it: "Oh, and by the way, I moved" is "I moved"."""
+    """Return the sentence without the words that only lead to it: "Oh, and by the way, I moved" is "I moved"."""
     while True:
         found = _FILLER.match(sentence)
         if found is None or found.end() >= len(sentence):
@@ -135,19 +146,19 @@ def strip_filler(sentence: str) -> str:
 
 
 def begins_like_question(sentence: str) -> bool:
-    """Whether a sentence begins like a question."""
+    """Return whether a sentence begins like a question."""
     return _QUESTION_START.match(sentence) is not None
 
 
 def classify_speech_act(sentence: str) -> SpeechAct:
-    """What a sentence does, which is already without its leading words."""
-    asked = sentence.rstrip("\"'\u201d) ").endswith(("?", "\uff1f"))
-    if asked:
+    """Return the act that a sentence performs, given without its filler words."""
+    is_question = sentence.rstrip("\"'\u201d) ").endswith(("?", "\uff1f"))
+    if is_question:
         return SpeechAct.SMALL_TALK if _POLITE_QUESTION.match(sentence) else SpeechAct.QUESTION
     small = sentence.lower().replace("\u2019", "'")
     if len(sentence) < _LONGEST_COURTESY and _is_polite(sentence, small):
         return SpeechAct.SMALL_TALK
-    if _ASKED_PLAINLY.match(sentence) and sentence.count(" ") > 1 and not sentence.endswith("!"):
+    if _PLAIN_QUESTION.match(sentence) and sentence.count(" ") > 1 and not sentence.endswith("!"):
         return SpeechAct.QUESTION
     if _WONDERING.match(sentence):
         return SpeechAct.QUESTION
@@ -159,6 +170,7 @@ def classify_speech_act(sentence: str) -> SpeechAct:
 
 
 def _is_polite(sentence: str, small: str) -> bool:
+    """Return whether a sentence is courtesy and nothing else; `small` is the sentence in lower case."""
     words = _WORDS.findall(small)
     if not words:
         return not any(letter.isalnum() for letter in sentence)
@@ -166,9 +178,10 @@ def _is_polite(sentence: str, small: str) -> bool:
         return False
     if _OFFER.match(sentence):
         return True
-    told_of = _TOLD_OF.search(sentence)
-    if told_of is not None and told_of["name"] in FIRST_NAMES:
-        return False  # "I'm Anna" is more than a greeting
+    introduction = _INTRODUCTION.search(sentence)
+    if introduction is not None and introduction["name"] in FIRST_NAMES:
+        # "I'm Anna" is more than a greeting.
+        return False
     names = {name.lower() for name in _PHRASE_NAME.findall(sentence) if name in FIRST_NAMES}
     meaning = [word for word in words if word not in _POLITE_WORDS and word not in names]
     if not meaning:

@@ -1,4 +1,4 @@
-"""English verbs: the third person singular, past forms, and the tense in which a whole sentence is told.
+"""English verbs: the third person singular, past forms, and the tense of a whole sentence.
 
 Nothing is parsed. Lists of irregular forms and the words near the beginning of a sentence decide; that is right for
 the short sentences of chats and takes microseconds.

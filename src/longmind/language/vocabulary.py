@@ -1,15 +1,19 @@
-"""The English words that reconciling knows something about; every other word is what a fact is about."""
+"""English words with a function in a statement; every other word is part of its topic.
+
+`statement.py` reads the lists to find denials, plans, hedges and times; facts are compared by the words that are left.
+"""
 
 from __future__ import annotations
 
 USER = frozenset("user i me my mine myself we us our ours".split())
-"""The one whose memory it is, in the words of the extractor or in the user's own."""
+"""The owner of the memory, as the extractor names them or as they speak of themselves."""
 
 PRONOUNS = frozenset(
     "he him his himself she her hers herself it its itself they them their theirs themselves you your yours this "
     "that these those who whom whose which what one ones someone somebody something".split()
 )
 
+# Written without apostrophes, as tokens are.
 DENIALS = frozenset(
     "not no never neither nor without cannot none nothing nobody isnt arent wasnt werent dont doesnt didnt havent "
     "hasnt hadnt wont wouldnt cant couldnt shouldnt mustnt aint hardly".split()
@@ -21,8 +25,10 @@ HEDGES = frozenset(
     "wondering wonder wonders hoping hopes hope plans planning plan planned wants want wanting wish wishes if "
     "unless almost nearly should can think thinks".split()
 )
-"""What follows them is not so, or not yet."""
+"""Words before something that is not certain, or not yet true."""
+# Words before something that somebody means to do.
 PLANS = frozenset("will shall going gonna looking trying intend intends intending aiming next".split())
+# Words that say that something is so by now.
 NOW = frozenset("now currently already nowadays recently lately far just moment current presently since".split())
 
 EMPTY = frozenset(
@@ -38,20 +44,20 @@ EMPTY = frozenset(
     "using longer anymore put gave given give giving started start starting starts begin began begun try tried "
     "tries instead raised increased lowered reduced postponed rescheduled extended delayed".split()
 )
-"""Words that stand in any sentence, beside those that the lexical index leaves out."""
+"""Words that occur in any sentence, in addition to the stop words of the index."""
 
 TURNS = frozenset(
     "started began begun resumed restarted turned became raised increased lowered reduced upped bumped postponed "
     "rescheduled extended delayed pushed stopped quit gave".split()
 )
-"""Verbs of what happened after which something else is so."""
+"""Verbs of a change after which something else is true: "started", "raised"."""
 
 PAST = frozenset(
     "was were had did went came saw took made got gave ran ate drank bought brought taught thought sold told said "
     "met sat stood slept swam sang spoke wrote read rode drove flew grew knew threw broke chose wore won lost "
     "left felt held kept led built sent spent caught found fell hurt cut put hit let began became used".split()
 )
-"""Irregular verbs of which this form says that it is over."""
+"""Irregular past forms."""
 
 _SAME = (
     "live lives lived living reside resides resided relocate relocated relocating move moved moving moves based home",
@@ -68,4 +74,4 @@ _SAME = (
     "love loves loved like likes liked enjoy enjoys enjoyed",
 )
 SAME_AS = {word: words.split()[0] for words in _SAME for word in words.split()}
-"""Words that stand for the same when two facts are compared; each is given the first of its kind."""
+"""Words that mean the same when two facts are compared, each with the first of its group."""

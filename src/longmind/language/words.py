@@ -1,8 +1,11 @@
-"""From a text to the words that the lexical index knows, in any language.
+"""Words, stems and index terms of a text, in any language.
 
 Words of languages that put spaces between them are lower-cased and, where they are English, stemmed. Runs of Chinese,
 Japanese, Thai, Lao, Burmese and Khmer have no spaces: they are cut into overlapping pairs of characters, which finds
-words without a dictionary. Characters of Chinese writing, which may be words by themselves, are known one by one too.
+words without a dictionary. Characters of Chinese writing, which may be words by themselves, are indexed one by one too.
+
+A term is the CRC-32 of a stem. Stored indexes hold terms, so any change to this file that gives a text other terms
+needs the indexes to be built again.
 """
 
 from __future__ import annotations
@@ -27,9 +30,9 @@ _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _PIECES = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 _SPACED_WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*")
 _ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
-"""What becomes of each character of an ASCII text before it is split: words are in lower case, with spaces between."""
+"""Translation of ASCII bytes before splitting: letters in lower case, digits as they are, all else a space."""
 _CLINGING = frozenset(("s", "re", "ve", "ll", "d", "m"))
-"""What follows an apostrophe without being part of the word."""
+"""Endings after an apostrophe that are not part of the word: "Anna's", "we'll"."""
 COMBINING = re.compile(
     # The marks (Mn and Mc) of the scripts below U+2000, as ranges; asking unicodedata for each would take a second.
     "["
@@ -50,9 +53,9 @@ COMBINING = re.compile(
     "\u1cd0-\u1cd2\u1cd4-\u1ce8\u1ced\u1cf4\u1cf7-\u1cf9\u1dc0-\u1dff"
     "]+"
 )
-_REMEMBERED = 65_536
-_LONGEST_REMEMBERED = 64
-"""Characters. Longer ones are no words but data, which would fill the memory and hardly ever comes again."""
+_CACHED = 65_536
+_LONGEST_CACHED = 64
+"""Characters. A longer piece is data rather than a word: it would fill the cache and hardly ever recurs."""
 
 STOP_WORDS = frozenset(
     "a about also am an and any are as at be been being but by can could did do does doing done for from had has have "
@@ -63,111 +66,119 @@ STOP_WORDS = frozenset(
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, in order, as they are indexed before stemming."""
+    """Return the words of a text in lower case, in order, as they are indexed before stemming."""
     if text.isascii():
-        # What the pattern finds, sooner: only an apostrophe may or may not be part of a word.
-        return _spaced(text.lower()) if "'" in text else text.encode().translate(_ASCII_WORDS).decode().split()
+        # The same words as the pattern finds, faster. Only an apostrophe may or may not be part of a word.
+        return _split_spaced(text.lower()) if "'" in text else text.encode().translate(_ASCII_WORDS).decode().split()
     text = unicodedata.normalize("NFKC", text).lower()
     if not _UNSPACED_RUN.search(text):
-        return _spaced(text)
+        return _split_spaced(text)
     found: list[str] = []
     for piece in _PIECES.findall(text):
         if _UNSPACED_RUN.match(piece):
             found += [piece[place : place + 2] for place in range(len(piece) - 1)] or [piece]
         else:
-            found += _spaced(piece)
+            found += _split_spaced(piece)
     return found
 
 
-def _spaced(text: str) -> list[str]:
-    # Marks that combine with a letter are no letters to the pattern and would cut words of Hindi or Arabic in pieces.
+def _split_spaced(text: str) -> list[str]:
+    """Return the words of a text whose language puts spaces between them."""
+    # Combining marks are no letters to the pattern, and would cut words of Hindi or Arabic in pieces.
     found: list[str] = _SPACED_WORD.findall(text if text.isascii() else COMBINING.sub("", text))
     if "'" in text or "\u2019" in text:
-        return [_plain(word) if "'" in word or "\u2019" in word else word for word in found]
+        return [_strip_apostrophe(word) if "'" in word or "\u2019" in word else word for word in found]
     return found
 
 
-def _plain(word: str) -> str:
-    """A word without its apostrophe: "anna's" is anna, "don't" is dont."""
+def _strip_apostrophe(word: str) -> str:
+    """Return a word without its apostrophe: "anna's" is anna, "don't" is dont."""
     head, _, tail = word.replace("\u2019", "'").partition("'")
     return head if tail in _CLINGING else head + tail.replace("'", "")
 
 
-class _Stemming:
-    """A stemmer, which must not be used by two threads at once."""
+class _LockedStemmer:
+    """The English stemmer behind a lock, since two threads must not use it at once."""
 
     def __init__(self) -> None:
         self.renew_after_fork()
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
-        # A thread of the parent may just have been in the middle of a word.
+        """Replace lock and stemmer in a child process."""
+        # A thread of the parent may have held the lock in the middle of a word.
         self._lock = threading.Lock()
         self._stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
 
-    def stem_of(self, word: str) -> str:
+    def stem(self, word: str) -> str:
+        """Stem one word."""
         with self._lock:
             return self._stem(word)
 
 
-_new_stem = _Stemming().stem_of
-_remembered_stem = lru_cache(_REMEMBERED)(_new_stem)
+_stem = _LockedStemmer().stem
+_cached_stem = lru_cache(_CACHED)(_stem)
 
 
 def stem_of(word: str) -> str:
-    """What an English word in lower case has in common with its other forms; other words are given back."""
-    return _remembered_stem(word) if len(word) <= _LONGEST_REMEMBERED else _new_stem(word)
+    """Return the stem that an English word in lower case shares with its other forms; other words are unchanged."""
+    return _cached_stem(word) if len(word) <= _LONGEST_CACHED else _stem(word)
 
 
-class Numbers(dict[str, int]):
-    """From a word to its number; the numbers of words that were met before are remembered."""
+class WordNumbers(dict[str, int]):
+    """A cache from word to number that fills itself and is cleared when it is full."""
 
     def __init__(self, number_of: Callable[[str], int]) -> None:
         self._number_of = number_of
 
     def __missing__(self, word: str) -> int:
         number = self._number_of(word)
-        if len(self) >= _REMEMBERED:
+        if len(self) >= _CACHED:
             self.clear()
-        if len(word) <= _LONGEST_REMEMBERED:
+        if len(word) <= _LONGEST_CACHED:
             self[word] = number
         return number
 
 
-_term_of = Numbers(lambda word: zlib.crc32(stem_of(word).encode())).__getitem__
+_term_of = WordNumbers(lambda word: zlib.crc32(stem_of(word).encode())).__getitem__
 
 
 def terms_of(text: str) -> list[int]:
-    """The numbers of the telling words of a text: equal for words with the same stem, the same in every process.
+    """Return the terms of a text: equal for words with the same stem, and the same in every process.
 
-    Words that say nothing are left out, unless there are no others.
+    Stop words are left out, unless the text has no others.
     """
     return terms_among(words_of(text)) + terms_of_characters(text)
 
 
 def terms_of_characters(text: str) -> list[int]:
-    """The numbers of single characters of Chinese writing: many a word has one only, which no pair tells of."""
+    """Return the terms of single characters of Chinese writing, since many words have only one."""
     if text.isascii():
         return []
     runs = _UNSPACED_RUN.findall(unicodedata.normalize("NFKC", text))
-    # One that stands alone is a word already.
+    # A character that stands alone is a word already.
     return [_term_of(character) for run in runs if len(run) > 1 for character in _CHARACTER.findall(run)]
 
 
 def terms_among(words: list[str]) -> list[int]:
-    telling = [word for word in words if word not in STOP_WORDS]
-    return list(map(_term_of, telling or words))
+    """Return the terms of words without the stop words, or of all where there are only stop words."""
+    content_words = [word for word in words if word not in STOP_WORDS]
+    return list(map(_term_of, content_words or words))
 
 
 _SENTENCE = re.compile("[^.!?\u3002\uff01\uff1f\n]+[.!?\u3002\uff01\uff1f\n]*")
 _SENTENCE_END = re.compile("[.!?\u3002\uff01\uff1f\n]")
 MOST_STATED = 40
+"""Words at which `count_statement_words` stops: longer texts rank alike."""
 
 
 def count_statement_words(text: str) -> int:
-    """Words outside of questions, up to a limit: a question or a short reply rarely is what one looks for."""
+    """Count the words outside of questions, up to `MOST_STATED`.
+
+    Ranking uses the count: a question or a short reply is rarely what a search looks for.
+    """
     if len(text) > 1 and not _SENTENCE_END.search(text, 0, len(text) - 1):
-        # A single sentence, as most memories are.
+        # A single sentence, as most memories are: no need to split it.
         return 0 if text.endswith(("?", "\uff1f")) else min(len(text.split()), MOST_STATED)
     stated = 0
     for sentence in _SENTENCE.findall(text):

@@ -163,8 +163,8 @@ def _event(atom: Atom) -> _Event | None:
 
 def _happened(statement: Statement) -> bool:
     main = statement.main
-    told = statement.happened and bool(main.topic) and statement.subject != "assistant"
-    return told and not (main.hedged or main.planned or statement.asks)
+    told = statement.is_event and bool(main.topic) and statement.subject != "assistant"
+    return told and not (main.hedged or main.planned or statement.begins_with_question)
 
 
 class _Group:

@@ -56,7 +56,7 @@ def compare_candidate(
         return Comparison("changed", "It says what has taken its place.")
     if not same_text and (over := match_ending(new, candidate.text, old, atom.text)):
         return Comparison("changed", "It says that this is over.", vague=over == "perhaps")
-    if (_is_event(candidate.kind, new) and not new.turns) or _is_event(atom.category.kind, old):
+    if (_is_event(candidate.kind, new) and not new.reports_change) or _is_event(atom.category.kind, old):
         told_again = same_text or (candidate.kind == atom.category.kind and states_the_same(new, old, similarity))
         return _SAME if told_again and _same_time(candidate, atom, said_at) else DIFFERENT
     if same_text:
@@ -82,7 +82,7 @@ _CHANGED_BY = re.compile(
 
 def _is_event(kind: AtomKind, statement: Statement) -> bool:
     """Whether it happened; "has been to Rome three times" is so, whatever kind it was given."""
-    return kind == "EPISODE" and statement.happened
+    return kind == "EPISODE" and statement.is_event
 
 
 def _is_plan(kind: AtomKind, statement: Statement) -> bool:
@@ -125,7 +125,7 @@ def _by_slot(candidate: Candidate, atom: Atom, slot: Slot) -> Comparison:
     if now == before or (now < before and not exact and not any(word.isdigit() for word in before)):
         if new.main.denied != old.main.denied:
             return Comparison("changed", f"It ends or renews the {what}.")
-        if new.single and values_of(new) != values_of(old):
+        if new.is_single_sentence and values_of(new) != values_of(old):
             return compare_statements(new, old, candidate.corrects)
         # A text that tells more beside it is worth keeping, and is closed with the other one when the value changes.
         return _SAME if new.topic <= old.topic | now else DIFFERENT

@@ -217,7 +217,7 @@ def _replaced(
     current = [(each, because) for each, because in held if each.atom.superseded_by is None]
     if not current:
         return _between(held, began)
-    if parse_statement(candidate.text).past and not candidate.corrects:
+    if parse_statement(candidate.text).is_past and not candidate.corrects:
         after = [each for each, _ in current if to_micros(each.atom.valid_from) > began]
         if after:
             return _history(after, began, "It tells what was so before.")

@@ -78,7 +78,13 @@ def match_ending(new: Statement, new_text: str, old: Statement, old_text: str) -
 
     Perhaps where it names it by less than what is known of it: "the meeting" may be any of several.
     """
-    if new.asks or old.asks or not old.single or old.happened or old.main.denied:
+    if (
+        new.begins_with_question
+        or old.begins_with_question
+        or not old.is_single_sentence
+        or old.is_event
+        or old.main.denied
+    ):
         return None
     if old.main.hedged and not _FITTING["plan"].search(old_text):
         return None

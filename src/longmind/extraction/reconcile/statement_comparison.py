@@ -52,7 +52,7 @@ def compare_statements(
     if states_the_same(new, old, similarity):
         return Comparison("same")
     # What else a longer text tells would be closed with what has changed, and who asks states nothing.
-    if not old.single or old.asks or new.asks:
+    if not old.is_single_sentence or old.begins_with_question or new.begins_with_question:
         return DIFFERENT
     if new.main.denied != old.main.denied:
         return _denial(new, old, corrects)
@@ -68,9 +68,16 @@ def replaces(new: Statement, old: Statement) -> bool:
         and bool(old.topic)
         and old.topic <= new.topic
         and (len(new.topic) > len(old.topic) or _told_values(new) > _told_values(old))
-        and old.single
-        and new.single
-        and not (new.main.hedged or new.main.planned or old.main.hedged or old.main.denied or new.asks or old.asks)
+        and old.is_single_sentence
+        and new.is_single_sentence
+        and not (
+            new.main.hedged
+            or new.main.planned
+            or old.main.hedged
+            or old.main.denied
+            or new.begins_with_question
+            or old.begins_with_question
+        )
     )
 
 
@@ -81,26 +88,26 @@ def states_the_same(new: Statement, old: Statement, similarity: float | None = N
         _of_one_subject(new, old)
         and new.main.denied == old.main.denied
         and new.main.hedged == old.main.hedged
-        and new.past == old.past
+        and new.is_past == old.is_past
         and new.names == old.names
         and values_of(new) == values_of(old)
         and _overlap(new.topic, old.topic) >= enough
         # Where little is said, every word counts.
-        and _overlap(new.words, old.words) >= (0.5 if len(new.topic & old.topic) >= _TELLING else 1.0)
+        and _overlap(new.stems, old.stems) >= (0.5 if len(new.topic & old.topic) >= _TELLING else 1.0)
     )
 
 
 def _of_one_subject(new: Statement, old: Statement) -> bool:
-    return (new.subject or "user") == (old.subject or "user") and new.owned == old.owned
+    return (new.subject or "user") == (old.subject or "user") and new.possession == old.possession
 
 
 def _of_one_matter(new: Statement, old: Statement) -> bool:
     """Whether they speak of the same, in whatever order: "User's coach and User meet", "User meets User's coach"."""
     if _of_one_subject(new, old):
         return True
-    if (new.subject or "user") != (old.subject or "user") or (new.owned and old.owned):
+    if (new.subject or "user") != (old.subject or "user") or (new.possession and old.possession):
         return False
-    return new.owned in old.things if new.owned else old.owned in new.things
+    return new.possession in old.written_words if new.possession else old.possession in new.written_words
 
 
 def values_of(statement: Statement) -> set[tuple[str, str]]:
@@ -110,7 +117,7 @@ def values_of(statement: Statement) -> set[tuple[str, str]]:
 
 def _told_values(statement: Statement) -> set[tuple[str, str]]:
     """Those that are not only noted beside others, like the date of a day of the week."""
-    return {(measure.kind, measure.value) for measure in statement.measures if not measure.aside}
+    return {(measure.kind, measure.value) for measure in statement.measures if not measure.is_explanation}
 
 
 def _days(statement: Statement) -> set[str]:
@@ -125,8 +132,14 @@ def _overlap(new: frozenset[str], old: frozenset[str]) -> float:
 
 def _denial(new: Statement, old: Statement, corrects: bool) -> Comparison:
     """ "doesn't eat meat any more" ends "eats meat", and "is vegetarian again" ends "is not vegetarian"."""
-    said_so = corrects or new.ended or old.ended
-    if new.lapsed and new.main.denied and new.main.topic and new.main.topic <= old.topic and not new.main.hedged:
+    said_so = corrects or new.says_ended or old.says_ended
+    if (
+        new.says_no_longer
+        and new.main.denied
+        and new.main.topic
+        and new.main.topic <= old.topic
+        and not new.main.hedged
+    ):
         return Comparison("changed", "It says that this is no longer so.", vague=new.main.topic < old.topic)
     overlap = _overlap(new.topic, old.topic)
     few = len(new.topic & old.topic) < _TELLING
@@ -151,20 +164,24 @@ def _other_value(new: Statement, old: Statement, corrects: bool) -> Comparison:
         return DIFFERENT  # one gets up later on Sundays
     (mine, wider), (theirs, wider_theirs) = new.measures[now], old.measures[before]
     # What happened with this number and then with that one has happened twice, unless somebody keeps count.
-    if mine.hedged != theirs.hedged or mine.denied != theirs.denied or (new.past and old.past and not new.fresh):
+    if (
+        mine.hedged != theirs.hedged
+        or mine.denied != theirs.denied
+        or (new.is_past and old.is_past and not new.is_current)
+    ):
         return DIFFERENT
     units = now.units & before.units
-    if now.kind in ("day", "clock") and new.owned is not None and new.topic - old.topic and old.topic - new.topic:
-        units |= {stem_of(new.owned)}  # somebody has lessons of many kinds
+    if now.kind in ("day", "clock") and new.possession is not None and new.topic - old.topic and old.topic - new.topic:
+        units |= {stem_of(new.possession)}  # somebody has lessons of many kinds
     telling = now.is_frequency + bool(units - _GENERIC) - bool(units & _MONEY)
     contexts = [(mine.topic, theirs.topic), (wider, wider_theirs)]
-    if now.kind == "date" or new.single:
+    if now.kind == "date" or new.is_single_sentence:
         # Something of any sentence is found again in a long text, and many dates are given beside what they are of.
         contexts = [(new.topic, old.topic), *(contexts if now.kind != "date" else ())]
         if now.kind == "date" and _overlap(new.topic, old.topic) < _CHANGED:
             return DIFFERENT
     if (new.topic - units and new.topic == old.topic) or any(
-        _is_about_same(topic - units, other - units, new.names & old.names, telling, corrects or new.fresh)
+        _is_about_same(topic - units, other - units, new.names & old.names, telling, corrects or new.is_current)
         for topic, other in contexts
     ):
         return Comparison("changed", f"It gives another {_NAMES[now.kind]}.", mine.planned or mine.hedged)
@@ -185,7 +202,7 @@ def _is_about_same(new: frozenset[str], old: frozenset[str], names: frozenset[st
 
 def _changed_pair(new: Statement, old: Statement) -> tuple[Measure, Measure] | None:
     """The one value that differs; where several do, nobody can tell which became which."""
-    mine = {measure for measure in new.measures if not measure.aside}
-    theirs = {measure for measure in old.measures if not measure.aside}
-    pairs = [(now, before) for now in mine - theirs for before in theirs - mine if now.about_same_as(before)]
+    mine = {measure for measure in new.measures if not measure.is_explanation}
+    theirs = {measure for measure in old.measures if not measure.is_explanation}
+    pairs = [(now, before) for now in mine - theirs for before in theirs - mine if now.could_replace(before)]
     return pairs[0] if len(pairs) == 1 and pairs[0][0].value != pairs[0][1].value else None

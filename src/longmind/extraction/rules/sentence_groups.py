@@ -54,7 +54,7 @@ def _gives_a_value(line: RewrittenSentence) -> bool:
     return (
         line.act is SpeechAct.STATEMENT
         and (has_number(line.said) or ("day" in line.said and _WEEKDAY.search(line.said) is not None))
-        and any(not measure.aside for measure in parse_statement(line.text).measures)
+        and any(not measure.is_explanation for measure in parse_statement(line.text).measures)
     )
 
 
