@@ -56,7 +56,7 @@ def _is_courtesy(question: str) -> bool:
 
 
 def _lines(speech: SpokenMessage, said: ChatText, question: str) -> Iterator[Line]:
-    day = day_of(speech.message.said_at)
+    day = day_of(speech.source.said_at)
     told = list(_told(speech, said, bool(question)))
     if told and question and len(told[0].split()) < _SHORT_ANSWER:
         told[0] = f'{told[0].rstrip(".!")} (asked "{question}").'
@@ -79,7 +79,7 @@ def _told(speech: SpokenMessage, said: ChatText, answers: bool) -> Iterator[str]
         if classify_speech_act(words) not in _UNTOLD:
             if yes_or_no and len(sentence.split()) < _SHORT_ANSWER:
                 words = sentence
-            yield _closed(resolved(words, find_dates(words, speech.message.said_at)))
+            yield _closed(resolved(words, find_dates(words, speech.source.said_at)))
         elif yes_or_no:
             yield _closed(yes_or_no[0])
 

@@ -1,4 +1,8 @@
-"""What sort of thing a sentence tells: category, kind, and how much it matters."""
+"""The class of a sentence: its category, its kind and its importance, by the first pattern that fits.
+
+The table is ordered. What must not be missed stands first: an instruction ("Always answer in German") or an allergy is
+recognised before a preference, and an event is only what nothing more lasting has fitted.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,8 @@ from longmind.models.atom import AtomKind
 
 @dataclass(frozen=True)
 class SentenceClass:
+    """A category with the kind and the importance, from 1 to 5, of the memories in it."""
+
     category: str
     kind: AtomKind
     importance: int
@@ -45,7 +51,7 @@ _KIN = (
     r"sister|brother|son|daughter)-in-law|family)"
 )
 
-_TOLD = (
+_ORDER = (
     r"(?:answer|reply|respond|use|call|write|ask|include|give|send|format|refer|speak|"
     r"tell|suggest|recommend|mention|add|start|end|"
     r"explain|show|schedule|book|remind|put|keep|be|provide|assume|translate|cite|quote|"
@@ -53,30 +59,32 @@ _TOLD = (
     r"summari[sz]e|list|offer|apologi[sz]e|repeat|delete|change|order|contact|disturb|"
     r"interrupt|text|email|do|make|talk|say|convert)"
 )
-"""What one tells an assistant to do."""
-_TOLD_ING = (
+"""Verbs for what one asks an assistant to do."""
+_ORDER_ING = (
     r"(?:using|calling|asking|sending|suggesting|recommending|apologi[sz]ing|repeating|"
     r"adding|giving|saying|being|starting|writing)"
 )
 
 _TABLE: tuple[tuple[SentenceClass, str], ...] = (
+    # "Always answer in German", "Whenever I ask for a recipe, use grams", "Call me Ann".
     (
         SentenceClass("instruction", "RULE", 5),
         r"^(?:please )?(?:always|never|(?:do not|don['\u2019]t)(?: ever)?|stop|avoid|make sure (?:to|"
-        rf"you)|be sure to|remember to|keep in mind to) {_TOLD}\b|^(?:please )?(?:stop|avoid) {_TOLD_ING}\b"
-        rf"|\bfrom now on,? (?:please |always |never |you |just )*(?:{_TOLD}|(?:do not|don['\u2019]t) {_TOLD})\b|"
-        rf"^(?:please )?{_TOLD} .*\bfrom now on\b"
+        rf"you)|be sure to|remember to|keep in mind to) {_ORDER}\b|^(?:please )?(?:stop|avoid) {_ORDER_ING}\b"
+        rf"|\bfrom now on,? (?:please |always |never |you |just )*(?:{_ORDER}|(?:do not|don['\u2019]t) {_ORDER})\b|"
+        rf"^(?:please )?{_ORDER} .*\bfrom now on\b"
         r"|^(?:going forward|in (?:the )?future|whenever|every time|each time|when) (?:i|"
-        rf"you|we)?\b.*?,? (?:please |always |never |you (?:should|must|can) |do not |don['\u2019]t )+{_TOLD}\b|"
-        rf"^(?:whenever|every time|each time) i \w+.*, {_TOLD}\b"
+        rf"you|we)?\b.*?,? (?:please |always |never |you (?:should|must|can) |do not |don['\u2019]t )+{_ORDER}\b|"
+        rf"^(?:whenever|every time|each time) i \w+.*, {_ORDER}\b"
         r"|^(?:please |just |you can |you may )*(?:call|address) me\b|\b(?:i|we) (?:want|"
         r"need|would like|expect)(?: for)? you to (?:always|never|stop|use|call|answer|keep|"
         r"remember|be|reply|respond|write|speak)\b"
         r"|\byou (?:must|should|may not|must not|shouldn['\u2019]t) (?:always |never |not |"
-        rf"only )+{_TOLD}\b|\bi['\u2019]d (?:prefer|rather|like it) (?:if |that )?you\b"
-        rf"|^please {_TOLD} .*\b(?:always|never|every|all|any) (?:time|message|answer|reply|"
+        rf"only )+{_ORDER}\b|\bi['\u2019]d (?:prefer|rather|like it) (?:if |that )?you\b"
+        rf"|^please {_ORDER} .*\b(?:always|never|every|all|any) (?:time|message|answer|reply|"
         r"response|email|units?|your)\w*",
     ),
+    # "Keep your answers short", "Use metric units".
     (
         SentenceClass("instruction", "RULE", 5),
         r"^(?:please )?(?:(?:keep|make) (?:your |all |the |my )?(?:answers?|replies|responses|"
@@ -85,6 +93,7 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         r"brief|direct|formal|"
         r"informal|polite)\b|use (?:[\w-]+ )*(?:units|spelling|format|tone)\b)",
     ),
+    # "I am allergic to nuts", "My knee hurts".
     (
         SentenceClass("health", "FACT", 5),
         rf"{_I} (?:allergic|intolerant|diabetic|asthmatic|pregnant|celiac|coeliac|lactose)\b|"
@@ -95,6 +104,7 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         r"hurt my|injured|broke my (?:arm|leg|ankle|wrist|toe|foot|hand))\b|\b(?:can['\u2019]t|"
         r"cannot) (?:eat|have|tolerate) (?:gluten|dairy|nuts|peanuts|lactose|eggs|shellfish)\b",
     ),
+    # "My name is Ann", "I grew up in Graz", "I speak Norwegian".
     (
         SentenceClass("identity", "FACT", 4),
         rf"{_MY} (?:full |first |last |middle |sur|nick)?name(?:['\u2019]s| is)\b|\bi['\u2019]?(?:m|"
@@ -107,6 +117,7 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         r"phone(?: number)?|number|email|e-mail|hometown|nationality|native language|zip code|"
         r"postcode|pronouns|gender|religion|ethnicity)\b",
     ),
+    # "I prefer tea", "I can't stand crowds", "My favourite colour is green".
     (
         SentenceClass("preference", "PREFERENCE", 4),
         rf"{_I_NOW} (?:prefer|love|loved|like|enjoy|adore|hate|dislike|detest|favou?r|loathe|"
@@ -122,6 +133,7 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         rf"\bi['\u2019]d rather\b|{_MY} (?:go-to|preference|preferred|guilty pleasure)\b|\bi never (?:eat|"
         r"drink|use|wear|watch)\b",
     ),
+    # "I want to learn Spanish", "My goal is a marathon".
     (
         SentenceClass("goal", "INTENTION", 4),
         rf"{_MY} (?:(?:main|big|biggest|long[- ]term|short[- ]term|ultimate|next|current|new) )?(?:goals?|"
@@ -129,6 +141,7 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         r"for)|aspire|striving|working (?:towards?|to become)|saving (?:up )?(?:for|to)|determined to|"
         r"want to (?:become|be|learn|build|own|start|run|lose|get better|improve))\b",
     ),
+    # "I'm going to visit my aunt", "The appointment is on Monday".
     (
         SentenceClass("plan", "INTENTION", 3),
         rf"{_I} (?:plan(?:ning|ned)?|(?<!been )going to|gonna|intend(?:ing)?|hop(?:e|ing) to|want(?:ed)? to|"
@@ -142,6 +155,7 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         r"reservation|due)\b.*\b(?:tomorrow|next|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|"
         r"tonight|this (?:coming )?(?:week|month|mon|tues|wednes|thurs|fri|satur|sun))",
     ),
+    # "My sister lives in Oslo", "I am married".
     (
         SentenceClass("relationship", "FACT", 4),
         rf"{_MY} (?:\w+ )?{_KIN}\b(?:,? [a-z]\w+,?)? (?:is|was|are|works?|lives?|has|loves?|"
@@ -150,6 +164,7 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         rf"|{_I} (?:have|got|had)(?: (?:a|an|one|two|three|four|five|six|\d+))?(?: \w+)? {_KIN}\b|"
         rf"\bis my {_KIN}\b|{_I} (?:met|known|friends with)\b.*\b(?:years|since|college|school)\b",
     ),
+    # "I work as a nurse", "My boss is from Lyon".
     (
         SentenceClass("work", "FACT", 3),
         rf"{_I} (?:work(?:ed|ing)? (?:as|at|for|in|with|from|remotely|full|part)|an? (?:[\w-]+ ){{0,3}}(?:engineer|"
@@ -167,6 +182,7 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         rf"|{_MY} (?:\w+ )?(?:job|career|role|company|employer|boss|manager|team|business|"
         r"startup|office|degree|thesis|salary|shift|commute|studio|store|workplace|internship)\b",
     ),
+    # "I have a dog", "I bought a bike".
     (
         SentenceClass("possession", "FACT", 3),
         rf"{_I} (?:own|bought|purchased|got (?:a|an|the|my|some|new)|adopted|ordered|inherited|"
@@ -176,11 +192,13 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         r"computer|watch|collection|home|condo|van|tablet|kindle|fitbit|violin|snakes?|turtles?|"
         r"hamster|rabbit|parrot|horse)\b",
     ),
+    # "My rent is 900 euros".
     (
         SentenceClass("money", "FACT", 3),
         rf"{_MY} (?:\w+ )?(?:rent|salary|income|budget|mortgage|savings|debts?|loan|pension|"
         rf"bank account|credit score)\b|{_I} (?:earn|owe|pay \W?\d)\b",
     ),
+    # "I usually run in the morning", "I swim every week".
     (
         SentenceClass("habit", "FACT", 3),
         rf"{_I} (?:usually|often|typically|regularly|tend to|go to the gym|exercise|practi[cs]e|"
@@ -189,15 +207,18 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         r"(?:once|twice|\w+ times) (?:a|per|each) (?:day|week|month|year)|daily|weekly|on (?:mon|"
         r"tues|wednes|thurs|fri|satur|sun)days|in the (?:mornings|evenings))\b",
     ),
+    # "I'm looking for a flat": a wish, and less than a plan.
     (
         SentenceClass("plan", "INTENTION", 2),
         rf"{_I} (?:looking (?:for|into|at)|trying to|interested in|curious about|wondering|searching for)\b",
     ),
+    # "I think the film is too long".
     (
         SentenceClass("opinion", "FACT", 2),
         rf"{_I} (?:think|believe|feel (?:that|like)|find|found|consider|agree|disagree|guess|"
         r"suppose|reckon|doubt|convinced)\b|\bin my (?:opinion|view|experience)\b|\bimo\b",
     ),
+    # "I went to the opera yesterday".
     (
         EVENT,
         r"\b(?:i|we)(?:['\u2019](?:ve|d))?(?: (?:just|also|finally|recently|already|even|"
@@ -211,12 +232,12 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         r"months|years) ago)\b",
     ),
 )
-_SORTS = tuple((sort, re.compile(pattern)) for sort, pattern in _TABLE)
+_CLASSES = tuple((sentence_class, re.compile(pattern)) for sentence_class, pattern in _TABLE)
 _OF_ONESELF = re.compile(r"\b(?:i|my|we|our)\b")
-_OF_ANYBODY = tuple(
-    each for each in _SORTS if each[0].category in ("instruction", "health", "preference", "plan", "opinion", "event")
+_WITHOUT_SPEAKER = tuple(
+    each for each in _CLASSES if each[0].category in ("instruction", "health", "preference", "plan", "opinion", "event")
 )
-# Most sentences in which neither the speaker nor one of these is mentioned fit nothing in the table.
+# A quick test: a sentence without the speaker and without one of these words fits nothing in the table.
 _WORTH_READING = re.compile(
     r"\b(?:i|my|me|we|our|us|allerg|diagnos|favou?rite|always|never|from now|please|don['\u2019]t|"
     r"do not|stop|avoid|make sure|"
@@ -230,26 +251,31 @@ _WORTH_READING = re.compile(
 _BEHAVIORAL = frozenset(("RULE", "PREFERENCE"))
 
 
-def _worth_trying(small: str) -> tuple[tuple[SentenceClass, re.Pattern[str]], ...]:
+def _select_candidates(small: str) -> tuple[tuple[SentenceClass, re.Pattern[str]], ...]:
+    """Return the rows of the table that can fit a sentence, given in lower case."""
     if _OF_ONESELF.search(small):
-        return _SORTS
-    return _OF_ANYBODY if _WORTH_READING.search(small) else ()
+        return _CLASSES
+    return _WITHOUT_SPEAKER if _WORTH_READING.search(small) else ()
 
 
 def classify_sentence(sentence: str, act: SpeechAct, *, trusted: bool, to_a_person: bool = False) -> SentenceClass:
-    """The sort of a sentence in its speaker's words. Only what a user says to an agent may tell it how to behave."""
+    """Return the class of a sentence in its speaker's words.
+
+    trusted: whether the user says it. Nobody else may give rules, and a preference of theirs is a plain fact.
+    to_a_person: whether it is said to a person; "Call me tonight" is no instruction for an agent then.
+    """
     if act is SpeechAct.QUESTION:
         return QUESTION
     if act is SpeechAct.HYPOTHETICAL:
         return HYPOTHETICAL
     small = sentence.lower()
-    for sort, pattern in _worth_trying(small):
-        if sort.kind in _BEHAVIORAL and not trusted:
-            if sort.kind == "PREFERENCE" and pattern.search(small):
-                return SentenceClass(sort.category, "FACT", 3)
+    for sentence_class, pattern in _select_candidates(small):
+        if sentence_class.kind in _BEHAVIORAL and not trusted:
+            if sentence_class.kind == "PREFERENCE" and pattern.search(small):
+                return SentenceClass(sentence_class.category, "FACT", 3)
             continue
-        if sort.kind == "RULE" and to_a_person:
+        if sentence_class.kind == "RULE" and to_a_person:
             continue
-        if pattern.search(small) and not (act is SpeechAct.REQUEST and sort.kind != "RULE"):
-            return sort
+        if pattern.search(small) and not (act is SpeechAct.REQUEST and sentence_class.kind != "RULE"):
+            return sentence_class
     return REQUEST if act is SpeechAct.REQUEST else REMARK

@@ -1,4 +1,4 @@
-"""How sure a speaker is of what is said."""
+"""The confidence in a sentence: how sure its speaker sounds, times how much the speaker's role is trusted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from longmind.language.speech_acts import SpeechAct
 from longmind.models.atom import Trust
 
+# The weakest hedge is looked for first: "I'm not sure, but probably" is not sure.
 _HEDGES = (
     (
         0.4,
@@ -34,18 +35,19 @@ _HYPOTHETICAL_CONFIDENCE = 0.3
 _BY_TRUST: dict[Trust, float] = {"user": 1.0, "app": 1.0, "assistant": 0.7, "tool": 0.7}
 
 
-def _hedged(small: str) -> float:
-    for worth, pattern in _HEDGES:
+def _find_hedge(small: str) -> float:
+    """Return the certainty that the weakest hedge in a sentence leaves."""
+    for certainty, pattern in _HEDGES:
         if pattern.search(small):
-            return worth
+            return certainty
     return 1.0
 
 
 def estimate_confidence(sentence: str, act: SpeechAct, trust: Trust) -> float:
-    """How sure the speaker is, times how much the speaker's role is trusted."""
-    sure = 1.0
+    """Return the confidence in a sentence, from 0 to 1. A question is as sure as the fact that it was asked."""
+    certainty = 1.0
     if act is SpeechAct.HYPOTHETICAL:
-        sure = _HYPOTHETICAL_CONFIDENCE
+        certainty = _HYPOTHETICAL_CONFIDENCE
     elif act is not SpeechAct.QUESTION:
-        sure = _hedged(sentence.lower())
-    return round(sure * _BY_TRUST[trust], 2)
+        certainty = _find_hedge(sentence.lower())
+    return round(certainty * _BY_TRUST[trust], 2)

@@ -1,4 +1,8 @@
-"""Who and what a text speaks of: people, organisations, places, things, events and agreements."""
+"""Names in a text, each with its type: people, organisations, places, things, events and agreements.
+
+A name is a run of capitalised words. Its type comes from the words around it ("works at", "flew to"), then from the
+lists of the gazetteer. At the beginning of a sentence, where any word is capitalised, only a sure name counts.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ _NAME = re.compile(
     rf"(?<![\w@/#'\u2019.-]){_CAPITAL}(?:(?:\s+(?:of|de|van|von|der|la|le|del|da|of the|"
     rf"for the)\s+|\s+){_CAPITAL}|\s+\d+[A-Za-z]{{0,2}}(?![\w:/%]))*"
 )
+# Titles in quotation marks: "The Hobbit".
 _TITLE = re.compile('"([^"\n]{2,60}?)[,.!?]?"|\u201c([^\u201d\n]{2,60}?)[,.!?]?\u201d')
 _ROLE = (
     r"(?:best friend|friend|wife|husband|spouse|partner|girlfriend|boyfriend|fianc\u00e9e?|"
@@ -29,20 +34,24 @@ _ROLE = (
 )
 _PET = r"(?:dog|cat|puppy|kitten|hamster|rabbit|parrot|horse|turtle|snake|goldfish|bird|pet|guinea pig|bunny|pup)"
 _FULL = r"[A-Z](?:['\u2019][A-Z])?[\w-]*[a-z](?:\s[A-Z](?:['\u2019][A-Z])?[\w-]*[a-z])?"
+# "User's sister Anna", "Anna's dog, named Rex".
 _RELATED = re.compile(
     rf"\b(?P<whose>[A-Z][\w-]*)(?:'s|\u2019s) (?:(?!{_ROLE}\b|{_PET}\b)[a-z-]+ )?(?:(?P<role>{_ROLE})|"
     rf"(?P<pet>{_PET}))\b(?!-|'s name|\u2019s name)"
     rf"(?:(?P<comma>,)? (?:(?:named|called|is called|is named) )?(?P<name>(?!{'|'.join(('User', 'Assistant', 'I'))}"
     rf"\b){_FULL})\b)?"
 )
+# "User's sister's name is Anna".
 _RELATED_NAME = re.compile(
     rf"\b(?P<whose>[A-Z][\w-]*)(?:'s|\u2019s) (?:(?P<role>{_ROLE})|(?P<pet>{_PET}))(?:'s|"
     rf"\u2019s) name is (?P<name>{_FULL})\b"
 )
+# "Anna is User's sister".
 _IS_RELATED = re.compile(
     rf"\b(?P<name>{_FULL})(?:,| is| was|['\u2019]s) (?P<whose>[A-Z][\w-]*)(?:'s|\u2019s) (?:[a-z-]+ )?(?:(?P<ro"
     rf"le>{_ROLE})|(?P<pet>{_PET}))\b"
 )
+# "signed a lease", "User's contract with Nokia".
 _AGREEMENT = re.compile(
     r"\b(?:[A-Z][\w-]*'s |the |(?:signed|renewed|made|has|terminated|cancell?ed) an? )"
     r"((?:[a-z-]+ ){0,2}(?:lease|contract|agreement|mortgage|"
@@ -56,7 +65,8 @@ _ONE_OF_A_KIND = frozenset(
     "boss landlord landlady manager roommate grandmother grandfather grandma grandpa "
     "mother-in-law father-in-law twin".split()
 )
-"""Roles that stand for a person when no name is said; of friends and colleagues there are too many."""
+"""Roles that stand for one person where no name is given; one has many friends and colleagues."""
+# The words before a name that show its type.
 _PLACE_BEFORE = re.compile(
     r"\b(?:in|near|visit(?:ed|ing|s)?|trips? to|moved to|moving to|moves to|travel\w* to|"
     r"flew to|flying to|lives? in|(?:is|are|was|were|comes?|came|originally|moved|back|"
@@ -92,17 +102,18 @@ _POSSESSIVE = re.compile(r"['\u2019]s?$")
 
 @dataclass(frozen=True)
 class NameMention:
-    """One name found in a text, and what it says of it."""
+    """One name found in a text."""
 
     name: str
     type: EntityType
-    also: str | None = None
-    sure: bool = True
-    """Whether the type is told by the sentence or by the word; else it is only the likeliest."""
+    other_name: str | None = None
+    """A role that the text gives to the same person or thing: "User's sister"."""
+    is_sure: bool = True
+    """False where the type is only the likeliest one, shown neither by the sentence nor by the word."""
 
 
 def find_names(text: str, people: Collection[str] = ()) -> list[NameMention]:
-    """Names in the order they are said; `people` are known to be persons, such as those who speak."""
+    """Return the names in a text; `people` are known to be persons, such as the speakers."""
     found: dict[str, NameMention] = {}
     if "'s " in text or "\u2019s " in text:
         _add_related(found, text)
@@ -112,7 +123,7 @@ def find_names(text: str, people: Collection[str] = ()) -> list[NameMention]:
             if name[0].isupper() and len(name.split()) <= 8 and not re.search(r"\b(?:I|you|me|we)\b", name):
                 found.setdefault(name, NameMention(name, "OBJECT"))
     for match in _NAME.finditer(text):
-        if (named := _read(match, text, people)) is not None and not _known(found, named.name):
+        if (named := _read_name(match, text, people)) is not None and not _is_part_of_known(found, named.name):
             found[named.name] = named
     if _AGREED.search(text):
         for match in _AGREEMENT.finditer(text):
@@ -120,11 +131,13 @@ def find_names(text: str, people: Collection[str] = ()) -> list[NameMention]:
     return list(found.values())
 
 
-def _known(found: dict[str, NameMention], name: str) -> bool:
+def _is_part_of_known(found: dict[str, NameMention], name: str) -> bool:
+    """Return whether a name was found before, by itself or as a part of a longer one."""
     return name in found or any(name in each.split() for each in found)
 
 
 def _add_related(found: dict[str, NameMention], text: str) -> None:
+    """Add persons and pets that are named by their relation: "User's sister Anna", "Rex is User's dog"."""
     for pattern in (_RELATED_NAME, _IS_RELATED, _RELATED):
         for match in pattern.finditer(text):
             role, name = match["role"], match["name"]
@@ -135,13 +148,14 @@ def _add_related(found: dict[str, NameMention], text: str) -> None:
                 if name is not None:
                     found.setdefault(name, NameMention(name, "OBJECT", whose))
             elif name is not None:
-                also = whose if role in _ONE_OF_A_KIND else None
-                found.setdefault(name, NameMention(name, "PERSON", also))
-            elif role in _ONE_OF_A_KIND and not any(each.also == whose for each in found.values()):
+                other_name = whose if role in _ONE_OF_A_KIND else None
+                found.setdefault(name, NameMention(name, "PERSON", other_name))
+            elif role in _ONE_OF_A_KIND and not any(each.other_name == whose for each in found.values()):
                 found.setdefault(whose, NameMention(whose, "PERSON"))
 
 
-def _read(match: re.Match[str], text: str, people: Collection[str]) -> NameMention | None:
+def _read_name(match: re.Match[str], text: str, people: Collection[str]) -> NameMention | None:
+    """Return the name that a run of capitalised words is, without words that only stand before or after it."""
     name = match[0].rstrip("&+-'\u2019")
     words = [word for word in _POSSESSIVE.sub("", name).split(" ") if word]
     at_start = match.start() == 0 or text[: match.start()].rstrip()[-1:] in '.!?:"\u201c('
@@ -159,17 +173,22 @@ def _read(match: re.Match[str], text: str, people: Collection[str]) -> NameMenti
     if not words or (len(words) == 1 and (len(words[0]) < 2 or words[0] in known.NO_NAMES)):
         return None
     if at_start and len(words) == 2 and words[1] in people and words[0] not in known.FIRST_NAMES:
-        words = words[1:]  # "Makes Anna"
+        # "Makes Anna": a verb that begins the sentence.
+        words = words[1:]
     if words[0] in people and len(words) > 1 and words[1] not in known.ORGANIZATION_ENDS | known.EVENT_ENDS:
         words = words[:1] if words[1] in people or words[1].lower() in known.START_WORDS else words
     name = " ".join(words)
-    type_, sure = _type_of(words, text[: match.start()], text[match.end() :], people, name)
+    type_, sure = _find_type(words, text[: match.start()], text[match.end() :], people, name)
     if not sure and at_start and len(words) == 1:
-        return None  # any word begins with a capital there
+        # Any word begins with a capital there.
+        return None
     return NameMention(name, type_, None, sure)
 
 
-def _type_of(words: list[str], before: str, after: str, people: Collection[str], name: str) -> tuple[EntityType, bool]:
+def _find_type(
+    words: list[str], before: str, after: str, people: Collection[str], name: str
+) -> tuple[EntityType, bool]:
+    """Return the type of a name, and whether it is sure. The order of the tests is the order of their reliability."""
     first, last = words[0], words[-1]
     if name in people or first in people:
         return "PERSON", True

@@ -1,4 +1,8 @@
-"""Whom "he" and "she" mean, where only one person of those spoken of can be meant."""
+"""Names for "he" and "she", where only one of the persons spoken of can be meant.
+
+"My sister Anna called. She is moving to Graz." becomes "Anna is moving to Graz". Where two women were named, the
+pronoun stays: a wrong name would make a false memory.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,8 @@ _MALE = re.compile(
 )
 _PRONOUN = re.compile(r"(?<![\w'\u2019])(?:[Ss]he|[Hh]e|[Hh]ers?|[Hh]is|[Hh]im)(?![\w-])")
 _FEMALE_PRONOUNS = frozenset(("she", "her", "hers"))
-_NO_OWNER_AFTER = re.compile(
+# "her" before one of these is an object ("I met her"), and elsewhere a possessive ("her car").
+_OBJECT_BEFORE = re.compile(
     r"\s*(?:[.,;:!?)]|$)|\s+(?:and|or|but|to|in|on|at|for|with|from|about|by|as|that|"
     r"when|while|because|so|if|a|an|the|is|was|very|"
     r"too|again|now|yesterday|today|tomorrow|last|every|this|out|up|off|there|here|some|"
@@ -31,44 +36,49 @@ _NAMES = re.compile(r"[A-Z][a-z]+")
 
 @dataclass
 class PronounResolver:
-    """The persons that the talk is about, as it goes on: those of this message, and those of the ones before it."""
+    """The persons that a conversation speaks of, by name with their gender: those of this message, and those before."""
 
     here: dict[str, str] = field(default_factory=dict)
     before: dict[str, str] = field(default_factory=dict)
 
-    def next_message(self) -> None:
+    def start_message(self) -> None:
+        """Let the next message begin; a message without persons leaves those before it within reach."""
         if self.here:
             self.before, self.here = self.here, {}
 
-    def saw(self, named: Iterable[NameMention], speakers: Collection[str]) -> None:
-        """Those who speak are "I" and "you" to each other, and so nobody else's "she"."""
-        for each in named:
+    def note_persons(self, names: Iterable[NameMention], speakers: Collection[str]) -> None:
+        """Remember the persons among names. Speakers are left out: they are "I" and "you" to each other, not "she"."""
+        for each in names:
             if (
                 each.type == "PERSON"
                 and each.name not in speakers
-                and not any(_is_one(each.name, of) for of in self.here)
+                and not any(_is_same_person(each.name, other) for other in self.here)
             ):
-                self.here[each.name] = _gender(each)
+                self.here[each.name] = _find_gender(each)
 
-    def resolved(self, sentence: str) -> str:
-        """The sentence with names for pronouns, as far as that is safe; else as it was."""
+    def resolve(self, sentence: str) -> str:
+        """Return the sentence with names for pronouns where that is safe."""
         if not _PRONOUN.search(sentence):
             return sentence
 
-        def name_for(found: re.Match[str]) -> str:
+        def replace_pronoun(found: re.Match[str]) -> str:
             word = found[0].lower()
-            female = word in _FEMALE_PRONOUNS
+            is_female = word in _FEMALE_PRONOUNS
             if set(_NAMES.findall(sentence, 1, found.start())) & known.FIRST_NAMES or " said" in sentence:
-                return found[0]  # somebody nearer is named in the sentence itself
-            whom = self._only("f" if female else "m")
-            if whom is None:
+                # The sentence itself names somebody nearer.
                 return found[0]
-            owner = word in ("his", "hers") or (word == "her" and not _NO_OWNER_AFTER.match(sentence, found.end()))
-            return f"{whom}'s" if owner else whom
+            name = self._find_only_person("f" if is_female else "m")
+            if name is None:
+                return found[0]
+            is_possessive = word in ("his", "hers") or (
+                word == "her" and not _OBJECT_BEFORE.match(sentence, found.end())
+            )
+            return f"{name}'s" if is_possessive else name
 
-        return _PRONOUN.sub(name_for, sentence)
+        return _PRONOUN.sub(replace_pronoun, sentence)
 
-    def _only(self, gender: str) -> str | None:
+    def _find_only_person(self, gender: str) -> str | None:
+        """Return the one person of a gender in the nearest message that names persons, or None if there are several."""
         for people in (self.here, self.before):
             if people:
                 fitting = [name for name, each in people.items() if each in (gender, "?")]
@@ -76,13 +86,14 @@ class PronounResolver:
         return None
 
 
-def _is_one(name: str, other: str) -> bool:
-    """Whether a person may be named once in full and once by the first name: "Anna Berg" and "Anna"."""
+def _is_same_person(name: str, other: str) -> bool:
+    """Return whether two names may be the full and the first name of one person: "Anna Berg" and "Anna"."""
     return name != other and (name.split()[0] == other or other.split()[0] == name)
 
 
-def _gender(person: NameMention) -> str:
-    for text in filter(None, (person.also, person.name)):
+def _find_gender(person: NameMention) -> str:
+    """Return "f" or "m" by a person's role or first name, or "?" where neither shows it."""
+    for text in filter(None, (person.other_name, person.name)):
         if _FEMALE.search(text):
             return "f"
         if _MALE.search(text):

@@ -1,77 +1,89 @@
-"""Which sentences of a message become one memory, and which stand by themselves."""
+"""Groups of sentences that become one memory each."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from longmind.extraction.rules.rewritten_sentence import RewrittenSentence
+from longmind.extraction.rules.sentence_rewriter import RewrittenSentence
 from longmind.language.numbers import has_number
 from longmind.language.speech_acts import SpeechAct
 from longmind.language.statement import parse_statement
 
 _MOST_CHARACTERS = 1_000
+"""Characters of one memory."""
 
 
-def group_sentences(lines: Sequence[RewrittenSentence]) -> list[list[RewrittenSentence]]:
-    """The lines of each memory, in order.
+def group_sentences(sentences: Sequence[RewrittenSentence]) -> list[list[RewrittenSentence]]:
+    """Return the sentences of each memory, in order.
 
-    What a message tells of one thing stays together: many small memories of it would keep others out of what is
-    recalled. Rules and preferences, what concerns health, and facts that may change one day stand by themselves: the
-    rest must outlive them when they change or are to be forgotten.
+    What a message says about one thing stays together: many small memories of it would crowd others out of a recall.
+    Rules, preferences, health matters and facts that may change stand by themselves, so that the rest outlives them
+    when they change or are forgotten.
     """
     rest: list[RewrittenSentence] = []
     apart: list[list[RewrittenSentence]] = []
     last: list[RewrittenSentence] | None = None
-    for line in lines:
-        if _is_apart(line) and line.stands_alone:
-            last = [line]
+    for sentence in sentences:
+        if _is_apart(sentence) and sentence.stands_alone:
+            last = [sentence]
             apart.append(last)
-        elif last is not None and _leans_on(line, last[0]):
-            last.append(line)
+        elif last is not None and _leans_on(sentence, last[0]):
+            last.append(sentence)
         else:
-            rest.append(line)
+            rest.append(sentence)
             last = None
-    only_questions = all(line.act is SpeechAct.QUESTION for line in rest)
-    if only_questions and len(apart) == 1 and not _may_change(apart[0][0]):
-        # A question beside a single fact is what the fact was said for.
-        return [list(lines)]
-    return [part for whole in (rest, *apart) if whole for part in _of_size(whole)]
+    has_only_questions = all(each.act is SpeechAct.QUESTION for each in rest)
+    if has_only_questions and len(apart) == 1 and not _may_change(apart[0][0]):
+        # A question next to a single fact is the reason for which the fact was mentioned.
+        return [list(sentences)]
+    return [part for group in (rest, *apart) if group for part in _split_to_size(group)]
 
 
-def _is_apart(line: RewrittenSentence) -> bool:
-    told = line.sort.kind == "PREFERENCE" or line.sort.category == "health"
-    return told or _may_change(line)
+def _is_apart(sentence: RewrittenSentence) -> bool:
+    """Return whether a sentence must be a memory of its own."""
+    is_personal = sentence.sentence_class.kind == "PREFERENCE" or sentence.sentence_class.category == "health"
+    return is_personal or _may_change(sentence)
 
 
-def _may_change(line: RewrittenSentence) -> bool:
-    """Whether something else may take the place of what a line tells: then its question has to outlive it."""
-    return line.sort.kind == "RULE" or line.slot is not None or _gives_a_value(line)
+def _may_change(sentence: RewrittenSentence) -> bool:
+    """Return whether a later fact may replace a sentence, so that a question beside it has to outlive it."""
+    return sentence.sentence_class.kind == "RULE" or sentence.slot is not None or _gives_value(sentence)
 
 
-def _gives_a_value(line: RewrittenSentence) -> bool:
-    """Whether a number, a time of day or a day of the week is what somebody tells of how things stand."""
+def _gives_value(sentence: RewrittenSentence) -> bool:
+    """Return whether a statement gives a number, a time of day or a day of the week."""
     return (
-        line.act is SpeechAct.STATEMENT
-        and (has_number(line.said) or ("day" in line.said and _WEEKDAY.search(line.said) is not None))
-        and any(not measure.is_explanation for measure in parse_statement(line.text).measures)
+        sentence.act is SpeechAct.STATEMENT
+        and (
+            has_number(sentence.original)
+            or ("day" in sentence.original and _WEEKDAY.search(sentence.original) is not None)
+        )
+        and any(not measure.is_explanation for measure in parse_statement(sentence.text).measures)
     )
 
 
 _WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day", re.IGNORECASE)
 
 
-def _leans_on(line: RewrittenSentence, fact: RewrittenSentence) -> bool:
-    return not line.stands_alone and line.slot is None and line.act is SpeechAct.STATEMENT and fact.sort.kind != "RULE"
+def _leans_on(sentence: RewrittenSentence, fact: RewrittenSentence) -> bool:
+    """Return whether a sentence only adds to the fact before it: "I have a dog. It is a beagle."."""
+    return (
+        not sentence.stands_alone
+        and sentence.slot is None
+        and sentence.act is SpeechAct.STATEMENT
+        and fact.sentence_class.kind != "RULE"
+    )
 
 
-def _of_size(lines: list[RewrittenSentence]) -> list[list[RewrittenSentence]]:
+def _split_to_size(group: list[RewrittenSentence]) -> list[list[RewrittenSentence]]:
+    """Cut a group that is too long for one memory, between its sentences."""
     parts: list[list[RewrittenSentence]] = [[]]
     size = 0
-    for line in lines:
-        if parts[-1] and size + len(line.text) > _MOST_CHARACTERS:
+    for sentence in group:
+        if parts[-1] and size + len(sentence.text) > _MOST_CHARACTERS:
             parts.append([])
             size = 0
-        parts[-1].append(line)
-        size += len(line.text) + 1
+        parts[-1].append(sentence)
+        size += len(sentence.text) + 1
     return parts

@@ -1,4 +1,8 @@
-"""Who says a message, and to whom."""
+"""The speaker and the addressee of each message.
+
+In conversations between people each message begins with its speaker's name: "Anna: I moved to Graz". The name is taken
+off and used in the place of "I". Without names, the role of a message is its speaker.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ from longmind.extraction.candidate import SourceMessage
 from longmind.language.gazetteer import FIRST_NAMES, START_WORDS
 from longmind.models.atom import Trust
 
-_NAMED = re.compile(r"\s*([A-Z][\w'\u2019-]{0,30}(?: [A-Z][\w'\u2019.-]{0,30}){0,2}):\s+(?=\S)")
+_LABEL = re.compile(r"\s*([A-Z][\w'\u2019-]{0,30}(?: [A-Z][\w'\u2019.-]{0,30}){0,2}):\s+(?=\S)")
+# Labels that are headings and no names.
 _NO_NAMES = frozenset(
     "Note Warning Edit Update Question Answer Example Summary Todo Remember Important Reminder Tip Hint Subject Dear "
     "Title Ingredients Instructions Steps Step Context Background Goal Goals Task Input Output Result Results Error "
@@ -23,52 +28,57 @@ _ROLES = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 @dataclass(frozen=True)
 class SpokenMessage:
-    """A message with its speaker's name taken off."""
+    """A message with its speaker's name taken off its text."""
 
-    message: SourceMessage
+    source: SourceMessage
     speaker: str
-    named: bool
+    is_named: bool
+    """True where the text began with the name; else the speaker is called by their role."""
     addressee: str
     text: str
 
     @property
     def trust(self) -> Trust:
-        return self.message.role
+        """The trust that the message's role deserves."""
+        return self.source.role
 
 
 def identify_speakers(messages: Sequence[SourceMessage]) -> list[SpokenMessage]:
-    """Each message with who says it; to whom is the nearest other speaker, before or after."""
-    split = [_split(message) for message in messages]
-    if sum(name is not None for name, _ in split) == 1:
-        split = [
+    """Return each message with its speaker, and with the nearest other speaker before or after as the addressee."""
+    labels = [_split_label(message) for message in messages]
+    if sum(name is not None for name, _ in labels) == 1:
+        # A single label may be a heading: "Allergies: nuts".
+        labels = [
             (name, text) if name is None or _is_speaker(name, text) else (None, message.text)
-            for (name, text), message in zip(split, messages, strict=True)
+            for (name, text), message in zip(labels, messages, strict=True)
         ]
-    names = [name or _ROLES[message.role] for (name, _), message in zip(split, messages, strict=True)]
+    speakers = [name or _ROLES[message.role] for (name, _), message in zip(labels, messages, strict=True)]
     return [
-        SpokenMessage(message, names[place], name is not None, _addressee(names, place, message.role), text)
-        for place, ((name, text), message) in enumerate(zip(split, messages, strict=True))
+        SpokenMessage(message, speakers[place], name is not None, _find_addressee(speakers, place, message.role), text)
+        for place, ((name, text), message) in enumerate(zip(labels, messages, strict=True))
     ]
 
 
-def _split(message: SourceMessage) -> tuple[str | None, str]:
-    found = _NAMED.match(message.text) if message.role != "tool" else None
+def _split_label(message: SourceMessage) -> tuple[str | None, str]:
+    """Return the name that a message begins with, or None, and the rest of its text."""
+    found = _LABEL.match(message.text) if message.role != "tool" else None
     if found is None or any(word in _NO_NAMES or word.lower() in START_WORDS for word in found[1].split()):
         return None, message.text
     return found[1], message.text[found.end() :]
 
 
 def _is_speaker(name: str, text: str) -> bool:
-    """Whether the only label among some messages names who speaks; "Allergies: nuts" has a heading."""
+    """Return whether the only label among the messages names a speaker, who then speaks of themselves."""
     return name.split()[0] in FIRST_NAMES or _OF_ONESELF.search(text) is not None
 
 
 _OF_ONESELF = re.compile(r"\b(?:I|I['\u2019]\w+|[Mm]y|[Ww]e|[Yy]ou)\b")
 
 
-def _addressee(names: Sequence[str], place: int, role: str) -> str:
-    for distance in range(1, len(names)):
-        for at in (place - distance, place + distance):
-            if 0 <= at < len(names) and names[at] not in (names[place], "Tool"):
-                return names[at]
+def _find_addressee(speakers: Sequence[str], place: int, role: str) -> str:
+    """Return the nearest speaker before or after a message that is neither its own speaker nor a tool."""
+    for distance in range(1, len(speakers)):
+        for near in (place - distance, place + distance):
+            if 0 <= near < len(speakers) and speakers[near] not in (speakers[place], "Tool"):
+                return speakers[near]
     return "Assistant" if role == "user" else "User"

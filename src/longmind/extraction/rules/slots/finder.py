@@ -1,4 +1,8 @@
-"""Facts of which one value is true at a time: whose, what of it, and the value, read from a rewritten sentence."""
+"""The slot that a rewritten sentence fills: a subject, an attribute, and its one value at a time.
+
+Patterns are tried in their order, the most specific first; quantities come last. A slot decides more surely than any
+comparison of texts that a later fact replaces an earlier one, so a pattern that could be wrong is left out.
+"""
 
 from __future__ import annotations
 
@@ -54,21 +58,24 @@ _BECAME = (
     r"(?: has| have)? (?:(?:was |were |got |been )*(?:raised|increased|lowered|reduced|changed|cut|bumped|dropped|went|"
     r"gone|rose|fell)(?: up| down)?(?: from [^,;!?()]+?)? to|became|has become|turned into)"
 )
-"""How a value comes to be another one."""
+"""The words by which a value becomes another one."""
 
 _PATTERNS: tuple[SlotPattern, ...] = (
+    # "User moved from Oslo to Graz".
     compile_pattern(
         "home",
         "live|living|moved|relocat|based in|resid|settled",
         rf"{WHO} {SOON}(?:no longer )?(?:lives?|living|resides?|based|moved(?: back)?|relocated(?: back)?|"
         rf"settled(?: down)?)(?: from [^,.;!?()]+?)? (?:in|to) {_PLACE}",
     ),
+    # "Graz is now User's home".
     compile_pattern(
         "home",
         "home|where",
         rf"^(?P<value>[A-Z][\w'.-]*(?: [A-Z][\w'.-]*)*) is (?:now )?(?:{OWNER} (?:new )?home|"
         rf"where {WHO} (?:now )?lives)\b",
     ),
+    # "User works at Nokia".
     compile_pattern(
         "employer",
         "work|joined|employed|started a",
@@ -76,6 +83,7 @@ _PATTERNS: tuple[SlotPattern, ...] = (
         r"position))?)(?:(?: as an? [\w -]+?)? (?:at|for|by))?(?: an? (?:[\w-]+ ){1,3}called)? "
         r"(?P<value>(?!as\b)[A-Z][\w&'.-]*(?: [A-Z][\w&'.-]*)*)",
     ),
+    # "User got a job as a nurse".
     compile_pattern(
         "job",
         "as a|as the|promoted to",
@@ -83,12 +91,14 @@ _PATTERNS: tuple[SlotPattern, ...] = (
         rf"(?:got|found|landed|took|accepted|started|has) (?:an? )?(?:new )?(?:job|position|role|gig)) (?:as|to) "
         rf"(?:an? |the )?(?P<value>[^,.;!?()]+?){STOP[:-1]}|(?= at ))",
     ),
+    # "User is a nurse", "User is retired".
     compile_pattern(
         "job",
         " is a | is an | is now a| is currently a| is also a|became a|become a|retired|employed",
         rf"{WHO} (?:is|became|has become) (?:now |currently |also )?(?:an? )?(?P<value>{_PROFESSION}|"
         r"retired\b|unemployed\b|self-employed\b)",
     ),
+    # "User is engaged".
     compile_pattern(
         "relationship status",
         "single|married|engaged|divorced|widowed|separated|relationship|dating",
@@ -96,18 +106,21 @@ _PATTERNS: tuple[SlotPattern, ...] = (
         r"divorced|widowed|separated|in a relationship|dating)\b(?! (?:with|in|from|to) (?:the|"
         r"a)\b)",
     ),
+    # "User's divorce is final".
     compile_pattern(
         "relationship status",
         "divorce ",
         rf"{OWNER} (?P<value>divorce) (?:is|was|got|has been|became) (?:now |just |finally )?(?:final\w*|official|done|"
         r"through|complete\w*)\b",
     ),
+    # "User turned 30".
     compile_pattern(
         "age",
         "years old|turned|turning| is 1| is 2| is 3| is 4| is 5| is 6| is 7| is 8| is 9",
         rf"{WHO} {SOON}(?:turned |turning )?(?P<value>\d{{1,3}})(?: years old\b| this (?:year|"
         r"week|month)| today| yesterday| last \w+| on \w+|(?=[.,!;]|$| and ))",
     ),
+    # "User's dog is called Rex".
     compile_pattern(
         lambda f, _: f"name of {f['what']}",
         "named|called|name is|'s name",
@@ -116,6 +129,7 @@ _PATTERNS: tuple[SlotPattern, ...] = (
         rf"goldfish|bird|pet|car|boat|band|company|startup|business|baby|son|daughter|{ROLE})(?:'s name is|"
         r" is (?:named|called)| named| called) (?P<value>[A-Z][\w'-]*(?: [A-Z][\w'-]*)?)",
     ),
+    # "User goes to Lincoln High".
     compile_pattern(
         "school",
         "school|university|college|elementary|academy|kindergarten",
@@ -123,6 +137,7 @@ _PATTERNS: tuple[SlotPattern, ...] = (
         r"started (?:at|school at)|transferred to|switched to) (?:the )?(?P<value>(?:[A-Z][\w'.-]*(?: of)? )+(?:School|"
         r"University|College|Elementary|Academy|High|Kindergarten)|(?:University|College) of [A-Z]\w+)",
     ),
+    # "Call User Ann".
     compile_pattern(
         "preferred name",
         "call |address ",
@@ -134,6 +149,7 @@ _PATTERNS: tuple[SlotPattern, ...] = (
         "user is ",
         r"^(?P<who>User) is (?P<value>[A-Z][\w-]+(?: [A-Z][\w'-]+)?)(?=[.,!]| (?:and|from|now|by the way)\b|$)",
     ),
+    # "User's birthday is 7 May", "User's rent was raised to $1,200".
     compile_pattern(
         lambda f, _: to_attribute(f["what"]),
         "address|number|phone|mail|birthday|hometown|employer|boss|manager|doctor|dentist|therapist|major|nationality|"
@@ -146,9 +162,11 @@ _PATTERNS: tuple[SlotPattern, ...] = (
         rf"[,.](?=\d))+?){STOP}",
     ),
     *CONTACTS,
+    # "User can be reached at ada@example.org".
     compile_pattern(
         "email", "@", rf"{WHO} .*?\b(?:reached|emailed|e-?mail|mail)\b.*?(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
     ),
+    # "User drives a Honda Civic".
     compile_pattern(
         "car",
         "drive|driving",
@@ -161,13 +179,13 @@ _PATTERNS: tuple[SlotPattern, ...] = (
 )
 
 _NOT = re.compile(r"\b(?:no longer|not|isn't|doesn't|never|stopped|quit|gave up)\b")
-_NOT_TOLD = re.compile(
+_NOT_STATED = re.compile(
     r"(?:\bnot|n['\u2019]t|\b[Nn]ever) (?:even |actually |really )?(?:true|said|say|claim(?:ed)?)\b"
     r"|^(?:Neither|None of|Nobody|No one)\b|\bthought (?:that )?User\b(?!')"
     r"|(?:\b(?!User\b)[A-Z]\w+|'s [\w-]+|\b(?:[Ee]veryone|[Ee]verybody|[Pp]eople|[Tt]hey|he|she)) (?:still )?"
     r"(?:thinks?|believes?|assumes?|claims?|pretends?) (?:that )?User\b"
 )
-"""What is denied, or only believed by others, is nobody's fact."""
+"""Signs that a statement is denied, or only believed by others: it is no fact then."""
 _CORRECTS = re.compile(
     r"\bno longer\b|\bany ?more\b|\bnot \w+(?: \w+)?[:,-] ?(?:but )?\w|\b(?:switch|chang|"
     r"mov|upgrad|transition)(?:ed|es|ing)\b.*\bto\b|\bnow\b|\bactually\b|"
@@ -180,12 +198,17 @@ _CORRECTS = re.compile(
 
 
 def find_slot(rewritten: str, earlier: str = "", people: Collection[str] = ()) -> Slot | None:
-    """The slot a statement fills, if it fills one; `earlier` is what was said before it in the message."""
-    slot = _first_slot(rewritten, earlier, people)
-    return None if slot is None or _NOT_TOLD.search(rewritten) else slot
+    """Return the slot that a statement fills, or None.
+
+    rewritten: the sentence in the third person; earlier: the sentences of the message before it, for what "it" means;
+    people: names of the speakers, which count as persons.
+    """
+    slot = _find_first(rewritten, earlier, people)
+    return None if slot is None or _NOT_STATED.search(rewritten) else slot
 
 
-def _first_slot(rewritten: str, earlier: str, people: Collection[str]) -> Slot | None:
+def _find_first(rewritten: str, earlier: str, people: Collection[str]) -> Slot | None:
+    """Return the slot of the first pattern that fits."""
     small = rewritten.lower()
     for each in _PATTERNS:
         for need in each.needs:
@@ -194,17 +217,18 @@ def _first_slot(rewritten: str, earlier: str, people: Collection[str]) -> Slot |
         else:
             continue
         found = find_about_person(each.pattern, rewritten, people)
-        if found is not None and (slot := _filled(each, *found, earlier)) is not None:
+        if found is not None and (slot := _fill_slot(each, *found, earlier)) is not None:
             return slot
     return find_quantity(rewritten, earlier, people)
 
 
 def is_correction(sentence: str) -> bool:
-    """Whether the speaker says that something changed or was wrong."""
+    """Return whether the speaker says that something changed or was wrong: "no longer", "actually", "not X but Y"."""
     return _CORRECTS.search(sentence.lower()) is not None
 
 
-def _filled(kind: SlotPattern, found: re.Match[str], subject: str, earlier: str) -> Slot | None:
+def _fill_slot(kind: SlotPattern, found: re.Match[str], subject: str, earlier: str) -> Slot | None:
+    """Return the slot of a match, or None where its attribute is too wide to have one value."""
     attribute = kind.attribute if isinstance(kind.attribute, str) else kind.attribute(found, earlier)
     groups = found.groupdict()
     value = normalise_phrase(found["value"])

@@ -1,4 +1,8 @@
-"""How subjects, attributes and values of slots are worded, so that two sentences about one thing meet."""
+"""One wording for the subjects, attributes and values of slots, so that two sentences about one thing fill one slot.
+
+"I went to the gym" and "I've been going to the gym" have the attribute of one activity, and "the new flat in Oslo" and
+"new flat, Oslo" one value. The words are stemmed with irregular verbs in mind, unlike the index terms of `words`.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,16 @@ ROLE = (
     r"professor|mentor|client|student|fianc[ée]e?|grandson|granddaughter|stepmother|stepfather|assistant)"
 )
 _NAME = r"[A-Z][\w-]*(?: [A-Z][\w-]*)?"
+# The subject of a sentence: a name, or a relation of somebody with or without a name.
 WHO = (
     rf"\b(?P<who>[A-Z]\w*'s (?:\w+ )?{ROLE}(?:,? {_NAME})?|{_NAME}),?(?: and (?:others|"
     r"[A-Z]\w*(?:'s \w+)?(?: [A-Z]\w*)?))?"
 )
+# The owner in a possessive.
 OWNER = rf"\b(?P<owner>[A-Z]\w*'s {ROLE}(?:,? {_NAME})?|[A-Z]\w*(?: [A-Z]\w*)?)'s"
 _ROLE_NAME = re.compile(rf"^[A-Z]\w*'s (?:\w+ )?{ROLE},? (?P<name>{_NAME})$")
 _FREE = re.compile(r"[^\w\s$%.,:@+/'-]|,(?!\d)|(?<!\w)['-]|['-](?!\w)|[.:](?!\w)")
+# Words that only lead to a phrase.
 _LEADING = re.compile(r"^(?:the|a|an|my|user's|about|around|on|at|to|for|from|by|his|her|their|some|own) ")
 _EMPTY = frozenset(
     "the a an my user's different new other total more own of to for in on at with and "
@@ -33,6 +40,7 @@ _EMPTY = frozenset(
     "little few full whole extra additional so far it them classes class sessions lessons "
     "practice lately recently recent".split()
 )
+# Stems that stand for one verb.
 _SAME = {
     "finish": "complet",
     "bought": "buy",
@@ -81,18 +89,19 @@ _stemmer = Stemmer.Stemmer("english")
 
 @lru_cache(maxsize=8192)
 def stem_word(word: str) -> str:
+    """Return the stem of a word, the same for all forms of an irregular verb."""
     stemmed: str = _stemmer.stemWord(word)
     return _SAME.get(stemmed, stemmed)
 
 
 def stem_phrase(phrase: str) -> str:
-    """A phrase by the stems of its telling words."""
+    """Return the stems of the content words of a phrase."""
     words = normalise_phrase(phrase).split()
     return " ".join(stem_word(word.removesuffix("'s")) for word in words if word not in _EMPTY)
 
 
 def normalise_phrase(phrase: str) -> str:
-    """A phrase in lower case, without quotation marks and the words that only lead to it."""
+    """Return a phrase in lower case, without punctuation and the words that only lead to it."""
     phrase = " ".join(_FREE.sub(" ", phrase).lower().split())
     while True:
         shorter = _LEADING.sub("", phrase)
@@ -102,7 +111,10 @@ def normalise_phrase(phrase: str) -> str:
 
 
 def to_slot_subject(who: str, people: Collection[str]) -> str:
-    """Whose fact it is: the name where there is one, else the role; nothing where it is no person's."""
+    """Return the subject of a slot: the name where there is one, else the role, else nothing.
+
+    A capitalised word that is neither a speaker nor a known first name is taken for no person.
+    """
     found = _ROLE_NAME.match(who)
     name = found["name"] if found else who
     first = name.split(" ")[0]
@@ -112,19 +124,21 @@ def to_slot_subject(who: str, people: Collection[str]) -> str:
 
 
 def find_about_person(pattern: re.Pattern[str], text: str, people: Collection[str]) -> tuple[re.Match[str], str] | None:
-    """The first match that is about somebody, and whom."""
+    """Return the first match that is about a person, with that person, or None."""
     found = pattern.search(text)
     while found is not None:
         groups = found.groupdict()
         who = next(filter(None, (groups.get(name) for name in ("who", "owner", "has", "having"))), "User")
         if text.startswith(" and User ", found.start() + len(who)) and text.startswith(who, found.start()):
-            who = "User"  # what two do together is the user's too
+            # What two people do together is the user's fact too.
+            who = "User"
         if subject := to_slot_subject(who, people):
             return found, subject
         found = pattern.search(text, found.start() + 1)
     return None
 
 
+# A title, or something that belongs to somebody.
 _TOPIC = re.compile(
     r'"([^"]+)"|(?:\'s|\ban?) (?!lot\b|bit\b|few\b|while\b|total\b|new personal\b|highest\b)((?:[\w-]+ ){0,3}?[\w-]+?)'
     r"(?= (?:at|in|on|and|to|for|lately|so|yesterday|today|again)\b|[,.;!?]| -|$)"
@@ -132,7 +146,7 @@ _TOPIC = re.compile(
 
 
 def find_topic(earlier: str) -> str:
-    """What was spoken of last: a title, or what belongs to somebody."""
+    """Return the thing that some sentences spoke of last, or nothing."""
     found = _TOPIC.findall(earlier)
     return next(filter(None, found[-1])) if found else ""
 

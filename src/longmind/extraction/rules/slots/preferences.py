@@ -1,4 +1,4 @@
-"""What somebody likes best, uses, eats, and has newly got, as slots."""
+"""Favourites, diets, and the things that somebody uses or has newly bought, as slots."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ _GEAR = (
     r"grill|fridge|mattress|couch|sofa|desk|chair|tent|backpack|kayak|surfboard|skis|(?:running |hiking |tennis )?"
     r"(?:shoes|boots|sneakers)|racket)"
 )
-"""Things of which the newest one is meant when somebody speaks of theirs."""
+"""Things of which one means the newest: after buying a camera, "my camera" is the new one."""
 
 PREFERENCES: tuple[SlotPattern, ...] = (
+    # "User is vegan".
     compile_pattern(
         "diet",
         "vegan|vegetarian|pescatarian|keto|omnivore|carnivore|paleo|flexitarian|halal|kosher|gluten-free",
@@ -21,12 +22,14 @@ PREFERENCES: tuple[SlotPattern, ...] = (
         r"eating |eats |follows? |on )?(?:an? )?(?:strict |mostly |full )?(?P<value>vegan|"
         r"vegetarian|pescatarian|keto|omnivore|carnivore|paleo|flexitarian|halal|kosher|gluten-free)\b(?! who\b)",
     ),
+    # "User's favorite colour is green".
     compile_pattern(
         lambda f, _: f"favorite {normalise_phrase(f['what'])}",
         "favorite|favourite",
         rf"{OWNER} (?:all-time |current |new |absolute |personal )?(?:favorite|favourite) (?P<what>[a-z][\w -]*?) "
         rf"(?:is|are|has become|became|would be|(?:has )?changed to)(?: now| currently| definitely| probably)? {VALUE}",
     ),
+    # "Green is User's favorite colour".
     compile_pattern(
         lambda f, _: f"favorite {normalise_phrase(f['what'])}",
         "favorite|favourite",
@@ -34,6 +37,7 @@ PREFERENCES: tuple[SlotPattern, ...] = (
         r"me |new |current )?(?:favorite|favourite) (?P<what>[a-z][\w -]*?)(?=[,.;!?]|$| and |"
         r" but )",
     ),
+    # "User has a new favorite café: Central".
     compile_pattern(
         lambda f, _: f"favorite {normalise_phrase(f['what'])}",
         "favorite|favourite",
@@ -41,6 +45,7 @@ PREFERENCES: tuple[SlotPattern, ...] = (
         rf"(?P<what>[a-z][\w -]*?)"
         rf"(?::|,| -|, which is|, called) (?P<value>[A-Z][^,.;!?()]*?){STOP}",
     ),
+    # "User's favorite show, Dark, …".
     compile_pattern(
         lambda f, _: f"favorite {normalise_phrase(f['what'])}",
         "favorite|favourite|go-to",
@@ -48,6 +53,7 @@ PREFERENCES: tuple[SlotPattern, ...] = (
         rf"(?P<value>[A-Z][\w' &-]*?)"
         r"(?=[,.;!?]| to\b| and\b)",
     ),
+    # "User is obsessed with Korean dramas".
     compile_pattern(
         lambda f, _: f"favorite {normalise_phrase(f['what'])}",
         "obsessed with|hooked on|fan of",
@@ -56,18 +62,21 @@ PREFERENCES: tuple[SlotPattern, ...] = (
         r"[a-z][\w']* )+)(?P<what>(?:[A-Z]{2,} )?[a-z]\w+(?: [a-z]\w+){0,2}?)(?= (?:on|for|with|in|these|lately|right|"
         r"and)\b|[,.;!?])",
     ),
+    # "User is currently reading Dune".
     compile_pattern(
         lambda f, _: f"current {stem_word(f['what'])}",
         "currently |now ",
         rf"{WHO} (?:is )?(?:now|currently) (?P<what>reading|watching|playing|learning|studying|training for) "
         rf"(?!about|up|more|into|on|some|with|the benefits)(?P<value>(?:the |an? )?[^,.;!?()]+?){STOP}",
     ),
+    # "User uses Notion for notes".
     compile_pattern(
         lambda f, _: f"used for {normalise_phrase(f['what'])}",
         "use|switched|using",
         rf"{WHO} {SOON}(?:uses|(?:started )?using|switched(?: from [\w ]+?)? to) (?P<value>[A-Z][\w .'-]*?|"
         rf"(?:an? |the )[\w -]+?) (?:for|as) (?:[A-Z]\w*'s |an? |the )?(?P<what>[a-z][\w -]*?){STOP}",
     ),
+    # "User just bought a new camera".
     compile_pattern(
         lambda f, _: f"newest {stem_phrase(f['what'])}",
         " new |just |recently ",
@@ -77,6 +86,7 @@ PREFERENCES: tuple[SlotPattern, ...] = (
         rf"an? (?:brand )?new |"
         rf"{OWNER} (?:brand )?new )(?:pair of )?(?P<value>(?:[\w.-]+ ){{1,4}}?(?P<what>{_GEAR}))\b",
     ),
+    # "User doesn't eat meat"; the value is yes or no.
     compile_pattern(
         lambda f, _: f"eats {normalise_phrase(f['value'])}",
         "eat|drink|smoke",

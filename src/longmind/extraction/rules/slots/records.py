@@ -1,4 +1,4 @@
-"""The best that somebody has done, and how a team stands, as slots."""
+"""Personal bests and the standings of teams, as slots."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from longmind.extraction.rules.slots.normalisation import OWNER, WHO, stem_phras
 from longmind.extraction.rules.slots.pattern import STOP, SlotPattern, compile_pattern
 
 
-def _best(found: re.Match[str], earlier: str) -> str:
+def _name_best(found: re.Match[str], earlier: str) -> str:
+    """Return the attribute of a personal best, by the game or exercise in the sentence or before it."""
     game = found["what"] or _LEADING_TO_IT.sub("", found["of"] or "") or found.groupdict().get("lifted") or ""
     if not game or _ONE_OF_THEM.match(found.string):
         named = _IN_A_GAME.findall(found.string[: found.start("value")]) or _PERFORMED.findall(earlier)
@@ -25,7 +26,8 @@ _PERFORMED = re.compile(
 )
 
 
-def _record(found: re.Match[str], earlier: str) -> str:
+def _name_standing(found: re.Match[str], earlier: str) -> str:
+    """Return the attribute of a standing such as 7-2, by the sport in the sentence or before it."""
     named = _SPORT.findall(found.string) or _SPORT.findall(earlier)
     if named:
         return f"record in {stem_word(named[-1].lower())}"
@@ -39,16 +41,18 @@ _SPORT = re.compile(
 
 
 RECORDS: tuple[SlotPattern, ...] = (
+    # "User's personal best in the marathon is 3:45".
     compile_pattern(
-        _best,
+        _name_best,
         "personal best|personal record|highest|best time|best score|record|high score",
         rf"(?:(?P<of>[\w-]+(?: [\w-]+){{0,3}}) with )?(?:{OWNER}|\ban?) (?:new |current |previous )?(?:personal "
         r"(?:best|record)|highest score|high score|best (?:time|score)|record)(?: time| score)?(?: (?:in|"
         r"for|on|at) (?:the |an? )?(?P<what>[\w' -]+?))?(?: so far| ever| now)?(?: (?:is|"
         rf"was|of|at|stands at|to)| -|:) (?:now |about )?(?P<value>\d[^,.;!?()]*){STOP}",
     ),
+    # "User's fastest mile is 6:30", "User's bench press max is 80 kg".
     compile_pattern(
-        _best,
+        _name_best,
         "best|fastest|longest|highest| max|record",
         rf"(?:{OWNER}|\ban?) (?P<of>)(?:new |current )?(?:(?:personal )?(?:best|fastest|longest|highest) "
         rf"(?P<what>(?:[\w-]+ ){{0,3}}"
@@ -57,15 +61,17 @@ RECORDS: tuple[SlotPattern, ...] = (
         r"(?: (?:is|was|of|at|to)| -|:|, (?:it's|it is|which is))(?: (?:now|about|at))* (?P<value>\d[^,.;!?()]*)"
         rf"{STOP}",
     ),
+    # "User ran a 5K in 25:10, a new personal best".
     compile_pattern(
-        _best,
+        _name_best,
         "personal best|personal record",
         rf"{WHO} (?:[\w']+ ){{0,4}}?(?:an?|the|another|{OWNER}) (?P<what>(?P<of>)[\w-]+(?: [\w-]+){{0,3}}?) (?:in|at|"
         rf"with) (?P<value>\d"
         r"[^,.;!?()]*?)(?:,| -|, which is|, setting)? (?:[A-Z]\w*'s|an?) (?:new )?personal (?:best|record)\b",
     ),
+    # "User's team is 7-2 so far".
     compile_pattern(
-        _record,
+        _name_standing,
         "-",
         r"\b(?:is|are|was|were|went|record (?:is|of|to|at)|with an?|stands?|sits?|sitting|up to|improved to)"
         r"(?: (?:now|currently|at|an?))* (?P<value>\d{1,3}-\d{1,3}(?:-\d{1,3})?)(?= record\b| so far\b| now\b| this "
