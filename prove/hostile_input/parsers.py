@@ -53,7 +53,7 @@ from longmind.store.postgres.error_translation import remove_password
 from longmind.summaries.extractive import ExtractiveSummariser
 from longmind.tools import schema as memory_tools
 from longmind.tools.redaction import redact
-from longmind.validation.text import encode_json, storable_text
+from longmind.validation.text import encode_json, to_storable
 
 T = TypeVar("T")
 NOW = 1_780_000_000_000_000
@@ -204,7 +204,7 @@ def _segments(text: str) -> None:
 
 def _messages(text: str) -> list[SourceMessage]:
     # What is stored was checked before, so no text reaches an extractor that could not be.
-    return [SourceMessage("m", "user", storable_text(text), NOW)]
+    return [SourceMessage("m", "user", to_storable(text), NOW)]
 
 
 def _told(text: str) -> None:
@@ -347,7 +347,7 @@ PARSERS: tuple[Parser, ...] = (
     ),
     Parser(
         "tokens",
-        lambda text: (estimate(storable_text(text)), _counter()(storable_text(text))),
+        lambda text: (estimate(to_storable(text)), _counter()(to_storable(text))),
         _PROSE,
         ("assembly.tokens",),
     ),

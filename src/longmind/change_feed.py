@@ -44,7 +44,7 @@ class ChangeFeed:
 
     def subscribe(self, subscriber: Subscriber, kinds: frozenset[str] | None = None) -> Callable[[], None]:
         if not callable(subscriber):
-            raise InvalidInput("A subscriber must be callable.")
+            raise InvalidInput(f"A subscriber must be callable, not a {type(subscriber).__name__}.")
         entry = (subscriber, kinds)
         self._subscribers = [*self._subscribers, entry]
 

@@ -1,42 +1,43 @@
-"""Everything that can go wrong, as classes a caller can catch.
+"""Errors that a caller can catch.
 
     LongmindError
-    ├── InvalidInput            400  the request itself is malformed
-    │   ├── InvalidUrl               the database address cannot be understood
-    │   └── InvalidIdentity          a tenant, app, user … id that cannot be one
+    ├── InvalidInput            400  the request is malformed
+    │   ├── InvalidUrl               the database URL cannot be understood
+    │   └── InvalidIdentity          the id of a tenant, app, user … is not valid
     ├── Unauthenticated         401  the credential is missing, wrong, expired or revoked
     ├── Forbidden               403  the scope lacks a capability
-    ├── NotFound                404  missing, or somebody else's: the answer is the same
-    ├── Conflict                409  the state of things does not allow it
-    │   ├── ConversationClosed       appends are for open conversations only
-    │   ├── IdempotencyMismatch      the key was used before with another body
-    │   ├── BlockConflict            somebody else has written the memory block since it was read
-    │   ├── LeaseLost                another worker has taken the job over
-    │   └── UserErased               what the work began with was erased meanwhile
-    ├── LimitExceeded           422  a size or a count is over its limit
+    ├── NotFound                404  missing, or owned by another user: the answer is the same
+    ├── Conflict                409  the current state does not allow the operation
+    │   ├── ConversationClosed       the conversation takes no more messages
+    │   ├── IdempotencyMismatch      the key was used before with different content
+    │   ├── BlockConflict            the memory block was written since it was read
+    │   ├── LeaseLost                another worker took the job over
+    │   └── UserErased               the user was erased while the operation was under way
+    ├── LimitExceeded           422  a size or a count exceeds its limit
     ├── RateLimited             429  the credential was used too often
-    ├── ToolError               400  a memory tool refused or failed; its code says why, and decides the status
-    ├── EmbedderFailed          502  the embedder gave no vectors, or ones that cannot be used
-    ├── RerankerFailed          502  the reranker gave no scores, or ones that cannot be used
-    ├── SummariserFailed        502  the summariser gave no summary, or one that cannot be used
-    ├── ModelFailed             502  the language model gave no answer, or one that cannot be used
-    │   ├── ModelTimedOut       504  it took too long
-    │   └── ModelCancelled      503  its caller did not want to wait any longer
+    ├── ToolError               400  a memory tool refused the call or failed; `code` says why and decides the status
+    ├── EmbedderFailed          502  the embedder returned no usable vectors
+    ├── RerankerFailed          502  the reranker returned no usable scores
+    ├── SummariserFailed        502  the summariser returned no usable summary
+    ├── ModelFailed             502  the language model returned no usable answer
+    │   ├── ModelTimedOut       504  the model took too long
+    │   └── ModelCancelled      503  the caller cancelled the call
     ├── ModelNotChosen          400  a language model is needed, and neither the call nor the engine names one
-    ├── ModelMissing            503  the files of a local model are not here, or damaged
-    ├── EngineClosed            503  the engine was closed, or cannot be used in this process
-    └── StoreError              500  the database, not the request
-        ├── StoreUnavailable    503  cannot be reached or opened
-        │   └── OutcomeUnknown  504  it was lost in the middle of a commit, and may have done what it was asked
-        ├── StoreBusy           503  other writers held it for too long
-        ├── StoreFull           507  no room left on the disk
-        ├── StoreReadOnly       503  cannot be written
-        ├── NotADatabase        500  the file is something else, or damaged
-        ├── SchemaTooNew        500  made by a newer Longmind
-        └── ExtensionMissing    500  PostgreSQL without pgvector, or the driver is not installed
+    ├── ModelMissing            503  the files of a local model are missing or damaged
+    ├── EngineClosed            503  the engine is closed, or cannot be used in this process
+    └── StoreError              500  the database failed, not the request
+        ├── StoreUnavailable    503  the database cannot be reached or opened
+        │   └── OutcomeUnknown  504  the connection was lost during a commit, which may have succeeded
+        ├── StoreBusy           503  other writers held the database for too long
+        ├── StoreFull           507  the disk is full
+        ├── StoreReadOnly       503  the database cannot be written
+        ├── NotADatabase        500  the file is not a SQLite database, or damaged
+        ├── SchemaTooNew        500  the database was made by a newer Longmind
+        └── ExtensionMissing    500  pgvector or the PostgreSQL driver is not installed
 
-Each error has a message that says what was wrong, a `status` (the HTTP status a server answers with) and a `hint`
-that says what to do about it.
+Each error has a message that says what failed, a `status` (the HTTP status of a server's answer) and a `hint` that says
+what to do. The hint is empty where the message says all there is to say. The first line of a class's docstring is its
+default message and the title of its REST problem.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ from typing import Any, ClassVar, Literal
 
 
 class LongmindError(Exception):
-    """Something Longmind was asked to do could not be done."""
+    """The operation failed."""
 
     status: int = 500
-    default_hint: ClassVar[str] = "The message says what was wrong; nothing was changed."
+    default_hint: ClassVar[str] = ""
 
     def __init__(self, message: str | None = None, *, hint: str | None = None) -> None:
         self.message = message if message is not None else (type(self).__doc__ or "").strip()
@@ -59,8 +60,8 @@ class LongmindError(Exception):
         return f"{self.message} Hint: {self.hint}" if self.hint else self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The initialisers of subclasses differ, so an error is rebuilt from its attributes: it must survive the way
-        # back from a process pool.
+        # The initialisers of subclasses differ, so an error is rebuilt from its attributes: it must survive pickling on
+        # the way back from a process pool.
         return (_rebuild, (type(self), dict(self.__dict__), self.args))
 
 
@@ -74,11 +75,10 @@ class InvalidInput(LongmindError, ValueError):
     """The request is malformed."""
 
     status = 400
-    default_hint = "Mend the call as the message says; to repeat it as it is does not help."
 
 
 class InvalidUrl(InvalidInput):
-    """The database address cannot be understood."""
+    """The database URL cannot be understood."""
 
     default_hint = (
         "Use sqlite:///relative.db, sqlite:////absolute/path.db, sqlite:///:memory: or postgresql://user@host/database."
@@ -86,37 +86,35 @@ class InvalidUrl(InvalidInput):
 
 
 class InvalidIdentity(InvalidInput):
-    """This cannot be the id of a tenant, an app or a user."""
+    """The id of a tenant, an app or a user is not valid."""
 
-    default_hint = (
-        "An identity is a text of 1 to 255 characters that is not blank, not '*' and has no control characters."
-    )
+    default_hint = "Pass 1 to 255 characters that are not blank, not '*' and hold no control characters."
 
 
 class Unauthenticated(LongmindError):
-    """The request has no credential that is known here."""
+    """The request has no valid credential."""
 
     status = 401
-    default_hint = "Send a key of `longmind keys create` as Authorization: Bearer rk_…, or as X-API-Key."
+    default_hint = "Send a key made by `longmind keys create` as Authorization: Bearer rk_…, or as X-API-Key."
 
     def __init__(self, message: str | None = None, *, hint: str | None = None, given: bool = True) -> None:
         super().__init__(message, hint=hint)
         self.given = given
-        """Whether there was a credential at all: a server names what is wrong only with one that was sent."""
+        """Whether a credential was sent; a server describes what is wrong only with one that was."""
 
 
 class Forbidden(LongmindError):
     """The scope lacks a capability."""
 
     status = 403
-    default_hint = "Let the host make a context that has the capability."
+    default_hint = "Use a context that has the capability."
 
 
 class NotFound(LongmindError):
-    """There is no such thing in this scope."""
+    """The id does not exist in this scope."""
 
     status = 404
-    default_hint = "Check the id, and that this context is of the tenant, app and user it belongs to."
+    default_hint = "Check the id, and that the context is of the tenant, app and user that own it."
 
     def __init__(self, noun: str, id: str) -> None:
         super().__init__(f"There is no {noun} {id!r} in this scope.")
@@ -125,16 +123,16 @@ class NotFound(LongmindError):
 
 
 class Conflict(LongmindError):
-    """The state of things does not allow this."""
+    """The current state does not allow the operation."""
 
     status = 409
-    default_hint = "Look at the present state first; nothing was changed."
+    default_hint = "Read the current state before you try again; nothing was changed."
 
 
 class ConversationClosed(Conflict):
     """The conversation is closed."""
 
-    default_hint = "A closed conversation stays closed: create a new one to go on."
+    default_hint = "Create a new conversation: a closed one stays closed."
 
     def __init__(self, conversation_id: str) -> None:
         super().__init__(f"Conversation {conversation_id!r} is closed and takes no more messages.")
@@ -142,9 +140,9 @@ class ConversationClosed(Conflict):
 
 
 class IdempotencyMismatch(Conflict):
-    """The idempotency key was used before with another body."""
+    """The idempotency key was used before with different content."""
 
-    default_hint = "Use a new key for a new message; repeat the same content and visibility to retry."
+    default_hint = "Use a new key for a new message; to retry, repeat the same content and visibility."
 
     def __init__(self, key: str) -> None:
         super().__init__(
@@ -154,43 +152,42 @@ class IdempotencyMismatch(Conflict):
 
 
 class BlockConflict(Conflict):
-    """Somebody else has written the memory block since it was read."""
+    """The memory block was written since it was read."""
 
     default_hint = (
-        "Look at `current`, make the change there anew, and pass its updated_at; None is only for a block that is not"
-        " there yet."
+        "Apply the change to `current` and pass its updated_at; pass None only for a block that does not exist yet."
     )
 
     def __init__(self, name: str, current: Any, expected: str | None) -> None:
         if current is None:
-            message = f"There is no {name}, and one was expected that was updated at {expected}."
+            message = f"There is no {name}; one updated at {expected} was expected."
         elif expected is None:
-            message = f"There is a {name} already, updated at {current.updated_at}."
+            message = f"There is already a {name}, updated at {current.updated_at}."
         else:
             message = f"The {name} was updated at {current.updated_at}, not at {expected}."
         super().__init__(message)
         self.current = current
-        """The block as it is now, or None when there is none."""
+        """The block as it is now, or None if there is none."""
         self.expected = expected
 
 
 class LeaseLost(Conflict):
-    """Another worker has taken the job over, so this one's result is refused."""
+    """Another worker took the job over; the result of this one is refused."""
 
-    default_hint = "Nothing to do: the job is done by the worker that holds its lease."
+    default_hint = "Nothing to do: the worker that holds the lease does the job."
 
 
 class UserErased(Conflict):
-    """The user was erased while this was under way, so nothing more of it is kept."""
+    """The user was erased while the operation was under way; nothing was written."""
 
-    default_hint = "Nothing to do: what it began with is gone."
+    default_hint = "Nothing to do: the data of the user is gone."
 
 
 class LimitExceeded(LongmindError):
-    """A size or a count is over its limit."""
+    """A size or a count exceeds its limit."""
 
     status = 422
-    default_hint = "Give less at a time, or keep the large part elsewhere and give its address."
+    default_hint = "Pass less at a time, or store the large part elsewhere and pass its address."
 
     def __init__(self, what: str, *, limit: int, given: int, unit: str, at_least: bool = False) -> None:
         number = f"at least {given:,}" if at_least else f"{given:,}"
@@ -203,10 +200,12 @@ class RateLimited(LongmindError):
     """The credential was used too often."""
 
     status = 429
-    default_hint = "Wait as long as `retry_after` says, and spread the requests out."
+    default_hint = "Wait for `retry_after` seconds, and spread the requests out."
 
     def __init__(self, limit: int, window: int, retry_after: int) -> None:
-        super().__init__(f"More than {limit:,} requests came within {window:,} seconds; wait {retry_after:,} seconds.")
+        super().__init__(
+            f"More than {limit:,} requests were sent within {window:,} seconds; wait {retry_after:,} seconds."
+        )
         self.limit = limit
         self.window = window
         self.retry_after = retry_after
@@ -227,10 +226,9 @@ ToolErrorCode = Literal[
 
 
 class ToolError(LongmindError):
-    """A memory tool refused the call, or failed."""
+    """A memory tool refused the call or failed."""
 
     status = 400
-    default_hint = "Mend the call as the message says; what is retriable may be tried again as it is."
     status_of: ClassVar[dict[ToolErrorCode, int]] = {
         "UNKNOWN_TOOL": 404,
         "VALIDATION_FAILED": 400,
@@ -264,38 +262,38 @@ class ToolError(LongmindError):
         self.retry_after = retry_after
 
     def as_json(self) -> dict[str, Any]:
-        """The error as those who call tools are told it."""
-        known = {"stage": self.stage, "field": self.field, "retry_after": self.retry_after}
-        told = {"code": self.code, "message": self.message, "retriable": self.retriable}
-        return told | {name: value for name, value in known.items() if value is not None}
+        """Return the error as callers of tools see it, without the fields that are not set."""
+        details = {"stage": self.stage, "field": self.field, "retry_after": self.retry_after}
+        fields = {"code": self.code, "message": self.message, "retriable": self.retriable}
+        return fields | {name: value for name, value in details.items() if value is not None}
 
 
 class EmbedderFailed(LongmindError):
-    """The embedder gave no vectors, or ones that cannot be used."""
+    """The embedder returned no usable vectors."""
 
     status = 502
-    default_hint = "Nothing was written. Try again, or open the engine with another embedder, or with embedder=None."
+    default_hint = "Try again, or open the engine with another embedder or with embedder=None; nothing was written."
 
 
 class RerankerFailed(LongmindError):
-    """The reranker gave no scores, or ones that cannot be used."""
+    """The reranker returned no usable scores."""
 
     status = 502
-    default_hint = "Try again, or open the engine with another reranker, or without one."
+    default_hint = "Try again, or open the engine with another reranker or without one."
 
 
 class SummariserFailed(LongmindError):
-    """The summariser gave no summary, or one that cannot be used."""
+    """The summariser returned no usable summary."""
 
     status = 502
-    default_hint = "The summary is what it was before. Try again, or open the engine with another summariser."
+    default_hint = "Try again, or open the engine with another summariser; the summary is unchanged."
 
 
 class ModelFailed(LongmindError):
-    """The language model gave no answer, or one that cannot be used."""
+    """The language model returned no usable answer."""
 
     status = 502
-    default_hint = "Try again later, or choose another model; the message says what its vendor answered."
+    default_hint = "Try again later, or choose another model."
 
 
 class ModelTimedOut(ModelFailed):
@@ -309,7 +307,7 @@ class ModelCancelled(ModelFailed):
     """The call of the language model was cancelled."""
 
     status = 503
-    default_hint = "Nothing to do: the caller asked for it. A new call needs a new Cancel."
+    default_hint = "Use a new Cancel for a new call."
 
 
 class ModelNotChosen(LongmindError, RuntimeError):
@@ -320,7 +318,7 @@ class ModelNotChosen(LongmindError, RuntimeError):
 
 
 class ModelMissing(LongmindError):
-    """The files of a local model are not here, or damaged."""
+    """The files of a local model are missing or damaged."""
 
     status = 503
     default_hint = "Run: longmind models pull"
@@ -330,13 +328,13 @@ class EngineClosed(LongmindError):
     """The engine is closed."""
 
     status = 503
-    default_hint = "Open a new one with longmind.open()."
+    default_hint = "Open a new engine with longmind.open()."
 
 
 class StoreError(LongmindError):
     """The database failed."""
 
-    default_hint = "The message says what the database answered; its log may say more."
+    default_hint = "See the log of the database for more."
 
 
 class StoreUnavailable(StoreError):
@@ -346,11 +344,11 @@ class StoreUnavailable(StoreError):
 
 
 class OutcomeUnknown(StoreUnavailable):
-    """The database was lost in the middle of a commit: nobody knows whether the write was done."""
+    """The connection was lost during a commit: the write may or may not have been done."""
 
-    # Not 503, which says that the same may be sent again.
+    # Not 503, which says that the request may be sent again as it is.
     status = 504
-    default_hint = "Look whether it is there before you repeat it. An idempotency key makes a retry safe."
+    default_hint = "Check whether the write was done before you repeat it; an idempotency key makes a retry safe."
 
 
 class StoreBusy(StoreError):
@@ -358,22 +356,22 @@ class StoreBusy(StoreError):
 
     status = 503
     default_hint = (
-        "Try again; if it goes on, look for a process that holds a transaction open, or raise busy_timeout_seconds."
+        "Try again. If it persists, look for a process that holds a transaction open, or raise busy_timeout_seconds."
     )
 
 
 class StoreFull(StoreError):
-    """There is no room left on the disk."""
+    """The disk is full."""
 
     status = 507
-    default_hint = "Free some space and try again; nothing was written half-way."
+    default_hint = "Free some space and try again; the failed write left nothing behind."
 
 
 class StoreReadOnly(StoreError):
     """The database cannot be written."""
 
     status = 503
-    default_hint = "Check who owns the file and its folder, and that the disk is not mounted read-only."
+    default_hint = "Check the owner of the file and its folder, and that the disk is not mounted read-only."
 
 
 class NotADatabase(StoreError):
@@ -389,6 +387,6 @@ class SchemaTooNew(StoreError):
 
 
 class ExtensionMissing(StoreError):
-    """Something that PostgreSQL support needs is not installed."""
+    """A part that PostgreSQL support needs is not installed."""
 
-    default_hint = "Install what the message names, and open again."
+    default_hint = "Install the part that the message names, then open the engine again."

@@ -82,7 +82,7 @@ class Scope:
         if capability not in self.capabilities:
             raise Forbidden(
                 f"This needs the capability {capability!r}.",
-                hint=f"Let the host make the context with capabilities={{{capability!r}}}.",
+                hint=f"Make the context with capabilities={{{capability!r}}}.",
             )
 
 

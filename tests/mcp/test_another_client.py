@@ -25,7 +25,7 @@ async def remember(transport: Any) -> None:
     assert "Ada prefers short answers." in found.content[0]["text"]
     wrong = await client.call_tool("memory_search", {"limit": 1000})
     assert wrong.isError
-    assert "Hint: " in wrong.content[0]["text"]
+    assert "limit: Input should be less than or equal to 100" in wrong.content[0]["text"]
     skill = await client.read_resource("longmind://skill")
     assert "# Memory tools" in skill.contents[0].text
     brief = await client.get_prompt("memory_brief")

@@ -480,7 +480,7 @@ def test_why_not_of_a_missing_and_of_a_foreign_atom_are_the_same(
             memory.why_not(missing, "secret")
         assert str(refused.value).replace(missing, "…") == (
             "There is no atom '…' in this scope. "
-            "Hint: Check the id, and that this context is of the tenant, app and user it belongs to."
+            "Hint: Check the id, and that the context is of the tenant, app and user that own it."
         )
 
 

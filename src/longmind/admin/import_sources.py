@@ -58,7 +58,9 @@ def opened(source: Source) -> Iterator[Records]:
             try:
                 file = stack.enter_context(Path(source).open("rb"))
             except OSError as error:
-                raise InvalidInput(f"{str(source)!r} cannot be read: {error.strerror}.") from error
+                raise InvalidInput(
+                    f"{str(source)!r} cannot be read: {error.strerror}.", hint="Check the path and its permissions."
+                ) from error
             yield stack.enter_context(_read(file))
     elif hasattr(source, "read") and hasattr(source, "seek"):
         with _read(source) as records:

@@ -168,7 +168,7 @@ class Admin:
         self._note(subject, operation, refused=True)
         raise Forbidden(
             "The data of other users, and import, need the capability 'admin'.",
-            hint="Let the host make the context with capabilities={'admin'}.",
+            hint="Make the context with capabilities={'admin'}.",
         )
 
     def _note(self, subject: Scope, operation: str, *, refused: bool = False) -> None:

@@ -64,7 +64,9 @@ def written_file(path: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         if made and not isinstance(error, FileExistsError):
             raise translate_disk_error(error, path) from error
-        raise InvalidInput(f"{str(path)!r} cannot be made: {error.strerror}.") from error
+        raise InvalidInput(
+            f"{str(path)!r} cannot be made: {error.strerror}.", hint="Check the folder and its permissions."
+        ) from error
 
 
 def encoded(row: Row) -> list[Any]:

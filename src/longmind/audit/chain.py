@@ -27,7 +27,7 @@ from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import audit
 from longmind.store.tables.audit import AuditLine, ChainAnchor
-from longmind.validation.text import damaged, decode_json
+from longmind.validation.text import decode_json, make_damage_error
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def to_entry(line: AuditLine) -> AuditEntry:
     try:
         return AuditEntry.model_validate({"seq": line.seq, **decode_json(line.body, dict), "hash": line.hash})
     except ValidationError as error:
-        raise damaged() from error
+        raise make_damage_error() from error
 
 
 def encode_entry(entry: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ from longmind.store.tables import messages, running_turns
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers.conversation_writes import append_to_turn, begin_turn
 from longmind.validation.identifiers import validate_label
-from longmind.validation.text import encode_json, storable_text
+from longmind.validation.text import encode_json, to_storable
 
 _BEYOND_ALL_SEQUENCES = 2**53
 _log = logging.getLogger("longmind.conversations")
@@ -159,7 +159,7 @@ class RunningTurn:
 
     def _storable(self, block: Block) -> Block:
         if isinstance(block, TextBlock):
-            return TextBlock(text=storable_text(block.text))
+            return TextBlock(text=to_storable(block.text))
         if isinstance(block, ToolUseBlock):
             # Some servers give their calls no ids, and a result has to say which one it answers.
             id = block.id if block.id.strip() else new_id("call", self.clock())
@@ -238,7 +238,7 @@ def _storable_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     try:
         encode_json("arguments", arguments)
     except InvalidInput:
-        return {UNREADABLE: storable_text(str(arguments))}
+        return {UNREADABLE: to_storable(str(arguments))}
     return arguments
 
 

@@ -15,7 +15,7 @@ from longmind.models.content import ToolUseBlock, encode_tool_result
 from longmind.models.turn import ToolInvocation
 from longmind.models.value import Value
 from longmind.providers.language_model import UNREADABLE, BoundTool, Cancel, Tool
-from longmind.validation.text import encode_json, storable_text, validate_text
+from longmind.validation.text import encode_json, to_storable, validate_text
 
 ToolHandler = Callable[[str, dict[str, Any]], Any]
 Waiting = Callable[[Awaitable[Any], Cancel], Any]
@@ -66,7 +66,7 @@ class Toolbox:
         outcome = do(copy.deepcopy(call.arguments))
         if inspect.isawaitable(outcome):
             outcome = self.wait_for(outcome, self.cancel)
-        result = storable_text(outcome if isinstance(outcome, str) else _as_json(call.name, outcome))
+        result = to_storable(outcome if isinstance(outcome, str) else _as_json(call.name, outcome))
         # Refused here, the model is told of it, and can ask for less.
         encode_tool_result(call.id, result, is_error=False)
         return result
@@ -136,7 +136,7 @@ def told(error: Exception) -> str:
     if isinstance(error, _Refused):
         return str(error)
     try:
-        return storable_text(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
+        return to_storable(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
     except Exception:  # an error that cannot even say what it is
         return type(error).__name__
 

@@ -1,4 +1,4 @@
-"""What may come in, checked at the edge: every refusal says what was wrong and nothing is written."""
+"""Checks of the arguments of conversation operations, made before anything is written."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ V = TypeVar("V", bound=Value)
 
 
 def validate_namespace(namespace: object) -> str:
+    """Return the namespace of a conversation: an identity such as `daily-checkin`."""
     try:
         return validate_identity("namespace", namespace)
     except InvalidInput as error:
@@ -37,27 +38,28 @@ def validate_title(title: object) -> str | None:
 def validate_visibility(visibility: object, field: str = "visibility") -> Visibility:
     if visibility in get_args(Visibility):
         return visibility  # type: ignore[return-value]  # it is one of the known
-    raise InvalidInput(f"{field} is {visibility!r}.", hint="It is 'user', 'internal' or 'hidden'.")
+    raise InvalidInput(f"{field} is {visibility!r}.", hint="Pass 'user', 'internal' or 'hidden'.")
 
 
 def validate_idle(idle: object) -> Micros:
-    """For how long nothing was said, as a timedelta or as seconds."""
+    """Return an idle time in microseconds, given as a timedelta or as seconds from 0."""
     seconds = idle.total_seconds() if isinstance(idle, timedelta) else idle
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
-        raise InvalidInput(
-            f"idle is {quote_value(idle)}.", hint="Give a timedelta or a number of seconds, zero or more."
-        )
-    # As good as for ever, and still a number that a database can compare.
+        raise InvalidInput(f"idle is {quote_value(idle)}.", hint="Pass a timedelta or a number of seconds from 0.")
+    # Practically for ever, and still a number that the database can compare.
     return int(min(seconds, 1e12) * 1_000_000)
 
 
 def validate_time(instant: Instant | None, now: Micros) -> Micros:
-    """When it was said: now, unless an older conversation is being brought in."""
+    """Return the time of a message: now, or `instant` while an older conversation is imported.
+
+    A clock may be wrong by up to a day; a later time, or one before 1970, is refused.
+    """
     if instant is None:
         return now
     at = to_micros(instant, "created_at")
     if at < 0 or at > now + 24 * 3600 * 1_000_000:
-        raise InvalidInput(f"created_at {to_iso(at)} is before 1970 or more than a day in the future.")
+        raise InvalidInput(f"created_at must be from 1970 to a day after now, not {to_iso(at)}.")
     return at
 
 

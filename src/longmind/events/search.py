@@ -18,7 +18,7 @@ from longmind.models.event_search import EventSearchResult, SearchMode
 from longmind.scope import Level
 from longmind.store.tables import events as store
 from longmind.validation.annotated import LIMIT
-from longmind.validation.text import quote_value, storable_text
+from longmind.validation.text import quote_value, to_storable
 
 if TYPE_CHECKING:
     from longmind.events.search_index import EventRetriever
@@ -94,7 +94,7 @@ class EventSearch:
             # SQL reads the newest events fast, but not the newest ones of a tag among many: the index does that.
             newest = self._log.read(store.newest, window, limit, 0, kinds)
             return [(event, 0.0) for event in reversed(newest)]
-        query = storable_text(query)[:_QUERY_LIMIT]
+        query = to_storable(query)[:_QUERY_LIMIT]
         return self._retriever().find(self._log.scope, window, kinds, query, mode, limit, self._log.clock())
 
 

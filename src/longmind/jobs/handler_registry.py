@@ -65,7 +65,7 @@ class JobHandlers:
 
     def register(self, kind: str, handler: Handler) -> None:
         if not callable(handler):
-            raise InvalidInput(f"The handler of {kind!r} is not callable.")
+            raise InvalidInput(f"The handler of {kind!r} must be callable, not a {type(handler).__name__}.")
         self._by_kind[validate_kind(kind)] = handler
 
     def kinds_in_turn(self) -> list[str]:

@@ -24,14 +24,14 @@ def answered(answer: Answer) -> CallToolResult:
 def refused(error: Exception) -> CallToolResult:
     """An error as the model reads it, so that it can mend its call: the message, and then what to do."""
     told = _told(error)
-    text = f"{told['message']}\nHint: {told['hint']}"
+    text = f"{told['message']}\nHint: {told['hint']}" if told["hint"] else told["message"]
     return CallToolResult(content=[TextContent(text=text)], structured_content={"error": told}, is_error=True)
 
 
 def unreadable(error: Exception) -> MCPError:
     """The same for resources and prompts, which have no errors of their own but those of the protocol."""
     told = _told(error)
-    return MCPError(INTERNAL_ERROR, f"{told['message']} {told['hint']}", {"error": told})
+    return MCPError(INTERNAL_ERROR, f"{told['message']} {told['hint']}".strip(), {"error": told})
 
 
 def _told(error: Exception) -> dict[str, Any]:

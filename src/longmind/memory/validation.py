@@ -57,11 +57,11 @@ def _validate_atom(given: AtomInput, now: Micros, where: str, random: str | None
     given_at, begins, ends = fields["created_at"], fields["valid_from"], fields["valid_to"]
     created_at = now if given_at is None else to_micros(given_at, f"{where}.created_at")
     if created_at > now:
-        raise InvalidInput(f"{where}.created_at {to_iso(created_at)} is in the future.")
+        raise InvalidInput(f"{where}.created_at must not be in the future; it is {to_iso(created_at)}.")
     valid_from = created_at if begins is None else to_micros(begins, f"{where}.valid_from")
     valid_to = None if ends is None else to_micros(ends, f"{where}.valid_to")
     if valid_to is not None and valid_to <= valid_from:
-        raise InvalidInput(f"{where}.valid_to is not after valid_from.")
+        raise InvalidInput(f"{where}.valid_to must be after valid_from.")
     text, context, confidence = fields["text"], fields["search_context"], fields["confidence"]
     if not 0.0 <= confidence <= 1.0:
         CONFIDENCE.check(f"{where}.confidence", confidence)

@@ -11,7 +11,7 @@ from pydantic import Field, StrictBool, TypeAdapter, ValidationError
 from longmind.errors import InvalidInput
 from longmind.models.value import Value
 from longmind.validation.annotated import SPOKEN_TEXT, Label, Name, Text
-from longmind.validation.text import damaged, decode_json, encode_json, validate_size, validate_text
+from longmind.validation.text import decode_json, encode_json, make_damage_error, validate_size, validate_text
 
 MESSAGE_LIMIT = 1024 * 1024
 """Bytes of UTF-8 that the content of one message may have, written as JSON."""
@@ -83,7 +83,7 @@ def decode_content(stored: str) -> list[Block]:
     try:
         return _BLOCKS.validate_python(blocks)
     except ValidationError as error:
-        raise damaged() from error
+        raise make_damage_error() from error
 
 
 def text_of(content: list[Block]) -> str:

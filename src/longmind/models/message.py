@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from longmind.models.content import Block, text_of
 from longmind.models.value import Value
 from longmind.validation.annotated import Label
-from longmind.validation.text import damaged
+from longmind.validation.text import make_damage_error
 
 Role = Literal["user", "assistant", "tool", "system"]
 Visibility = Literal["user", "internal", "hidden"]
@@ -27,7 +27,7 @@ def decode_usage(stored: str) -> Usage:
     try:
         return Usage.model_validate_json(stored)
     except ValidationError as error:
-        raise damaged() from error
+        raise make_damage_error() from error
 
 
 class AssistantTurn(Value):

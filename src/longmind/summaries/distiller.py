@@ -18,7 +18,7 @@ from longmind.summaries.model import ModelSummariser, fence_after
 from longmind.summaries.model_call import ASKED_SHARE, ask_twice, fault_of, tokens_for, words_of_reply
 from longmind.summaries.prompt_versions import load_prompt
 from longmind.summaries.summariser import Summariser
-from longmind.validation.text import storable_text, validate_text
+from longmind.validation.text import to_storable, validate_text
 
 VERSION = "distill-v1"
 FACTS_LIMIT = 20
@@ -120,12 +120,12 @@ def _distilled(reply: ModelReply) -> Distillate:
     if not isinstance(given, dict) or not isinstance(given.get("summary"), str):
         return Distillate(words)
     return Distillate(
-        storable_text(given["summary"]).strip(), _sentences(given.get("key_facts")), _sentences(given.get("open_loops"))
+        to_storable(given["summary"]).strip(), _sentences(given.get("key_facts")), _sentences(given.get("open_loops"))
     )
 
 
 def _sentences(given: object) -> list[str]:
     """Those members of a list that are texts, each on one line: what a model was talked into does not grow for ever."""
     texts = [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
-    lines = (one_line(storable_text(text))[:FACT_LENGTH] for text in texts)
+    lines = (one_line(to_storable(text))[:FACT_LENGTH] for text in texts)
     return [line for line in lines if line][:FACTS_LIMIT]

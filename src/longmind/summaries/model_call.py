@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from longmind.errors import ModelFailed
 from longmind.providers.language_model import LanguageModel, ModelMessage, ModelReply, ModelRequest
-from longmind.validation.text import storable_text
+from longmind.validation.text import to_storable
 
 ASKED_SHARE = 0.8
 """Models count characters badly: they are asked for less than what is accepted."""
@@ -52,4 +52,4 @@ def fault_of(reply: ModelReply, summary: str, limit: int) -> str | None:
 
 
 def words_of_reply(reply: ModelReply) -> str:
-    return storable_text(reply.text).strip()
+    return to_storable(reply.text).strip()

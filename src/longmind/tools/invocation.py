@@ -147,7 +147,7 @@ def _normalised(error: Exception) -> ToolError:
         case NotFound():
             return ToolError("HANDLER_ERROR", redact(f"Entry {entry_id(error.id)!r} not found."), stage=HANDLED_AT)
         case Conflict():
-            told = redact(told_of_entries(f"{error.message} {error.hint}"))
+            told = redact(told_of_entries(f"{error.message} {error.hint}".strip()))
             return ToolError("HANDLER_ERROR", told, stage=HANDLED_AT)
         case OutcomeUnknown():
             return ToolError("PLUGIN_TIMEOUT", _NOT_KNOWN, stage=HANDLED_AT)

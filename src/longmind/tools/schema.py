@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from longmind.errors import ToolError
 from longmind.models.tool import EntryType
 from longmind.tools.redaction import redact
-from longmind.validation.text import storable_text, validate_text
+from longmind.validation.text import to_storable, validate_text
 
 CONTENT_LIMIT = 2000
 TAGS_LIMIT = 10
@@ -33,7 +33,7 @@ def _said(text: str) -> str:
 Content = Annotated[str, Field(min_length=1, max_length=CONTENT_LIMIT), AfterValidator(_said)]
 Tag = Annotated[str, Field(min_length=1, max_length=TAG_LIMIT), AfterValidator(_said)]
 EntryId = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_said)]
-Query = Annotated[str, Field(max_length=QUERY_LIMIT), AfterValidator(storable_text)]
+Query = Annotated[str, Field(max_length=QUERY_LIMIT), AfterValidator(to_storable)]
 
 
 class Arguments(BaseModel):
@@ -67,7 +67,7 @@ def parse_arguments(kind: type[A], given: object) -> A:
     """The arguments of a call, or the error that names the first one that is wrong."""
     if not isinstance(given, dict):
         raise _refused("The arguments must be a JSON object.")
-    if not all(isinstance(name, str) and storable_text(name) == name for name in given):
+    if not all(isinstance(name, str) and to_storable(name) == name for name in given):
         raise _refused("The names of arguments must be texts.")
     try:
         return kind.model_validate(given)
@@ -91,7 +91,7 @@ def _refused(message: str, field: str | None = None) -> ToolError:
 
 
 def _cut(name: str) -> str:
-    shown = redact(storable_text(name))
+    shown = redact(to_storable(name))
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
 

@@ -1,4 +1,4 @@
-"""Checks of parameters that many operations share: ids, labels and counts."""
+"""Checks that many operations share: ids, labels, counts and metadata."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from longmind.scope import IDENTITY_LIMIT
 from longmind.validation.text import encode_json, quote_value, validate_text
 
 METADATA_LIMIT = 64 * 1024
-"""Bytes of JSON that a map of the app's own may have."""
+"""Bytes of JSON in a map of the app's own."""
 
 
 def validate_label(name: str, value: object) -> str | None:
-    """A short text from outside, such as a trace id or a model's name."""
+    """Return a short text of the caller's, such as a trace id: at most 255 characters, not blank."""
     return None if value is None else validate_text(name, value, limit=IDENTITY_LIMIT, blank=False)
 
 
 def validate_id(name: str, value: object) -> str:
-    """An id somebody asks for. It need not exist, but it must be a text that can be looked up."""
+    """Return an id to look up. It need not exist, but must be a text that the database can compare."""
     return validate_text(name, value)
 
 
 def validate_count(name: str, value: object, *, most: int) -> int:
+    """Return a whole number from 1 to `most`; raise InvalidInput below that range and LimitExceeded above it."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInput(f"{name} must be a whole number, not {value!r}.")
     if not 1 <= value < 2**63:
-        raise InvalidInput(f"{name} is {quote_value(value)}.", hint=f"It is at least 1 and at most {most:,}.")
+        raise InvalidInput(f"{name} is {quote_value(value)}.", hint=f"Pass a whole number from 1 to {most:,}.")
     if value > most:
         raise LimitExceeded(name, limit=most, given=value, unit="at a time")
     return value
 
 
 def validate_metadata(metadata: object, field: str = "metadata") -> str:
-    """A map of the app's own, as it is stored."""
+    """Return a map of the app's own as the JSON that is stored; None is an empty map."""
     if metadata is None:
         return "{}"
     if not isinstance(metadata, dict):

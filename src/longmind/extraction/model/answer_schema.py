@@ -15,7 +15,7 @@ from longmind.clock import Micros, to_micros
 from longmind.errors import InvalidInput
 from longmind.extraction.candidate import Mention, Precision
 from longmind.models.entity import EntityType
-from longmind.validation.text import storable_text
+from longmind.validation.text import to_storable
 
 FACT_LIMIT = 2_000
 """Characters of one fact. What is longer is no fact any more, and is cut."""
@@ -30,7 +30,7 @@ Kind = Literal["FACT", "RULE", "INTENTION", "EPISODE", "PREFERENCE"]
 
 def _one_line(most: int) -> BeforeValidator:
     def read(value: object) -> object:
-        return " ".join(storable_text(value).split())[:most].rstrip() if isinstance(value, str) else value
+        return " ".join(to_storable(value).split())[:most].rstrip() if isinstance(value, str) else value
 
     return BeforeValidator(read)
 
