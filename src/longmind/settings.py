@@ -262,4 +262,5 @@ def _find_in_home(name: str) -> Path:
     """Return the default path of a file or folder; what version 0.2 left under its own name is used where it is."""
     path = Path.home() / ".longmind" / name
     former = Path.home() / ".recollect" / name.replace("longmind", "recollect")
-    return former if former.exists() and not path.exists() else path
+    # Unlike Path.exists, these take a folder that may not be entered for one that is not there.
+    return former if os.path.exists(former) and not os.path.exists(path) else path

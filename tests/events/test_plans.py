@@ -11,7 +11,7 @@ import pytest
 
 import longmind
 from longmind.store.database import Row, Transaction
-from longmind.store.postgres.database import PostgresTransaction
+from longmind.store.postgres.transaction import PostgresTransaction
 from longmind.store.sqlite.writer import SqliteTransaction
 from longmind.store.tables.events import Window, _roles, _values
 from tests.events.making import context_of

@@ -40,7 +40,7 @@ def held(url: str) -> psycopg.Connection[Any]:
 def test_who_waits_for_a_session_that_stands_still_is_told_whose_it_is(empty: str) -> None:
     with held(empty) as somebody:
         pid = somebody.info.backend_pid
-        with pytest.raises(longmind.StoreBusy, match=rf"Session {pid} \(somebody, .* has stood still") as caught:
+        with pytest.raises(longmind.StoreBusy, match=rf"Session {pid} \(somebody, .* has been idle") as caught:
             longmind.open(empty, **LIMITS)
         assert f"pg_terminate_backend({pid})" in caught.value.hint
     longmind.open(empty, embedder=None).close()

@@ -571,7 +571,7 @@ def test_a_folder_that_may_not_be_written(name: str, public_folder: Path) -> Non
     with closed(public_folder, 0o555):
         (answer,) = open_as_somebody_else(public_folder / name)
     assert (answer["kind"], answer["status"]) == ("StoreUnavailable", 503)
-    assert "can be written" in answer["hint"] or "Make it" in answer["hint"]
+    assert "can be written" in answer["hint"] or "Create it" in answer["hint"]
     assert list(public_folder.iterdir()) == []
 
 
@@ -727,7 +727,7 @@ def test_a_server_commits_to_disk_unless_asked_otherwise(
     settings: dict[str, Any], level: str, postgres_url: str
 ) -> None:
     with longmind.open(postgres_url, **settings) as engine:
-        pool = engine._database._connections()  # type: ignore[attr-defined]
+        pool = engine._database._connections.open_pool()  # type: ignore[attr-defined]
         with pool.connection() as connection:
             assert connection.execute("SHOW synchronous_commit").fetchone() == (level,)
 

@@ -216,6 +216,7 @@ ROWS = {
     21: [f"UPDATE conversations SET asked_again = 1 WHERE scope_id = '{ADA.id}' AND id = 'conv_1'"],
     22: [],
     23: [],
+    24: [],
 }
 
 

@@ -6,7 +6,7 @@ import json
 
 import longmind
 from longmind.store.database import Row, Transaction
-from longmind.store.postgres.database import PostgresTransaction
+from longmind.store.postgres.transaction import PostgresTransaction
 from tests.embedder import WordsEmbedder
 
 

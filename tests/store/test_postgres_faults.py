@@ -38,7 +38,7 @@ def context(engine: longmind.Engine) -> longmind.Context:
 
 
 def fill_the_pool(engine: longmind.Engine, size: int = 8) -> None:
-    pool = engine._database._connections()  # type: ignore[attr-defined]
+    pool = engine._database._connections.open_pool()  # type: ignore[attr-defined]
     with ExitStack() as held:
         for _ in range(size):
             held.enter_context(pool.connection())
@@ -152,7 +152,7 @@ def test_a_connection_lost_in_the_commit_leaves_the_outcome_open_and_says_so(
     told: list[longmind.Change] = []
     postgres.subscribe(told.append)
     on_each_message(postgres_url, "PERFORM pg_terminate_backend(pg_backend_pid())", when="at the commit")
-    with pytest.raises(longmind.OutcomeUnknown, match="not known") as caught:
+    with pytest.raises(longmind.OutcomeUnknown, match="outcome is unknown") as caught:
         chat.append_user_message(conversation.id, "Hello?", idempotency_key="once")
     assert "idempotency key makes a retry safe" in caught.value.hint
     assert told == []

@@ -13,7 +13,7 @@ import pytest
 import longmind
 from harness.crew import wait_until
 from longmind.store.database import Transaction
-from longmind.store.postgres import database as postgres
+from longmind.store.postgres import pooled_connections as postgres
 from longmind.store.postgres.pool import StickyPool
 from longmind.store.queries import made
 from tests.store.sessions import sessions_of
@@ -38,7 +38,7 @@ def open_engine(postgres_url: str) -> Iterator[Callable[[int], longmind.Engine]]
 
 
 def pool_of(engine: longmind.Engine) -> StickyPool:
-    pool: StickyPool = engine._database._connections()  # type: ignore[attr-defined]
+    pool: StickyPool = engine._database._connections.open_pool()  # type: ignore[attr-defined]
     return pool
 
 

@@ -269,12 +269,12 @@ class Listener(StatementConnection):
     """Whether it is woken at once, as by a server that answers soon."""
     when_awoken: Callable[[], object] | None = None
 
-    def has_something_to_say(self, within: int = 0) -> bool:
+    def has_input(self, within: int = 0) -> bool:
         if not within:
             self.awake += 1
-            return super().has_something_to_say()
+            return super().has_input()
         self.asleep += 1
-        heard = self.near or super().has_something_to_say(within)
+        heard = self.near or super().has_input(within)
         if self.when_awoken is not None:
             self.when_awoken()
         return heard

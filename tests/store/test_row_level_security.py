@@ -408,7 +408,7 @@ def use(engine: longmind.Engine) -> None:
 
 def inside(engine: longmind.Engine, question: str) -> Any:
     """What the engine's own connection answers to a question that no query of ours asks."""
-    connections: Callable[[], Any] = engine._database._connections  # type: ignore[attr-defined]
+    connections: Callable[[], Any] = engine._database._connections.open_pool  # type: ignore[attr-defined]
     with connections().connection() as connection:
         return connection.execute(question).fetchone()
 

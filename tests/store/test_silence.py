@@ -141,7 +141,7 @@ def test_a_server_that_stops_in_the_middle_of_what_was_begun_is_not_waited_for_a
         with ScopedConnection.connect(url, noting=lambda _: None, autocommit=True) as connection:
             connection.patience = 0.2
             answer = connection.begin_statement("SELECT 'withheld'")
-            wait_until(connection.has_something_to_say)
+            wait_until(connection.has_input)
             with pytest.raises(Silent):
                 answer.one()
             assert connection.closed

@@ -333,10 +333,18 @@ RUN_BY_NAME = {
     "for_many(self._queries[query], _ROWS_OF_A_STATEMENT, len(same))",
     "migration.text",
     "migration.when",
+    # Texts without a value in them, which rename what version 0.2 has made.
+    "_RENAME_SETTINGS",
+    "_RENAME_CONSTRAINTS",
+    "_REVOKE",
+    "_GUARD",
 }
 # And this is all that may be put into such a text: names and numbers of our own, nothing that a caller has said.
 PUT_INTO_TEXT = {
     "APP_ROLE",
+    "VERSION_TABLE",
+    "FORMER_VERSION_TABLE",
+    "_FORMER_SCHEMA_TABLE",
     "lock_timeout",
     "each",
     "table",
@@ -351,6 +359,9 @@ def test_no_statement_is_built_from_what_a_caller_said() -> None:
             place = f"{path.relative_to(PACKAGE)}:{call.lineno}"
             assert path.is_relative_to(PACKAGE / "store"), f"{place} runs SQL outside of the store"
             statement = call.args[0]
+            if ast.unparse(statement).endswith(".encode()") and isinstance(statement, ast.Call):
+                # Some texts go to the driver as bytes, since it takes only literals as text.
+                statement = statement.func.value if isinstance(statement.func, ast.Attribute) else statement
             parts = _interpolated(statement)
             if parts is None:
                 assert ast.unparse(statement) in RUN_BY_NAME, f"{place} runs {ast.unparse(statement)}"

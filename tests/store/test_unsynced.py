@@ -53,7 +53,7 @@ def test_a_write_whose_sync_failed_is_neither_done_nor_refused(tmp_path: Path) -
         ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         talk = ada.conversations.create_conversation("chat").id
         disk.fails = True
-        with pytest.raises(longmind.OutcomeUnknown, match="not known") as caught:
+        with pytest.raises(longmind.OutcomeUnknown, match="outcome is unknown") as caught:
             ada.conversations.append_user_message(talk, "Is it there?", idempotency_key="one")
         assert "idempotency key" in caught.value.hint
         with pytest.raises(longmind.ToolError) as refused:

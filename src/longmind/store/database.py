@@ -112,10 +112,12 @@ class Database(Protocol):
     engine: EngineName
     is_remote: bool
     """Whether an answer takes a while, in which something else can be done."""
-    clock_error: int
-    """By how many microseconds this machine's clock is behind the database's; 0 when they agree within a second."""
     write_health: WriteHealth
-    """Whether writes fail for want of room or rights."""
+    """Reports whether writes fail for want of room or rights."""
+
+    @property
+    def clock_error(self) -> int:
+        """Microseconds that this machine's clock is behind the database's; 0 if they agree within a second."""
 
     def read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function that only reads; each of its statements sees what is committed by then.

@@ -1,4 +1,7 @@
-"""Columns of many rows as parameters of a statement: written by hand, since the driver takes longer than the server."""
+"""Columns of many rows as array parameters of a statement.
+
+The array literals are written by hand: the driver takes longer to convert lists than the server to insert the rows.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,18 @@ from typing import Any
 from pydantic_core import to_json
 
 _BETWEEN = "\x00"
-"""In no text that can be stored."""
+"""A character that no storable text contains, to join texts with."""
 _CHARACTERS_AT_ONCE = 16 * 1024 * 1024
 """No message to PostgreSQL may reach a gigabyte."""
 
 
-def in_columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[Mapping[str, Sequence[Any]]]:
-    """Rows as columns: all of them together, unless they are too long to be sent at once."""
+def split_into_columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[Mapping[str, Sequence[Any]]]:
+    """Yield the rows as columns: all at once, or in halves of halves if they are too long to be sent together."""
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     if len(rows) > 1 and sum(map(_characters, columns.values())) > _CHARACTERS_AT_ONCE:
         half = len(rows) // 2
-        yield from in_columns(names, rows[:half])
-        yield from in_columns(names, rows[half:])
+        yield from split_into_columns(names, rows[:half])
+        yield from split_into_columns(names, rows[half:])
     else:
         yield columns
 
@@ -28,10 +31,10 @@ def _characters(column: Sequence[Any]) -> int:
     return sum(len(each) for each in column if isinstance(each, str))
 
 
-def in_short(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """The columns as arrays, without those that hold one value only: these are members of the object `same`.
+def to_parameters(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Return columns as arrays, and those with a single value throughout as members of the JSON object `same`.
 
-    The first column, which tells how many rows there are, is an array always.
+    The first column is always an array, since it determines the number of rows.
     """
     first, *others = columns
     parameters: dict[str, Any] = {first: _array(columns[first])}

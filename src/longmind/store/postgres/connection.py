@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL that knows what it may see, and does not wait for ever for a server that is silent."""
+"""A connection to PostgreSQL that tracks its scope, and limits how long it waits for a silent server."""
 
 from __future__ import annotations
 
@@ -17,41 +17,45 @@ Noting = Callable[[psycopg.Error | None], None]
 
 _SESSION = {
     "search_path": "longmind, public",
-    # Every statement goes by keys, so one plan fits all values. To plan anew would take longer than to execute.
+    # Every statement looks rows up by key, so one plan fits all values, and planning would take longer than running.
     "plan_cache_mode": "force_generic_plan",
 }
 
 
-_AT_LENGTH = 60
-"""How many times the usual patience a transaction has that may take its time: a server can stop in that one too."""
+_UNLIMITED_FACTOR = 60
+"""Factor on the patience of a transaction without a time limit: a server can fall silent in that one too."""
 
 
 class Silent(psycopg.OperationalError):
-    """The server gave no sign for so long that it is not waited for any more."""
+    """The server was silent for longer than the connection waits."""
 
 
 class ScopedConnection(StatementConnection):
-    """A connection that knows which scope the server has been told to let it see, and whether a COMMIT is under way."""
+    """A connection that knows which scope the session is set to, and whether a COMMIT is under way.
+
+    The scope is a setting of the session that row-level security compares with each row. `scope_id` mirrors it, and is
+    None whenever a rollback or an error may have changed it.
+    """
 
     scope_id: str | None = None
     committing = False
     patience = float("inf")
-    """For how many seconds the server may be silent in the middle of a statement."""
+    """Seconds that the server may stay silent in the middle of a statement."""
     idle_limit = 0
-    """For how many milliseconds the server lets this process stand still while it holds a lock; 0 for ever."""
+    """Milliseconds that the server lets this process stand still while it holds a lock; 0 is no limit."""
     in_no_hurry = False
-    """Whether a single statement of this transaction may take far longer, such as one that deletes a million rows."""
+    """Whether statements of this transaction may take far longer, such as deleting a million rows."""
     made_at = 0.0
-    """When it was begun to be made: what the server becomes from then on, it may not know of."""
+    """Start of its connecting: it may not know of anything that became of the server after that."""
     server_started = ""
     history: object = None
-    """What the server's data has been through, as far as that is known: see `Transaction.history`."""
+    """Identifies the history of the server's data as far as it is known: see `Transaction.history`."""
 
     @classmethod
     def connect(cls, conninfo: str = "", *, noting: Noting, **options: Any) -> ScopedConnection:  # type: ignore[override]
-        """Connect, and note what came of it: the pool keeps its failures to itself."""
+        """Connect, and pass the outcome to `noting`, since the pool keeps its failures to itself."""
         noting(psycopg.errors.ConnectionTimeout("the server has not answered yet"))
-        # Before it begins: what the server is like may change while the two greet each other.
+        # Taken before the handshake, during which the server may already change.
         made_at = time.monotonic()
         try:
             connection = super().connect(conninfo, **options)
@@ -62,13 +66,16 @@ class ScopedConnection(StatementConnection):
         return connection
 
     def prepare(self, settings: dict[str, str], patience: float) -> None:
-        """Set what holds for the whole session."""
+        """Set the limits and settings of the session.
+
+        patience: seconds that the server may be silent, and that a transaction may stand still.
+        """
         self.idle_limit = max(1, round(min(patience * 1000, 2**31 - 1)))
         limit = str(self.idle_limit)
-        # A process that was stopped in the middle of a transaction holds its locks no longer than this.
+        # Ends the transaction, and with it the locks, of a process that was stopped in the middle of one.
         names = {**_SESSION, **settings, "idle_in_transaction_session_timeout": limit}
-        if self._times_transactions:
-            # In the middle of a pipeline a server does not take a client for idle.
+        if self._has_transaction_timeout:
+            # In the middle of a pipeline, the server does not count a client as idle.
             names["transaction_timeout"] = limit
         row = self.execute(
             "SELECT pg_postmaster_start_time()::text, count(set_config(name, setting, false))"
@@ -80,33 +87,34 @@ class ScopedConnection(StatementConnection):
         self.patience = patience
 
     def lift_time_limit(self, *, also_idle: bool = False) -> None:
-        """Let this transaction take as long as it needs; what only reads may also pause, and keeps nobody waiting."""
+        """Let this transaction run as long as it needs; one that only reads may also stand still: it blocks nobody."""
         self.in_no_hurry = True
-        limits = ["transaction_timeout"] if self._times_transactions else []
+        limits = ["transaction_timeout"] if self._has_transaction_timeout else []
         limits += ["idle_in_transaction_session_timeout"] if also_idle else []
         if limits:
             self.run_statement("SELECT count(set_config(name, '0', true)) FROM unnest($1::text[]) AS name", [limits])
 
     @property
-    def _times_transactions(self) -> bool:
+    def _has_transaction_timeout(self) -> bool:
         return self.info.server_version >= 170000
 
     def wait(self, gen: Generator[Any, Any, RV], *args: Any, **options: Any) -> RV:
         try:
-            patience = self.patience * (_AT_LENGTH if self.in_no_hurry else 1)
-            return super().wait(_heard(gen, patience), *args, **options)
+            patience = self.patience * (_UNLIMITED_FACTOR if self.in_no_hurry else 1)
+            return super().wait(_limit_silence(gen, patience), *args, **options)
         except Silent:
-            # At once: what is still to be done on the way out would wait for the same server.
+            # At once: cleaning up on the way out would wait for the same server.
             self.close()
             raise
 
-    def meet(self) -> None:
-        """Fail now if the server has left, while nothing has been sent that would have to be known the outcome of."""
-        # An idle server has nothing to say but goodbye, or a notice: an answer tells which.
-        if self.has_something_to_say():
+    def refuse_lost_session(self) -> None:
+        """Raise now if the server has left, before anything is sent whose outcome would matter."""
+        # An idle server sends only its goodbye or a notice; a round trip tells which.
+        if self.has_input():
             self.execute("SELECT 1")
 
     def enter_scope(self, keys: ScopeKeys) -> None:
+        """Set the scope that the session may see; free if it is set already."""
         if self.scope_id != keys.scope_id:
             self.scope_id = None
             self.run_statement(
@@ -115,11 +123,11 @@ class ScopedConnection(StatementConnection):
             self.scope_id = keys.scope_id
 
     def abandon(self, error: BaseException) -> bool:
-        """Undo a transaction that failed with this error; whether the connection turned out to be lost."""
-        # The server undoes a change of scope with the transaction, so nothing is known of that.
+        """Undo a transaction that failed with this error; return whether the connection is lost."""
+        # The rollback also undoes a change of scope, so the session's scope is unknown.
         self.scope_id = None
-        # A fatal error ends the session, even if the driver has not read the end of it yet. What is no answer of the
-        # server's is the driver's, which has lost its way: what it stumbles over may hide that the session has ended.
+        # A fatal error ends the session, even if the driver has not read its end yet. An error without a code does not
+        # come from the server but from the driver, which may have tripped over the end of the session.
         lost = isinstance(error, psycopg.Error) and (
             self.closed
             or error.diag.severity_nonlocalized == "FATAL"
@@ -132,22 +140,22 @@ class ScopedConnection(StatementConnection):
                 if self.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                     self.execute("ROLLBACK")
                 if self.doubtful or isinstance(error, psycopg.Error):
-                    # What stood in the pipeline behind the statement that failed was skipped, also where it was to be
-                    # prepared; and one that is prepared fails for ever once its table has changed.
+                    # The server skipped what followed the failure in the pipeline, preparations included. And a
+                    # prepared statement fails for good once its table has changed.
                     self.forget_statements()
         except psycopg.Error:
-            # The pool throws a broken connection away; the server rolls back by itself.
+            # The pool discards a broken connection, and the server rolls back by itself.
             self.close()
         return lost
 
 
-def _heard(gen: Generator[Any, Any, RV], seconds: float) -> Generator[Any, Any, RV]:
-    """The steps of the driver, broken off when the server has been silent for so long in between."""
+def _limit_silence(gen: Generator[Any, Any, RV], seconds: float) -> Generator[Any, Any, RV]:
+    """Pass the steps of the driver through; raise Silent when the server sends nothing for that many seconds."""
     try:
         wanted = next(gen)
         heard_at = time.monotonic()
         while True:
-            # The driver looks up several times a second, also when nothing is there.
+            # The driver comes back several times a second even when nothing has arrived.
             if ready := (yield wanted):
                 heard_at = time.monotonic()
             elif time.monotonic() - heard_at > seconds:

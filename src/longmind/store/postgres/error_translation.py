@@ -1,4 +1,7 @@
-"""PostgreSQL's words put into ours, and its address without the password."""
+"""Translation of PostgreSQL's errors into errors of ours, and of its address into one without the password.
+
+No message quotes the details of a server's error: those contain the row, and with it what users said.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ _READ_ONLY = "Read-only file system"
 
 
 def remove_password(url: str) -> str:
-    """The address as the driver reads it. One it would misread is refused: its words about it quote the password."""
+    """Return the address as the driver reads it, without the password.
+
+    Raises InvalidUrl for one that the driver would misread: its error message would quote the password.
+    """
     parts: dict[str, Any] | None = None
     with suppress(psycopg.ProgrammingError):
         parts = conninfo_to_dict(url)
@@ -34,7 +40,7 @@ def remove_password(url: str) -> str:
     unescaped = at and ("/" in user_info or "@" in place.partition("?")[0])
     if parts is None or unescaped or not re.fullmatch(r"[0-9,]*", parts.get("port") or ""):
         raise InvalidUrl(
-            "The address of PostgreSQL cannot be understood.",
+            "The address of PostgreSQL is malformed.",
             hint="Write postgresql://user:password@host:5432/database, and in a password %40 for '@' and %2F for '/'.",
         )
     named = {key: parts.get(key) or "" for key in ("user", "host", "port", "dbname")}
@@ -42,20 +48,20 @@ def remove_password(url: str) -> str:
 
 
 def to_message(error: BaseException) -> str:
-    """What PostgreSQL says, without its details: those quote the row, which holds what users said."""
-    told = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-    return " ".join((told or str(error)).split())
+    """Return the message of PostgreSQL or its driver on one line, without the details that quote a row."""
+    message = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return " ".join((message or str(error)).split())
 
 
 def translate(error: Exception, address: str) -> Exception:
-    """Put PostgreSQL's words into ours."""
+    """Return the error of ours for an error of the driver; `address` has no password."""
     words = to_message(error)
     match error:
         case psycopg.errors.LockNotAvailable() | psycopg.errors.QueryCanceled() | psycopg.errors.DeadlockDetected():
-            return StoreBusy(f"Other transactions held what was needed at {address} for too long ({words}).")
+            return StoreBusy(f"Other transactions at {address} held the needed locks for too long ({words}).")
         case psycopg.errors.SerializationFailure():
             return StoreBusy(
-                f"Another transaction at {address} came in between ({words}).",
+                f"A concurrent transaction at {address} conflicts with this one ({words}).",
                 hint="Try again; nothing was written.",
             )
         case psycopg_pool.PoolClosed():
@@ -63,13 +69,13 @@ def translate(error: Exception, address: str) -> Exception:
         case Silent():
             return StoreUnavailable(
                 f"PostgreSQL at {address} does not answer ({words}).",
-                hint="Nothing was written: try again when it does. answer_timeout_seconds says how long to wait.",
+                hint="Nothing was written: try again later. The setting answer_timeout_seconds limits the wait.",
             )
         case psycopg.errors.TransactionTimeout() | psycopg.errors.IdleInTransactionSessionTimeout():
             return StoreUnavailable(
                 f"PostgreSQL at {address} ended a transaction that took too long ({words}).",
-                hint="Nothing was written: try again. Give less at a time if the process was not stopped meanwhile, or "
-                "raise answer_timeout_seconds.",
+                hint="Nothing was written: try again. Unless the process was suspended, write less at a time or raise "
+                "answer_timeout_seconds.",
             )
         case psycopg_pool.PoolTimeout() | psycopg_pool.TooManyRequests():
             return StoreUnavailable(
@@ -83,16 +89,17 @@ def translate(error: Exception, address: str) -> Exception:
         case psycopg.errors.InsufficientPrivilege() | psycopg.errors.IoError() if _READ_ONLY in words:
             return StoreReadOnly(
                 f"PostgreSQL at {address} cannot write to its own disk ({words}).",
-                hint="Look at the disk of the server: it is mounted read-only, often after a fault.",
+                hint="Check the disk of the server: it is mounted read-only, often after a fault.",
             )
         case psycopg.errors.IoError():
             return StoreError(
-                f"The disk of PostgreSQL at {address} failed ({words}).", hint="Look at the disk and log of the server."
+                f"The disk of PostgreSQL at {address} failed ({words}).",
+                hint="Check the disk and the log of the server.",
             )
         case psycopg.errors.ProgramLimitExceeded():
             return StoreError(
-                f"This is more than PostgreSQL at {address} can take ({words}).",
-                hint="Give less at a time, or shorter names; to repeat it as it is does not help.",
+                f"PostgreSQL at {address} refused a write that exceeds one of its limits ({words}).",
+                hint="Write less at a time, or use shorter names; repeating it unchanged does not help.",
             )
         case psycopg.OperationalError() | psycopg.errors.InvalidCatalogName():
             return StoreUnavailable(
@@ -101,8 +108,8 @@ def translate(error: Exception, address: str) -> Exception:
             )
         case psycopg.errors.InsufficientPrivilege():
             return StoreError(
-                f"PostgreSQL at {address} refused ({words}).",
-                hint="The first open makes the schema: connect with a role that may create in this database.",
+                f"PostgreSQL at {address} denied access ({words}).",
+                hint="Connect with a role that may create in this database: the first open makes the schema.",
             )
         case psycopg.errors.IntegrityError() | psycopg.errors.DataError():
             return RowRefused(f"PostgreSQL at {address} refused a row ({words}).")

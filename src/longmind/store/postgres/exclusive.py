@@ -1,4 +1,4 @@
-"""Keeps everybody else who writes behind a fence from a scope, while one transaction changes it as a whole."""
+"""The lock that keeps other fenced writers out of a scope while one transaction changes all of it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ T = TypeVar("T")
 
 @contextmanager
 def exclusive_scope_lock(connection: ScopedConnection, scope_id: str) -> Iterator[None]:
-    """Keep all who write behind a fence from the scope. A transaction in the block sees what they have written."""
-    # Taken before the transaction begins, whose view of the database must not be older than the lock. So it is the
-    # session's, and for a moment before and after the transaction only a limit on idle sessions takes it back from a
-    # process that was stopped. Both are set in one statement, so that there is no moment without.
+    """Hold the scope's lock; a transaction begun in the block sees everything that fenced writers committed.
+
+    Fenced writers hold the same advisory lock shared, for the length of their transactions (see `erasure_fence`).
+    """
+    # Taken before the transaction begins, whose snapshot must not be older than the lock. So it belongs to the session,
+    # and right before and after the transaction only a limit on idle sessions takes it from a suspended process. One
+    # statement sets both, so that there is no moment with the lock and without the limit.
     if limited := connection.info.server_version >= 140000:
         connection.execute(
             "SELECT set_config('idle_session_timeout', %s, false), pg_advisory_lock(hashtextextended(%s, 0))",
@@ -31,13 +34,13 @@ def exclusive_scope_lock(connection: ScopedConnection, scope_id: str) -> Iterato
     finally:
         try:
             if not connection.closed:
-                _let_go(connection, scope_id, limited)
+                _release(connection, scope_id, limited)
         except psycopg.Error:
-            # What the transaction came to is known. The lock ends with the session.
+            # The outcome of the transaction is known, and the lock ends with the session.
             connection.close()
 
 
-def _let_go(connection: ScopedConnection, scope_id: str, limited: bool) -> None:
+def _release(connection: ScopedConnection, scope_id: str, limited: bool) -> None:
     if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
         connection.execute("ROLLBACK")
         connection.scope_id = None
@@ -47,10 +50,11 @@ def _let_go(connection: ScopedConnection, scope_id: str, limited: bool) -> None:
 
 
 class WriteConflict(Exception):
-    """Somebody has changed what a transaction had seen, and it has to be begun again."""
+    """A concurrent transaction changed what this one had seen; start over."""
 
 
 def detect_conflict(attempt: Callable[[ScopedConnection], T], connection: ScopedConnection) -> T:
+    """Run an attempt; raise WriteConflict where PostgreSQL reports a serialization failure or a deadlock."""
     try:
         return attempt(connection)
     except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected) as error:

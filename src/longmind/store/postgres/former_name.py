@@ -1,8 +1,11 @@
 """Databases of version 0.2, which carry the product's former name, and their renaming.
 
 The name stood in the schema, in its table of applied migrations, in the role that superusers step down to, and in the
-settings that row-level security compares. All of it is renamed at `open()`, in the
-transaction that migrates, so that a database has either the former name or the present one and never a mixture.
+settings that row-level security compares. All of it is renamed at `open()`, in the transaction that migrates, so that a
+database has either the former name or the present one and never a mixture.
+
+Processes of 0.2 that still run find no table under the former name after the commit, and fail without writing. The role
+is not renamed but replaced: other databases of the same server may still be at 0.2.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ _FORMER_SCHEMA_TABLE = f"recollect.{FORMER_VERSION_TABLE}"
 _PRESENT_SCHEMA_TABLE = f"longmind.{VERSION_TABLE}"
 _FORMER_ROLE = "recollect_app"
 
-# Version 0.2 makes its schema where it finds none. A version that it does not know makes it refuse instead of
-# starting an empty memory beside the renamed one.
+# Version 0.2 creates its schema where it finds none. A version number that it does not know makes it refuse to open,
+# instead of starting an empty memory next to the renamed one.
 _GUARD = f"""
 CREATE SCHEMA recollect;
 CREATE TABLE {_FORMER_SCHEMA_TABLE} (version INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -58,8 +61,8 @@ END $$
 
 
 def find_version_table(connection: psycopg.Connection[Any]) -> str | None:
-    """Return the qualified name of the table of applied migrations; None in a database that is not ours yet."""
-    # Asked of the catalogue itself: to_regclass may answer from before another process has renamed the schema.
+    """Return the qualified name of the table of applied migrations; None in a database without our schema."""
+    # Read from the catalogue: to_regclass may answer from a cache that is older than another process's rename.
     found = connection.execute(
         "SELECT schemaname || '.' || tablename FROM pg_tables"
         " WHERE schemaname IN ('longmind', 'recollect') AND tablename IN (%s, %s)",
@@ -74,12 +77,12 @@ def find_version_table(connection: psycopg.Connection[Any]) -> str | None:
 
 
 def _is_guard(connection: psycopg.Connection[Any]) -> bool:
-    """Tell the guard from a schema of version 0.2. It is all that is left where the renamed schema was dropped."""
+    """Return whether the former schema is only the guard, as in a database whose renamed schema was dropped."""
     return connection.execute(f"SELECT 1 FROM {_FORMER_SCHEMA_TABLE} WHERE version = 1".encode()).fetchone() is None
 
 
 def read_versions(connection: psycopg.Connection[Any]) -> list[int] | None:
-    """Return the applied migrations, in order; None in a database that is not ours yet."""
+    """Return the applied migrations, in order; None in a database without our schema."""
     table = find_version_table(connection)
     if table is None:
         return None
@@ -95,9 +98,9 @@ def rename_schema(connection: psycopg.Connection[Any]) -> None:
 
 
 def rename_version_table(connection: psycopg.Connection[Any]) -> None:
-    """Rename the table of applied migrations, too.
+    """Rename the table of applied migrations as well, and leave the guard in place of the former schema.
 
-    It comes after the migrations: from here on processes that open the database wait for this transaction.
+    Called after the migrations, because processes that open the database wait for this transaction from here on.
     """
     if find_version_table(connection) == f"longmind.{FORMER_VERSION_TABLE}":
         connection.execute(_RENAME_CONSTRAINTS)

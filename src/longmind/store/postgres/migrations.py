@@ -1,7 +1,8 @@
-"""Brings a PostgreSQL database up to date. One process at a time does, and the others wait for it.
+"""Migration of a PostgreSQL database, by one process at a time while the others wait.
 
-They wait as long as it works, and that may be long. They do not wait for one that stands still: the server ends its
-session when that is ours, and who waits for somebody else's is told whose it is.
+They wait for as long as that process works, which may be long, but not for one that stands still: the server ends a
+session of ours that is idle for too long. If the session belongs to another role, the waiting process reports whose
+it is. Everything happens in one transaction, so a database is never seen between two versions.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from longmind.store.postgres.connection import ScopedConnection
 from longmind.store.postgres.former_name import find_version_table, read_versions, rename_schema, rename_version_table
 from longmind.store.postgres.roles import ensure_role, ensure_schema, ensure_vector, role_is_ready, try_role
 
-# Any number will do, as long as nobody else in the database uses it: every version uses the same one.
+# Arbitrary, but the same in every version, so that processes of different versions exclude each other.
 MIGRATION_LOCK = 732_655_328
 _LOOK_SECONDS = 0.1
 
 
 def bring_up_to_date(connection: ScopedConnection, migrations: list[Migration], settings: Settings) -> None:
-    """Apply what is missing, in the transaction of this connection."""
-    # With a stricter default, who waits for another would not see what that has made meanwhile.
+    """Apply missing migrations and prepare the role, in the transaction of this connection."""
+    # With a stricter default, a process that waited would not see what the other one has done.
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-    # Most often nothing is to be done, and then nobody is waited for.
-    if _missing(connection, migrations) or not role_is_ready(connection):
-        # A process that waits for its turn must hold no lock on what the other one changes.
+    # Most often there is nothing to do, and nothing to wait for.
+    if _find_missing(connection, migrations) or not role_is_ready(connection):
+        # While it waits for its turn, a process must hold no lock on what the other one changes.
         connection.rollback()
         _take_turn(connection, settings)
         _apply(connection, migrations)
@@ -36,12 +37,12 @@ def bring_up_to_date(connection: ScopedConnection, migrations: list[Migration], 
     try_role(connection)
 
 
-def _applied(connection: ScopedConnection) -> list[int]:
+def _read_applied(connection: ScopedConnection) -> list[int]:
     return read_versions(connection) or []
 
 
-def _missing(connection: ScopedConnection, migrations: list[Migration]) -> list[Migration]:
-    applied = _applied(connection)
+def _find_missing(connection: ScopedConnection, migrations: list[Migration]) -> list[Migration]:
+    applied = _read_applied(connection)
     check_version(applied, migrations)
     missing = [migration for migration in migrations if migration.version not in applied]
     if missing and applied and connection.execute("SHOW transaction_read_only").fetchone() == ("on",):
@@ -52,12 +53,12 @@ def _missing(connection: ScopedConnection, migrations: list[Migration]) -> list[
 def _apply(connection: ScopedConnection, migrations: list[Migration]) -> None:
     rename_schema(connection)
     ensure_schema(connection)
-    missing = _missing(connection, migrations)
+    missing = _find_missing(connection, migrations)
     if not missing:
         return
     ensure_vector(connection)
     connection.execute("SET LOCAL search_path TO longmind, public")
-    # Large tables take long, and the server says nothing meanwhile.
+    # The server says nothing while it changes a large table.
     patience, connection.patience = connection.patience, float("inf")
     table = find_version_table(connection)
     for migration in missing:
@@ -68,9 +69,9 @@ def _apply(connection: ScopedConnection, migrations: list[Migration]) -> None:
 
 
 def _take_turn(connection: ScopedConnection, settings: Settings) -> None:
-    """Wait until nobody else is at it."""
-    # If this process is stopped from now on, the server lets the others go on without it. And its changes of tables
-    # wait for those who use them no longer than a write would: all who come after would have to wait as well.
+    """Wait until no other process migrates; raise StoreBusy if the one that does stands still."""
+    # If this process is suspended from here on, the server ends its session and the others go on. And a change of a
+    # table waits for the table's users no longer than a write would, since everybody after it has to wait as well.
     limit = f"{min(settings.busy_timeout_seconds * 1000, 2**31 - 1):.0f}ms"
     connection.execute(
         "SELECT set_config('idle_in_transaction_session_timeout', %s, true), set_config('lock_timeout', %s, true)",
@@ -89,12 +90,12 @@ def _take_turn(connection: ScopedConnection, settings: Settings) -> None:
         ).fetchone()
         if holder is not None:
             pid, name, machine, idle = holder
-            # Of another role's session a server does not tell how it fares.
+            # The server does not show how long another role's session has been idle.
             still = time.monotonic() - began if idle is None else idle
             if still > settings.busy_timeout_seconds + settings.answer_timeout_seconds:
                 raise StoreBusy(
-                    f"Session {pid} ({name}, from {machine}) is to bring the database up to date, and has stood still "
-                    f"for {still:.0f} seconds.",
-                    hint=f"See what has become of that process, or end its session: SELECT pg_terminate_backend({pid})",
+                    f"Session {pid} ({name}, from {machine}) is migrating the database and has been idle for "
+                    f"{still:.0f} seconds.",
+                    hint=f"Check that process, or end its session: SELECT pg_terminate_backend({pid})",
                 )
         time.sleep(_LOOK_SECONDS)

@@ -1,7 +1,7 @@
-"""A pool of connections that keeps one at hand: who calls alone has the same one again.
+"""A pool that hands out the connection returned last, so that a single caller always gets the same one.
 
-The driver's pool gives out the one that has rested longest, so that two connections take turns where one would do. Who
-was used just now has its user's scope set, and behind it is a process of the server that has at hand what it needs.
+The driver's pool hands out the one that has rested longest, so two connections take turns where one would do. The one
+used last still has its user's scope set, and the server process behind it has warm caches.
 """
 
 from __future__ import annotations
@@ -17,50 +17,53 @@ from longmind.store.postgres.connection import ScopedConnection
 
 
 class StickyPool(psycopg_pool.ConnectionPool[ScopedConnection]):
-    """Keeps one connection at hand, which the pool behind it takes for one in use."""
+    """Holds back one idle connection, which the pool behind it counts as in use."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        self._hand = threading.Lock()
-        self._at_hand: ScopedConnection | None = None
+        self._idle_lock = threading.Lock()
+        self._idle: ScopedConnection | None = None
         self._asking = 0
-        """How many are asking the pool: they would wait there for a connection that is kept here."""
+        """Callers inside the pool's own getconn: they would wait there for a connection that is held back here."""
         self._not_before = 0.0
         super().__init__(*args, **options)
 
     def getconn(self, timeout: float | None = None) -> ScopedConnection:
-        with self._hand:
-            connection, self._at_hand = self._at_hand, None
+        """Lend the connection that is held back, or else one of the pool's."""
+        with self._idle_lock:
+            connection, self._idle = self._idle, None
             if connection is not None:
                 return connection
             self._asking += 1
         try:
             return super().getconn(timeout)
         finally:
-            with self._hand:
+            with self._idle_lock:
                 self._asking -= 1
 
     def putconn(self, conn: ScopedConnection) -> None:
+        """Take a connection back; hold it back for the next caller unless somebody waits or it is to be replaced."""
         if conn.pgconn.transaction_status == TransactionStatus.IDLE:
-            with self._hand:
-                # One that is old goes back for the pool to renew it.
+            with self._idle_lock:
+                # An old one goes back, so that the pool replaces it.
                 young = self._not_before < conn.made_at > time.monotonic() - self.max_lifetime
-                if young and self._at_hand is None and not self._asking:
-                    self._at_hand = conn
+                if young and self._idle is None and not self._asking:
+                    self._idle = conn
                     return
         super().putconn(conn)
 
     def drain(self) -> None:
-        self._keep_none_of(time.monotonic())
+        """Replace all connections, the one that is held back included."""
+        self._release_older(time.monotonic())
         super().drain()
 
     def close(self, timeout: float = 5.0) -> None:
-        self._keep_none_of(float("inf"))
+        self._release_older(float("inf"))
         super().close(timeout)
 
-    def _keep_none_of(self, before: float) -> None:
-        """Give back what is at hand, and from now on whatever was made before that time."""
-        with self._hand:
+    def _release_older(self, before: float) -> None:
+        """Return the connection that is held back, and from now on hold back none made before that time."""
+        with self._idle_lock:
             self._not_before = before
-            connection, self._at_hand = self._at_hand, None
+            connection, self._idle = self._idle, None
         if connection is not None:
             super().putconn(connection)

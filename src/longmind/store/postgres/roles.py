@@ -1,4 +1,4 @@
-"""What a PostgreSQL database must have before use: the schema, pgvector, and a role that sees no more than it may."""
+"""Requirements of a PostgreSQL database: its encoding, the schema, pgvector, and a role that row security binds."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ APP_ROLE = "longmind_app"
 
 
 def refuse_other_encodings(connection: psycopg.Connection[Any]) -> None:
+    """Raise StoreError unless the database stores text as UTF-8."""
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise StoreError(
-            f"This database keeps text as {encoding}, which has no room for every character.",
-            hint="Make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
+            f"The database stores text as {encoding}, which lacks most characters.",
+            hint="Create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
         )
 
 
 def ensure_schema(connection: psycopg.Connection[Any]) -> None:
+    """Create the schema and the table of applied migrations in a database that has neither."""
     if find_version_table(connection) is None:
         connection.execute("CREATE SCHEMA IF NOT EXISTS longmind")
         connection.execute("CREATE TABLE longmind.longmind_schema (version INTEGER PRIMARY KEY, name TEXT NOT NULL)")
 
 
 def ensure_vector(connection: psycopg.Connection[Any]) -> None:
+    """Enable pgvector; raise ExtensionMissing if the server lacks it or the role may not enable it."""
     if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
         return
     if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
         raise ExtensionMissing(
-            "This PostgreSQL server does not have the extension pgvector.",
+            "The PostgreSQL server lacks the extension pgvector.",
             hint="Install pgvector on the server (the package is often called postgresql-NN-pgvector) and open again.",
         )
     try:
@@ -44,12 +47,12 @@ def ensure_vector(connection: psycopg.Connection[Any]) -> None:
     except psycopg.errors.InsufficientPrivilege as error:
         raise ExtensionMissing(
             "The extension pgvector is not enabled in this database, and this role may not enable it.",
-            hint="Let an administrator run CREATE EXTENSION vector; in this database once, and open again.",
+            hint="Let an administrator run CREATE EXTENSION vector in this database once, and open again.",
         ) from error
 
 
 def role_is_ready(connection: psycopg.Connection[Any]) -> bool:
-    """Whether the role that superusers step down to is there, if one is needed."""
+    """Return whether the role that superusers step down to has its rights, or is not needed."""
     if not sees_through(connection):
         return True
     ready = connection.execute(
@@ -61,10 +64,10 @@ def role_is_ready(connection: psycopg.Connection[Any]) -> bool:
 
 
 def ensure_role(connection: psycopg.Connection[Any]) -> None:
-    """Make the role that superusers step down to. Anybody else is held by the wall as it is, the owner included."""
+    """Create the role that superusers step down to. Row security binds everybody else anyway, the owner included."""
     if not role_is_ready(connection):
-        # Roles are shared by all databases of a server: another process may be making it this moment. Who bypasses
-        # the wall without being a superuser has to be a member to step down.
+        # Roles are shared by all databases of a server, so another process may be creating it at this moment. A role
+        # that bypasses row security without being a superuser has to be a member to step down.
         connection.execute(
             f"DO $$ BEGIN CREATE ROLE {APP_ROLE} NOLOGIN; GRANT {APP_ROLE} TO CURRENT_USER; "
             "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
@@ -76,20 +79,23 @@ def ensure_role(connection: psycopg.Connection[Any]) -> None:
 
 
 def try_role(connection: psycopg.Connection[Any]) -> None:
-    """Step down for a moment: the pool would say only after a long wait that it cannot be done."""
+    """Step down for this transaction, so that a lack of rights is reported now and not by the pool after a wait."""
     if sees_through(connection):
         connection.execute(f"SET LOCAL ROLE {APP_ROLE}")
 
 
 def sees_through(connection: psycopg.Connection[Any]) -> bool:
-    """Whether row-level security does not bind this role."""
+    """Return whether the current role bypasses row-level security."""
     return connection.execute(
         "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
     ).fetchone() == (True,)
 
 
 def inspect_server(settings: Settings) -> tuple[str, list[int] | None, Micros]:
-    """Its version, the migrations of our schema if there is one, and how far off its clock is; nothing is changed."""
+    """Return the server's version, the applied migrations (None without our schema) and the error of its clock.
+
+    Changes nothing. The clock differs by at least the returned microseconds.
+    """
     address = remove_password(settings.url)
     try:
         with connect_unpooled(settings) as connection:
@@ -100,6 +106,6 @@ def inspect_server(settings: Settings) -> tuple[str, list[int] | None, Micros]:
             applied = read_versions(connection)
     except psycopg.Error as error:
         raise translate(error, address) from error
-    # By so much at least: what it took to ask may all have been before the answer, or all after it.
+    # A lower bound: the whole round trip may have passed before the server read its clock, or after it.
     off = max(0, abs(behind) - took // 2)
     return version, applied, off

@@ -1,4 +1,4 @@
-"""Writes the tables of a PostgreSQL database anew, so that nothing of deleted rows is left in their files."""
+"""Rewriting of a PostgreSQL database's tables, so that nothing of deleted rows is left in their files."""
 
 from __future__ import annotations
 
@@ -13,38 +13,41 @@ from longmind.store.whole_tables.user_tables import NOBODYS, PLACES
 
 TABLES = (*(place.table for place in PLACES), *NOBODYS)
 
-_STATISTICS = "The statistics of columns may hold values: let the database's owner run VACUUM FULL pg_statistic."
-_OLD_READER = "A transaction that began before still sees what was deleted: run this again when it has ended."
+_STATISTICS = "Column statistics may hold deleted values: let the database's owner run VACUUM FULL pg_statistic."
+_OLD_READER = "An older transaction still sees the deleted rows: run this again when it has ended."
 _EMPTY_TABLES = (
-    "The statistics of tables that are empty now may hold values: before PostgreSQL 18 a superuser has to run this."
+    "Statistics of emptied tables may hold deleted values: before PostgreSQL 18, a superuser has to run this."
 )
 
 
 def rewrite_tables(connection: psycopg.Connection[Any], patience_seconds: float) -> ScrubReport:
-    """Run VACUUM FULL on each table, and see that the statistics hold no value of a deleted row either.
+    """Run VACUUM FULL on each table, and clear the statistics, which may hold values of deleted rows.
 
-    VACUUM alone would not do: it gives room free, and leaves the bytes in it as they were.
+    VACUUM alone is not enough: it frees the room and leaves the bytes in it.
+
+    patience_seconds: limit on the wait for transactions that still see the deleted rows. What could not be done is
+    named in the report, with the person who can do it.
     """
     alone = _wait_for_readers(connection, patience_seconds)
     for table in TABLES:
         connection.execute(f"VACUUM (FULL, ANALYZE) longmind.{table}")
     forgotten = _forget_statistics_of_empty_tables(connection)
-    # The statistics were replaced just now, and who has begun meanwhile, such as the server's own analysis of another
-    # table, still sees those from before.
+    # The statistics were replaced just now, but transactions that began in between, such as the server's own analysis
+    # of another table, still see the old ones.
     alone = _wait_for_readers(connection, patience_seconds) and alone
     before = _statistics_file(connection)
     connection.execute("VACUUM FULL pg_catalog.pg_statistic")
-    known = _statistics_file(connection) != before
+    rewritten = _statistics_file(connection) != before
     with suppress(psycopg.errors.InsufficientPrivilege):
-        # Files that were replaced are removed with the next checkpoint; who may not ask for one waits for it.
+        # The next checkpoint removes replaced files; without the right to request one, it comes by itself.
         connection.execute("CHECKPOINT")
-    looked_at = ((_OLD_READER, alone), (_STATISTICS, known), (_EMPTY_TABLES, forgotten))
-    left = [words for words, fine in looked_at if not fine]
-    return ScrubReport(not left, "tables and indexes written anew", " ".join(left) or None)
+    checks = ((_OLD_READER, alone), (_STATISTICS, rewritten), (_EMPTY_TABLES, forgotten))
+    left = [words for words, fine in checks if not fine]
+    return ScrubReport(not left, "tables and indexes rewritten", " ".join(left) or None)
 
 
 def _wait_for_readers(connection: psycopg.Connection[Any], seconds: float) -> bool:
-    """Wait until nobody sees the database as it was before; False when that took too long."""
+    """Wait until no transaction sees the database as it was before; return False after that many seconds."""
     row = connection.execute("SELECT pg_current_xact_id()::xid::text").fetchone()
     mark = row[0] if row else "0"
     deadline = time.monotonic() + seconds
@@ -62,7 +65,7 @@ def _wait_for_readers(connection: psycopg.Connection[Any], seconds: float) -> bo
 
 
 def _forget_statistics_of_empty_tables(connection: psycopg.Connection[Any]) -> bool:
-    """Remove what is known of the rows that such a table had, which ANALYZE leaves; False when that is not allowed."""
+    """Clear the statistics of empty tables, which ANALYZE leaves alone; return False if that is not allowed."""
     is_known = connection.execute("SELECT to_regproc('pg_catalog.pg_clear_attribute_stats') IS NOT NULL").fetchone()
     try:
         if is_known == (True,):
@@ -83,5 +86,8 @@ def _forget_statistics_of_empty_tables(connection: psycopg.Connection[Any]) -> b
 
 
 def _statistics_file(connection: psycopg.Connection[Any]) -> Any:
-    """Which file the statistics are in. Who may not write them anew gets a warning, not an error."""
+    """Return the file that holds the statistics.
+
+    It stays the same if VACUUM FULL was not allowed, which the server reports as a warning and not as an error.
+    """
     return connection.execute("SELECT pg_relation_filenode('pg_catalog.pg_statistic')").fetchone()

@@ -1,9 +1,22 @@
-"""A connection to PostgreSQL that sends the statements of the engine by itself, without the driver's cursors.
+"""The wire layer: a connection that prepares and sends the engine's statements itself, without the driver's cursors.
 
-A cursor is made for any text, any values and any kind of row. What the engine says is always the same few texts, and it
-wants tuples: cursors took longer to send its statements than the server to carry them out. So the values are turned
-into bytes, and the answers into rows, by the same parts of the driver that a cursor has, and all that is between is
-left out.
+A cursor serves any text, any values and any kind of row. The engine sends the same few texts and wants tuples, and a
+cursor took longer to send one than the server to run it. So values become bytes and answers become rows with the parts
+of psycopg that a cursor uses (`Transformer`, libpq through `pgconn`, the generators for waiting), and nothing more.
+The invariants:
+- Answers come in the order in which statements were sent. `_answers_due` holds those that have not been taken in;
+  whoever wants a later one takes in all before it.
+- In a pipeline (`pipelined`) the server buffers its answers until a flush request or the sync at the end. Outside of
+  one, each answer is taken in before the next statement is sent, except after `begin_statement`.
+- A statement is prepared at its second use and sent by name from then on; at most `_MOST_PREPARED` are kept, and the
+  least recently used goes first. After an error the server may lack a statement that this end believes to be prepared,
+  since a pipeline skips everything behind a failure: `doubtful` says so, and `forget_statements` starts over.
+- Leaving a pipeline takes in every answer that is due, even after an error. If that fails, nobody knows how far the two
+  ends have come, and the connection is closed.
+- Waiting with a limit on silence is left to `ScopedConnection.wait`. What is read without it here is only what has
+  already arrived, or arrives within milliseconds.
+- Segments of the search index are read in binary form, which is half as long as text; everything else is text.
+It relies on internals of psycopg: see the pin on its version in `pyproject.toml`. One thread at a time may use it.
 """
 
 from __future__ import annotations
@@ -27,32 +40,33 @@ from psycopg.pq.abc import PGresult
 from longmind.store.database import Row
 
 _MOST_PREPARED = 200
-"""Statements that the server keeps for one connection; each takes it some ten kilobytes."""
+"""Statements that the server keeps prepared for one connection; each costs it about ten kilobytes."""
 
 _SENT_TOGETHER = 16
+"""Statements of a pipeline that are sent in one system call."""
 
 _AWAKE_SECONDS = 50e-6
-"""For how long an answer is listened for awake."""
+"""Seconds to poll for an answer without sleeping."""
 _NEAR_SECONDS = 200e-6
-"""How soon a server that is near answers who sleeps meanwhile."""
-_MOMENT = 10
-"""For how many milliseconds an answer that was begun is waited for, before it is waited for with all care."""
+"""Seconds within which a nearby server answers even a process that sleeps."""
+_SHORT_WAIT = 10
+"""Milliseconds to wait for an answer here, before waiting with a limit on silence."""
 
-_OF_SEGMENTS = re.compile(r"SELECT\b[^()]*\bbody FROM (?:\w+_segments|event_vectors)\b")
+_READS_SEGMENTS = re.compile(r"SELECT\b[^()]*\bbody FROM (?:\w+_segments|event_vectors)\b")
 
 
 @lru_cache(maxsize=1_024)
 def _format_of(text: str) -> Format:
-    """How the answer is to be written: segments are megabytes, and twice as many as text, which takes time to undo."""
-    return Format.BINARY if _OF_SEGMENTS.search(text) else Format.TEXT
+    """Choose the form of an answer: segments are megabytes, which are twice as long and slow to decode as text."""
+    return Format.BINARY if _READS_SEGMENTS.search(text) else Format.TEXT
 
 
 Statement = tuple[str, tuple[int, ...]]
-"""A text, and the types of the values that go with it."""
+"""The text of a statement, and the types of its values."""
 
 
-class Answer:
-    """What a statement gives back: in the middle of a pipeline, it is waited for when it is looked at."""
+class StatementAnswer:
+    """The rows of a statement. In a pipeline, they are waited for when they are first read."""
 
     __slots__ = ("_connection", "asked_for", "rows")
 
@@ -60,49 +74,51 @@ class Answer:
         self._connection = connection
         self.rows: list[Row] | None = None
         self.asked_for = False
-        """In a pipeline a server keeps its answers to itself until it is asked for them."""
+        """Whether a flush request was sent for it: in a pipeline the server keeps its answers until then."""
 
     def all(self) -> list[Row]:
+        """Return all rows, waiting for them if need be; raise the error of the statement."""
         if self.rows is None:
-            self._connection.hear(self)
+            self._connection.take_in_answers(self)
         assert self.rows is not None
         return self.rows
 
     def one(self) -> Row | None:
+        """Return the first row, or None; waits and raises like `all`."""
         rows = self.all()
         return rows[0] if rows else None
 
 
 class StatementConnection(psycopg.Connection[Row]):
-    """A connection that prepares every statement which is used more than once, and sends many without waiting."""
+    """A connection that prepares each statement used more than once, and pipelines many without waiting."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._transformer = Transformer()
         self._statements_met: set[Statement] = set()
         self._statement_names: dict[Statement, bytes] = {}
-        """Those that are prepared, the one that was used last at the end."""
+        """Names of the prepared statements, least recently used first."""
         self._numbers = count(1)
         self._pipelined = False
-        self._answers_due: deque[Answer] = deque()
-        self._ear: select.poll | None = None
+        self._answers_due: deque[StatementAnswer] = deque()
+        self._poller: select.poll | None = None
         self._awake = True
-        """Whether the next answer is listened for awake."""
+        """Whether to poll for the next answer without sleeping."""
         self.doubtful = False
-        """Whether the server may lack what this end takes for prepared."""
+        """Whether the server may lack statements that this end believes to be prepared."""
 
-    def run_statement(self, text: str, values: Sequence[Any] = ()) -> Answer:
-        """Send a statement, whose parameters are numbered. Outside of a pipeline the answer is waited for."""
-        self._send(text, values)
-        return self._answered()
+    def run_statement(self, text: str, values: Sequence[Any] = ()) -> StatementAnswer:
+        """Send a statement with numbered parameters; outside of a pipeline, wait for its answer."""
+        self._send_statement(text, values)
+        return self._expect_answer()
 
-    def begin_statement(self, text: str, values: Sequence[Any] = ()) -> Answer:
-        """Send a statement for the server to begin with at once; the answer is waited for when it is looked at.
+    def begin_statement(self, text: str, values: Sequence[Any] = ()) -> StatementAnswer:
+        """Send a statement and let the server begin at once; its answer is waited for when it is read.
 
-        Outside of a pipeline nothing else can be sent before that.
+        Outside of a pipeline, nothing else may be sent before that.
         """
-        self._send(text, values)
-        answer = Answer(self)
+        self._send_statement(text, values)
+        answer = StatementAnswer(self)
         self._answers_due.append(answer)
         if self._pipelined:
             self.pgconn.send_flush_request()
@@ -111,23 +127,26 @@ class StatementConnection(psycopg.Connection[Row]):
         return answer
 
     def push(self) -> None:
-        """Let the server begin with what was sent so far. It is waited for only if the server is far behind."""
+        """Let the server begin with everything sent so far; block only if its input buffer is full."""
         if self.pgconn.flush():
             self.wait(send(self.pgconn))
 
-    def _send(self, text: str, values: Sequence[Any]) -> None:
+    def _send_statement(self, text: str, values: Sequence[Any]) -> None:
         transformer = self._transformer
         parameters = transformer.dump_sequence(values, [PyFormat.AUTO] * len(values))
         formats = transformer.formats
         statement = (text, transformer.types or ())
-        name = self._name_of(statement)
+        name = self._find_or_prepare(statement)
         if name is None:
             self.pgconn.send_query_params(text.encode(), parameters, statement[1], formats, _format_of(text))
         else:
             self.pgconn.send_query_prepared(name, parameters, formats, _format_of(text))
 
-    def _name_of(self, statement: Statement) -> bytes | None:
-        """What it is prepared as; None the first time, since many statements are used only once."""
+    def _find_or_prepare(self, statement: Statement) -> bytes | None:
+        """Return the name that a statement is prepared under, preparing it at the second use; None at the first.
+
+        Many statements are used only once.
+        """
         names = self._statement_names
         name = names.pop(statement, None)
         if name is None:
@@ -136,94 +155,98 @@ class StatementConnection(psycopg.Connection[Row]):
                 return None
             if len(names) >= _MOST_PREPARED:
                 self.pgconn.send_query_params(b"DEALLOCATE " + names.pop(next(iter(names))), None)
-                self._answered()
+                self._expect_answer()
             name = b"longmind_%d" % next(self._numbers)
             text, types = statement
             self.pgconn.send_prepare(name, text.encode(), types)
-            self._answered()
+            self._expect_answer()
         names[statement] = name
         return name
 
     def forget_statements(self) -> None:
-        """Begin anew to prepare statements, when nobody knows any more which there are, or which still can be used."""
+        """Drop all prepared statements on both ends, when it is unknown which exist or can still be used."""
         self._statements_met.clear()
         self._statement_names.clear()
         self.doubtful = False
         self.run_statement("DEALLOCATE ALL")
 
-    def _answered(self) -> Answer:
-        """The answer to what was sent last."""
-        answer = Answer(self)
+    def _expect_answer(self) -> StatementAnswer:
+        """Return the answer to the statement that was sent last."""
+        answer = StatementAnswer(self)
         if not self._pipelined:
             self.push()
-            self._take(answer, self._results())
+            self._store_results(answer, self._read_results())
             return answer
         self._answers_due.append(answer)
-        # Several go together: to wake the server for each costs more than it gains by beginning earlier. What is long
-        # the driver sends at once.
+        # Several go together: waking the server for each costs more than its earlier start gains. The driver sends
+        # long ones at once anyway.
         if len(self._answers_due) % _SENT_TOGETHER == 0:
             self.push()
         return answer
 
     @contextmanager
     def pipelined(self) -> Iterator[None]:
-        """Wait for no answer before it is looked at, or the block ends."""
+        """Pipeline the statements of the block: wait for an answer when it is read, and for the rest at the end."""
         self.pgconn.enter_pipeline_mode()
         self._pipelined = True
         try:
             yield
         except Exception:
-            # What is still in the pipeline is skipped by the server, or is not wanted any more.
+            # The server skips the rest of the pipeline, or nobody wants its answers any more.
             with suppress(psycopg.Error):
                 self._leave_pipeline()
             raise
         self._leave_pipeline()
 
     def _leave_pipeline(self) -> None:
-        """Wait for all that is still in the pipeline, and fail if any of it has, or there is nobody to wait for."""
+        """Take in all answers that are due; raise the first error among them, or that of a lost connection."""
         failed: list[psycopg.Error] = []
         try:
             self.pgconn.pipeline_sync()
-            self.wait(self._taking_in_the_rest(failed))
+            self.wait(self._take_in_rest(failed))
             self.pgconn.exit_pipeline_mode()
         except BaseException as error:
-            # Nobody knows where in the pipeline the two ends are. What the server said last tells more of the reason.
+            # Nobody knows how far the two ends have come. What the server said first explains more than the loss.
             self.close()
             raise failed[0] if failed and isinstance(error, psycopg.Error) else error from None
         self._pipelined = False
         if failed:
             raise failed[0]
 
-    def _taking_in_the_rest(self, failed: list[psycopg.Error]) -> Generator[Any, Any, None]:
+    def _take_in_rest(self, failed: list[psycopg.Error]) -> Generator[Any, Any, None]:
         yield from send(self.pgconn)
         while self._answers_due:
             results = yield from fetch_many(self.pgconn)
             try:
-                # Also of a write that is committed by then: no column of ours is of a type that could fail to be read.
-                self._take(self._answers_due.popleft(), results)
+                # Safe even if the write is committed by now: no column has a type whose values could fail to load.
+                self._store_results(self._answers_due.popleft(), results)
             except psycopg.Error as error:
                 failed.append(error)
-        # The end of the pipeline has an answer of its own.
+        # The sync at the end of a pipeline has an answer of its own.
         yield from fetch_many(self.pgconn)
 
-    def hear(self, last: Answer | None = None) -> None:
-        """Wait for all answers that are due, or for one and those before it."""
+    def take_in_answers(self, last: StatementAnswer | None = None) -> None:
+        """Wait for all answers that are due, or for those up to `last`."""
         if not self._pipelined:
-            self._take(self._answers_due.popleft(), self._results())
+            self._store_results(self._answers_due.popleft(), self._read_results())
             return
         if last is None or not last.asked_for:
             self.pgconn.send_flush_request()
-        self.wait(self._taking_in(last))
+        self.wait(self._take_in(last))
 
-    def _results(self) -> list[PGresult]:
-        """What comes of the statement that was sent: mostly at hand, or in a moment, without the steps of waiting."""
+    def _read_results(self) -> list[PGresult]:
+        """Return the results of the one statement under way.
+
+        Most are there at once or within milliseconds, and are read without the driver's generators, which cost more
+        than the answer itself.
+        """
         results: list[PGresult] = []
         connection = self.pgconn
         connection.consume_input()
         if connection.is_busy():
-            self._listen_for_a_moment()
+            self._wait_briefly()
             connection.consume_input()
-        # To take what is not there yet would wait for it without a limit, and let no other thread run meanwhile.
+        # get_result() on a busy connection would wait without a limit, and would keep the GIL.
         while not connection.is_busy():
             result = connection.get_result()
             if result is None:
@@ -232,57 +255,61 @@ class StatementConnection(psycopg.Connection[Row]):
         try:
             results += self.wait(execute(self.pgconn))
         except psycopg.OperationalError:
-            # A server that has said why it leaves says nothing more.
+            # After a fatal error, the server closes the connection and sends nothing more.
             if not results or results[0].status != ExecStatus.FATAL_ERROR:
                 raise
         return results
 
-    def hear_of_trouble(self) -> None:
-        """Fail now if something has failed already, or the server has left."""
-        # In the middle of a pipeline a server says nothing that it was not asked for, unless it is that.
-        if self.has_something_to_say():
+    def raise_early_errors(self) -> None:
+        """Raise now if a statement has already failed, or the server has left.
+
+        Called before COMMIT, so that a known failure is not mistaken for an unknown outcome.
+        """
+        # In the middle of a pipeline, a server sends nothing unasked except an error or its goodbye.
+        if self.has_input():
             if not self._answers_due:
-                # Who waits for nothing does not notice that nobody is there.
+                # Without a statement under way, the loss of the server would go unnoticed.
                 self.run_statement("SELECT 1")
-            self.hear()
+            self.take_in_answers()
 
-    def _listen_for_a_moment(self) -> None:
-        """Wait for the server to say something; not for long, since it may be gone.
+    def _wait_briefly(self) -> None:
+        """Wait for the server to send something; only for milliseconds, since it may be gone.
 
-        One that is near says it sooner than a process that sleeps would be woken, so it is listened to awake. Where
-        that was in vain, it may be far away, or wait itself for the processor that is kept busy so: the next time is
-        slept through, and tells whether to be awake again.
+        A nearby server answers faster than a sleeping process wakes up, so this polls at first. If polling was in
+        vain, the server is far away, or is waiting for the processor that polling keeps busy: the next wait sleeps,
+        and its duration decides whether to poll again.
         """
         began = time.monotonic()
         was_awake = self._awake
         while self._awake:
-            if self.has_something_to_say():
+            if self.has_input():
                 return
             self._awake = time.monotonic() - began < _AWAKE_SECONDS
-        self.has_something_to_say(within=_MOMENT)
+        self.has_input(within=_SHORT_WAIT)
         self._awake = not was_awake and time.monotonic() - began < _NEAR_SECONDS
 
-    def has_something_to_say(self, within: int = 0) -> bool:
-        """Whether the server has, by now or within so many milliseconds."""
-        if self._ear is None:
-            self._ear = select.poll()
-            self._ear.register(self.fileno(), select.POLLIN)
-        return bool(self._ear.poll(within))
+    def has_input(self, within: int = 0) -> bool:
+        """Return whether the server has sent something, by now or within the given milliseconds."""
+        if self._poller is None:
+            self._poller = select.poll()
+            self._poller.register(self.fileno(), select.POLLIN)
+        return bool(self._poller.poll(within))
 
-    def _taking_in(self, last: Answer | None) -> Generator[Any, Any, None]:
+    def _take_in(self, last: StatementAnswer | None) -> Generator[Any, Any, None]:
         yield from send(self.pgconn)
         answer = None
         while self._answers_due and (last is None or answer is not last):
             results = yield from fetch_many(self.pgconn)
             answer = self._answers_due.popleft()
-            self._take(answer, results)
+            self._store_results(answer, results)
 
-    def _take(self, answer: Answer, results: list[PGresult]) -> None:
+    def _store_results(self, answer: StatementAnswer, results: list[PGresult]) -> None:
+        """Put the rows of a statement into its answer, or raise its error."""
         if not results:
-            raise psycopg.OperationalError("the server has given no answer")
+            raise psycopg.OperationalError("the server sent no answer")
         status = results[0].status
         if status == ExecStatus.TUPLES_OK:
-            answer.rows = self._rows_of(results[0])
+            answer.rows = self._load_rows(results[0])
         elif status == ExecStatus.COMMAND_OK:
             answer.rows = []
         else:
@@ -291,11 +318,11 @@ class StatementConnection(psycopg.Connection[Row]):
                 raise psycopg.errors.PipelineAborted("pipeline aborted")
             raise psycopg.errors.error_from_result(results[0])
 
-    def _rows_of(self, result: PGresult) -> list[Row]:
+    def _load_rows(self, result: PGresult) -> list[Row]:
         if not result.ntuples:
             return []
         self._transformer.set_pgresult(result)
         rows = self._transformer.load_rows(0, result.ntuples, tuple)
-        # It would be held until the next answer, which may take long to come.
+        # Otherwise the result would stay in memory until the next answer, which may take long.
         self._transformer.set_pgresult(None)
         return rows

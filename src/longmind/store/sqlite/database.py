@@ -1,6 +1,11 @@
 """The embedded engine: one SQLite file, in WAL mode, shared by threads and processes.
 
-Reads go through connections of their own and wait for nobody. Writes of one process go through one writer.
+Reads go through connections of their own and wait for nobody; idle ones are kept for the next read. Writes of one
+process go through one writer (see `writer`); processes wait for each other's writes in the busy handler.
+
+SQLite's locks are a matter of whole processes: a child of a fork inherits the memory of them without the locks, and
+closing any descriptor of the file drops those of the whole process. So before a fork all connections are closed
+(`rest_for_fork`), and nothing here opens the file except through SQLite.
 """
 
 from __future__ import annotations
@@ -60,11 +65,13 @@ T = TypeVar("T")
 
 MEMORY = ":memory:"
 _IDLE_READERS = 8
-# In bytes. SQLite itself would take a shorter file for an empty one, and write over it.
+# In bytes. SQLite itself would treat a shorter file as empty and overwrite it.
 _SMALLEST_DATABASE = 512
 
 
 class SqliteDatabase:
+    """A SQLite file, or a database in memory, as the rest of the engine sees it. Threads may share it."""
+
     engine: EngineName = "sqlite"
     is_remote = False
     clock_error = 0
@@ -82,7 +89,7 @@ class SqliteDatabase:
         if path != MEMORY:
             _prepare_folder(Path(path))
             try:
-                _refuse_what_is_not_ours(path, _Patience(settings.busy_timeout_seconds))
+                _refuse_foreign_file(path, _BusyHandler(settings.busy_timeout_seconds))
             except apsw.Error as error:
                 raise translate(error, path=path) from error
             _make_private(path)
@@ -100,12 +107,12 @@ class SqliteDatabase:
         return writer
 
     def rest_for_fork(self) -> bool:
-        """Close the file. SQLite notes in memory which locks the process holds; a child inherits the notes alone.
+        """Close the file before a fork; return False inside a transaction, which must go on.
 
-        It would then write to a file that others take for abandoned, or wait for ever for a lock of the parent's.
+        SQLite notes in memory which locks the process holds, and a child inherits only the notes. It would write to a
+        file that others believe to be unused, or wait for ever for a lock of its parent.
         """
         if self._writer.is_this_thread or threading.get_ident() in self._reading:
-            # The fork comes from inside a transaction, which must go on.
             return False
         self._writer.resting.acquire()
         self._reading_lock.acquire()
@@ -116,8 +123,8 @@ class SqliteDatabase:
                 return False
             time.sleep(0.0002)
         if self._path != MEMORY:
-            self._let_go_of_readers()
-            self._writer.let_go()
+            self._close_readers()
+            self._writer.close_connection()
         return True
 
     def wake_after_fork(self) -> None:
@@ -136,7 +143,7 @@ class SqliteDatabase:
             )
 
     def migrate(self, migrations: list[Migration]) -> None:
-        """Apply what is missing. The write lock makes a second process wait, and then find it done."""
+        """Apply missing migrations. The write lock makes a second process wait, and then find them applied."""
         with self._translated():
             connection = self._writer.own_connection()
             try:
@@ -163,7 +170,7 @@ class SqliteDatabase:
     def read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         self._check_usable()
         if self._path == MEMORY:
-            # A database in memory belongs to its one connection, and that to the writer.
+            # A database in memory exists in one connection only, the writer's.
             return self._do(scope, lambda run: work(run, *args, **kwargs))
         me = threading.get_ident()
         connection = None
@@ -187,16 +194,16 @@ class SqliteDatabase:
                 self._reading.remove(me)
 
     def read_snapshot(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        # A database in memory has one connection, which does one thing at a time.
-        return self.read(scope, work if self._path == MEMORY else _at_once(work), *args, **kwargs)
+        # The one connection of a database in memory does one thing at a time anyway.
+        return self.read(scope, work if self._path == MEMORY else _hold_snapshot(work), *args, **kwargs)
 
     def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         self._check_usable()
         refuse_nesting(self._writer.is_this_thread)
         refuse_reader(scope)
-        behind = guarded(work)
+        fenced_work = guarded(work)
         try:
-            result = self._do(scope, lambda run: behind(run, *args, **kwargs))
+            result = self._do(scope, lambda run: fenced_work(run, *args, **kwargs))
         except StoreError as error:
             self.write_health.note(error)
             raise
@@ -205,17 +212,17 @@ class SqliteDatabase:
         return result
 
     def write_exclusively(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        # There is one writer at a time: whoever writes is alone.
+        # SQLite has one writer at a time, so every write is exclusive.
         return self.write(scope, work, *args, **kwargs)
 
     def add_queries(self, queries: Mapping[str, Query]) -> None:
         self._queries.update(queries)
 
     def scrub(self, most_megabytes: float | None = None) -> ScrubReport:
-        """Empty the WAL file, which has the pages as they were before; rebuild the file where that is wanted.
+        """Empty the WAL file, which holds older versions of pages; rebuild the file unless it is too large.
 
-        Deleted content is overwritten as it goes. What was moved from page to page before that leaves copies in the
-        room between rows, and only a file that is written anew is certain to have none.
+        Deleted content is overwritten at once (`secure_delete`). But rows that moved from page to page before may have
+        left copies in unused space, and only a rebuilt file is certain to have none.
         """
         if self._path == MEMORY:
             return ScrubReport(True, "in memory")
@@ -224,17 +231,17 @@ class SqliteDatabase:
 
     def _do(self, scope: AnyScope | None, work: Callable[[SqliteTransaction], T]) -> T:
         if self._writer.is_this_thread:
-            # Asked for from inside a transaction, which sees its own work.
+            # Called from inside a transaction, which sees its own work.
             return work(SqliteTransaction(self._writer.own_connection(), self._queries, to_scope_keys(scope)))
         result: T = self._writer.do(to_scope_keys(scope), work)
         return result
 
     def advance_ledger_sequence(self) -> None:
-        # SQLite has taken note of every place that was given.
+        # SQLite keeps the highest position by itself.
         return
 
     def wait_for_writers(self, seconds: float) -> bool:
-        # There is one writer at a time, so positions appear in their order.
+        # With one writer at a time, positions become visible in order.
         return True
 
     def _check_usable(self) -> None:
@@ -244,9 +251,9 @@ class SqliteDatabase:
     def close(self) -> None:
         self._closed = self._closed or EngineClosed()
         self._writer.stop()
-        self._let_go_of_readers()
+        self._close_readers()
 
-    def _let_go_of_readers(self) -> None:
+    def _close_readers(self) -> None:
         while self._readers:
             self._readers.pop().close()
 
@@ -260,50 +267,50 @@ class SqliteDatabase:
 
 def _connect(path: str, settings: Settings) -> apsw.Connection:
     connection = apsw.Connection(path)
-    patience = _Patience(settings.busy_timeout_seconds)
+    patience = _BusyHandler(settings.busy_timeout_seconds)
     connection.set_busy_handler(patience)
     if path != MEMORY:
         _enter_wal_mode(connection, patience)
     connection.execute(f"PRAGMA synchronous = {'FULL' if settings.durability == 'full' else 'NORMAL'}")
     connection.execute("PRAGMA foreign_keys = ON")
-    # A cached statement keeps its plan. Without this SQLite plans anew for every new value: 40 µs, not 14.
+    # Lets a cached statement keep its plan. Without it SQLite plans again for every new value: 40 µs instead of 14.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-    # What is deleted is overwritten with zeros, so that forgetting leaves nothing in the file.
+    # Overwrites deleted content with zeros, so that erasure leaves nothing in the file.
     connection.execute("PRAGMA secure_delete = ON").fetchall()
     return connection
 
 
-def _at_once(work: Work[P, T]) -> Work[P, T]:
-    def in_one_transaction(run: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> T:
+def _hold_snapshot(work: Work[P, T]) -> Work[P, T]:
+    def run_in_snapshot(run: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> T:
         assert isinstance(run, SqliteTransaction)
         with run.held():
             return work(run, *args, **kwargs)
 
-    return in_one_transaction
+    return run_in_snapshot
 
 
 def _scrub(connection: apsw.Connection, most_megabytes: float | None) -> ScrubReport:
-    # Asked of the database itself: part of it may stand in the WAL file alone.
+    # Asked of SQLite and not of the file system: part of the database may be in the WAL file alone.
     pages, size = (next(connection.execute(f"PRAGMA {each}"))[0] for each in ("page_count", "page_size"))
     rebuild = most_megabytes is None or pages * size <= most_megabytes * 1024 * 1024
     try:
         if rebuild:
             connection.execute("VACUUM")
-        # Whoever reads holds on to the pages as they were; the busy handler waits for them.
+        # Readers hold on to older versions of pages; the busy handler waits for them.
         busy, _, _ = next(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
     except (apsw.BusyError, apsw.LockedError, apsw.FullError) as error:
-        # The rows are gone all the same, and their receipt must not be lost for this.
+        # The rows are deleted all the same, and their receipt must not be lost because of this.
         return ScrubReport(False, "rows deleted", f"The file was not rebuilt ({error}): run `longmind erase --vacuum`.")
     how = "file rebuilt, WAL emptied" if rebuild else "deleted rows overwritten, WAL emptied"
     if busy:
-        return ScrubReport(False, how, "A reader keeps the WAL file: run `longmind erase --vacuum` when it has ended.")
+        return ScrubReport(False, how, "A reader still uses the WAL file: run `longmind erase --vacuum` after it.")
     if not rebuild:
         return ScrubReport(False, how, "Run `longmind erase --vacuum` to rebuild the file.")
     return ScrubReport(True, how)
 
 
-class _Patience:
-    """Waits for other processes' writes with short random sleeps, so that none of them is starved."""
+class _BusyHandler:
+    """The busy handler: it waits for other processes' writes in short random sleeps, so that none is starved."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -319,8 +326,8 @@ class _Patience:
         return True
 
 
-def _enter_wal_mode(connection: apsw.Connection, patience: _Patience) -> None:
-    # The switch of a new file needs it alone, and SQLite does not ask the busy handler while two processes try.
+def _enter_wal_mode(connection: apsw.Connection, patience: _BusyHandler) -> None:
+    # The switch of a new file needs exclusive access, and SQLite skips the busy handler while two processes try.
     tries = 0
     while True:
         try:
@@ -335,46 +342,46 @@ def _enter_wal_mode(connection: apsw.Connection, patience: _Patience) -> None:
 def _prepare_folder(path: Path) -> None:
     folder = path.parent
     try:
-        # Before anything is acknowledged: a file whose folder is lost is lost.
+        # Synced before any write is acknowledged: a file is lost with its folder.
         make_private_folder(folder)
     except FileExistsError as error:
-        raise StoreUnavailable(f"{folder} is a file, not a folder.", hint="Choose another path.") from error
+        raise StoreUnavailable(f"The folder {folder} is a file.", hint="Choose another path.") from error
     except OSError as error:
         raise StoreUnavailable(
-            f"The folder {folder} cannot be used: {error.strerror}.", hint="Make it, or choose another path."
+            f"The folder {folder} cannot be used: {error.strerror}.", hint="Create it, or choose another path."
         ) from error
 
 
 def _make_private(path: str) -> None:
-    """Make a new file one that only its owner may read. SQLite gives its other files the rights of this one."""
+    """Create the file readable by its owner alone, if it is new. SQLite gives its other files the same rights."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError:
-        # It is there already, or cannot be made: opening it says why in SQLite's words.
+        # It exists, or cannot be created: opening it reports the reason.
         return
 
 
-def _refuse_what_is_not_ours(path: str, patience: _Patience) -> None:
-    """Look before anything is changed: a text file, or another program's database, must stay as it is."""
-    # Only SQLite itself may look inside. To open and close the file in any other way would end the locks on it that
-    # another engine of this process holds.
+def _refuse_foreign_file(path: str, patience: _BusyHandler) -> None:
+    """Raise NotADatabase for a text file or another program's database, before anything in it is changed."""
+    # Only SQLite may open the file: closing any other descriptor of it would drop the locks that another engine of this
+    # process holds.
     size = os.path.getsize(path) if os.path.isfile(path) else 0
     if size == 0:
         return
     if size < _SMALLEST_DATABASE:
         raise NotADatabase(f"{path} is not a SQLite database.")
     try:
-        tables = _tables_in(path, apsw.SQLITE_OPEN_READONLY, patience)
+        tables = _read_table_names(path, apsw.SQLITE_OPEN_READONLY, patience)
     except apsw.ReadOnlyError:
-        # Somebody died in the middle of a write and left a journal: to undo it takes the right to write.
-        tables = _tables_in(path, apsw.SQLITE_OPEN_READWRITE, patience)
+        # A process died during a write and left a journal, which only a connection with write access can undo.
+        tables = _read_table_names(path, apsw.SQLITE_OPEN_READWRITE, patience)
     if tables and tables.isdisjoint({VERSION_TABLE, FORMER_VERSION_TABLE}):
         raise NotADatabase(f"{path} is a SQLite database of another program.")
 
 
-def _tables_in(path: str, flags: int, patience: _Patience) -> set[str]:
+def _read_table_names(path: str, flags: int, patience: _BusyHandler) -> set[str]:
     connection = apsw.Connection(path, flags=flags)
-    # Another process may be making it this moment.
+    # Another process may be creating the database at this moment.
     connection.set_busy_handler(patience)
     try:
         return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -383,7 +390,7 @@ def _tables_in(path: str, flags: int, patience: _Patience) -> set[str]:
 
 
 def _refuse_missing(connection: apsw.Connection, migrations: list[Migration]) -> None:
-    """Say what a file lacks that can be read and not written."""
+    """Raise StoreReadOnly with the schema versions if a file that cannot be written needs an upgrade."""
     applied: list[int] = []
     with suppress(apsw.Error):
         applied = read_versions(connection) or []
@@ -392,24 +399,24 @@ def _refuse_missing(connection: apsw.Connection, migrations: list[Migration]) ->
 
 
 def translate(error: Exception, connection: apsw.Connection | None = None, *, path: str) -> Exception:
-    """Put SQLite's words into ours; an error that is no database error stays what it is.
+    """Return the error of ours for an error of SQLite; any other error is returned as it is.
 
-    The connection, if it is known, knows what the system has answered: SQLite has one word for all that a disk can do.
+    connection: supplies the error number of the system, since SQLite has one code for all failures of a disk.
     """
-    said = connection.system_errno if connection is not None else 0
+    error_number = connection.system_errno if connection is not None else 0
     match error:
         case apsw.NotADBError() | apsw.CorruptError():
             return NotADatabase(f"{path} is not a SQLite database, or it is damaged ({error}).")
         case apsw.BusyError() | apsw.LockedError():
-            return StoreBusy(f"Other writers held {path} for too long.")
-        # The second: the index beside the WAL file could not be given its size. The types of apsw do not know the code.
+            return StoreBusy(f"Other writers kept {path} locked for too long.")
+        # The second one: the shared-memory index could not be enlarged. The types of apsw lack the code.
         case apsw.FullError() | apsw.IOError(extendedresult=apsw.SQLITE_IOERR_SHMSIZE):  # type: ignore[misc]
-            return StoreFull(f"There is no room left to write {path}, or what SQLite needs beside it.")
+            return StoreFull(f"There is no room left for {path} and the files that SQLite needs next to it.")
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return StoreReadOnly(f"{path} cannot be written ({error}).")
-        case apsw.IOError() if said:
-            return translate_disk_error(OSError(said, os.strerror(said)), path)
-        case apsw.CantOpenError() if (refusal := _open_refused()) is not None:
+        case apsw.IOError() if error_number:
+            return translate_disk_error(OSError(error_number, os.strerror(error_number)), path)
+        case apsw.CantOpenError() if (refusal := _find_open_error()) is not None:
             return translate_disk_error(refusal, path)
         case apsw.CantOpenError():
             return StoreUnavailable(
@@ -424,8 +431,8 @@ def translate(error: Exception, connection: apsw.Connection | None = None, *, pa
             return error
 
 
-def _open_refused() -> OSError | None:
-    """What keeps this process from opening any file at all. SQLite does not tell."""
+def _find_open_error() -> OSError | None:
+    """Return the error that keeps this process from opening any file at all, which SQLite does not report."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:

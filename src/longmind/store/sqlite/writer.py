@@ -1,7 +1,20 @@
-"""The one writer of a SQLite file: a thread that does the work of all who wait in one transaction.
+"""The single writer of a SQLite file: a thread that runs the work of all waiting callers in one transaction.
 
-Many callers so share one sync of the disk. The thread is its own, because Ctrl-C and signal handlers strike the main
-thread: they interrupt a caller who waits, never a transaction.
+Group commit: callers put tickets into a queue and wait. The writer takes all that are there (at most `_AT_ONCE`), runs
+them in the order in which they came and commits once, so that they share one sync of the disk. The invariants:
+- A caller gets its result only after the COMMIT that holds it has returned. No ticket is released before.
+- Each ticket of a batch runs in a savepoint of its own, so an error undoes the work of its caller alone. A batch of one
+  needs no savepoint: its ROLLBACK undoes everything. If SQLite itself rolls back (a full disk, say), or COMMIT fails,
+  every ticket of the batch fails.
+- If the sync of COMMIT fails, the pages were written but may not be on the disk: the callers get `OutcomeUnknown`.
+- Changes are handed to the publisher in commit order, before their callers return, and never those of a failed ticket.
+- The thread is not the main thread, because Ctrl-C and signal handlers strike that one: they interrupt a caller that
+  waits, never a transaction. A caller that is interrupted abandons its ticket; the ticket is skipped if its batch has
+  not begun, and committed without a reader otherwise.
+- The connection belongs to the thread that holds `resting`: the writer during a batch, and otherwise `close`, a fork,
+  or maintenance such as VACUUM, which must run between two transactions.
+- Work must not ask the writer for another write: it would wait for itself. `SqliteDatabase` refuses that beforehand.
+The thread starts with the first write and ends with `stop`, after everything that was queued before.
 """
 
 from __future__ import annotations
@@ -36,7 +49,9 @@ _ROWS_OF_A_STATEMENT = 50
 
 
 class SqliteTransaction(Announcements):
-    # What a file was told to keep it keeps: who has it open has all there ever was.
+    """Statements bound to one scope, on a connection that a reader or the writer has lent for one unit of work."""
+
+    # A file never loses what it has committed while a process has it open, so there is one history.
     history: object = None
 
     def __init__(self, connection: apsw.Connection, queries: dict[str, Query], keys: ScopeKeys) -> None:
@@ -51,7 +66,7 @@ class SqliteTransaction(Announcements):
         values["scope_id"] = self.scope_id
         values["app_key"] = self._app_key
         try:
-            # SQLite numbers names in the order in which they first appear, and numbers are bound faster than names.
+            # SQLite numbers names by their first appearance, and binding by number is faster than by name.
             return self._execute(self._queries[query].text, [values[name] for name in self._queries[query].names])
         except UnicodeEncodeError as error:
             raise describe_unstorable(error) from None
@@ -66,13 +81,13 @@ class SqliteTransaction(Announcements):
         return self._run(query, values)
 
     def lift_time_limit(self) -> None:
-        """Nothing to do: nobody but this process itself could end it."""
+        """Do nothing: no server watches over this transaction."""
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """See the database as it is now until the block ends."""
+        """Keep one view of the database until the block ends."""
         try:
-            # Here, since an interrupt may come when it has begun, before there is anybody to end it.
+            # Inside the `try`: an interrupt may strike right after BEGIN, and somebody must end the transaction then.
             self._execute("BEGIN")
             yield
         finally:
@@ -81,9 +96,9 @@ class SqliteTransaction(Announcements):
 
     @contextmanager
     def bind_scope(self, scope: AnyScope | None) -> Iterator[SqliteTransaction]:
-        there = SqliteTransaction(self._connection, self._queries, to_scope_keys(scope))
-        there.changes = self.changes
-        yield there
+        other = SqliteTransaction(self._connection, self._queries, to_scope_keys(scope))
+        other.changes = self.changes
+        yield other
 
     def ask(self, query: str, **values: Any) -> PendingRow:
         rows = list(self._run(query, values))
@@ -104,14 +119,14 @@ class SqliteTransaction(Announcements):
             raise StoreError(f"The statement {query} takes its values in another order: {', '.join(names)}.")
         same = (self.scope_id, *values.values())
         self._insert(query, rows, same)
-        # Nobody else writes meanwhile, so the numbers follow one another: that is sooner than to be told each.
+        # Nobody else writes during the transaction, so the numbers are consecutive and need not be returned by SQL.
         end = self._connection.last_insert_rowid() + 1
         numbers = range(end - len(rows), end)
         return lambda: numbers
 
     def _insert(self, query: str, rows: Sequence[Row], same: Row = ()) -> None:
-        """Insert rows; the values that are the same for all of them come before the others."""
-        # What a statement costs beside its rows is paid once for many of them.
+        """Insert rows; the values in `same`, which all of them share, stand before their own."""
+        # One statement for many rows pays its fixed cost once.
         many = len(rows) - len(rows) % _ROWS_OF_A_STATEMENT
         for first in range(0, many, _ROWS_OF_A_STATEMENT):
             values = [*same, *chain.from_iterable(rows[first : first + _ROWS_OF_A_STATEMENT])]
@@ -120,7 +135,10 @@ class SqliteTransaction(Announcements):
 
 
 class _Ticket:
-    """One caller's work in the queue."""
+    """One caller's work in the queue, and what came of it.
+
+    The caller blocks in `outcome`; the writer calls `run` or `fail`, and then `release`.
+    """
 
     def __init__(self, keys: ScopeKeys, work: Callable[[SqliteTransaction], Any]) -> None:
         self.keys = keys
@@ -140,14 +158,14 @@ class _Ticket:
         self._error = self._error or error
         self.changes = []
 
-    def done(self) -> None:
+    def release(self) -> None:
         self._waiting.release()
 
     def outcome(self) -> Any:
         try:
             self._waiting.acquire()
         except BaseException:
-            # The caller was interrupted and is gone. What has not been begun is not begun any more.
+            # The caller was interrupted and is gone: its work is skipped unless it has begun.
             self.abandoned = True
             raise
         if self._error is not None:
@@ -156,7 +174,7 @@ class _Ticket:
 
 
 class SqliteWriter:
-    """Takes functions of a transaction from any thread, and does them in the order in which they came."""
+    """Runs functions of a transaction from any thread, in the order in which they came."""
 
     def __init__(
         self,
@@ -174,7 +192,7 @@ class SqliteWriter:
         self._stopping = False
         self._thread: threading.Thread | None = None
         self.resting = threading.Lock()
-        """Held while a transaction is open; who holds it keeps the writer from beginning one."""
+        """Held while a transaction is open. Whoever else acquires it keeps the writer from beginning one."""
         self.connection: apsw.Connection | None = None
 
     @property
@@ -182,7 +200,7 @@ class SqliteWriter:
         return self._thread is threading.current_thread()
 
     def do(self, keys: ScopeKeys, work: Callable[[SqliteTransaction], Any]) -> Any:
-        """Have something done in a transaction of its own, and wait until it is on disk."""
+        """Run a unit of work in a transaction and wait until it is on disk; raise EngineClosed after `stop`."""
         ticket = _Ticket(keys, work)
         with self._gate:
             if self._stopping:
@@ -194,24 +212,26 @@ class SqliteWriter:
         return ticket.outcome()
 
     def run_between_transactions(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Have something done with the writer's connection between two transactions."""
+        """Run a function of the writer's connection while no transaction is open on it."""
         with self.resting:
             return work(self.own_connection())
 
     def stop(self) -> None:
-        """Finish what was asked for, take no more, and close the connection."""
+        """Finish all queued work, accept no more, and close the connection."""
         self.stop_soon()
         if self._thread is not None and not self.is_this_thread:
             self._thread.join()
-        self.let_go()
+        self.close_connection()
 
     def stop_soon(self) -> None:
+        """Accept no more work, without waiting for what is queued."""
         with self._gate:
             if not self._stopping:
                 self._stopping = True
                 self._queue.put(None)
 
-    def let_go(self) -> None:
+    def close_connection(self) -> None:
+        """Close the connection; the next use opens another. The caller holds `resting`, or the thread has ended."""
         if self.connection is not None:
             self.connection.close()
             self.connection = None
@@ -225,12 +245,12 @@ class SqliteWriter:
         while True:
             batch, last = self._next_batch()
             with self.resting:
-                self._carry(batch)
+                self._run_batch(batch)
             if last:
                 return
 
     def _next_batch(self) -> tuple[list[_Ticket], bool]:
-        """All who wait, and whether to stop after them."""
+        """Wait for work; return all tickets that are queued, and whether to stop after them."""
         batch: list[_Ticket] = []
         ticket = self._queue.get()
         with suppress(Empty):
@@ -242,30 +262,30 @@ class SqliteWriter:
             return batch, True
         return batch, False
 
-    def _carry(self, waiting: list[_Ticket]) -> None:
+    def _run_batch(self, waiting: list[_Ticket]) -> None:
         batch = [ticket for ticket in waiting if not ticket.abandoned]
         try:
             if batch:
                 self._commit(self.own_connection(), batch)
         except BaseException as error:
-            told = self._translate(error, self.connection) if isinstance(error, Exception) else error
+            failure = self._translate(error, self.connection) if isinstance(error, Exception) else error
             for ticket in batch:
-                ticket.fail(told)
+                ticket.fail(failure)
         for ticket in batch:
             self._publisher.add(ticket.changes)
         for ticket in batch:
-            ticket.done()
+            ticket.release()
 
     def _commit(self, connection: apsw.Connection, batch: list[_Ticket]) -> None:
         try:
             connection.execute("BEGIN IMMEDIATE")
             if len(batch) == 1:
-                # Alone it needs no savepoint: if it fails, all that there is is undone.
+                # A single ticket needs no savepoint: a failure rolls back the whole transaction.
                 self._do(connection, batch[0])
             else:
                 for ticket in batch:
-                    self._do_apart(connection, ticket)
-            _end(connection)
+                    self._do_in_savepoint(connection, ticket)
+            _commit_transaction(connection)
         except BaseException:
             with suppress(apsw.Error):
                 if not connection.get_autocommit():
@@ -275,32 +295,31 @@ class SqliteWriter:
     def _do(self, connection: apsw.Connection, ticket: _Ticket) -> None:
         ticket.run(SqliteTransaction(connection, self._queries, ticket.keys))
 
-    def _do_apart(self, connection: apsw.Connection, ticket: _Ticket) -> None:
-        """Do one caller's work; whatever it raises is that caller's alone, and undoes nobody else's."""
+    def _do_in_savepoint(self, connection: apsw.Connection, ticket: _Ticket) -> None:
+        """Run one caller's work; an error fails that ticket alone and undoes nobody else's work."""
         connection.execute("SAVEPOINT one")
         try:
             self._do(connection, ticket)
         except BaseException as error:
             if connection.get_autocommit():
-                # SQLite has rolled back the whole transaction by itself (a full disk, say).
+                # SQLite has rolled back the whole transaction by itself, for example on a full disk.
                 raise
             connection.execute("ROLLBACK TO one")
             ticket.fail(self._translate(error, connection) if isinstance(error, Exception) else error)
         connection.execute("RELEASE one")
 
 
-def _end(connection: apsw.Connection) -> None:
+def _commit_transaction(connection: apsw.Connection) -> None:
     try:
         connection.execute("COMMIT")
     except apsw.IOError as error:
         if error.extendedresult not in _UNSYNCED:  # type: ignore[attr-defined]  # the types of apsw do not know it
             raise
-        # All of it was written, and the disk did not say that it has it. Whoever opens the file next finds it there,
-        # or not; here the next write takes its place.
+        # The pages were written, but the disk has not confirmed them. The next process to open the file may find them
+        # or not; in this process the next write replaces them.
         raise OutcomeUnknown(
-            f"The disk failed while a write was committed: whether it was is not known ({error}).",
-            hint="Check the disk, and look whether it is there before you repeat it. An idempotency key makes a retry "
-            "safe.",
+            f"The disk failed while a write was being committed, so its outcome is unknown ({error}).",
+            hint="Check the disk, and look for the write before you repeat it. An idempotency key makes a retry safe.",
         ) from error
 
 
