@@ -1,4 +1,4 @@
-"""The reference of the command line, read from the commands themselves."""
+"""Reference of the command line, read from the commands themselves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARED = {"help", "url", "as_json", *(each.name for each in fields(Caller))}
 
 
 def all_commands() -> dict[str, Any]:
-    """Every command by its whole name, such as `longmind memory add`."""
+    """Return every command by its whole name, such as `longmind memory add`."""
     return dict(_walk("longmind", get_command(app)))
 
 
@@ -58,14 +58,14 @@ def _format_option(option: Any) -> str:
 
 
 def exits_table() -> str:
-    """What a command ends with, from the one place that says it."""
-    meanings = _texts_under(Exit)
+    """Return the table of exit codes, from the enumeration that declares them."""
+    meanings = _member_docstrings(Exit)
     rows = [f"| {each.value} | {meanings[each.name]} |" for each in Exit]
     return "\n".join(["| code | meaning |", "| --- | --- |", *rows])
 
 
-def _texts_under(owner: type) -> dict[str, str]:
-    """The texts that stand under the members of an enumeration."""
+def _member_docstrings(owner: type) -> dict[str, str]:
+    """Return the docstrings under the members of an enumeration, by member."""
     body = ast.parse(inspect.getsource(owner)).body[0]
     assert isinstance(body, ast.ClassDef)
     found = {}

@@ -1,10 +1,10 @@
-"""Writes docs/reference/conformance.md: which test proves which requirement.
+"""Write docs/reference/conformance.md: the tests that prove each requirement.
 
 python -m tools.conformance           write the page
 python -m tools.conformance --check   fail if the page or the marks of the items are not current
 
-The requirements stand in docs/reference/conformance-items.txt. A test names those that it proves in a marker,
-`@pytest.mark.conforms("A1.11")`, which is read from the source: nothing has to be run.
+docs/reference/conformance-items.txt lists the requirements. A test names those that it proves in a marker,
+`@pytest.mark.conforms("A1.11")`, which is read from the source, so no test has to run.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ SHOWN = 2
 Mark = Literal["x", "~", " "]
 
 OTHERWISE: Mapping[str, str] = {}
-"""Requirements that no test proves, and why they are met all the same."""
+"""Requirements that are met without a test, with the reason."""
 
 PARTLY: Mapping[str, str] = {
     "C21": "Single rows are atoms; there is no path yet to add one as a row of a block.",
     "T25": "There is no log in files yet whose paths could be escaped from.",
 }
-"""Requirements that tests prove as far as the code goes, and what is missing."""
+"""Requirements that tests prove in part, with the missing part."""
 
 
 class Misplaced(Exception):
-    """A marker stands where it proves nothing, or does not say what it proves."""
+    """A marker in the wrong place, or without the numbers of requirements."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def read_items() -> list[Item]:
 
 
 def read_markers() -> dict[str, list[str]]:
-    """The tests of each item, in the order of the files."""
+    """Return the tests of each item, in the order of the files."""
     found: dict[str, list[str]] = {}
     for file in sorted(TESTS.rglob("test_*.py")):
         name = file.relative_to(TESTS.parent).as_posix()
@@ -107,12 +107,12 @@ def _numbers(call: ast.Call, name: str) -> Iterator[str]:
 
 
 def unknown_numbers(items: list[Item], tests: Mapping[str, list[str]]) -> list[str]:
-    """Numbers that markers or this tool name, and that are no items."""
+    """Return the numbers in markers and in this module that name no item."""
     return sorted({*tests, *OTHERWISE, *PARTLY} - {item.number for item in items})
 
 
 def mark_of(number: str, tests: Mapping[str, list[str]]) -> Mark:
-    """How far an item is met, by the tests there are."""
+    """Return how far the tests prove an item."""
     if number in OTHERWISE:
         return "x"
     if number not in tests:
@@ -121,7 +121,7 @@ def mark_of(number: str, tests: Mapping[str, list[str]]) -> Mark:
 
 
 def wrong_marks(items: list[Item], tests: Mapping[str, list[str]]) -> list[str]:
-    """What has to be changed by hand in the list of items, so that nothing gets lost or is won unnoticed."""
+    """Return the marks in the list of items that differ from the tests, for a person to change."""
     return [
         f"{item.number} is marked [{item.mark}], and by the tests it is [{mark_of(item.number, tests)}]"
         for item in items

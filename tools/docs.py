@@ -1,4 +1,4 @@
-"""Writes those parts of the documentation that the code already says.
+"""Write the parts of the documentation that the code already says.
 
 python -m tools.docs           write docs/operations.md and the tables in the other pages
 python -m tools.docs --check   fail if one of them is not current
@@ -111,14 +111,14 @@ def engine_methods() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def names_list() -> str:
-    meanings = {name: one_of(choice) for name, choice in CHOICES.items()} | {
+    meanings = {name: list_choices(choice) for name, choice in CHOICES.items()} | {
         "Content": "a text, or a list of blocks as values or dicts",
         "Instant": "an ISO 8601 text or a `datetime`; UTC unless it names a zone",
         "Page[…]": "a list with `next_cursor`; pass it as `cursor` for the next page, `None` is the end",
         "Subscriber": "a function of a `Change`",
         "Handler": "a function of a `JobRun` that returns a JSON value or an `Effect`",
         "Confirm": "a function that asks the user a question and returns the answer as a bool",
-        "Capability": one_of(Capability),
+        "Capability": list_choices(Capability),
         "LanguageModel": "an object with `name` and `ask(request, on_text=…, cancel=…)`",
         "Tool`, `BoundTool": "a tool as a model sees it, without or with the function that runs it",
         "ToolHandler": "a function of a tool's name and arguments that returns its result",
@@ -183,17 +183,17 @@ SECTIONS: dict[tuple[str, str], Callable[[], str]] = {
 }
 
 
-def pages() -> Iterator[tuple[Path, str]]:
-    """Each page that is written here, with the text it should have."""
+def current_pages() -> Iterator[tuple[Path, str]]:
+    """Yield each generated page with the text that it should have."""
     yield DOCS / "reference" / "operations.md", operations_page()
     for name in dict.fromkeys(name for name, _ in SECTIONS):
         page = (DOCS / name).read_text("utf-8")
         for (of, section), written in SECTIONS.items():
-            page = between_markers(page, section, written()) if of == name else page
+            page = replace_section(page, section, written()) if of == name else page
         yield DOCS / name, page
 
 
-def between_markers(page: str, section: str, written: str) -> str:
+def replace_section(page: str, section: str, written: str) -> str:
     begin, end = f"<!-- {section}: written by tools/docs.py -->", f"<!-- end of {section} -->"
     before, found_begin, rest = page.partition(begin)
     _, found_end, after = rest.partition(end)
@@ -214,7 +214,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def slug(heading: str) -> str:
-    """The anchor that a heading gets."""
+    """Return the anchor of a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
@@ -224,23 +224,23 @@ def parameters(method: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def signature(name: str, method: Callable[..., Any]) -> str:
-    written = [written_parameter(each) for each in parameters(method)]
+    written = [format_parameter(each) for each in parameters(method)]
     kinds = [each.kind for each in parameters(method)]
     if inspect.Parameter.KEYWORD_ONLY in kinds:
         written.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
     return f"{name}({', '.join(written)}) -> {inspect.signature(method).return_annotation}"
 
 
-def written_parameter(parameter: inspect.Parameter) -> str:
+def format_parameter(parameter: inspect.Parameter) -> str:
     stars = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
-    default = "" if parameter.default is parameter.empty else f" = {written_default(parameter.default)}"
+    default = "" if parameter.default is parameter.empty else f" = {format_default(parameter.default)}"
     annotation = str(parameter.annotation)
     if parameter.default is None:
         annotation = annotation.removesuffix(" | None")
     return f"{stars}{parameter.name}: {annotation}{default}"
 
 
-def written_default(default: Any) -> str:
+def format_default(default: Any) -> str:
     return default.__name__ if inspect.isfunction(default) else repr(default)
 
 
@@ -249,12 +249,12 @@ def first_sentence(method: Callable[..., Any]) -> str:
     return re.split(r"(?<=\.) (?=[A-Z`])", paragraph, maxsplit=1)[0]
 
 
-def one_of(choice: Any) -> str:
+def list_choices(choice: Any) -> str:
     return ", ".join(f"`{each}`" for each in get_args(choice))
 
 
 def attribute_docstrings(owner: type) -> dict[str, str]:
-    """The texts that stand under the attributes of a class in its source."""
+    """Return the docstrings under the attributes of a class, by attribute."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(owner))).body[0]
     assert isinstance(tree, ast.ClassDef)
     found = {}
@@ -266,7 +266,7 @@ def attribute_docstrings(owner: type) -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    stale = [(path, page) for path, page in pages() if not path.exists() or path.read_text("utf-8") != page]
+    stale = [(path, page) for path, page in current_pages() if not path.exists() or path.read_text("utf-8") != page]
     if "--check" in arguments:
         for path, _ in stale:
             print(f"docs/{path.relative_to(DOCS).as_posix()} is not current: run python -m tools.docs", file=sys.stderr)
