@@ -32,7 +32,6 @@ OTHERWISE: Mapping[str, str] = {}
 
 PARTLY: Mapping[str, str] = {
     "C21": "Single rows are atoms; there is no path yet to add one as a row of a block.",
-    "T25": "There is no log in files yet whose paths could be escaped from.",
 }
 """Requirements that tests prove in part, with the missing part."""
 
