@@ -9,7 +9,7 @@ from typing import Any
 import longmind
 from longmind.store.database import Transaction
 from longmind.store.queries import Query
-from longmind.store.whole_tables.rows import Tables
+from longmind.store.whole_tables.rows import UserTableColumns
 
 OVER_ALL = {
     "any_access_key": "stops at the first key",
@@ -39,7 +39,7 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 def statements(engine: longmind.Engine) -> Mapping[str, Query]:
     """All that this engine can say, with those that are made for each table."""
     database: Any = engine._database
-    assert Tables(database).all
+    assert UserTableColumns(database).all
     known: Mapping[str, Query] = database._queries
     return known
 

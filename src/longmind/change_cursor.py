@@ -46,7 +46,7 @@ class ChangeCursor:
         else:
             # Also when a gap holds it up: the next follower goes on from the same cursor.
             self.ended = time.monotonic() - self._quiet_since >= self._patience
-        return [ledger.change_from_row(row) for row in settled]
+        return [ledger.to_change(row) for row in settled]
 
     def _read_rows(self) -> list[Row]:
         return self._database.read(None, ledger.read_changes, self._cursor, _AT_ONCE)

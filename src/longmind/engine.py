@@ -194,7 +194,7 @@ class Engine(Maintenance):
 
     def last_cursor(self) -> int:
         """Return the cursor of the newest change; follow from it to see only changes to come."""
-        newest = self._database.read(None, ledger.last_position)
+        newest = self._database.read(None, ledger.find_last_position)
         # A write that is under way may hold an earlier position, and its change is still to come.
         if not self._database.wait_for_writers(self.settings.busy_timeout_seconds):
             raise StoreBusy("The last change is unknown: a transaction has been writing for too long.")

@@ -11,7 +11,7 @@ from longmind.jobs import Effect, JobRun
 from longmind.providers.embedder import CheckedEmbedder
 from longmind.recall.embedding_jobs import embed_kind, fill_vectors, reindex_kind
 from longmind.recall.embedding_requests import defer_to_other_engine
-from longmind.store.tables.jobs import Later
+from longmind.store.tables.jobs import JobPostponement
 from longmind.store.triggers.extraction_orders import EXTRACT, MINE
 from longmind.store.triggers.rolling_summary import SUMMARISE
 from longmind.store.triggers.sleep_time import SLEEP
@@ -47,26 +47,26 @@ class JobHandlers:
         for kind in DISTILL:
             handlers.register(kind, self._distill)
 
-    def _embed_space(self, embedding: CheckedEmbedder, run: JobRun) -> dict[str, int] | Later:
+    def _embed_space(self, embedding: CheckedEmbedder, run: JobRun) -> dict[str, int] | JobPostponement:
         parts = self._parts
         left, space_id = defer_to_other_engine(run.job, embedding.stamp, parts.clock()), run.job.payload["spaceId"]
         if left is not None:
             return left
         return {"vectors": fill_vectors(parts.database, run.scope, space_id, embedding, parts.clock())}
 
-    def _embed_events(self, embedding: CheckedEmbedder, run: JobRun) -> dict[str, int] | Later:
+    def _embed_events(self, embedding: CheckedEmbedder, run: JobRun) -> dict[str, int] | JobPostponement:
         left = defer_to_other_engine(run.job, embedding.stamp, self._parts.clock())
         if left is not None:
             return left
         return {"vectors": self._parts.event_retriever.embed(run.scope, run.job.payload["timelineId"])}
 
-    def _extract(self, run: JobRun) -> Effect | Later | dict[str, Any]:
+    def _extract(self, run: JobRun) -> Effect | JobPostponement | dict[str, Any]:
         outcome = self._parts.pipeline.extract(
             run.scope, run.job.payload, run.kept, patient=run.round <= _OPTIMISTIC_ROUNDS
         )
         return Effect(outcome) if callable(outcome) else outcome
 
-    def _update_blocks(self, run: JobRun) -> Effect | Later | dict[str, Any]:
+    def _update_blocks(self, run: JobRun) -> Effect | JobPostponement | dict[str, Any]:
         from longmind.blocks.sleep_time_job import PATIENT_ROUNDS, SleepTimeUpdater
 
         updater = SleepTimeUpdater(self._parts.database, self._parts.pipeline.telling, self._parts.clock)

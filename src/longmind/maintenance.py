@@ -90,7 +90,7 @@ class Maintenance:
                 "There is no embedder to make vectors with.",
                 hint="Choose one, such as local:arctic-s, by embedder= of longmind.open, or --embedder of a command.",
             )
-        incomplete = parts.database.read(None, spaces.lacking_vectors, embedding.stamp)
+        incomplete = parts.database.read(None, spaces.list_lacking_vectors, embedding.stamp)
         made = 0
         for done, (scope, space_id) in enumerate(incomplete):
 
@@ -109,7 +109,7 @@ class Maintenance:
         count = LIMIT.check("limit", limit)
         wanted_kind = None if kind is None else validate_id("kind", kind)
         wanted_id = None if job_id is None else validate_id("job_id", job_id)
-        return self._parts.database.read(None, jobs.of_all_scopes, status, wanted_kind, wanted_id, count)
+        return self._parts.database.read(None, jobs.list_of_all_scopes, status, wanted_kind, wanted_id, count)
 
     def retry_job(self, job_id: str) -> Job:
         """Queue a failed or dead job of any user again, with all its attempts."""
@@ -124,8 +124,8 @@ class Maintenance:
         self._parts.check_open()
         database, indexes, now = self._parts.database, self._parts.indexes, self._parts.clock()
         return Measures(
-            queue=database.read(None, metrics.queue, now),
-            extraction_lag=database.read(None, metrics.extraction_lag, EXTRACT, now),
+            queue=database.read(None, metrics.measure_queue, now),
+            extraction_lag=database.read(None, metrics.measure_extraction_lag, EXTRACT, now),
             cached_spaces=indexes.spaces,
             cached_bytes=indexes.nbytes,
             cache_limit_bytes=int(self._parts.settings.cache_megabytes * 1024 * 1024),
@@ -135,7 +135,7 @@ class Maintenance:
         """Raise StoreError if the database cannot be reached, lacks a migration, or lately could not be written."""
         self._parts.check_open()
         database = self._parts.database
-        applied = database.read(None, metrics.schema_versions)
+        applied = database.read(None, metrics.list_schema_versions)
         missing = {migration.version for migration in load_migrations(database.engine)} - set(applied)
         if missing:
             raise StoreError(

@@ -40,8 +40,8 @@ from longmind.runtime.fork_safety import survive_forks
 from longmind.scope import Scope
 from longmind.settings import Settings
 from longmind.store.database_url import open_database
-from longmind.store.tables.mirror_rows import newest_place
-from longmind.store.whole_tables.rows import Tables
+from longmind.store.tables.mirror_rows import find_newest_place
+from longmind.store.whole_tables.rows import UserTableColumns
 from longmind.summaries.distiller_registry import Distillers
 from longmind.summaries.registry import choose_summariser
 from longmind.summaries.rolling import RollingSummaries
@@ -92,7 +92,7 @@ class EngineParts:
         self.database = database = open_database(settings, self.changes)
         # Machines that share a database must agree on the time even if the clock of one of them is wrong.
         self.clock = clock if clock is not system_clock else lambda: system_clock() + database.clock_error
-        self.tables = Tables(database)
+        self.tables = UserTableColumns(database)
         self.indexes = IndexCache(settings.cache_megabytes)
         self._overlap_only = embedder is None or embedder == "none"
         self._retriever: AtomRetriever | None = None
@@ -102,7 +102,7 @@ class EngineParts:
         self._retriever_lock = threading.Lock()
         try:
             if self.mirror is not None:
-                self.mirror.position_at_opening = database.read(None, newest_place)
+                self.mirror.position_at_opening = database.read(None, find_newest_place)
             self.extractor_of = choose_extractor(extractor, settings, self.loop, database, self.clock)
             summariser_of = choose_summariser(summariser, settings, self.loop)
         except BaseException:

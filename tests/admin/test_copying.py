@@ -15,7 +15,7 @@ from longmind.change_feed import ChangeFeed
 from longmind.cli import main
 from longmind.settings import load_settings
 from longmind.store.database_url import open_database
-from longmind.store.whole_tables.copy import Copied, copy
+from longmind.store.whole_tables.copy import CopiedTable, copy_database
 from tests.admin.conftest import bytes_of, live, of
 from tests.embedder import WordsEmbedder
 
@@ -27,10 +27,12 @@ def target_url(request: pytest.FixtureRequest, database_url: str) -> str:
     return url
 
 
-def copied(source: str, target: str, progress: Callable[[str, int, int], None] = lambda *_: None) -> dict[str, Copied]:
+def copied(
+    source: str, target: str, progress: Callable[[str, int, int], None] = lambda *_: None
+) -> dict[str, CopiedTable]:
     here, there = (open_database(load_settings({"url": url}), ChangeFeed()) for url in (source, target))
     try:
-        return copy(here, there, source, progress)
+        return copy_database(here, there, source, progress)
     finally:
         here.close()
         there.close()

@@ -13,7 +13,7 @@ import pytest
 
 import longmind
 from longmind.store.database_url import sqlite_path
-from longmind.store.whole_tables.user_tables import COPIED, NOBODYS, PLACES
+from longmind.store.whole_tables.user_tables import COPIED_TABLES, KEPT_TABLES, USER_TABLES
 from tests.admin.conftest import Cli, bytes_of, empty, live, of
 from tests.extraction.conftest import talk
 from tests.store.schema import postgres_columns, postgres_tables, sqlite_columns, sqlite_tables
@@ -79,13 +79,13 @@ def test_every_table_is_covered_or_said_to_hold_nothing_of_a_user(engine: longmi
     else:
         with psycopg.connect(database_url) as server:
             columns = {table: postgres_columns(server, table) for table in postgres_tables(server)}
-    covered = {place.table for place in PLACES}
-    assert columns.keys() == covered | (NOBODYS.keys() - {"longmind_schema"})
-    assert columns.keys() == {place.table for place in COPIED}
+    covered = {place.table for place in USER_TABLES}
+    assert columns.keys() == covered | (KEPT_TABLES.keys() - {"longmind_schema"})
+    assert columns.keys() == {place.table for place in COPIED_TABLES}
     # Whatever names a user is covered, and keys are erased in a manner of their own.
     naming = {table for table, names in columns.items() if {"user_id", "owner_id"} & set(names)}
     assert naming <= covered | {"access_keys"}
-    for place in COPIED:
+    for place in COPIED_TABLES:
         assert {place.partition, *place.key, *place.order} <= set(columns[place.table])
 
 

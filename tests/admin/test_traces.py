@@ -17,7 +17,7 @@ from harness.calling import directly
 from longmind.operations import OPERATIONS
 from longmind.store.database_url import sqlite_path
 from longmind.store.postgres.vacuum import rewrite_tables
-from longmind.store.whole_tables.byte_scan import Needles, Scan
+from longmind.store.whole_tables.byte_scan import ByteScan, SearchedTexts
 from tests.admin.conftest import KEY, Cli, bytes_of, listed, live, of
 from tests.admin.planting import WORD, Words, plant, user_of
 from tests.admin.surfaces import plant_from_outside
@@ -139,8 +139,8 @@ def test_of_a_thousand_words_that_were_planted_everywhere_none_is_left_in_the_fi
 
 
 def found(words: list[str], pieces: list[bytes]) -> list[str]:
-    scan = Scan()
-    Needles(words).search("file", pieces, scan)
+    scan = ByteScan()
+    SearchedTexts(words).search("file", pieces, scan)
     return sorted({text for _, text in scan.found})
 
 

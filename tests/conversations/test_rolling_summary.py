@@ -240,7 +240,7 @@ def test_every_version_is_kept_with_its_time_and_told_as_a_change(database_url: 
             say(ctx, conversation_id, turn)
 
         def known(at: int | None) -> tuple[str | None, int]:
-            standing = engine._database.read(ctx.scope, summaries.latest, conversation_id, at)
+            standing = engine._database.read(ctx.scope, summaries.find_latest, conversation_id, at)
             return standing.text, standing.until
 
         assert [known(at) for at in times] == [(None, 0), ("a|b", 2), ("a|b|c|d", 4)]
@@ -270,7 +270,7 @@ def test_a_refresh_that_was_overtaken_by_a_shorter_one_goes_on_from_there(databa
             if not slow.is_set():
                 slow.set()
                 # What the other refresh covers ends before what this one has read.
-                found = other_engine._database.read(other.scope, summaries.read, conversation_id, 1)
+                found = other_engine._database.read(other.scope, summaries.read_unsummarised, conversation_id, 1)
                 new = summaries.NewSummary("a|b", 2, "faster@1")
                 other_engine._database.write(
                     other.scope, summaries.replace, other.scope, conversation_id, found.standing, new, 1

@@ -13,7 +13,7 @@ import longmind
 from longmind.store.database import Row, Transaction
 from longmind.store.postgres.transaction import PostgresTransaction
 from longmind.store.sqlite.writer import SqliteTransaction
-from longmind.store.tables.events import Window, _roles, _values
+from longmind.store.tables.events import EventWindow, _to_role_values, _to_values
 from tests.events.making import context_of
 
 TIMELINE = "org:acme|session:s1"
@@ -21,7 +21,7 @@ TIMELINE = "org:acme|session:s1"
 ASKED: list[tuple[str, dict[str, Any], set[str], int]] = [
     ("newest_events", {"limit": 10, "offset": 0}, {"events_recorded", "events_said"}, 12),
     ("newest_events_of_kind", {"kind": "rare", "limit": 10, "offset": 0}, {"events_of_kind"}, 3),
-    ("newest_chat", {**_roles(None), "limit": 10, "offset": 0}, {"events_said"}, 2),
+    ("newest_chat", {**_to_role_values(None), "limit": 10, "offset": 0}, {"events_said"}, 2),
     ("newest_events_on_topic", {"topic": "x", "kind": "tool_result", "limit": 10, "offset": 0}, {"events_on_topic"}, 1),
     ("newest_states", {"state_key": "k", "kind": "state.snapshot", "limit": 10, "offset": 0}, {"events_of_state"}, 1),
     ("hot_log_floor", {"kept": 9}, {"events_recorded", "events_said"}, 12),
@@ -60,7 +60,7 @@ def test_reads_of_a_timeline_go_by_its_indexes(engine: longmind.Engine, ctx: lon
     for query, more, indexes, most in ASKED:
 
         def explained(run: Transaction, query: str = query, more: dict[str, Any] = more) -> tuple[set[str], int]:
-            values = {**_values(run, Window(TIMELINE), filtered=True), **more, "scope_id": run.scope_id}
+            values = {**_to_values(run, EventWindow(TIMELINE), filtered=True), **more, "scope_id": run.scope_id}
             return _sqlite_plan(run, query, values) if isinstance(run, SqliteTransaction) else _plan(run, query, values)
 
         used, read = engine._database.read(ctx.scope, explained)

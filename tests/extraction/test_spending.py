@@ -71,8 +71,8 @@ class Tenants:
         budget = TenantBudget(self.engine._database, scope, self.settings, lambda: self.now)
         return CappedExtractor(ModelExtractor(self.model, self.prices), Echo, budget).extract(talk, V1)
 
-    def spent(self, scope: Scope = ADA, month: str = "2026-03") -> spend.Amount:
-        return self.engine._database.read(TenantScope.from_scope(scope), spend.spent, month)
+    def spent(self, scope: Scope = ADA, month: str = "2026-03") -> spend.SpendAmount:
+        return self.engine._database.read(TenantScope.from_scope(scope), spend.read_spent, month)
 
 
 def texts(extracted: Extracted) -> list[str]:
@@ -90,7 +90,7 @@ def test_once_the_cap_is_reached_another_extractor_takes_over(engine: longmind.E
     assert found[2].note == "The spend cap of the month is reached: echo read 1 of the messages."
     assert [each.cost.dollars for each in found[:2]] == [1.0, 1.0]
     assert found[2].cost.input_tokens == 0
-    assert tenants.spent() == spend.Amount(2_000_000, 2_000)
+    assert tenants.spent() == spend.SpendAmount(2_000_000, 2_000)
     assert len(tenants.model.requests) == 2
 
 
@@ -98,7 +98,7 @@ def test_a_cap_in_tokens_needs_no_price(engine: longmind.Engine) -> None:
     tenants = Tenants(engine, extraction_spend_cap_tokens=2_500)
     tenants.prices = Prices()
     assert [texts(tenants.extract()) for _ in range(4)] == [["Seen m1."]] * 3 + [["I live in Graz."]]
-    assert tenants.spent() == spend.Amount(0, 3_000)
+    assert tenants.spent() == spend.SpendAmount(0, 3_000)
 
 
 def test_the_cap_is_of_a_tenants_app_and_all_of_its_users_share_it(engine: longmind.Engine) -> None:
@@ -181,7 +181,7 @@ def test_a_call_that_was_refused_costs_nothing(engine: longmind.Engine) -> None:
     tenants.model = ScriptedModel([longmind.ModelFailed("No.")], name=MODEL)
     with pytest.raises(longmind.ModelFailed):
         tenants.extract()
-    assert tenants.spent() == spend.Amount(0, 0)
+    assert tenants.spent() == spend.SpendAmount(0, 0)
 
 
 def test_a_call_that_was_given_up_may_have_cost_all_it_could(engine: longmind.Engine) -> None:

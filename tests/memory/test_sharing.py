@@ -275,7 +275,7 @@ def test_the_store_refuses_to_write_in_the_scope_of_who_shares(
 ) -> None:
     librarian.grant_space(handbook.id, "ada")
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
-    owner = engine._database.read(scope, grants.owner_of, scope, handbook.id)
+    owner = engine._database.read(scope, grants.find_owner_scope, scope, handbook.id)
     assert owner is not None
     (atom, *_) = librarian.list_atoms(handbook.id)
     assert engine._database.read(owner, atoms.get, atom.id) == atom

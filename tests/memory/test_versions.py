@@ -17,7 +17,7 @@ from longmind.memory import Memory
 from longmind.memory.validation import validate_atom
 from longmind.store.database import Transaction
 from longmind.store.tables import spaces
-from longmind.store.tables.atom_changes import Addition, learn
+from longmind.store.tables.atom_changes import AtomAddition, apply_steps
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.memory.facts import administrator, fact, looked_up
@@ -340,7 +340,7 @@ def test_what_is_extracted_ends_all_that_it_comes_after_and_history_ends_before_
     def learned(city: str, begins: str, *, supersedes: Sequence[str] = (), superseded_by: str | None = None) -> str:
         """As extraction keeps it; what is history has an end of its own."""
         ends = {} if superseded_by is None else {"valid_to": "2025-09-01T00:00:00Z"}
-        addition = Addition(
+        addition = AtomAddition(
             validate_atom(home(city, begins, **ends), engine._clock()),
             supersedes=tuple(supersedes),
             superseded_by=superseded_by,
@@ -348,7 +348,7 @@ def test_what_is_extracted_ends_all_that_it_comes_after_and_history_ends_before_
 
         def write(run: Transaction) -> None:
             change = spaces.begin_change(run, space.id, engine._clock(), 1)
-            learn(run, ctx.scope, space.id, change, [addition], engine._clock())
+            apply_steps(run, ctx.scope, space.id, change, [addition], engine._clock())
 
         engine._database.write(ctx.scope, write)
         return addition.atom.id

@@ -17,10 +17,10 @@ from longmind.clock import system_clock
 from longmind.memory.atoms import remove
 from longmind.store.database import Transaction
 from longmind.store.tables import blocks
-from longmind.store.tables.blocks import Place
+from longmind.store.tables.blocks import BlockPlace
 
 _BLOCKED = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-PLACE = Place("archival")
+PLACE = BlockPlace("archival")
 
 
 @contextmanager

@@ -297,7 +297,7 @@ def add_one_by_one(run: Transaction, engine: longmind.Engine, space_id: str, inp
     for each in inputs:
         checked = validate_atom(each, engine._clock())
         now = engine._clock()
-        begun = spaces.beginning(run, space_id, now, 1)
+        begun = spaces.ask_change(run, space_id, now, 1)
         [added], change = atoms_store.add(run, scope, space_id, [checked], now, begun)
         writing.write(run, space_id, change, engine._parts.retriever.index([checked]))
         ids.append(added.id)

@@ -107,7 +107,7 @@ def test_atoms_that_were_read_before_a_change_are_not_kept_after_it(
     retriever = engine._parts.retriever
     with retriever.space(scope, space_id) as index:
         revision = index.revision
-    read = engine._database.read(scope, atoms.at_positions, space_id, [0])
+    read = engine._database.read(scope, atoms.read_at, space_id, [0])
     memory.archive_atom(atom.id)
     with retriever.space(scope, space_id) as index:
         assert index.revision > revision

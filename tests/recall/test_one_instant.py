@@ -118,14 +118,14 @@ def test_what_ends_between_the_choice_and_the_fetching_of_hits_is_not_shown(
         space = other.memory.create_memory_space("home")
         other.memory.add_atoms(space.id, [_home(f"city {number}") for number in range(5)])
         newest = [other.memory.add_atom(space.id, _home("town 0"))]
-        fetch = atom_table._rows_at
+        fetch = atom_table._read_rows
 
         def fetch_late(*args: Any, **kwargs: Any) -> Any:
             if len(newest) <= times:
                 newest.append(other.memory.supersede_atom(newest[-1].id, _home(f"town {len(newest)}")))
             return fetch(*args, **kwargs)
 
-        monkeypatch.setattr(atom_table, "_rows_at", fetch_late)
+        monkeypatch.setattr(atom_table, "_read_rows", fetch_late)
         found = [hit.atom for hit in recall(ctx.memory, space.id).hits]
 
     assert len(newest) > 1
@@ -165,7 +165,7 @@ def test_an_entity_is_found_in_what_is_replaced_after_it_was_looked_up(
         ben = ctx.memory.create_entity(space.id, "PERSON", "Ben")
         oslo = ctx.memory.add_atom(space.id, {**_home("Oslo"), "entity_ids": [ben.id]})
         replaced: list[longmind.Atom] = []
-        look_up = entity_table.positions_of_named
+        look_up = entity_table.list_positions_by_name
 
         def look_up_early(*args: Any) -> tuple[int, ...]:
             found = look_up(*args)
@@ -173,7 +173,7 @@ def test_an_entity_is_found_in_what_is_replaced_after_it_was_looked_up(
                 replaced.append(other.memory.supersede_atom(oslo.id, {**_home("Rome"), "entity_ids": [ben.id]}))
             return found
 
-        monkeypatch.setattr(entity_table, "positions_of_named", look_up_early)
+        monkeypatch.setattr(entity_table, "list_positions_by_name", look_up_early)
         assert [hit.atom.text for hit in recall(ctx.memory, space.id).hits] == ["Ada lives in Rome."]
 
 

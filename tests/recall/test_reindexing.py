@@ -360,7 +360,7 @@ def test_an_atom_without_a_vector_keeps_the_old_model_in_use(renewed: longmind.E
         return reindexing._adopt(run, space_id, CheckedEmbedder(NEW).stamp, 0)
 
     assert renewed._database.write(scope, fill_all_but_the_last) is False
-    assert renewed._database.read(scope, spaces.vector_model, space_id) == CheckedEmbedder(OLD).stamp
+    assert renewed._database.read(scope, spaces.read_vector_model, space_id) == CheckedEmbedder(OLD).stamp
     assert len(vectors_of(renewed, space_id, OLD)) == ATOMS
     assert renewed.reindex() == 1
     assert_all_new(renewed, space_id, range(ATOMS))

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 import longmind
-from longmind.store.queries import made
+from longmind.store.queries import make_query
 from prove.scale.plans import OVER_ALL, index_conditions, statements, steps_of, unexpected, whole_reads
 
 
@@ -32,7 +32,7 @@ def test_what_may_read_a_whole_table_is_the_hosts_work_over_all_users(engine: lo
 def test_a_statement_without_an_index_is_noticed(engine: longmind.Engine) -> None:
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     planted = "SELECT id FROM conversations WHERE title = :title AND :scope_id IS NOT NULL"
-    engine._database.add_queries({"by_title": made("by_title", planted, engine._database.engine)})
+    engine._database.add_queries({"by_title": make_query("by_title", planted, engine._database.engine)})
     assert unexpected(whole_reads(engine, scope, seldom=True)) == ["by_title reads all of conversations"]
 
 

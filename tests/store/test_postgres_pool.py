@@ -15,7 +15,7 @@ from harness.crew import wait_until
 from longmind.store.database import Transaction
 from longmind.store.postgres import pooled_connections as postgres
 from longmind.store.postgres.pool import StickyPool
-from longmind.store.queries import made
+from longmind.store.queries import make_query
 from tests.store.sessions import sessions_of
 
 
@@ -28,8 +28,10 @@ def open_engine(postgres_url: str) -> Iterator[Callable[[int], longmind.Engine]]
             engine = opened.enter_context(longmind.open(postgres_url, pool_size=pool_size, embedder=None))
             engine._database.add_queries(
                 {
-                    "session": made("session", "SELECT pg_backend_pid()", "postgres"),
-                    "seen": made("seen", "SELECT current_setting('longmind.scope'), pg_backend_pid()", "postgres"),
+                    "session": make_query("session", "SELECT pg_backend_pid()", "postgres"),
+                    "seen": make_query(
+                        "seen", "SELECT current_setting('longmind.scope'), pg_backend_pid()", "postgres"
+                    ),
                 }
             )
             return engine

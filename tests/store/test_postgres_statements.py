@@ -14,7 +14,7 @@ import pytest
 import longmind
 from longmind.store.database import Transaction
 from longmind.store.postgres.wire import StatementConnection
-from longmind.store.queries import made
+from longmind.store.queries import make_query
 
 _MOST_PREPARED = 200
 PREPARED = "SELECT COUNT(*) FROM pg_prepared_statements"
@@ -27,7 +27,7 @@ def engine(postgres_url: str) -> Iterator[longmind.Engine]:
 
 
 def know(engine: longmind.Engine, statements: dict[str, str]) -> None:
-    engine._database.add_queries({name: made(name, text, "postgres") for name, text in statements.items()})
+    engine._database.add_queries({name: make_query(name, text, "postgres") for name, text in statements.items()})
 
 
 def prepared(engine: longmind.Engine) -> int:

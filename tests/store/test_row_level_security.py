@@ -18,7 +18,7 @@ from harness.postgres import PostgresServer, as_role
 from longmind.recall.index.storage import SMALL
 from longmind.store.tables import erasures, spend
 from longmind.store.tables.messages import NewMessage
-from longmind.store.tables.spend import Amount
+from longmind.store.tables.spend import SpendAmount
 from longmind.store.triggers.conversation_writes import begin_turn
 from tests.embedder import WordsEmbedder
 from tests.store.schema import postgres_columns, postgres_tables, postgres_user_tables
@@ -99,7 +99,7 @@ def fill(url: str) -> None:
             context.conversations.refresh_rolling_summary(conversation.id)
             context.jobs.enqueue("extract", unique_key="once")
             engine._database.write(scope, erasures.raise_epoch)
-            engine._database.write(scope, spend.reserve, scope, "2026-03", Amount(1), Amount(2, 2), 0)
+            engine._database.write(scope, spend.reserve, scope, "2026-03", SpendAmount(1), SpendAmount(2, 2), 0)
             remember(context)
             extract(context)
             share(context, BOB if scope is ADA else ADA)

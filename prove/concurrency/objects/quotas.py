@@ -169,7 +169,9 @@ class Spending:
         scope = player.engine.context(tenant_id="acme", app_id=name, user_id="ada").scope
         month = to_iso(player.engine._clock())[:7]
         read = player.engine._database.read
-        player.client.do(name, "spent", None, lambda: read(TenantScope.from_scope(scope), spend.spent, month).tokens)
+        player.client.do(
+            name, "spent", None, lambda: read(TenantScope.from_scope(scope), spend.read_spent, month).tokens
+        )
 
     def _budget(self, player: Player, name: str) -> TenantBudget:
         engine = player.engine

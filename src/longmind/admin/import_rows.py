@@ -25,7 +25,7 @@ from longmind.models.message import decode_usage
 from longmind.recall.index.atom_columns import KINDS, NOBODY, TRUSTS, AtomColumns
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.store.tables.bindings import BoundSpace
-from longmind.store.whole_tables.rows import Table
+from longmind.store.whole_tables.rows import TableColumns
 from longmind.validation.text import decode_json, validate_text
 
 Check = Callable[[Any], object]
@@ -40,7 +40,7 @@ _NAMES = TypeAdapter(tuple[list[str], list[str], dict[str, list[int]]])
 _SCOPES = TypeAdapter(ConversationScope | list[ConversationScope])
 
 
-def check_row(table: Table, row: Mapping[str, Any]) -> None:
+def check_row(table: TableColumns, row: Mapping[str, Any]) -> None:
     """Refuse a row that this database would not have written."""
     for column, value in row.items():
         if value is None:

@@ -19,7 +19,7 @@ from longmind.admin.export_sections import SECTIONS
 from longmind.admin.user_export import FORMAT, FORMER_FORMAT, KNOWN_VERSIONS, MANIFEST, RECORDS, decoded, digest_of
 from longmind.errors import InvalidInput
 from longmind.scope import Scope
-from longmind.store.whole_tables.user_tables import PLACE_OF
+from longmind.store.whole_tables.user_tables import USER_TABLE_BY_NAME
 
 T = TypeVar("T")
 
@@ -154,7 +154,11 @@ class Archive:
     def __init__(self, zip: zipfile.ZipFile) -> None:
         self._zip = zip
         names = [entry.filename for entry in zip.infolist()]
-        known = {MANIFEST, *(f"{name}.jsonl" for name in SECTIONS), *(f"{RECORDS}{name}.jsonl" for name in PLACE_OF)}
+        known = {
+            MANIFEST,
+            *(f"{name}.jsonl" for name in SECTIONS),
+            *(f"{RECORDS}{name}.jsonl" for name in USER_TABLE_BY_NAME),
+        }
         strange = [name for name in names if name not in known]
         if strange or len(set(names)) != len(names) or MANIFEST not in names:
             what = f"has the file {strange[0]!r}" if strange else "lacks its manifest, or has a file twice"
@@ -205,7 +209,7 @@ def _name(table: str) -> str:
 
 
 def _refuse_unknown(records: Mapping[str, Any]) -> None:
-    strange = [table for table in records if table not in PLACE_OF]
+    strange = [table for table in records if table not in USER_TABLE_BY_NAME]
     if strange:
         raise InvalidInput(f"The export has records of {strange[0]!r}, which this Longmind does not know.")
 

@@ -16,7 +16,7 @@ from longmind.ids import new_id
 from longmind.scope import Scope, validate_identity
 from longmind.store.database import Database, RowRefused, Transaction
 from longmind.store.tables import keys
-from longmind.store.whole_tables.rows import Tables
+from longmind.store.whole_tables.rows import UserTableColumns
 from longmind.validation.text import quote_value
 
 Forget = Callable[[Scope], str | None]
@@ -31,7 +31,7 @@ class Admin:
         database: Database,
         scope: Scope,
         clock: Clock,
-        tables: Tables,
+        tables: UserTableColumns,
         audit_key: str,
         rebuild_megabytes: float,
         forget: Forget,

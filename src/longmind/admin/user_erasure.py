@@ -27,7 +27,7 @@ from longmind.store.tables import (
     spaces,
 )
 from longmind.store.whole_tables import rows as moving
-from longmind.store.whole_tables.rows import Table
+from longmind.store.whole_tables.rows import TableColumns
 
 ERASED = "(erased)"
 """What stands in the place of the user's id where the history of another user names it."""
@@ -47,14 +47,14 @@ class Erased:
     """The file that each table was in, where each has its own: it is another once its rows are gone from the disk."""
 
 
-def erase(run: Transaction, scope: Scope, tables: Sequence[Table], now: Micros) -> Erased:
+def erase(run: Transaction, scope: Scope, tables: Sequence[TableColumns], now: Micros) -> Erased:
     """Remove all that belongs to a user. What is shared with many goes first, so that it is held for the shortest."""
     epoch = erasures.raise_epoch(run)
     elsewhere = _erase_elsewhere(run, scope, now)
     ends = audit.list_ends(run)
     said = messages.count(run)
     named = bindings.forget_user(run, scope.user_id)
-    counts = {table.name: moving.erase(run, table, scope) for table in tables}
+    counts = {table.name: moving.erase_rows(run, table, scope) for table in tables}
     counts["events"] -= said
     counts |= {"messages": said, **elsewhere, "named_in_bindings": named}
     chains = [{"lines": seq, "hash": hash} for seq, hash, _ in ends]

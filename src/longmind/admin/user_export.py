@@ -20,7 +20,7 @@ from longmind.runtime.durable_files import new_file, translate_disk_error
 from longmind.scope import Scope
 from longmind.store.database import Database, Row, Transaction
 from longmind.store.whole_tables import rows as moving
-from longmind.store.whole_tables.rows import Table, Tables
+from longmind.store.whole_tables.rows import TableColumns, UserTableColumns
 
 FORMAT = "longmind.user"
 FORMER_FORMAT = "recollect.user"
@@ -35,7 +35,7 @@ _BYTES = "$bytes"
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
-def document(database: Database, tables: Tables, scope: Scope) -> dict[str, Any]:
+def document(database: Database, tables: UserTableColumns, scope: Scope) -> dict[str, Any]:
     """One JSON document. All of it is in memory."""
     found = tables.all
     told = database.read_snapshot(scope, _document, scope, list(found.values()))
@@ -47,7 +47,7 @@ def digest_of(document: dict[str, Any]) -> str:
     return hashlib.sha256(canonical({name: part for name, part in document.items() if name != "sha256"})).hexdigest()
 
 
-def archive(database: Database, tables: Tables, scope: Scope, file: IO[bytes]) -> dict[str, int]:
+def archive(database: Database, tables: UserTableColumns, scope: Scope, file: IO[bytes]) -> dict[str, int]:
     """Write a ZIP archive, a few rows at a time; gives how many lines each of its files has."""
     found = tables.all
     return database.read_snapshot(scope, _archive, scope, list(found.values()), file)
@@ -82,22 +82,22 @@ def _head(scope: Scope) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, "scope": whose}
 
 
-def _document(run: Transaction, scope: Scope, tables: list[Table]) -> dict[str, Any]:
+def _document(run: Transaction, scope: Scope, tables: list[TableColumns]) -> dict[str, Any]:
     sections = {name: list(section(run, scope)) for name, section in SECTIONS.items()}
     records = {
-        table.name: {"columns": list(table.columns), "rows": list(map(encoded, moving.rows_of(run, table, scope)))}
+        table.name: {"columns": list(table.columns), "rows": list(map(encoded, moving.read_rows(run, table, scope)))}
         for table in tables
     }
     return {**_head(scope), **nested(sections), "records": records}
 
 
-def _archive(run: Transaction, scope: Scope, tables: list[Table], file: IO[bytes]) -> dict[str, int]:
+def _archive(run: Transaction, scope: Scope, tables: list[TableColumns], file: IO[bytes]) -> dict[str, int]:
     files: dict[str, dict[str, Any]] = {}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zip:
         for name, section in SECTIONS.items():
             files[f"{name}.jsonl"] = _put(zip, f"{name}.jsonl", section(run, scope))
         for table in tables:
-            rows = (encoded(row) for row in moving.rows_of(run, table, scope))
+            rows = (encoded(row) for row in moving.read_rows(run, table, scope))
             name = f"{RECORDS}{table.name}.jsonl"
             files[name] = {**_put(zip, name, rows), "columns": list(table.columns)}
         told = {**_head(scope), "files": files}

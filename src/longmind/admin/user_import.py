@@ -20,7 +20,7 @@ from longmind.store.database import Transaction
 from longmind.store.tables import erasures
 from longmind.store.tables.spaces import REVISIONS_OF_AN_EPOCH
 from longmind.store.whole_tables import rows as moving
-from longmind.store.whole_tables.rows import Table
+from longmind.store.whole_tables.rows import TableColumns
 
 _AT_ONCE = 500
 _REVISIONS = {"spaces": ("revision", "names_revision"), "atom_removals": ("revision",), "fact_segments": ("revision",)}
@@ -38,7 +38,7 @@ class _Move:
         return self.target.user_id if name == self.source.user_id else name
 
 
-def bring_in(run: Transaction, records: Records, tables: Sequence[Table], target: Scope) -> dict[str, int]:
+def bring_in(run: Transaction, records: Records, tables: Sequence[TableColumns], target: Scope) -> dict[str, int]:
     """Put rows into a scope that has none yet; gives how many were new. The same export again changes nothing."""
     move = _Move(records.scope, target, erasures.read_epoch(run))
     told = [table for table in tables if table.place.imported and records.columns(table.name)]
@@ -51,12 +51,12 @@ def bring_in(run: Transaction, records: Records, tables: Sequence[Table], target
         raise InvalidInput("The export has rows that have not the shape of any.") from error
 
 
-def _bring(run: Transaction, table: Table, records: Records, move: _Move) -> int:
+def _bring(run: Transaction, table: TableColumns, records: Records, move: _Move) -> int:
     columns = _matched(table, records.columns(table.name))
     rows = (_moved(table, dict(zip(columns, row, strict=True)), move) for row in records.rows(table.name))
     new = 0
     for batch in _batches(rows):
-        asked = [moving.take(run, table, row) for row in batch]
+        asked = [moving.import_row(run, table, row) for row in batch]
         for row, answer in zip(batch, asked, strict=True):
             if answer() is not None:
                 new += 1
@@ -65,7 +65,7 @@ def _bring(run: Transaction, table: Table, records: Records, move: _Move) -> int
     return new
 
 
-def _matched(table: Table, columns: list[str]) -> list[str]:
+def _matched(table: TableColumns, columns: list[str]) -> list[str]:
     unknown = set(columns) - set(table.columns)
     if unknown:
         raise InvalidInput(
@@ -75,7 +75,7 @@ def _matched(table: Table, columns: list[str]) -> list[str]:
     return columns
 
 
-def _moved(table: Table, row: dict[str, Any], move: _Move) -> list[Any]:
+def _moved(table: TableColumns, row: dict[str, Any], move: _Move) -> list[Any]:
     """A row as it stands in the target, in the order of the columns there."""
     target = move.target
     mine = {"scope_id": target.id, "app_key": target.app_key, "tenant_id": target.tenant_id, "app_id": target.app_id}
@@ -98,7 +98,7 @@ def _moved(table: Table, row: dict[str, Any], move: _Move) -> list[Any]:
     for name in _REVISIONS.get(table.name, ()):
         row[name] += move.epoch * REVISIONS_OF_AN_EPOCH
     check_row(table, row)
-    return [row.get(column) for column in moving.taken(table)]
+    return [row.get(column) for column in moving.list_imported_columns(table)]
 
 
 def _renamed(text: str, move: _Move) -> str:
@@ -109,9 +109,9 @@ def _renamed(text: str, move: _Move) -> str:
     return json.dumps(told, ensure_ascii=False)
 
 
-def _refuse_another(run: Transaction, table: Table, row: list[Any]) -> None:
+def _refuse_another(run: Transaction, table: TableColumns, row: list[Any]) -> None:
     """A row whose place is taken must be the one that is there, or this is not the same export again."""
-    there = moving.find(run, table, row)
+    there = moving.find_row(run, table, row)
     if there is None or table.plain(there) != table.plain(tuple(row)):
         raise Conflict(
             f"There is other data in {table.name} already, under the same ids.",

@@ -19,7 +19,7 @@ from longmind.extraction.reconcile.known_atoms import to_known_atom
 from longmind.language.statement import parse_statement
 from longmind.models.atom import AtomKind
 from longmind.models.block import BlockType, lines_of
-from longmind.store.tables.blocks import Kept
+from longmind.store.tables.blocks import StoredBlock
 
 CORE_IMPORTANCE = 4
 ARCHIVAL_IMPORTANCE = 3
@@ -40,7 +40,7 @@ class Draft:
     before: str | None
 
     @classmethod
-    def of(cls, block_type: BlockType, kept: Kept | None) -> Draft:
+    def of(cls, block_type: BlockType, kept: StoredBlock | None) -> Draft:
         if kept is None:
             return cls(block_type, [], None)
         times = iter(kept.line_times)
@@ -94,7 +94,7 @@ class Merge:
         return self.core, self.archival
 
 
-def merge(core: Kept | None, archival: Kept | None, facts: Sequence[tuple[Candidate, Micros]]) -> Merge:
+def merge(core: StoredBlock | None, archival: StoredBlock | None, facts: Sequence[tuple[Candidate, Micros]]) -> Merge:
     """Offer facts to the blocks in the order in which they were said."""
     made = Merge(Draft.of("core", core), Draft.of("archival", archival))
     for candidate, said_at in facts:

@@ -33,7 +33,7 @@ from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import blocks as store
 from longmind.store.tables import sleep_rules
-from longmind.store.tables.blocks import Place
+from longmind.store.tables.blocks import BlockPlace
 from longmind.store.tables.sleep_rules import SleepRule
 from longmind.validation.annotated import HITS, Hits, Identity, Limit, Ordinal, Query, Text
 from longmind.validation.identifiers import validate_count
@@ -117,7 +117,7 @@ class Blocks:
     ) -> Page[BlockRevision]:
         """What a block held before, newest first."""
         most = validate_count("limit", limit, most=store.REVISIONS_KEPT + store.MARKED_REVISIONS_KEPT)
-        return Page(self._database.read(self._scope, store.revisions, validate_place(block_type, agent_id), most))
+        return Page(self._database.read(self._scope, store.list_revisions, validate_place(block_type, agent_id), most))
 
     def restore(
         self,
@@ -181,12 +181,12 @@ class Blocks:
         rule = self._database.read(self._scope, sleep_rules.find, validate_agent(agent_id))
         return _as_told(rule) if rule else SleepTime(enabled=False, idle_seconds=_USUAL_IDLE_SECONDS)
 
-    def _write(self, place: Place, content: str, expected_updated_at: Instant | None, by: Writer) -> Block:
+    def _write(self, place: BlockPlace, content: str, expected_updated_at: Instant | None, by: Writer) -> Block:
         checked = validate_content(place.block_type, content)
         expected = validate_expectation(expected_updated_at)
         return self._database.write(self._scope, store.update, self._scope, place, checked, expected, by, self._clock())
 
-    def _edit(self, place: Place, change: Callable[[str], str], by: Writer) -> Block:
+    def _edit(self, place: BlockPlace, change: Callable[[str], str], by: Writer) -> Block:
         """Change a block in the light of what it holds; who else writes it meanwhile waits, or is waited for."""
         for _ in range(_EDIT_TRIES):
             edited = self._database.write(self._scope, _edited, self._scope, place, change, by, self._clock())
@@ -196,7 +196,7 @@ class Blocks:
 
 
 def _edited(
-    run: Transaction, scope: Scope, place: Place, change: Callable[[str], str], by: Writer, now: Micros
+    run: Transaction, scope: Scope, place: BlockPlace, change: Callable[[str], str], by: Writer, now: Micros
 ) -> Block | None:
     store.hold(run, place)
     known = store.find(run, place)

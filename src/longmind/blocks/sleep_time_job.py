@@ -17,8 +17,8 @@ from longmind.extraction.conversation_facts import ConversationFactReader, Conve
 from longmind.scope import Scope
 from longmind.store.database import Database, EffectConflict, Transaction
 from longmind.store.tables import blocks, conversations, sleep_rules
-from longmind.store.tables.blocks import Kept, Place
-from longmind.store.tables.jobs import Later
+from longmind.store.tables.blocks import BlockPlace, StoredBlock
+from longmind.store.tables.jobs import JobPostponement
 from longmind.store.triggers.sleep_time import IdleState, read_idle_state
 
 Result = dict[str, Any]
@@ -45,7 +45,7 @@ class SleepTimeUpdater:
 
     def prepare(
         self, scope: Scope, conversation_id: str, kept: dict[str, Any], *, patient: bool
-    ) -> Result | Later | Write:
+    ) -> Result | JobPostponement | Write:
         """Do all up to the transaction that writes, or say why there is nothing to write, or not yet.
 
         What was told is kept for when this is asked again: a model costs money.
@@ -58,7 +58,7 @@ class SleepTimeUpdater:
             return {"skipped": _OFF}
         if not found.settled:
             # It went on since, or the time of silence was made longer. Seconds are rounded: a moment is always waited.
-            return Later(max(found.settles_at - self._clock(), _MOMENT) / 1_000_000)
+            return JobPostponement(max(found.settles_at - self._clock(), _MOMENT) / 1_000_000)
         if found.until <= found.begun_at:
             return {"skipped": "Nothing was said since."}
         part = (found.begun_at, found.until)
@@ -76,7 +76,12 @@ class SleepTimeUpdater:
         return self._write(run, scope, work, known, merge(*known, work.told.facts))
 
     def _write(
-        self, run: Transaction, scope: Scope, work: _Work, known: tuple[Kept | None, Kept | None], made: Merge
+        self,
+        run: Transaction,
+        scope: Scope,
+        work: _Work,
+        known: tuple[StoredBlock | None, StoredBlock | None],
+        made: Merge,
     ) -> Result:
         rule = sleep_rules.find(run, work.agent_id)
         if rule is None or not rule.enabled:
@@ -86,7 +91,7 @@ class SleepTimeUpdater:
         now = self._clock()
         for draft, before in zip(made.drafts, known, strict=True):
             if draft.changed:
-                place = Place(draft.block_type, work.agent_id)
+                place = BlockPlace(draft.block_type, work.agent_id)
                 if blocks.write(run, scope, place, draft.content, before, "sleep", now, draft.said_at) is None:
                     raise EffectConflict("A block was written while a conversation was read.")
         # Numbers, never what was said, which may have to be forgotten later.
@@ -99,8 +104,10 @@ class SleepTimeUpdater:
         }
 
 
-def _blocks_of(run: Transaction, agent_id: str | None, held: bool = False) -> tuple[Kept | None, Kept | None]:
-    core, archival = Place("core", agent_id), Place("archival", agent_id)
+def _blocks_of(
+    run: Transaction, agent_id: str | None, held: bool = False
+) -> tuple[StoredBlock | None, StoredBlock | None]:
+    core, archival = BlockPlace("core", agent_id), BlockPlace("archival", agent_id)
     if held:
         blocks.hold(run, core)
         blocks.hold(run, archival)

@@ -20,7 +20,7 @@ from longmind.models.block import (
     BlockType,
 )
 from longmind.providers.language_model import BoundTool, Tool
-from longmind.store.tables.blocks import Place
+from longmind.store.tables.blocks import BlockPlace
 from longmind.validation.text import quote_value
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def advise(error: LongmindError) -> str:
 
 
 def _update(blocks: Blocks, agent_id: str | None, given: dict[str, Any]) -> str:
-    place = Place(_choice(given, "block_type", get_args(BlockType)), _agent(given, agent_id))
+    place = BlockPlace(_choice(given, "block_type", get_args(BlockType)), _agent(given, agent_id))
     edit = _choice(given, "edit", Edits) if "edit" in given else "replace_all"
     before = 0
     if edit == "replace_all":

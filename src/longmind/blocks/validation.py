@@ -14,15 +14,15 @@ from longmind.models.block import (
     entries_of,
 )
 from longmind.scope import validate_identity
-from longmind.store.tables.blocks import Place
+from longmind.store.tables.blocks import BlockPlace
 from longmind.validation.text import quote_value, validate_text
 
 _CHARACTERS: dict[BlockType, int] = {"core": CORE_LIMIT, "archival": ARCHIVAL_LIMIT}
 _MOST_IDLE_SECONDS = 365 * 24 * 3600
 
 
-def validate_place(block_type: object, agent_id: object) -> Place:
-    return Place(validate_type(block_type), validate_agent(agent_id))
+def validate_place(block_type: object, agent_id: object) -> BlockPlace:
+    return BlockPlace(validate_type(block_type), validate_agent(agent_id))
 
 
 def validate_type(block_type: object) -> BlockType:

@@ -163,7 +163,7 @@ def _ends_soon(expires_at: str | None, now: Micros) -> bool:
 
 
 def _jobs(database: Database) -> Iterator[Finding]:
-    queue = database.read(None, measuring.queue, system_clock())
+    queue = database.read(None, measuring.measure_queue, system_clock())
     dead, due = sum(each.dead for each in queue), sum(each.due for each in queue)
     oldest = max((each.oldest_due_seconds for each in queue), default=0.0)
     if oldest > _LONG_DUE_SECONDS:

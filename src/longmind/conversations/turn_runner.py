@@ -22,7 +22,7 @@ from longmind.models.turn import ToolInvocation, TurnOptions, TurnResult, TurnSt
 from longmind.providers.language_model import UNREADABLE, Cancel, LanguageModel, ModelReply, ModelRequest, OnText
 from longmind.scope import Scope
 from longmind.store.database import Database
-from longmind.store.erasure_fence import fenced
+from longmind.store.erasure_fence import fence_erasures
 from longmind.store.tables import messages, running_turns
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers.conversation_writes import append_to_turn, begin_turn
@@ -78,7 +78,7 @@ class RunningTurn:
 
     def run(self) -> TurnResult:
         """Run the turn to its end. Until the user's message is kept errors are raised; afterwards there is a result."""
-        with fenced(self.database, self.scope):
+        with fence_erasures(self.database, self.scope):
             return self._run()
 
     def _run(self) -> TurnResult:

@@ -28,8 +28,8 @@ from longmind.recall.index.cache import IndexCache
 from longmind.scope import Scope
 from longmind.store.database import Row, Transaction
 from longmind.store.tables import newest_events as store
-from longmind.store.tables.events import EVENT_COLUMNS, Window, event_from_row
-from longmind.store.tables.newest_events import Version
+from longmind.store.tables.events import EVENT_COLUMNS, EventWindow, to_event
+from longmind.store.tables.newest_events import EventVersion
 
 _OWN_FIELDS = dict.fromkeys(("event_id", "ts", "text", "signal", "tags", "data"))
 """Fields that hardly two events have in common."""
@@ -72,7 +72,7 @@ class EventCache:
     """Events by the version of their row."""
 
     def __init__(self) -> None:
-        self._events: dict[Version, _CachedEvent] = {}
+        self._events: dict[EventVersion, _CachedEvent] = {}
         self._shared: dict[tuple[Any, ...], dict[str, Any]] = {}
         self.nbytes = 0
         self.until = 0
@@ -81,11 +81,11 @@ class EventCache:
     def __len__(self) -> int:
         return len(self._events)
 
-    def find_missing(self, versions: Iterable[Version]) -> list[Version]:
+    def find_missing(self, versions: Iterable[EventVersion]) -> list[EventVersion]:
         """Return the versions that are not cached."""
         return [version for version in versions if version not in self._events]
 
-    def build_events(self, versions: Iterable[Version]) -> list[Event] | None:
+    def build_events(self, versions: Iterable[EventVersion]) -> list[Event] | None:
         """Return new events for the versions, or None if one of them is not cached."""
         events, build = [], Event.trusted
         for cached in map(self._events.get, versions):
@@ -104,7 +104,7 @@ class EventCache:
             events.append(build(fields))
         return events
 
-    def add(self, version: Version, row: Row, event: Event) -> None:
+    def add(self, version: EventVersion, row: Row, event: Event) -> None:
         """Cache an event under the version of the row that it was made from."""
         fields = event.__dict__
         shape = tuple([value for name, value in fields.items() if name not in _OWN_FIELDS and name not in _RARE_FIELDS])
@@ -128,7 +128,7 @@ class EventCache:
         self.nbytes += size
         self.until = max(self.until, row[_POSITION])
 
-    def retain(self, versions: Sequence[Version]) -> None:
+    def retain(self, versions: Sequence[EventVersion]) -> None:
         """Drop all events but these."""
         self._events = {version: self._events[version] for version in versions}
         self._shared.clear()
@@ -149,10 +149,10 @@ class HotLog:
         """Estimated memory."""
         return _LOG_BYTES + self._cache.nbytes
 
-    def read(self, run: Transaction, scope: Scope, window: Window, limit: int, events: list[Event]) -> bool:
+    def read(self, run: Transaction, scope: Scope, window: EventWindow, limit: int, events: list[Event]) -> bool:
         """Add the newest events to `events`, oldest first; return False if nothing was fetched."""
         if self._cache and self._history == run.history:
-            versions, new_rows = store.versions(run, window, limit, self._cache.until)
+            versions, new_rows = store.list_versions(run, window, limit, self._cache.until)
             versions.reverse()
             self._add(new_rows, scope)
             # An empty hot log is read again from scratch, which empties the cache.
@@ -164,7 +164,7 @@ class HotLog:
             missing = self._cache.find_missing(versions)
             # If most rows are missing, reading all of them at once is faster.
             if 2 * len(missing) < len(versions):
-                rows = store.rows_of(run, window.timeline_id, [event_id for event_id, _ in missing])
+                rows = store.read_rows(run, window.timeline_id, [event_id for event_id, _ in missing])
                 # A row that is gone or replaced by now means that the versions are outdated: read all of them again.
                 if rows.keys() == set(missing):
                     self._add(rows, scope)
@@ -174,22 +174,22 @@ class HotLog:
         self._reload(run, scope, window, limit, events)
         return True
 
-    def _add(self, rows: Mapping[Version, Row], scope: Scope) -> None:
+    def _add(self, rows: Mapping[EventVersion, Row], scope: Scope) -> None:
         for version, row in rows.items():
-            self._cache.add(version, row, event_from_row(row, scope))
+            self._cache.add(version, row, to_event(row, scope))
 
-    def _reload(self, run: Transaction, scope: Scope, window: Window, limit: int, events: list[Event]) -> None:
-        rows = store.newest(run, window, limit)
+    def _reload(self, run: Transaction, scope: Scope, window: EventWindow, limit: int, events: list[Event]) -> None:
+        rows = store.read_newest(run, window, limit)
         self._cache, self._capacity, self._history = EventCache(), 2 * len(rows), run.history
         for version, row in reversed(rows.items()):
-            event = event_from_row(row, scope)
+            event = to_event(row, scope)
             events.append(event)
             if self.loaded:
                 self._cache.add(version, row, event)
         self.loaded = True
         self._drop_if_too_large()
 
-    def _make_room(self, versions: list[Version]) -> None:
+    def _make_room(self, versions: list[EventVersion]) -> None:
         """Drop events that newer ones pushed out of the hot log, once they are as many as the largest read."""
         self._capacity = max(self._capacity, 2 * len(versions))
         if len(self._cache) > self._capacity:
@@ -201,7 +201,7 @@ class HotLog:
             self._cache = EventCache()
 
 
-def read_newest(run: Transaction, scope: Scope, logs: IndexCache, window: Window, limit: int) -> list[Event]:
+def read_newest(run: Transaction, scope: Scope, logs: IndexCache, window: EventWindow, limit: int) -> list[Event]:
     """Return the newest events of the hot log, oldest first."""
     events: list[Event] = []
     name = f"hot log of {window.timeline_id}"

@@ -81,7 +81,7 @@ class PromptReader:
         window = self._log.build_window(None)
         if window is None or _is_zero(limit):
             return []
-        return self._log.read(store.newest_chat, window, LIMIT.check(where, limit), None)
+        return self._log.read(store.list_newest_chat, window, LIMIT.check(where, limit), None)
 
     def _read_results(self, tool: str | None, limit: int) -> list[Event]:
         window = self._log.build_window(None)
@@ -89,8 +89,8 @@ class PromptReader:
             return []
         limit = LIMIT.check("tool_limit", limit)
         if tool is None:
-            return self._log.read(store.newest, window, limit, 0, (TOOL_RESULT,))
-        return self._log.read(store.newest_on_topic, window, limit, TOOL_RESULT, tool)
+            return self._log.read(store.list_newest, window, limit, 0, (TOOL_RESULT,))
+        return self._log.read(store.list_newest_on_topic, window, limit, TOOL_RESULT, tool)
 
 
 def _is_zero(count: object) -> bool:

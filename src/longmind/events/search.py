@@ -82,7 +82,7 @@ class EventSearch:
         return [EventSearchResult.of(event, score) for event, score in self._rank(query, window, None, "auto", limit)]
 
     def _rank(
-        self, query: object, window: store.Window | None, kinds: Sequence[str] | None, mode: SearchMode, limit: int
+        self, query: object, window: store.EventWindow | None, kinds: Sequence[str] | None, mode: SearchMode, limit: int
     ) -> list[tuple[Event, float]]:
         if not isinstance(query, str):
             raise InvalidInput(f"query must be a text, not {type(query).__name__}.")
@@ -92,7 +92,7 @@ class EventSearch:
             mode = "structural"
         if mode == "structural" and not window.narrows:
             # SQL reads the newest events fast, but not the newest ones of a tag among many: the index does that.
-            newest = self._log.read(store.newest, window, limit, 0, kinds)
+            newest = self._log.read(store.list_newest, window, limit, 0, kinds)
             return [(event, 0.0) for event in reversed(newest)]
         query = to_storable(query)[:_QUERY_LIMIT]
         return self._retriever().find(self._log.scope, window, kinds, query, mode, limit, self._log.clock())

@@ -37,10 +37,10 @@ from longmind.recall.question import understand_question
 from longmind.recall.ranking.events import EventQuery, rank_events, select_newest
 from longmind.scope import Scope
 from longmind.store.database import Database
-from longmind.store.erasure_fence import fenced
+from longmind.store.erasure_fence import fence_erasures
 from longmind.store.tables import events as store
 from longmind.store.tables import ledger
-from longmind.store.tables.events import Window
+from longmind.store.tables.events import EventWindow
 
 _BATCH_SIZE = 64
 """Events that are embedded at a time."""
@@ -65,7 +65,7 @@ class EventRetriever:
     def find(
         self,
         scope: Scope,
-        window: Window,
+        window: EventWindow,
         kinds: Sequence[str] | None,
         query: str,
         mode: SearchMode,
@@ -92,7 +92,7 @@ class EventRetriever:
                     self._load_vectors(index, scope, window.timeline_id, model)
                 ranked = rank_events(index, passed, event_query, limit, hybrid=mode == "hybrid")
             positions = index.position.values[ranked.places].tolist()
-        found = self._database.read(scope, store.at_positions, scope, window.timeline_id, positions)
+        found = self._database.read(scope, store.read_at, scope, window.timeline_id, positions)
         scores = zip(positions, ranked.scores.tolist(), strict=True)
         return [(found[position], score) for position, score in scores if position in found]
 
@@ -119,7 +119,7 @@ class EventRetriever:
         """Lend the index of a timeline, refreshed to the last commit if `fresh`."""
 
         def refresh_index(index: TimelineIndex) -> bool:
-            last, history = self._database.read(None, ledger.last_position), index.history
+            last, history = self._database.read(None, ledger.find_last_position), index.history
             # Once every transaction that is open now has ended, no row up to `last` can still appear.
             is_complete = last == index.settled or self._database.wait_for_writers(_WRITERS_SECONDS)
             changed = self._database.read(scope, refresh, timeline_id, index, last)
@@ -141,7 +141,7 @@ class EventRetriever:
             if epoch_left is not None:
                 request = EmbeddingRequest(embed_kind(self._embedding.model), {"timelineId": timeline_id}, stamp)
                 # Fenced: the request holds a timeline id, which may name an erased user.
-                with fenced(self._database, scope, epoch_left):
+                with fence_erasures(self._database, scope, epoch_left):
                     self._requests.make(scope, request, epoch_left, now)
         except (EmbedderFailed, StoreError, UserErased) as error:
             _log.warning("some events have no vector yet and are found by their words alone: %s", error)
@@ -192,7 +192,7 @@ class EventRetriever:
         self, embedding: CheckedEmbedder, scope: Scope, timeline_id: str, positions: NDArray[np.int64]
     ) -> EventVectors | None:
         """Embed the events at some positions; None if all of them are gone."""
-        found = self._database.read(scope, store.at_positions, scope, timeline_id, positions.tolist())
+        found = self._database.read(scope, store.read_at, scope, timeline_id, positions.tolist())
         present = np.array([position for position in positions.tolist() if position in found], np.int64)
         if len(present) < len(positions):
             # The others were erased after the index was refreshed.

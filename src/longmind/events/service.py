@@ -116,7 +116,7 @@ class Events(EventRecorder):
         # Unknown roles match no turn: if no known one is left, the answer is empty.
         if window is None or known_roles == ():
             return []
-        turns = self._log.read(store.newest_chat, window, limit, known_roles)
+        turns = self._log.read(store.list_newest_chat, window, limit, known_roles)
         if return_event:
             return turns
         return [{"ts": turn.ts, "role": turn.stage, "text": turn.text, "tags": turn.tags} for turn in turns]
@@ -128,7 +128,7 @@ class Events(EventRecorder):
         window = self._log.build_window(None, hot=True)
         if window is None:
             return []
-        return _to_rows(self._log.read(store.newest_on_topic, window, limit, TOOL_RESULT, topic), return_event)
+        return _to_rows(self._log.read(store.list_newest_on_topic, window, limit, TOOL_RESULT, topic), return_event)
 
     def latest_state(
         self,
@@ -179,7 +179,7 @@ class Events(EventRecorder):
                 meter=f"memory.{kind}",
                 events=events,
             )
-            for kind, events in self._log.database.read(scope, store.usage, first)
+            for kind, events in self._log.database.read(scope, store.count_by_kind, first)
         ]
 
     def search(
@@ -360,7 +360,7 @@ class Events(EventRecorder):
         return self._addresses.list_files(self._log.timeline.id)
 
     def _read_newest(
-        self, kinds: Sequence[str] | None, limit: int, offset: int, window: store.Window | None
+        self, kinds: Sequence[str] | None, limit: int, offset: int, window: store.EventWindow | None
     ) -> list[Event]:
         """Return the newest events; those of the unfiltered hot log come from the cache."""
         limit = LIMIT.check("limit", limit)
@@ -372,7 +372,7 @@ class Events(EventRecorder):
             limit = min(limit, window.kept)
             if names is None and not window.narrows:
                 return self._log.read(hot_log.read_newest, self._indexes, window, limit)
-        return self._log.read(store.newest, window, limit, offset, names)
+        return self._log.read(store.list_newest, window, limit, offset, names)
 
     def _read_states(
         self, key: str, tags: Sequence[str] | None, limit: int, level: Level | None, kind: str, *, hot: bool
@@ -380,7 +380,7 @@ class Events(EventRecorder):
         key, kind = validate_state_key(key), validate_kind(kind)
         limit = LIMIT.check("limit", limit)
         window = self._log.build_window(level, all_tags=tags, hot=hot)
-        return [] if window is None else self._log.read(store.newest_states, window, limit, kind, key)
+        return [] if window is None else self._log.read(store.list_newest_states, window, limit, kind, key)
 
     @cached_property
     def _addresses(self) -> EventAddresses:

@@ -29,7 +29,7 @@ from longmind.events.validation import validate_kind, validate_names, validate_s
 from longmind.models.event import Event
 from longmind.providers.language_model import LanguageModel
 from longmind.scope import Level
-from longmind.store.erasure_fence import fenced
+from longmind.store.erasure_fence import fence_erasures
 from longmind.store.tables import events as store
 from longmind.summaries.distiller_registry import Distillers
 from longmind.validation.annotated import LIMIT
@@ -78,14 +78,14 @@ class TimelineSummaries:
         def is_left_out(event: Event) -> bool:
             return is_derived(event) and (kinds is None or event.kind in own_kinds)
 
-        with fenced(self._log.database, self._log.scope):
+        with fence_erasures(self._log.database, self._log.scope):
             sources: list[Event] = []
             for log in self._list_sources(scope_id) if kinds != () else ():
                 window = log.build_window(level, all_tags=tags, min_signal=least_signal)
                 if window is not None and not sources:
                     # Read as one snapshot: the query pages, and concurrent records must not shift the pages.
                     sources = self._log.database.read_snapshot(
-                        self._log.scope, store.newest_sources, self._log.scope, window, limit, kinds, is_left_out
+                        self._log.scope, store.list_newest_sources, self._log.scope, window, limit, kinds, is_left_out
                     )
             if not sources:
                 return {}
@@ -135,8 +135,8 @@ class TimelineSummaries:
         window = log.build_window(level, all_tags=(SUMMARY, from_tag), min_signal=least_signal)
         if window is None:
             return {}
-        with fenced(self._log.database, self._log.scope):
-            sources = self._log.read(store.newest, window, limit, 0, (from_kind,))
+        with fence_erasures(self._log.database, self._log.scope):
+            sources = self._log.read(store.list_newest, window, limit, 0, (from_kind,))
             if not sources:
                 return {}
             size = self._log.settings.rolling_summary_characters
@@ -171,14 +171,14 @@ class TimelineSummaries:
         window = self._log.find_filed(scope_id).build_window(level, all_tags=(SUMMARY, tag))
         if window is None:
             return None
-        found = self._log.read(store.newest, window, 1, 0, (kind,))
+        found = self._log.read(store.list_newest, window, 1, 0, (kind,))
         return self._to_summary(found[0]) if found else None
 
     def hydrate_last(
         self, scope_id: str | None, summary_tag: str, summary_kind: str, level: Level | None
     ) -> dict[str, Any] | None:
         """Load the newest summary and record the loading on this timeline."""
-        with fenced(self._log.database, self._log.scope):
+        with fence_erasures(self._log.database, self._log.scope):
             summary = self.load_last(scope_id, summary_tag, summary_kind, level)
             if summary is not None:
                 self._log.record(
@@ -198,7 +198,7 @@ class TimelineSummaries:
         """Return the events of the newest summaries of a tag, newest last."""
         tag = validate_tag("summary_tag", summary_tag)
         window = self._log.find_filed(scope_id).build_window(None, all_tags=(SUMMARY, tag))
-        return [] if window is None else self._log.read(store.newest_summaries, window, limit)
+        return [] if window is None else self._log.read(store.list_newest_summaries, window, limit)
 
     def _list_sources(self, scope_id: str | None) -> list[TimelineLog]:
         """Return the logs whose events are distilled, by preference.

@@ -30,7 +30,7 @@ from longmind.scope import (
 from longmind.settings import Settings
 from longmind.store.database import Database, Row, Transaction
 from longmind.store.tables import events as store
-from longmind.store.tables.events import Window
+from longmind.store.tables.events import EventWindow
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -130,7 +130,7 @@ class TimelineLog:
         any_tags: Sequence[str] | None = None,
         hot: bool = False,
         **bounds: Any,
-    ) -> Window | None:
+    ) -> EventWindow | None:
         """Return the rows that a read may see, or None when there can be none.
 
         level: rows recorded in the same session or run, for `session` and `run`; None and other levels see all.
@@ -145,7 +145,7 @@ class TimelineLog:
             # Both limits apply: an event leaves the hot log by its age or by newer events.
             bounds["since"] = self.clock() - self.settings.hot_log_days * _DAY
             bounds["kept"] = self.settings.hot_log_events
-        return Window(self.timeline.id, **columns, **bounds)
+        return EventWindow(self.timeline.id, **columns, **bounds)
 
     def read(self, work: Callable[Concatenate[Transaction, Scope, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a query of this user's events in a transaction of its own."""

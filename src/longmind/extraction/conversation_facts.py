@@ -78,7 +78,7 @@ def _learned(
     return [
         _candidate(atom, slot, tuple(each for each in atom.source_message_ids if each in shown))
         for space in spaces.list_all(run)
-        for atom, slot in atoms.told_or_confirmed(run, space.id, conversation_id, since)
+        for atom, slot in atoms.list_learned_or_confirmed(run, space.id, conversation_id, since)
         if not fresh.isdisjoint(atom.source_message_ids)
     ]
 

@@ -41,13 +41,13 @@ from longmind.recall.retriever import AtomRetriever
 from longmind.scope import Scope
 from longmind.store.database import Database, EffectConflict, Transaction
 from longmind.store.tables import bindings, extraction_marks, spaces
-from longmind.store.tables.atom_changes import Addition, Reinforcement, learn
-from longmind.store.tables.jobs import Later
+from longmind.store.tables.atom_changes import AtomAddition, AtomReinforcement, apply_steps
+from longmind.store.tables.jobs import JobPostponement
 from longmind.store.triggers import extraction_orders
 from longmind.store.triggers.extraction_orders import ExtractionOrder
 
 Result = dict[str, Any]
-Write = Callable[[Transaction], Result | Later]
+Write = Callable[[Transaction], Result | JobPostponement]
 
 _PAUSE_SECONDS = 300.0
 """How often it is looked whether a binding is still paused; who resumes it wakes its jobs."""
@@ -87,7 +87,7 @@ class Pipeline:
 
     def extract(
         self, scope: Scope, payload: dict[str, Any], kept: dict[str, Any], *, patient: bool = True
-    ) -> Result | Later | Write:
+    ) -> Result | JobPostponement | Write:
         """Do all that one job asks for, up to the transaction that writes it, or say why there is nothing to write.
 
         What was extracted is kept for when the writing was overtaken and this is asked again: a model costs money.
@@ -119,14 +119,14 @@ class Pipeline:
         plan = self._plan(work)
         return lambda run: self._write(run, home, work, plan)
 
-    def _write_elsewhere(self, home: Scope, write: Write) -> Result | Later:
+    def _write_elsewhere(self, home: Scope, write: Write) -> Result | JobPostponement:
         """Write into a shared space of somebody else, in a transaction there; the job ends in one of its own.
 
         The mark moves in the first of the two, so that a job that dies between them finds nothing more to do. What the
         space held before is not for the user to know, with whom the result is kept.
         """
         result = self._database.write(home, write)
-        if isinstance(result, Later):
+        if isinstance(result, JobPostponement):
             return result
         return {name: value for name, value in result.items() if name in _TOLD_OF_ELSEWHERE}
 
@@ -207,7 +207,7 @@ class Pipeline:
         _move_mark(run, order, reading)
         return _result(None, [], Cost(), 0)
 
-    def _decide_and_write(self, run: Transaction, scope: Scope, work: _Work, now: Micros) -> Result | Later:
+    def _decide_and_write(self, run: Transaction, scope: Scope, work: _Work, now: Micros) -> Result | JobPostponement:
         space_id = _target(run, scope, work.order, now)
         # From here on nobody else changes the space.
         spaces.begin_change(run, space_id, now)
@@ -216,18 +216,18 @@ class Pipeline:
         plan = make_plan(run, space_id, index, work.ready, work.order, work.reading, now)
         return self._write(run, scope, work, plan)
 
-    def _write(self, run: Transaction, scope: Scope, work: _Work, plan: Plan) -> Result | Later:
+    def _write(self, run: Transaction, scope: Scope, work: _Work, plan: Plan) -> Result | JobPostponement:
         state, _ = bindings.find_space(run, work.order.binding_id, work.order.space_id)
         if state != "active":
             return _not_now(state)
         now = plan.now
         space_id = _target(run, scope, work.order, now)
-        additions = [step for step in plan.steps if isinstance(step, Addition)]
+        additions = [step for step in plan.steps if isinstance(step, AtomAddition)]
         change = spaces.begin_change(run, space_id, now, len(additions))
         if change.revision != plan.revision + 1:
             raise EffectConflict("The space was changed while a conversation was extracted into it.")
         _move_mark(run, work.order, work.reading)
-        learn(run, scope, space_id, change, plan.steps, now)
+        apply_steps(run, scope, space_id, change, plan.steps, now)
         if additions:
             writing.write(run, space_id, change, work.indexed.select(plan.added))
         # What recurs is looked for where one user speaks: events of many make no habit of anybody's.
@@ -237,9 +237,13 @@ class Pipeline:
         return _result(plan, work.refused, work.cost, fresh, work.note)
 
 
-def _not_now(state: bindings.State) -> Result | Later:
+def _not_now(state: bindings.BindingState) -> Result | JobPostponement:
     """What is queued waits while its binding is paused; without a binding, or a space, there is nothing to wait for."""
-    return Later(_PAUSE_SECONDS) if state == "paused" else {"skipped": "The binding is deleted, or its space is."}
+    return (
+        JobPostponement(_PAUSE_SECONDS)
+        if state == "paused"
+        else {"skipped": "The binding is deleted, or its space is."}
+    )
 
 
 def _target(run: Transaction, scope: Scope, order: ExtractionOrder, now: Micros) -> str:
@@ -273,13 +277,13 @@ def _result(
     """What is kept with the job: numbers and ids, never what was said, which may have to be forgotten later."""
     steps = plan.steps if plan else []
     decided = [decision for _, decision in plan.decisions] if plan else []
-    additions = [step for step in steps if isinstance(step, Addition)]
+    additions = [step for step in steps if isinstance(step, AtomAddition)]
     counts = {name: sum(each.action == action for each in decided) for name, action in _COUNTED.items()}
     counts["skipped"] += len(refused)
     return {
         "counts": counts,
         "added": [step.atom.id for step in additions],
-        "reinforced": [step.atom_id for step in steps if isinstance(step, Reinforcement)],
+        "reinforced": [step.atom_id for step in steps if isinstance(step, AtomReinforcement)],
         "superseded": [
             {"atomId": old_id, "supersededBy": step.atom.id} for step in additions for old_id in step.supersedes
         ],

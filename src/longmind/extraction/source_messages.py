@@ -43,7 +43,7 @@ class ExtractionInput:
         return (self.mark, self.messages) == (other.mark, other.messages)
 
 
-def find_destination(run: Transaction, scope: Scope, order: ExtractionOrder) -> Destination | bindings.State:
+def find_destination(run: Transaction, scope: Scope, order: ExtractionOrder) -> Destination | bindings.BindingState:
     """Where an extraction of a user's conversation goes, or that the binding is paused, or it or its space is gone.
 
     The order alone opens nobody else's memory: the binding must name the space, and cover the conversation.
@@ -116,4 +116,4 @@ def find_target_space(run: Transaction, order: ExtractionOrder) -> str | None:
     """The space to write to: the one that is bound, if it is this user's, and else theirs of the same name."""
     if spaces.get(run, order.space_id) is not None:
         return order.space_id
-    return None if order.space_name is None else spaces.named(run, order.space_name)
+    return None if order.space_name is None else spaces.find_id(run, order.space_name)

@@ -22,9 +22,9 @@ from longmind.models.job import WorkReport
 from longmind.scope import Scope
 from longmind.settings import Settings
 from longmind.store.database import Database, EffectConflict, Transaction
-from longmind.store.erasure_fence import fenced
+from longmind.store.erasure_fence import fence_erasures
 from longmind.store.tables import jobs as store
-from longmind.store.tables.jobs import Claim, Ending, Later
+from longmind.store.tables.jobs import AttemptEnding, JobClaim, JobPostponement
 from longmind.validation.text import encode_json
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ class Worker:
                 done += 1
         return report
 
-    def is_ours(self, claim: Claim) -> bool:
+    def is_ours(self, claim: JobClaim) -> bool:
         """Give a sign of life; False when another worker has taken the job over."""
-        return self._database.write(claim.scope, store.extend, claim, self._lease, self._clock())
+        return self._database.write(claim.scope, store.extend_lease, claim, self._lease, self._clock())
 
     @property
     def seconds_between_beats(self) -> float:
@@ -98,10 +98,10 @@ class Worker:
             else:
                 bell.wait(heard, self._settings.worker_poll_seconds)
 
-    def _claim_next(self) -> Claim | None:
+    def _claim_next(self) -> JobClaim | None:
         # One look for all kinds: to try to take one of each would be a transaction for each, and most find nothing.
         kinds = self._handlers.kinds_in_turn()
-        for kind in self._database.read(None, store.due_kinds, kinds, self._clock()):
+        for kind in self._database.read(None, store.list_due_kinds, kinds, self._clock()):
             found = self._database.write(None, store.claim, kind, self._name, self._lease, self._clock())
             if found:
                 self._handlers.found(kind)
@@ -112,12 +112,12 @@ class Worker:
     def _lease(self) -> Micros:
         return int(self._settings.job_lease_seconds * 1_000_000)
 
-    def _attempt(self, claim: Claim) -> WorkReport:
+    def _attempt(self, claim: JobClaim) -> WorkReport:
         job = claim.job
         if job.attempts > job.max_attempts:
             return self._fail(claim, f"The worker died during each of {job.max_attempts} attempts.")
         try:
-            with fenced(self._database, claim.scope, claim.epoch):
+            with fence_erasures(self._database, claim.scope, claim.epoch):
                 return self._carry_out(claim)
         except (_Refused, UserErased) as refusal:
             return self._lose(claim, refusal)
@@ -130,7 +130,7 @@ class Worker:
             words = _words(error)
         return self._fail(claim, words)
 
-    def _carry_out(self, claim: Claim) -> WorkReport:
+    def _carry_out(self, claim: JobClaim) -> WorkReport:
         """Have the job handled, again when its effect was overtaken, and store what came of it."""
         kept: dict[str, Any] = {}
         round = 1
@@ -144,7 +144,7 @@ class Worker:
                     raise
                 round += 1
 
-    def _handle(self, claim: Claim, round: int, kept: dict[str, Any]) -> Any:
+    def _handle(self, claim: JobClaim, round: int, kept: dict[str, Any]) -> Any:
         run = JobRun(claim.job, self._context_of(claim.scope), lambda: self.is_ours(claim), round, kept)
         token = handler_thread.set(threading.current_thread())
         try:
@@ -152,22 +152,22 @@ class Worker:
         finally:
             handler_thread.reset(token)
 
-    def _fail(self, claim: Claim, error: str) -> WorkReport:
+    def _fail(self, claim: JobClaim, error: str) -> WorkReport:
         job, now = claim.job, self._clock()
         # What the error quotes may hold anything; what cannot be stored as text is made visible instead.
         error = error.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode()[:_ERROR_LIMIT]
         if job.attempts < job.max_attempts:
             wait = int(seconds_until_retry(job.attempts, self._settings) * 1_000_000)
-            ending, report = Ending("failed", error=error, due_at=now + wait), WorkReport(failed=1)
+            ending, report = AttemptEnding("failed", error=error, due_at=now + wait), WorkReport(failed=1)
         else:
-            ending, report = Ending("dead", error=error), WorkReport(dead=1)
+            ending, report = AttemptEnding("dead", error=error), WorkReport(dead=1)
         try:
             self._database.write(claim.scope, _finish, claim, ending, now)
         except _Refused as refusal:
             return self._lose(claim, refusal)
         return report
 
-    def _lose(self, claim: Claim, refusal: Exception) -> WorkReport:
+    def _lose(self, claim: JobClaim, refusal: Exception) -> WorkReport:
         _log.warning("job %s (%s): %s", claim.job.id, claim.job.kind, refusal)
         return WorkReport(lost=1)
 
@@ -184,24 +184,24 @@ def _words(error: BaseException) -> str:
         return type(error).__name__
 
 
-def _complete(run: Transaction, claim: Claim, outcome: Any, now: int) -> bool:
+def _complete(run: Transaction, claim: JobClaim, outcome: Any, now: int) -> bool:
     """The job's effect and its end, in one transaction: both, or neither. False when it has to wait."""
     result = outcome.work(run, *outcome.arguments) if isinstance(outcome, Effect) else outcome
-    if isinstance(result, Later):
+    if isinstance(result, JobPostponement):
         _put_off(run, claim, now + int(result.seconds * 1_000_000), now)
         return False
-    _finish(run, claim, Ending("succeeded", result=encode_json("result", result, limit=PAYLOAD_LIMIT)), now)
+    _finish(run, claim, AttemptEnding("succeeded", result=encode_json("result", result, limit=PAYLOAD_LIMIT)), now)
     return True
 
 
-def _finish(run: Transaction, claim: Claim, ending: Ending, now: int) -> None:
+def _finish(run: Transaction, claim: JobClaim, ending: AttemptEnding, now: int) -> None:
     try:
         store.finish(run, claim, ending, now)
     except LeaseLost as error:
         raise _Refused(error.message) from error
 
 
-def _put_off(run: Transaction, claim: Claim, due_at: int, now: int) -> None:
+def _put_off(run: Transaction, claim: JobClaim, due_at: int, now: int) -> None:
     try:
         store.put_off(run, claim, due_at, now)
     except LeaseLost as error:
@@ -213,7 +213,7 @@ class _Heartbeat:
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._claim: Claim | None = None
+        self._claim: JobClaim | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -226,7 +226,7 @@ class _Heartbeat:
             self._thread.join()
 
     @contextmanager
-    def keeping(self, claim: Claim) -> Iterator[None]:
+    def keeping(self, claim: JobClaim) -> Iterator[None]:
         self._claim = claim
         if self._thread is None:
             self._thread = threading.Thread(target=self._beat, name="longmind-heartbeat", daemon=True)

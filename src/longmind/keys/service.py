@@ -80,7 +80,7 @@ class AccessKeys:
 
     def any_made(self) -> bool:
         """Whether there ever was a key."""
-        return self._database.read(None, keys.any_made)
+        return self._database.read(None, keys.has_any)
 
     def check(self, token: str) -> AccessKey:
         """The key that a request was sent with; refused when it is unknown, wrong, revoked or expired.

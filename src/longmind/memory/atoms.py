@@ -19,8 +19,8 @@ from longmind.store.database import Transaction
 from longmind.store.tables import atoms as store
 from longmind.store.tables import restored_atoms as restoring
 from longmind.store.tables import spaces
-from longmind.store.tables.atoms import CheckedAtom, Slot
-from longmind.store.tables.spaces import Change
+from longmind.store.tables.atoms import PreparedAtom, Slot
+from longmind.store.tables.spaces import SpaceChange
 from longmind.validation.annotated import LIMIT, AtomId, CategoryName, Limit, NumberCursor, SpaceId
 from longmind.validation.identifiers import validate_id
 
@@ -132,14 +132,14 @@ def keep(
     run: Transaction,
     scope: Scope,
     space_id: str,
-    atoms: Sequence[CheckedAtom],
+    atoms: Sequence[PreparedAtom],
     indexing: IndexBatch,
     now: Micros,
 ) -> list[Atom]:
     """Write atoms and their index, which is made, as far as it is not yet, while a server is busy."""
     from longmind.recall.index import storage as writing
 
-    begun = spaces.beginning(run, space_id, now, len(atoms))
+    begun = spaces.ask_change(run, space_id, now, len(atoms))
     if len(atoms) < writing.SMALL:
         if len(atoms) == 1:
             # Of one it takes as long as a server takes to let the change begin.
@@ -159,7 +159,9 @@ def keep(
     return added
 
 
-def replace(run: Transaction, scope: Scope, old_id: str, atom: CheckedAtom, indexed: IndexEntries, now: Micros) -> Atom:
+def replace(
+    run: Transaction, scope: Scope, old_id: str, atom: PreparedAtom, indexed: IndexEntries, now: Micros
+) -> Atom:
     """Write an atom and its index in the place of another."""
     from longmind.recall.index import storage as writing
 
@@ -172,7 +174,7 @@ def replace(run: Transaction, scope: Scope, old_id: str, atom: CheckedAtom, inde
 def _archive(run: Transaction, scope: Scope, atom_id: str, rejected: bool, now: Micros) -> None:
     store.archive(run, scope, atom_id, now)
     if rejected:
-        atom, slot = store.with_slot(run, atom_id)
+        atom, slot = store.get_with_slot(run, atom_id)
         spaces.begin_change(run, atom.memory_space_id, now)
         _bury(run, atom.memory_space_id, atom, slot)
 
@@ -181,7 +183,7 @@ def remove(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> None:
     """Take an atom out of the store and the index, and leave behind what keeps it from being learned again."""
     from longmind.recall.index import storage as writing
 
-    atom, slot = store.with_slot(run, atom_id)
+    atom, slot = store.get_with_slot(run, atom_id)
     space_id, position = store.delete(run, scope, atom_id, now)
     writing.scrub(run, space_id, position)
     _bury(run, space_id, atom, slot)
@@ -197,7 +199,7 @@ def _bury(run: Transaction, space_id: str, atom: Atom, slot: Slot | None) -> Non
     tombstones.bury(run, space_id, tombstones.Fact(atom.text, slot, tuple(atom.source_message_ids)))
 
 
-def _lift_tombstones(run: Transaction, space_id: str, change: Change, atoms: Sequence[CheckedAtom]) -> None:
+def _lift_tombstones(run: Transaction, space_id: str, change: SpaceChange, atoms: Sequence[PreparedAtom]) -> None:
     """What the app itself tells is meant, even if it was deleted before."""
     if change.tombstone_key is not None:
         from longmind.extraction import forgotten as tombstones

@@ -80,7 +80,7 @@ class Bound:
         found = look(self._scope)
         if found is not None:
             return found, self._scope
-        granted = self._database.read(self._scope, grants.held_by, self._scope)
+        granted = self._database.read(self._scope, grants.list_held, self._scope)
         for owner in dict.fromkeys(owner for _, owner in granted):
             found = look(owner)
             if found is not None and self._owner_of(found.memory_space_id) == owner:
@@ -88,4 +88,4 @@ class Bound:
         return None
 
     def _owner_of(self, space_id: str) -> ReaderScope | None:
-        return grants.find_owner(self._database, self._scope, space_id)
+        return grants.find_shared_owner(self._database, self._scope, space_id)

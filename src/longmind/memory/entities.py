@@ -92,7 +92,7 @@ def _search(run: Transaction, space_id: str, query: str, type: EntityType | None
     spaces.require(run, space_id)
     wanted = folded_name(query)
     best: dict[str, float] = {}
-    for name, entity_id, _ in store.names_in(run, space_id):
+    for name, entity_id, _ in store.list_folded_names(run, space_id):
         likeness = _likeness(wanted, name)
         if likeness > best.get(entity_id, 0.0):
             best[entity_id] = likeness

@@ -27,7 +27,7 @@ class Sharing(Bound):
         reader = _validate_reader(reader)
         if reader == self._scope.user_id:
             raise InvalidInput(f"{reader!r} is the one who would grant it.", hint="An owner needs no grant.")
-        return self._database.write(self._scope, store.give, self._scope, space_id, reader, self._clock())
+        return self._database.write(self._scope, store.grant, self._scope, space_id, reader, self._clock())
 
     def revoke_space(self, memory_space_id: SpaceId, reader: Identity) -> None:
         """Take a grant back: the very next call of the user, in any process, finds the space no more.
@@ -36,21 +36,19 @@ class Sharing(Bound):
         is no error.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
-        self._database.write(
-            self._scope, store.withdraw, self._scope, space_id, _validate_reader(reader), self._clock()
-        )
+        self._database.write(self._scope, store.revoke, self._scope, space_id, _validate_reader(reader), self._clock())
 
     def list_grants(self, memory_space_id: SpaceId) -> list[SpaceGrant]:
         """Who may read a space of the user's, in the order in which they were let."""
         return self._database.read(
-            self._scope, store.of_space, self._scope, validate_id("memory_space_id", memory_space_id)
+            self._scope, store.list_of_space, self._scope, validate_id("memory_space_id", memory_space_id)
         )
 
     def list_shared_spaces(self, *, limit: Limit = 100, cursor: str | None = None) -> Page[MemorySpace]:
         """The spaces of others that the user may read, oldest first."""
         most = LIMIT.check("limit", limit)
         after = "" if cursor is None else validate_id("cursor", cursor)
-        held = self._database.read(self._scope, store.held_by, self._scope, after, most + 1)
+        held = self._database.read(self._scope, store.list_held, self._scope, after, most + 1)
         found = [self._look(space_id, owner) for space_id, owner in held[:most]]
         next_cursor = held[most - 1][0] if len(held) > most else None
         return Page([space for space in found if space is not None], next_cursor)

@@ -58,5 +58,5 @@ class Spaces(Bound):
 
 def _delete(run: Transaction, scope: Scope, space_id: str, now: Micros) -> None:
     store.delete(run, scope, space_id, now)
-    bindings.rest(run, scope, space_id)
-    grants.withdraw_all(run, scope, space_id)
+    bindings.mark_space_deleted(run, scope, space_id)
+    grants.revoke_all(run, scope, space_id)

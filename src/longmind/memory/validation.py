@@ -15,7 +15,7 @@ from longmind.ids import id_of, new_id
 from longmind.models.atom import AtomInput, AtomKind, AtomStatus, Category, NewAtom, Origin, Trust
 from longmind.models.entity import EntityType
 from longmind.models.value import Value
-from longmind.store.tables.atoms import CheckedAtom
+from longmind.store.tables.atoms import PreparedAtom
 from longmind.validation.annotated import ATOM_TEXT, CONFIDENCE, IMPORTANCE, NAME
 from longmind.validation.identifiers import validate_label
 from longmind.validation.text import validate_text
@@ -29,7 +29,7 @@ _TEXT_LENGTH, _NAME_LENGTH = ATOM_TEXT.most or 0, NAME.most or 0
 _NOTHING: Mapping[str, Callable[[str, Any], object]] = {}
 
 
-def validate_atom(given: AtomInput, now: Micros, where: str = "atom", random: str | None = None) -> CheckedAtom:
+def validate_atom(given: AtomInput, now: Micros, where: str = "atom", random: str | None = None) -> PreparedAtom:
     """The random half of its id may be given, by who has drawn many at once."""
     try:
         return _validate_atom(given, now, where, random)
@@ -40,7 +40,7 @@ def validate_atom(given: AtomInput, now: Micros, where: str = "atom", random: st
         return _validate_atom(_revalidate(given, where), now, where, random)
 
 
-def _validate_atom(given: AtomInput, now: Micros, where: str, random: str | None) -> CheckedAtom:
+def _validate_atom(given: AtomInput, now: Micros, where: str, random: str | None) -> PreparedAtom:
     if _is_plain(given):
         fields = _USUAL | given
         name, kind = given["category"]["name"], given["category"]["kind"]
@@ -67,7 +67,7 @@ def _validate_atom(given: AtomInput, now: Micros, where: str, random: str | None
         CONFIDENCE.check(f"{where}.confidence", confidence)
     trust, speaker, conversation_id = fields["trust"], fields["speaker"], fields["source_conversation_id"]
     # By their places, in the order of the fields: to name them takes as long as all of the checks.
-    return CheckedAtom(
+    return PreparedAtom(
         new_id("atom", created_at) if random is None else id_of("atom", created_at, random),
         text if _plain(text) else ATOM_TEXT.check(f"{where}.text", text),
         _validate_context(f"{where}.search_context", context) if context else (),

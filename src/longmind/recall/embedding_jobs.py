@@ -52,7 +52,7 @@ def fill_vectors(
                 positions = [position for position, _ in batch]
                 made += database.write(scope, _put, space_id, stamp, positions, vectors, now)
                 tell(made)
-            elif not made and database.read(scope, spaces.vector_model, space_id) == stamp:
+            elif not made and database.read(scope, spaces.read_vector_model, space_id) == stamp:
                 # It was whole before, and is not changed.
                 break
             elif database.write(scope, _adopt, space_id, stamp, now):

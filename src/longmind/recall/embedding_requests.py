@@ -13,7 +13,7 @@ from longmind.models.job import Job
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.tables import jobs
-from longmind.store.tables.jobs import Later, NewJob
+from longmind.store.tables.jobs import JobPostponement, NewJob
 
 _ATTEMPTS = 10
 _SECOND = 1_000_000
@@ -56,12 +56,12 @@ class _EarlierRequest(NamedTuple):
     until: Micros
 
 
-def defer_to_other_engine(job: Job, stamp: str, now: Micros) -> Later | dict[str, int] | None:
+def defer_to_other_engine(job: Job, stamp: str, now: Micros) -> JobPostponement | dict[str, int] | None:
     """What becomes of a job that is for an engine with vectors of another size; None when it is for this one."""
     if job.payload.get("stamp", stamp) == stamp:
         return None
     given_up = now - job.payload.get("wishedAt", 0) > _GIVEN_UP
-    return {"vectors": 0} if given_up else Later(_OTHERS_TURN_SECONDS)
+    return {"vectors": 0} if given_up else JobPostponement(_OTHERS_TURN_SECONDS)
 
 
 class EmbeddingRequests:
@@ -87,7 +87,7 @@ class EmbeddingRequests:
 
     def _enqueue(self, scope: Scope, request: EmbeddingRequest, now: Micros) -> Job:
         done_until, dead_until = now - (_CHANGED_AGAIN if request.changes else 0), now - _DEAD_AGAIN
-        job = self._database.read(scope, jobs.by_key, request.kind, request.key)
+        job = self._database.read(scope, jobs.find_by_key, request.kind, request.key)
         if job is not None and not jobs.is_over(job, done_until, dead_until):
             # Most of the time. To write anything would be to wait for all who write.
             return job

@@ -41,8 +41,8 @@ from longmind.recall.snapshot import Mentions, SnapshotReader, read_mentions
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.tables import atoms
-from longmind.store.tables.atoms import CheckedAtom
-from longmind.store.tables.spaces import of_one_epoch
+from longmind.store.tables.atoms import PreparedAtom
+from longmind.store.tables.spaces import is_same_epoch
 
 RERANKED = 20
 """How many of the best hits a reranker reads."""
@@ -57,7 +57,7 @@ class RerankScores(NamedTuple):
 
     def select_for(self, index: SpaceIndex) -> Mapping[int, float]:
         """Those that are of what is in the space now: what was brought in anew after an erasure is something else."""
-        if not self.thoughts or not of_one_epoch(self.revision, index.revision):
+        if not self.thoughts or not is_same_epoch(self.revision, index.revision):
             return {}
         return {place: thought for place, thought in self.thoughts.items() if place < index.atoms}
 
@@ -83,11 +83,11 @@ class AtomRetriever:
         self._settling = SnapshotReader(database, indexes, self)
         self.indexes = indexes
 
-    def index(self, checked: Sequence[CheckedAtom]) -> IndexEntries:
+    def index(self, checked: Sequence[PreparedAtom]) -> IndexEntries:
         """Prepare what the search index keeps of atoms. It may take long, so it happens outside of a transaction."""
         return self.begin_indexing(checked).finish()
 
-    def begin_indexing(self, checked: Sequence[CheckedAtom]) -> IndexBatch:
+    def begin_indexing(self, checked: Sequence[PreparedAtom]) -> IndexBatch:
         """The same for who writes them: where a server takes a while for that, only the embedding is done already."""
         embedded = self._embed([atom.text for atom in checked])
         indexing = IndexBatch(checked, embedded, None if embedded is None else self._stamp)
@@ -171,7 +171,7 @@ class AtomRetriever:
             passed = mask_allowed(index, filters)
             matching = passed if evidence.matches is None else passed & evidence.matches
             places = select_best(index, asked, evidence, matching, RERANKED, filters.as_of).places
-        texts = self._database.read(scope, atoms.texts_at, space_id, places) if places else {}
+        texts = self._database.read(scope, atoms.read_texts_at, space_id, places) if places else {}
         thoughts = self._reranking.score(query, [_in_context(*texts[place]) for place in texts]) if texts else []
         return RerankScores(dict(zip(texts, thoughts, strict=True)), revision)
 
@@ -240,7 +240,7 @@ class AtomRetriever:
         space_id = atom.memory_space_id
         with self.space(scope, space_id) as index:
             read_at = index.revision
-        position = self._database.read(scope, atoms.position, atom.id)
+        position = self._database.read(scope, atoms.find_position, atom.id)
         asked = self.understand(scope, space_id, request, fresh=self._reranking is not None)
         opinions = self._read_again(scope, space_id, asked, request)
         found: list[tuple[list[str], int | None, Explanation]] = []
@@ -249,7 +249,7 @@ class AtomRetriever:
             filters = request.filters_at(asked.about)
 
             def choose(index: SpaceIndex, passed: Mask) -> Choice:
-                if not of_one_epoch(read_at, index.revision):
+                if not is_same_epoch(read_at, index.revision):
                     # It was erased meanwhile, and what has been brought in since may have its place.
                     raise NotFound("atom", atom.id)
                 evidence = measure_matches(index, asked, opinions.select_for(index))

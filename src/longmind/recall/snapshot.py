@@ -174,8 +174,8 @@ class SnapshotReader:
 
 
 def read_mentions(run: Transaction, space_id: str, named: list[str], entity: str | None) -> Mentions:
-    about = None if entity is None else entities.positions_of_named(run, space_id, entity)
-    return Mentions(entities.positions_of_each(run, space_id, named), about)
+    about = None if entity is None else entities.list_positions_by_name(run, space_id, entity)
+    return Mentions(entities.map_positions(run, space_id, named), about)
 
 
 def _read(run: Transaction, space_id: str, draft: Selection, known_at: int | None) -> dict[int, Atom]:
@@ -184,5 +184,5 @@ def _read(run: Transaction, space_id: str, draft: Selection, known_at: int | Non
     As they were known at an instant, they end where they did then.
     """
     if known_at is None:
-        return atoms.at_positions(run, space_id, draft.find_missing(), unchanged_since=draft.revision)
-    return atoms.as_known(run, space_id, draft.ends, known_at, unchanged_since=draft.revision)
+        return atoms.read_at(run, space_id, draft.find_missing(), unchanged_since=draft.revision)
+    return atoms.read_as_known(run, space_id, draft.ends, known_at, unchanged_since=draft.revision)

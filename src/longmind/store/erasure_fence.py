@@ -22,38 +22,38 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Fence:
+class ErasureFence:
     """Whose erasures count, and how many there had been when the work began."""
 
     scope: Scope
     epoch: int
 
 
-_standing: ContextVar[Fence | None] = ContextVar("fence", default=None)
+_standing: ContextVar[ErasureFence | None] = ContextVar("fence", default=None)
 
 
 @contextmanager
-def fenced(database: Database, scope: Scope, epoch: int | None = None) -> Iterator[None]:
+def fence_erasures(database: Database, scope: Scope, epoch: int | None = None) -> Iterator[None]:
     """Whatever is written meanwhile, in whichever scope, is refused once this user is erased."""
     known = database.read(scope, erasures.read_epoch) if epoch is None else epoch
     standing = _standing.get()
     if standing is not None and standing.scope.id == scope.id:
         # What is done inside of older work belongs to it, and ends with it.
         known = min(known, standing.epoch)
-    token = _standing.set(Fence(scope, known))
+    token = _standing.set(ErasureFence(scope, known))
     try:
         yield
     finally:
         _standing.reset(token)
 
 
-def guarded(work: Callable[..., T]) -> Callable[..., T]:
+def guard(work: Callable[..., T]) -> Callable[..., T]:
     """The same unit of work, behind the fence that stands in this context, if one does."""
     fence = _standing.get()
-    return work if fence is None else _behind(fence, work)
+    return work if fence is None else _check_epoch_first(fence, work)
 
 
-def _behind(fence: Fence, work: Callable[..., T]) -> Callable[..., T]:
+def _check_epoch_first(fence: ErasureFence, work: Callable[..., T]) -> Callable[..., T]:
     def check_first(run: Transaction, *args: Any, **kwargs: Any) -> T:
         with run.bind_scope(fence.scope) as theirs:
             # Held until the end of the transaction, so that an erasure waits for it, or this for the erasure.

@@ -52,7 +52,7 @@ def load_queries(engine: EngineName) -> dict[str, Query]:
     fragments: dict[str, str] = {}
     queries: dict[str, Query] = {}
     for source in (*SHARED, engine):
-        for kind, query in _blocks((SQL / f"{source}.sql").read_text("utf-8")):
+        for kind, query in _split_blocks((SQL / f"{source}.sql").read_text("utf-8")):
             if kind == "fragment":
                 fragments[query.name] = query.text
             else:
@@ -60,13 +60,13 @@ def load_queries(engine: EngineName) -> dict[str, Query]:
     return {name: _finish(query, fragments, engine) for name, query in queries.items()}
 
 
-def made(name: str, text: str, engine: EngineName) -> Query:
+def make_query(name: str, text: str, engine: EngineName) -> Query:
     """A statement that no file has, since it depends on what columns a table has."""
     return _finish(Query(name, text, system=False), {}, engine)
 
 
 @cache
-def for_many(query: Query, rows: int, same: int = 0) -> str:
+def expand_rows(query: Query, rows: int, same: int = 0) -> str:
     """An insert that ends with the values of one row as an insert of several, for SQLite, with numbers for names.
 
     The first so many values are the same for all rows, and are bound once.
@@ -81,7 +81,7 @@ def for_many(query: Query, rows: int, same: int = 0) -> str:
     return f"{head}{verb}{', '.join(map(numbered, range(rows)))}"
 
 
-def _blocks(source: str) -> Iterator[tuple[str, Query]]:
+def _split_blocks(source: str) -> Iterator[tuple[str, Query]]:
     # A paragraph is a block; the comments above its opening line belong to it.
     for paragraph in re.split(r"\n\s*\n", source):
         lines = paragraph.strip().splitlines()

@@ -30,16 +30,16 @@ class SchemaState:
         return [version for version in self.applied if version > self.known[-1].version]
 
 
-def schema_state(settings: Settings) -> SchemaState:
+def read_schema_state(settings: Settings) -> SchemaState:
     """Look at the database of `settings.url`. One that does not exist is not made."""
     if settings.url.startswith("sqlite:"):
-        return SchemaState(load_migrations("sqlite"), _of_file(sqlite_path(settings.url)))
+        return SchemaState(load_migrations("sqlite"), _read_file(sqlite_path(settings.url)))
     if settings.url.startswith(("postgresql://", "postgres://")):
-        return SchemaState(load_migrations("postgres"), _of_server(settings))
+        return SchemaState(load_migrations("postgres"), _read_server(settings))
     raise InvalidUrl("This is not an address Longmind knows.")
 
 
-def _of_file(path: str) -> list[int]:
+def _read_file(path: str) -> list[int]:
     import apsw
 
     from longmind.store.sqlite.versions import read_versions
@@ -58,7 +58,7 @@ def _of_file(path: str) -> list[int]:
         raise StoreUnavailable(f"{path} cannot be read: {error}.") from error
 
 
-def _of_server(settings: Settings) -> list[int]:
+def _read_server(settings: Settings) -> list[int]:
     import psycopg
 
     from longmind.store.postgres.former_name import read_versions

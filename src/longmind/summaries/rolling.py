@@ -11,7 +11,7 @@ from longmind.models.conversation import RollingSummary, SummaryOutcome
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.tables import summaries
-from longmind.store.tables.summaries import NewSummary, Standing, Unsummarised
+from longmind.store.tables.summaries import NewSummary, StandingSummary, Unsummarised
 from longmind.summaries.summariser import Summariser
 from longmind.validation.text import validate_text
 
@@ -26,7 +26,7 @@ class RollingSummaries:
     def refresh(self, scope: Scope, conversation_id: str) -> RollingSummary:
         """Bring a summary up to the last turn that is finished. What the summariser raises is told as `failed`."""
         while True:
-            found = self._database.read(scope, summaries.read, conversation_id, self._clock())
+            found = self._database.read(scope, summaries.read_unsummarised, conversation_id, self._clock())
             try:
                 new = self._summarised(found)
             except Exception as error:
@@ -36,9 +36,9 @@ class RollingSummaries:
             if self._database.write(
                 scope, summaries.replace, scope, conversation_id, found.standing, new, self._clock()
             ):
-                return _told("updated", Standing(new.text, new.until))
+                return _told("updated", StandingSummary(new.text, new.until))
             # Another refresh was faster. If it went as far, it has done all that was asked for here.
-            standing = self._database.read(scope, summaries.latest, conversation_id)
+            standing = self._database.read(scope, summaries.find_latest, conversation_id)
             if standing.until >= new.until:
                 return _told("unchanged", standing)
 
@@ -53,7 +53,7 @@ class RollingSummaries:
         return NewSummary(text, found.until, summariser.name) if text else None
 
 
-def _told(outcome: SummaryOutcome, standing: Standing, error: str | None = None) -> RollingSummary:
+def _told(outcome: SummaryOutcome, standing: StandingSummary, error: str | None = None) -> RollingSummary:
     return RollingSummary(
         outcome=outcome,
         rolling_summary=standing.text,

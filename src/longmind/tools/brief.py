@@ -62,15 +62,15 @@ def chosen(behavioral: Sequence[Candidate], others: Sequence[Candidate]) -> list
 
 def gather(run: Transaction, group: str, now: Micros) -> tuple[list[Atom], int]:
     """The atoms of a brief, and how many entries the group has in all, superseded ones too. All seen at once."""
-    space_id = spaces.named(run, group, "group")
+    space_id = spaces.find_id(run, group, "group")
     space = None if space_id is None else spaces.get(run, space_id)
     if space is None:
         return [], 0
     behavioral, others = (
-        atoms.newest_entries(run, space.id, behavioral=half, now=now, limit=CONSIDERED) for half in (True, False)
+        atoms.list_newest_entries(run, space.id, behavioral=half, now=now, limit=CONSIDERED) for half in (True, False)
     )
     positions = chosen(behavioral, others)
-    there = atoms.at_positions(run, space.id, positions)
+    there = atoms.read_at(run, space.id, positions)
     return [there[position] for position in positions], space.atom_count
 
 

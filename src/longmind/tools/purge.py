@@ -19,7 +19,7 @@ def purge(database: Database, now: Micros, days: int, most: int | None = None) -
     purged = 0
     while most is None or purged < most:
         some = AT_ONCE if most is None else min(AT_ONCE, most - purged)
-        due = database.read(None, atoms.to_purge, now - days * _DAY, some)
+        due = database.read(None, atoms.list_purgeable, now - days * _DAY, some)
         gone = sum(database.write(scope, _purge, scope, atom_id, now) for scope, atom_id in due)
         if not gone:
             break

@@ -64,7 +64,7 @@ def delete(call: Call, _: FindRetriever, asked: DeleteArguments, deadline: Deadl
 
 def search(call: Call, retriever: FindRetriever, asked: SearchArguments, deadline: Deadline, _: bool) -> dict[str, Any]:
     query = asked.query if asked.query and asked.query.strip() else None
-    space_id = call.database.read(call.scope, spaces.named, call.group, "group")
+    space_id = call.database.read(call.scope, spaces.find_id, call.group, "group")
     hits = [] if space_id is None else _hits(call, retriever(), space_id, query, asked)
     told: dict[str, Any] = {"results": found(hits, asked=query is not None)}
     behavioral = {entry_id(hit.atom.id): provenance(hit.atom) for hit in hits if hit.atom.behavioral}

@@ -11,7 +11,7 @@ from longmind.models.atom import Atom, Trust
 from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import atoms, quotas, spaces
-from longmind.store.tables.atoms import CheckedAtom
+from longmind.store.tables.atoms import PreparedAtom
 from longmind.store.tables.quotas import LIMITS, Counter
 from longmind.tools.consent import ALLOWED_AT, NeedsConfirmation
 
@@ -24,7 +24,7 @@ _ABOVE_AN_AGENT: frozenset[Trust] = frozenset({"user", "app"})
 def store(
     run: Transaction,
     scope: Scope,
-    atom: CheckedAtom,
+    atom: PreparedAtom,
     indexing: IndexBatch,
     supersedes: str | None,
     now: Micros,
@@ -46,7 +46,7 @@ def store(
 def delete(run: Transaction, scope: Scope, atom_id: str, now: Micros, *, confirmed: bool) -> None:
     """Remove an entry for good."""
     _count(run, scope, ("deletes",), now)
-    told = _entry(run, spaces.named(run, scope.group or "", "group"), atom_id)
+    told = _entry(run, spaces.find_id(run, scope.group or "", "group"), atom_id)
     if _is_the_users(told) and not confirmed:
         raise NeedsConfirmation(f"May {told.text!r} be forgotten?")
     remove(run, scope, atom_id, now)

@@ -122,7 +122,7 @@ class WorkingContexts:
         said = self._database.read(
             self._scope, _read, validate_id("conversation_id", conversation_id), space_id, wanted_turns, known
         )
-        owner = self._scope if said.own_space else grants.find_owner(self._database, self._scope, space_id)
+        owner = self._scope if said.own_space else grants.find_shared_owner(self._database, self._scope, space_id)
         if owner is None:
             raise NotFound("memory space", space_id)
         for _ in range(_TRIES):
@@ -196,7 +196,7 @@ def _read(run: Transaction, conversation_id: str, space_id: str, wanted_turns: i
         raise NotFound("conversation", conversation_id)
     own_space = spaces.is_live(run, space_id)
     turns = last_turns(run, conversation_id, wanted_turns, known_at) if wanted_turns else []
-    summary = summaries.latest(run, conversation_id, known_at)
+    summary = summaries.find_latest(run, conversation_id, known_at)
     return _Said(summary.text or "", summary.until, turns, own_space)
 
 

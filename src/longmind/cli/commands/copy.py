@@ -12,7 +12,7 @@ from longmind.cli.output import AsJson, answer_json, answer_table, progress_bar
 from longmind.errors import InvalidInput
 from longmind.settings import load_settings
 from longmind.store.database_url import open_database
-from longmind.store.whole_tables.copy import copy as copy_database
+from longmind.store.whole_tables.copy import copy_database as copy_database
 
 
 def copy(

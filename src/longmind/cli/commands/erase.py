@@ -15,7 +15,7 @@ from longmind.errors import InvalidInput
 from longmind.settings import load_settings
 from longmind.store.database import ScrubReport
 from longmind.store.database_url import open_database, sqlite_path
-from longmind.store.whole_tables.byte_scan import Needles, Scan, scan_folder, scan_postgres, scan_sqlite
+from longmind.store.whole_tables.byte_scan import ByteScan, SearchedTexts, scan_folder, scan_postgres, scan_sqlite
 
 app = typer.Typer(help="Erase a user for good, and prove it.")
 
@@ -67,7 +67,7 @@ def verify(
 ) -> None:
     """Look for texts in the raw files of the database and in the JSONL files; it ends with 1 and says where one is."""
     texts = [*(text or []), *([] if file is None else _lines(file))]
-    needles = Needles(texts)
+    needles = SearchedTexts(texts)
     if not any(texts):
         raise InvalidInput("There is nothing to look for.", hint="Give --text or --file.")
     with problems.status("looking through the files"):
@@ -97,7 +97,7 @@ def _lines(file: Path) -> list[str]:
         raise InvalidInput(f"{str(file)!r} is not UTF-8.", hint="Write it as UTF-8, one text on each line.") from None
 
 
-def _scan(url: str | None, needles: Needles, wal: bool) -> Scan:
+def _scan(url: str | None, needles: SearchedTexts, wal: bool) -> ByteScan:
     settings = load_settings({"url": existing(url)})
     if settings.url.startswith("sqlite:"):
         scan = scan_sqlite(sqlite_path(settings.url), needles)

@@ -11,7 +11,7 @@ from longmind.cli.output import AsJson, answer, answer_json, problems
 from longmind.errors import SchemaTooNew
 from longmind.settings import load_settings
 from longmind.store.database_url import open_database
-from longmind.store.schema_state import SchemaState, schema_state
+from longmind.store.schema_state import SchemaState, read_schema_state
 
 app = typer.Typer(help="The schema of the database. Opening it brings it up to date as well.", no_args_is_help=True)
 
@@ -19,7 +19,7 @@ app = typer.Typer(help="The schema of the database. Opening it brings it up to d
 @app.command("status")
 def status(url: Url = None, as_json: AsJson = False) -> None:
     """Show how far the schema is, and change nothing. It ends with 1 when there is something to apply."""
-    state = schema_state(load_settings({"url": url}))
+    state = read_schema_state(load_settings({"url": url}))
     _refuse_newer(state)
     if as_json:
         answer_json(_described(state))
@@ -36,11 +36,11 @@ def status(url: Url = None, as_json: AsJson = False) -> None:
 def apply(url: Url = None, as_json: AsJson = False) -> None:
     """Bring the schema up to date, all or nothing; other processes that open the database wait for it."""
     settings = load_settings({"url": url})
-    before = schema_state(settings)
+    before = read_schema_state(settings)
     with problems.status("bringing the schema up to date"):
         open_database(settings, ChangeFeed()).close()
     if as_json:
-        answer_json({**_described(schema_state(settings)), "done": [each.version for each in before.missing]})
+        answer_json({**_described(read_schema_state(settings)), "done": [each.version for each in before.missing]})
     else:
         answer(f"{len(before.missing)} migrations were applied; it is version {before.known[-1].version} now.")
 

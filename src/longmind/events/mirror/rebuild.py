@@ -26,7 +26,7 @@ from longmind.events.mirror.writer import Mirror
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.tables import mirror_rows
-from longmind.store.tables.mirror_rows import Mirrored
+from longmind.store.tables.mirror_rows import MirrorRow
 
 _log = logging.getLogger("longmind.mirror")
 
@@ -71,7 +71,7 @@ class MirrorRebuilder:
         """Rebuild the files of the users that match; with no id given, files of users without rows are removed too."""
         # Listed before the ledger is read: a user with files now, but no rows then, was erased.
         present = [] if tenant_id or app_id or user_id else self._folder.users()
-        users = self._database.read(None, mirror_rows.users, tenant_id, app_id, user_id)
+        users = self._database.read(None, mirror_rows.count_rows_of_users, tenant_id, app_id, user_id)
         total = sum(users.values())
         progress(0, total)
         files = events = 0
@@ -87,7 +87,7 @@ class MirrorRebuilder:
         Call it after the commit of the erasure. Rows that were written for the user since then are mirrored again.
         """
         # Erased rows had positions up to the newest one ever taken, also those that are still to be appended.
-        through = self._database.read(None, mirror_rows.newest_place)
+        through = self._database.read(None, mirror_rows.find_newest_place)
         with (
             self._translate_errors(_ERASE_HINT),
             self._folder.rebuilding(scope.id),
@@ -115,7 +115,7 @@ class MirrorRebuilder:
         with self._translate_errors(), self._folder.rebuilding(user):
             with self._folder.locked(user):
                 sizes = {file: file.stat().st_size for file in self._folder.files(user)}
-            through = self._database.read(None, mirror_rows.newest_place)
+            through = self._database.read(None, mirror_rows.find_newest_place)
             if not self._database.wait_for_writers(self._patience_seconds):
                 raise StoreBusy("A transaction has been open for too long; the rows to mirror are not known yet.")
             written = 0
@@ -131,14 +131,16 @@ class MirrorRebuilder:
                 gate.through = through
             yield RebuildResult(1, files, written)
 
-    def _rows(self, user: str, through: int) -> Iterator[list[Mirrored]]:
-        for timeline_id in self._database.read(None, mirror_rows.timelines, user):
+    def _rows(self, user: str, through: int) -> Iterator[list[MirrorRow]]:
+        for timeline_id in self._database.read(None, mirror_rows.list_timelines, user):
             after = (_MIN_TIME, 0)
-            while rows := self._database.read(None, mirror_rows.rows, user, timeline_id, after, through, _BATCH_SIZE):
+            while rows := self._database.read(
+                None, mirror_rows.read_rows, user, timeline_id, after, through, _BATCH_SIZE
+            ):
                 after = (rows[-1].at, rows[-1].position)
                 yield rows
 
-    def _write_new(self, user: str, rows: list[Mirrored]) -> None:
+    def _write_new(self, user: str, rows: list[MirrorRow]) -> None:
         lines: dict[Path, list[bytes]] = {}
         for row in rows:
             lines.setdefault(self._folder.new_file(user, row.timeline_id, row.at), []).append(encode_line(row.event))

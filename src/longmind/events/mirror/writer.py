@@ -15,7 +15,7 @@ from longmind.events.mirror.folder import Gate, MirrorFolder
 from longmind.events.mirror.jsonl import append_lines, encode_line
 from longmind.runtime.durable_files import sync_file
 from longmind.settings import JsonlFsync
-from longmind.store.tables.mirror_rows import Mirrored, mirrored
+from longmind.store.tables.mirror_rows import MirrorRow, select_mirrored
 
 _log = logging.getLogger("longmind.mirror")
 
@@ -51,7 +51,7 @@ class Mirror:
         """Append the rows that one transaction has committed. It never fails."""
         missing = len(announced)
         try:
-            rows = mirrored(announced)
+            rows = select_mirrored(announced)
             missing = len(rows)
             for user in dict.fromkeys(row.user for row in rows):
                 self._append_for(user, [row for row in rows if row.user == user])
@@ -64,7 +64,7 @@ class Mirror:
         if self._unsynced and time.monotonic() - self._synced_at >= SYNC_SECONDS:
             self.sync()
 
-    def _append_for(self, user: str, rows: list[Mirrored]) -> None:
+    def _append_for(self, user: str, rows: list[MirrorRow]) -> None:
         lines: dict[Path, list[tuple[int, bytes]]] = {}
         for row in rows:
             # Encoded before the lock is taken, since others wait for the lock.

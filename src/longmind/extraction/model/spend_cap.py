@@ -16,7 +16,7 @@ from longmind.scope import Scope, TenantScope
 from longmind.settings import Settings
 from longmind.store.database import Database
 from longmind.store.tables import spend
-from longmind.store.tables.spend import NO_CAP, Amount
+from longmind.store.tables.spend import NO_CAP, SpendAmount
 
 if TYPE_CHECKING:
     from longmind.extraction.model.extractor import ModelExtractor
@@ -94,7 +94,7 @@ class TenantBudget:
     def __init__(self, database: Database, scope: Scope, settings: Settings, clock: Clock) -> None:
         self._database = database
         self._scope = TenantScope.from_scope(scope)
-        self._cap = Amount(
+        self._cap = SpendAmount(
             microdollars=round(settings.extraction_spend_cap_dollars * _MILLION) or NO_CAP,
             tokens=settings.extraction_spend_cap_tokens or NO_CAP,
         )
@@ -115,6 +115,6 @@ class TenantBudget:
         self._database.write(self._scope, spend.settle, self._month, change, self._clock())
 
 
-def _to_amount(cost: CallCost) -> Amount:
+def _to_amount(cost: CallCost) -> SpendAmount:
     """Convert a cost to the integers that the database counts with; an unknown price counts as nothing."""
-    return Amount(round((cost.dollars or 0.0) * _MILLION), cost.tokens)
+    return SpendAmount(round((cost.dollars or 0.0) * _MILLION), cost.tokens)

@@ -16,7 +16,7 @@ def withdraw(run: Transaction, scope: Scope, space_id: str, atom_id: str, now: M
 
     It leaves no tombstone: nobody has said that it is not so, and it is found again when it happens again.
     """
-    for pattern in atoms.patterns_resting_on(run, space_id, atom_id):
+    for pattern in atoms.list_patterns_resting_on(run, space_id, atom_id):
         events = [event for each in pattern.evidence if each != atom_id and (event := atoms.get(run, each))]
         if len({day_of(event) for event in events}) < FEWEST:
             writing.scrub(run, *atoms.delete(run, scope, pattern.id, now))

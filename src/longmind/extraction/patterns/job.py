@@ -29,8 +29,8 @@ from longmind.recall.retriever import AtomRetriever
 from longmind.scope import Scope
 from longmind.store.database import Database, EffectConflict, Transaction
 from longmind.store.tables import atoms, spaces
-from longmind.store.tables.atom_changes import Addition, learn
-from longmind.store.tables.atoms import CheckedAtom, Slot
+from longmind.store.tables.atom_changes import AtomAddition, apply_steps
+from longmind.store.tables.atoms import PreparedAtom, Slot
 
 MOST_EPISODES = 2_000
 """Events that are looked at: those that happened last."""
@@ -60,7 +60,7 @@ class PatternFinder:
         """Find patterns; what is given back writes those that are new or have changed, or is overtaken."""
         with self._retriever.space(scope, space_id) as index:
             places = _newest_events(index)
-        episodes = self._database.read(scope, atoms.at_positions, space_id, places)
+        episodes = self._database.read(scope, atoms.read_at, space_id, places)
         wanted = self._database.read(scope, _wanted, space_id, mine(list(episodes.values())))
         patterns = [pattern for _, pattern, _ in wanted]
         indexed = self._retriever.index_texts([IndexedText(pattern.text, ()) for pattern in patterns])
@@ -82,13 +82,13 @@ class PatternFinder:
         now = self._clock()
         # From here on nobody else changes the space.
         spaces.begin_change(run, space_id, now)
-        if atoms.at_positions(run, space_id, list(rests_on)) != rests_on:
+        if atoms.read_at(run, space_id, list(rests_on)) != rests_on:
             raise EffectConflict("An event was changed or deleted while patterns were looked for.")
         wanted = _wanted(run, space_id, patterns)
         additions = [_addition(pattern, decision, now) for _, pattern, decision in wanted]
         if additions:
             change = spaces.begin_change(run, space_id, now, len(additions))
-            learn(run, scope, space_id, change, additions, now)
+            apply_steps(run, scope, space_id, change, additions, now)
             writing.write(run, space_id, change, indexed.select([place for place, _, _ in wanted]))
         return {
             "added": [step.atom.id for step in additions],
@@ -108,7 +108,7 @@ def _newest_events(index: SpaceIndex) -> list[int]:
 def _wanted(run: Transaction, space_id: str, patterns: Sequence[Pattern]) -> list[tuple[int, Pattern, Add | Supersede]]:
     """The patterns that are to be written, each with its place in the list and with what it replaces."""
     forgotten = tombstones.buried(run, space_id, [_fact(pattern) for pattern in patterns])
-    known = {atom.id: to_known_atom(atom, slot) for atom, slot in atoms.patterns(run, space_id)}
+    known = {atom.id: to_known_atom(atom, slot) for atom, slot in atoms.list_patterns(run, space_id)}
     wanted: list[tuple[int, Pattern, Add | Supersede]] = []
     for place, pattern in enumerate(patterns):
         if place in forgotten:
@@ -122,9 +122,9 @@ def _wanted(run: Transaction, space_id: str, patterns: Sequence[Pattern]) -> lis
     return wanted
 
 
-def _addition(pattern: Pattern, decision: Add | Supersede, now: Micros) -> Addition:
+def _addition(pattern: Pattern, decision: Add | Supersede, now: Micros) -> AtomAddition:
     subject, attribute, value = _slot(pattern)
-    atom = CheckedAtom(
+    atom = PreparedAtom(
         id=new_id("atom", now),
         text=pattern.text,
         search_context=(),
@@ -151,8 +151,8 @@ def _addition(pattern: Pattern, decision: Add | Supersede, now: Micros) -> Addit
         slot_value=value,
     )
     if isinstance(decision, Supersede):
-        return Addition(atom, supersedes=(decision.atom_id,))
-    return Addition(atom)
+        return AtomAddition(atom, supersedes=(decision.atom_id,))
+    return AtomAddition(atom)
 
 
 def _slot(pattern: Pattern) -> Slot:

@@ -56,7 +56,7 @@ def find_known_atoms(
     positions = sorted({position for each in near for position in each})
     if not positions:
         return [[] for _ in ready]
-    found = atoms.with_slots_at(run, space_id, positions)
+    found = atoms.read_with_slots_at(run, space_id, positions)
     times = messages.read_times(run, {each for atom, _ in found.values() for each in atom.source_message_ids})
     return [
         [_known(*found[position], similarity, times) for position, similarity in each.items() if position in found]

@@ -33,8 +33,14 @@ from longmind.models.atom import Atom
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.store.database import Transaction
 from longmind.store.tables import atoms, messages
-from longmind.store.tables.atom_changes import Addition, Mentioned, Reinforcement, Retirement, Step
-from longmind.store.tables.atoms import CheckedAtom, Slot
+from longmind.store.tables.atom_changes import (
+    AtomAddition,
+    AtomReinforcement,
+    AtomRetirement,
+    EntityMention,
+    LearningStep,
+)
+from longmind.store.tables.atoms import PreparedAtom, Slot
 from longmind.store.triggers.extraction_orders import ExtractionOrder
 
 _SPEAKERS = {"user": "user", "assistant": "assistant"}
@@ -45,7 +51,7 @@ class Plan:
     revision: int
     """Of the space that it was made for: it must have no other when the steps are written."""
     now: Micros
-    steps: list[Step] = field(default_factory=list)
+    steps: list[LearningStep] = field(default_factory=list)
     added: list[int] = field(default_factory=list)
     """The places, among the candidates, of those that become atoms, in the order of the additions."""
     decisions: list[tuple[Candidate, Decision]] = field(default_factory=list)
@@ -105,11 +111,11 @@ class _Planning:
                 else self._told_before(each) or self._decide(each, atoms_near)
             )
             self._carry_out(place, each, decision)
-        self._plan.steps += [Retirement(atom_id) for atom_id in self._outdated]
+        self._plan.steps += [AtomRetirement(atom_id) for atom_id in self._outdated]
         return self._plan
 
     def _look_back(self) -> None:
-        found = atoms.extracted_from(self._run, self._space_id, self._order.conversation_id)
+        found = atoms.list_extracted_from(self._run, self._space_id, self._order.conversation_id)
         self._told = [each for each in found if each[0].extraction_version == self._order.version]
         earlier = {
             atom.id: to_known_atom(atom, slot)
@@ -178,7 +184,7 @@ class _Planning:
         self._plan.decisions.append((ready.candidate, decision))
         match decision:
             case Add():
-                step = Addition(
+                step = AtomAddition(
                     self._atom(ready, decision, decision.valid_to),
                     _mentioned(ready.candidate),
                     superseded_by=decision.superseded_by,
@@ -186,7 +192,7 @@ class _Planning:
                 self._draft(place, ready, step)
             case Supersede():
                 replaced = (decision.atom_id, *decision.also)
-                step = Addition(
+                step = AtomAddition(
                     self._atom(ready, decision, None),
                     _mentioned(ready.candidate),
                     supersedes=replaced,
@@ -201,7 +207,7 @@ class _Planning:
             case _:
                 assert_never(decision)
 
-    def _draft(self, place: int, ready: ComparableCandidate, step: Addition) -> None:
+    def _draft(self, place: int, ready: ComparableCandidate, step: AtomAddition) -> None:
         self._plan.steps.append(step)
         self._plan.added.append(place)
         drafted = KnownAtom.from_candidate(ready.candidate, step.atom.id, ready.said_at)
@@ -212,7 +218,7 @@ class _Planning:
     def _reinforce(self, ready: ComparableCandidate, decision: Reinforce) -> None:
         candidate = ready.candidate
         self._plan.steps.append(
-            Reinforcement(
+            AtomReinforcement(
                 decision.atom_id,
                 candidate.source_message_ids,
                 _mentioned(candidate),
@@ -239,12 +245,12 @@ class _Planning:
         if changed is not None:
             return changed
         drafted = next((known.atom for _, known in self._drafts if known.atom.id == atom_id), None)
-        return drafted or atoms.with_slot(self._run, atom_id)[0]
+        return drafted or atoms.get_with_slot(self._run, atom_id)[0]
 
-    def _atom(self, ready: ComparableCandidate, decision: Add | Supersede, valid_to: Micros | None) -> CheckedAtom:
+    def _atom(self, ready: ComparableCandidate, decision: Add | Supersede, valid_to: Micros | None) -> PreparedAtom:
         candidate = ready.candidate
         subject, attribute, value = _slot(candidate) or (None, None, None)
-        return CheckedAtom(
+        return PreparedAtom(
             id=new_id("atom", self._now),
             text=candidate.text,
             search_context=candidate.search_context,
@@ -286,5 +292,5 @@ def fact_of(candidate: Candidate) -> Fact:
     return Fact(candidate.text, _slot(candidate), candidate.source_message_ids)
 
 
-def _mentioned(candidate: Candidate) -> tuple[Mentioned, ...]:
+def _mentioned(candidate: Candidate) -> tuple[EntityMention, ...]:
     return tuple((mention.name, mention.type, mention.aliases) for mention in candidate.mentions)

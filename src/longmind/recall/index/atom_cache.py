@@ -12,7 +12,7 @@ from typing import Any
 from longmind.models.atom import Atom
 from longmind.models.value import beside_fields
 from longmind.recall import kernels as kernel
-from longmind.store.tables.atoms import LISTS
+from longmind.store.tables.atoms import LIST_FIELDS
 
 _BESIDE_FIELDS = beside_fields(Atom)
 
@@ -21,7 +21,7 @@ _CachedAtom = tuple[_Common, str, str, str, str, str, tuple[tuple[str, ...], ...
 """What is the same for others, what is of `_OWN`, what is of `LISTS` or None where these are empty, and the bytes."""
 
 _OWN = ("id", "text", "valid_from", "created_at", "updated_at")
-_APART = dict.fromkeys((*_OWN, *LISTS))
+_APART = dict.fromkeys((*_OWN, *LIST_FIELDS))
 _SHAPES = 256
 """Sets of values in common that are looked among; the older ones stay with the atoms that have them."""
 
@@ -41,7 +41,7 @@ class AtomCache:
 
     def get(self, positions: list[int]) -> list[Atom | None]:
         """The atoms at some positions, None for one that is not kept. Each is a new value, whose lists are its own."""
-        return kernel.loops.kept_values(Atom, _BESIDE_FIELDS, _OWN, LISTS, self._atoms, positions)
+        return kernel.loops.kept_values(Atom, _BESIDE_FIELDS, _OWN, LIST_FIELDS, self._atoms, positions)
 
     def put(self, atoms: Mapping[int, Atom], room: int) -> None:
         """Keep atoms by their positions, in so many bytes."""
@@ -66,7 +66,7 @@ class AtomCache:
                 self._common.clear()
             common = self._common[shape] = {**fields, **_APART}
             size += _COMMON_BYTES
-        lists = tuple([tuple(fields[name]) for name in LISTS])
+        lists = tuple([tuple(fields[name]) for name in LIST_FIELDS])
         members = sum(map(len, lists))
         id, text, valid_from, created_at, updated_at = [fields[name] for name in _OWN]
         size += _MEMBER_BYTES * members

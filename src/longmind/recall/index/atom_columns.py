@@ -18,7 +18,7 @@ from pydantic_core import from_json, to_json
 from longmind.models.atom import AtomKind, Trust
 from longmind.recall.index.segments import seal, unseal
 from longmind.store.database import Row
-from longmind.store.tables.atoms import CheckedAtom
+from longmind.store.tables.atoms import PreparedAtom
 from longmind.validation.text import decode_json
 
 # What is written down are places in these lists: new members go to the end.
@@ -63,7 +63,7 @@ class AtomColumns:
         )
 
     @classmethod
-    def from_atoms(cls, atoms: Sequence[CheckedAtom]) -> AtomColumns:
+    def from_atoms(cls, atoms: Sequence[PreparedAtom]) -> AtomColumns:
         """Of atoms that are about to be kept, at least one."""
         # Column by column: to make rows of thousands first, and then columns of them, takes several times as long.
         never = (None,) * len(atoms)

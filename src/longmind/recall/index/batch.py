@@ -9,7 +9,7 @@ from longmind.providers.embedder import Vectors
 from longmind.recall.index.atom_columns import AtomColumns
 from longmind.recall.index.segments import VectorsSegment, WordsReader
 from longmind.recall.index.storage import SMALL, IndexEntries
-from longmind.store.tables.atoms import CheckedAtom
+from longmind.store.tables.atoms import PreparedAtom
 
 
 class IndexBatch:
@@ -18,7 +18,7 @@ class IndexBatch:
     So it can be done while a server is busy with the atoms themselves.
     """
 
-    def __init__(self, atoms: Sequence[CheckedAtom], embedded: Vectors | None, model: str | None) -> None:
+    def __init__(self, atoms: Sequence[PreparedAtom], embedded: Vectors | None, model: str | None) -> None:
         self._atoms = atoms
         self._embedded = embedded
         self.model = model

@@ -13,7 +13,7 @@ from longmind.recall.index.storage import SMALL
 from longmind.store.database import Row, Transaction
 from longmind.store.tables import atom_versions as versions
 from longmind.store.tables import entities, index_segments, indexed_atoms, spaces
-from longmind.store.tables.spaces import of_one_epoch
+from longmind.store.tables.spaces import is_same_epoch
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
 def refresh_cuts(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     """Fetch also what was known of ends that were cut more than once. Only inside of `read_snapshot`."""
     news = refresh(run, space_id, index)
-    index.set_cuts(versions.cuts(run, space_id))
+    index.set_cuts(versions.list_cuts(run, space_id))
     return news
 
 
@@ -72,7 +72,7 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     same = index.history == run.history
     if same and revision == index.revision:
         return False
-    if index.revision >= 0 and not (same and of_one_epoch(revision, index.revision)):
+    if index.revision >= 0 and not (same and is_same_epoch(revision, index.revision)):
         # It was erased and brought in again, or its database has lost some of it: what is known is of another time.
         index.reset()
     index.history = run.history
@@ -86,7 +86,7 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     _load_facts(run, space_id, index, atoms, revision)
     index.forget(indexed_atoms.list_removed_since(run, space_id, index.revision))
     if names_revision != index.names_revision:
-        index.set_names(entities.names_in(run, space_id))
+        index.set_names(entities.list_folded_names(run, space_id))
         index.names_revision = names_revision
     # Of atoms that were added meanwhile the facts may be here before the vectors: they do not count yet.
     index.lacks_vectors = model is not None and index.lacks_vectors_in(0, atoms)

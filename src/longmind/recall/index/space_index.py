@@ -18,7 +18,7 @@ from longmind.recall.index.atom_columns import FOREVER, AtomColumns, assign_code
 from longmind.recall.index.growable_column import Column
 from longmind.recall.index.segments import WordsSegment
 from longmind.recall.index.text_index import TextIndex
-from longmind.store.tables.atom_versions import Cut
+from longmind.store.tables.atom_versions import VersionCut
 
 Mask = NDArray[np.bool_]
 
@@ -172,7 +172,7 @@ class SpaceIndex(TextIndex):
         no_time = self.valid_to.values <= self.valid_from.values
         return bool((no_time & (self.superseded_at.values != FOREVER)).any())
 
-    def set_cuts(self, cuts: Sequence[Cut]) -> None:
+    def set_cuts(self, cuts: Sequence[VersionCut]) -> None:
         places, known_from, ends = np.array(cuts, np.int64).reshape(-1, 3).T
         self.cuts = (places.astype(np.intp), known_from, ends)
 

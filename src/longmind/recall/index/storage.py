@@ -12,7 +12,7 @@ from longmind.recall.index.atom_columns import AtomColumns
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.store.database import Row, Transaction
 from longmind.store.tables import index_segments, indexed_atoms, spaces
-from longmind.store.tables.spaces import Change
+from longmind.store.tables.spaces import SpaceChange
 
 SMALL = 256
 LARGE = 4096
@@ -42,7 +42,7 @@ class IndexEntries:
         return None if self.vectors is None else self.vectors.decode_vector(place)
 
 
-def write(run: Transaction, space_id: str, change: Change, indexed: IndexEntries) -> None:
+def write(run: Transaction, space_id: str, change: SpaceChange, indexed: IndexEntries) -> None:
     """Write the index of the atoms that a change adds."""
     if indexed.words.atoms >= SMALL:
         BulkIndexWriter(run, space_id, change, indexed.words.atoms, indexed.model).finish(indexed)
@@ -67,7 +67,7 @@ class BulkIndexWriter:
     that were begun before, and that the atoms fill up to a multiple of the larger number, are joined with the first.
     """
 
-    def __init__(self, run: Transaction, space_id: str, change: Change, atoms: int, model: str | None) -> None:
+    def __init__(self, run: Transaction, space_id: str, change: SpaceChange, atoms: int, model: str | None) -> None:
         self._run = run
         self._space_id = space_id
         self._change = change
@@ -135,7 +135,7 @@ def _bounds(first: int, atoms: int) -> list[int]:
     return [0, *range(LARGE - first % LARGE, atoms, LARGE)]
 
 
-def _adopt(run: Transaction, space_id: str, change: Change, model: str) -> None:
+def _adopt(run: Transaction, space_id: str, change: SpaceChange, model: str) -> None:
     """Let recall ask the vectors of this model from the first atom on."""
     if change.vector_model is None and change.first == 0:
         # Where there are older atoms, which have no vector, the model is taken once they have theirs.
@@ -152,7 +152,7 @@ def scrub(run: Transaction, space_id: str, position: int) -> None:
         _put_facts(run, space_id, first, AtomColumns.decode(body).copy_without(position - first), revision)
 
 
-def _join_at(run: Transaction, space_id: str, change: Change, size: int, indexed: IndexEntries) -> None:
+def _join_at(run: Transaction, space_id: str, change: SpaceChange, size: int, indexed: IndexEntries) -> None:
     """Join the segments that were begun before, and that the atoms of a change fill up to a multiple of the size."""
     start = change.first // size * size
     end = start + size

@@ -19,7 +19,7 @@ from longmind.recall.index.segments import WordsSegment
 from longmind.recall.index.text_index import Mask, TextIndex
 from longmind.store.database import Row, Transaction
 from longmind.store.tables import erasures, events
-from longmind.store.tables.events import Window
+from longmind.store.tables.events import EventWindow
 from longmind.validation.text import decode_json
 
 _AT_ONCE = 16_384
@@ -112,7 +112,7 @@ class TimelineIndex(TextIndex):
         """The positions, ascending, of events that have no vector yet."""
         return np.sort(self.position.values[self.present.values & self._says.values & ~self.embedded])
 
-    def mask_events(self, window: Window, kinds: Sequence[str] | None) -> Mask:
+    def mask_events(self, window: EventWindow, kinds: Sequence[str] | None) -> Mask:
         """Which events pass the filters that a search knows: all but the tags of which one is enough, and signal."""
         mask = self.present.values & (self.ts.values >= window.since) & (self.ts.values <= window.until)
         if kinds is not None:

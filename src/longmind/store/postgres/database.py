@@ -30,7 +30,7 @@ from longmind.runtime.fork_safety import survive_forks
 from longmind.scope import AnyScope
 from longmind.settings import Settings
 from longmind.store.database import P, Publisher, ScrubReport, Work, refuse_nesting, refuse_reader, to_scope_keys
-from longmind.store.erasure_fence import guarded
+from longmind.store.erasure_fence import guard
 from longmind.store.migrations import Migration
 from longmind.store.postgres.connection import ScopedConnection
 from longmind.store.postgres.exclusive import WriteConflict, detect_conflict, exclusive_scope_lock
@@ -110,7 +110,7 @@ class PostgresDatabase:
         keys = to_scope_keys(scope)
         refuse_nesting(self._writing.active)
         refuse_reader(scope)
-        fenced_work = guarded(work)
+        fenced_work = guard(work)
 
         def attempt(connection: ScopedConnection) -> tuple[T, PostgresTransaction]:
             connection.refuse_lost_session()

@@ -9,9 +9,9 @@ from typing import Any
 import psycopg
 
 from longmind.store.database import ScrubReport
-from longmind.store.whole_tables.user_tables import NOBODYS, PLACES
+from longmind.store.whole_tables.user_tables import KEPT_TABLES, USER_TABLES
 
-TABLES = (*(place.table for place in PLACES), *NOBODYS)
+TABLES = (*(place.table for place in USER_TABLES), *KEPT_TABLES)
 
 _STATISTICS = "Column statistics may hold deleted values: let the database's owner run VACUUM FULL pg_statistic."
 _OLD_READER = "An older transaction still sees the deleted rows: run this again when it has ended."

@@ -48,7 +48,7 @@ from longmind.store.database import (
     refuse_reader,
     to_scope_keys,
 )
-from longmind.store.erasure_fence import guarded
+from longmind.store.erasure_fence import guard
 from longmind.store.migrations import (
     FORMER_VERSION_TABLE,
     VERSION_TABLE,
@@ -201,7 +201,7 @@ class SqliteDatabase:
         self._check_usable()
         refuse_nesting(self._writer.is_this_thread)
         refuse_reader(scope)
-        fenced_work = guarded(work)
+        fenced_work = guard(work)
         try:
             result = self._do(scope, lambda run: fenced_work(run, *args, **kwargs))
         except StoreError as error:

@@ -40,7 +40,7 @@ from longmind.store.database import (
     describe_unstorable,
     to_scope_keys,
 )
-from longmind.store.queries import Query, for_many
+from longmind.store.queries import Query, expand_rows
 
 T = TypeVar("T")
 
@@ -130,7 +130,7 @@ class SqliteTransaction(Announcements):
         many = len(rows) - len(rows) % _ROWS_OF_A_STATEMENT
         for first in range(0, many, _ROWS_OF_A_STATEMENT):
             values = [*same, *chain.from_iterable(rows[first : first + _ROWS_OF_A_STATEMENT])]
-            self._execute(for_many(self._queries[query], _ROWS_OF_A_STATEMENT, len(same)), values)
+            self._execute(expand_rows(self._queries[query], _ROWS_OF_A_STATEMENT, len(same)), values)
         self._executemany(self._queries[query].text, [same + row for row in rows[many:]])
 
 

@@ -12,20 +12,20 @@ from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import atom_versions as versions
 from longmind.store.tables import atoms, entities
-from longmind.store.tables.atoms import CheckedAtom
+from longmind.store.tables.atoms import PreparedAtom
 from longmind.store.tables.ledger import record_change
-from longmind.store.tables.spaces import Change
+from longmind.store.tables.spaces import SpaceChange
 
-Mentioned = tuple[str, EntityType, tuple[str, ...]]
+EntityMention = tuple[str, EntityType, tuple[str, ...]]
 """A name, what kind of thing it is, and other names of it."""
 
 
 @dataclass(frozen=True)
-class Addition:
+class AtomAddition:
     """An atom to keep, under the id it has, and what it takes the place of."""
 
-    atom: CheckedAtom
-    mentions: tuple[Mentioned, ...] = ()
+    atom: PreparedAtom
+    mentions: tuple[EntityMention, ...] = ()
     supersedes: tuple[str, ...] = ()
     """Atoms that end where this one begins; the first is the version before this one."""
     superseded_by: str | None = None
@@ -33,12 +33,12 @@ class Addition:
 
 
 @dataclass(frozen=True)
-class Reinforcement:
+class AtomReinforcement:
     """What was told again: more sources, and how sure and how important it now is."""
 
     atom_id: str
     source_message_ids: tuple[str, ...]
-    mentions: tuple[Mentioned, ...]
+    mentions: tuple[EntityMention, ...]
     confidence: float
     importance: int
     trust: str
@@ -46,27 +46,29 @@ class Reinforcement:
 
 
 @dataclass(frozen=True)
-class Retirement:
+class AtomRetirement:
     """An atom that a newer version of the extractor's instructions no longer finds."""
 
     atom_id: str
 
 
-Step = Addition | Reinforcement | Retirement
+LearningStep = AtomAddition | AtomReinforcement | AtomRetirement
 
 
-def learn(run: Transaction, scope: Scope, space_id: str, change: Change, steps: Sequence[Step], now: Micros) -> None:
+def apply_steps(
+    run: Transaction, scope: Scope, space_id: str, change: SpaceChange, steps: Sequence[LearningStep], now: Micros
+) -> None:
     """Carry the steps out in their order. The change has taken a place for each addition."""
     position = change.first
     added: list[str] = []
     for step in steps:
         match step:
-            case Addition():
+            case AtomAddition():
                 added.append(_add(run, scope, space_id, step, position, change.revision, now))
                 position += 1
-            case Reinforcement():
+            case AtomReinforcement():
                 _reinforce(run, scope, space_id, step, change.revision, now)
-            case Retirement(atom_id):
+            case AtomRetirement(atom_id):
                 if run.one("archive_atom", id=atom_id, revision=change.revision, now=now):
                     record_change(run, scope, "atom.archived", now, space_id=space_id, atom_id=atom_id)
     if added:
@@ -74,9 +76,9 @@ def learn(run: Transaction, scope: Scope, space_id: str, change: Change, steps: 
 
 
 def _add(
-    run: Transaction, scope: Scope, space_id: str, step: Addition, position: int, revision: int, now: Micros
+    run: Transaction, scope: Scope, space_id: str, step: AtomAddition, position: int, revision: int, now: Micros
 ) -> str:
-    entity_ids = _met(run, scope, space_id, step.mentions, revision, now)
+    entity_ids = _find_or_make_entities(run, scope, space_id, step.mentions, revision, now)
     new = step.atom._replace(entity_ids=tuple(dict.fromkeys((*step.atom.entity_ids, *entity_ids))))
     before = step.supersedes[0] if step.supersedes else None
     conversation_id = new.source_conversation_id
@@ -89,7 +91,7 @@ def _add(
 
 
 def _add_before(
-    run: Transaction, scope: Scope, space_id: str, old: CheckedAtom, newer_id: str, revision: int, now: Micros
+    run: Transaction, scope: Scope, space_id: str, old: PreparedAtom, newer_id: str, revision: int, now: Micros
 ) -> None:
     """Make an atom that was just added the version before one that is known, or was before it was deleted."""
     newer = atoms.get(run, newer_id)
@@ -99,7 +101,7 @@ def _add_before(
     run.send("name_predecessor", id=newer_id, supersedes=old.id, revision=revision, now=now)
     if newer is not None and newer.valid_to == newer.valid_from:
         # One after that begins earlier still.
-        versions.settle(run, space_id, newer_id, revision, now)
+        versions.settle_ends(run, space_id, newer_id, revision, now)
 
 
 def _close(
@@ -119,11 +121,13 @@ def _close(
         record_change(run, scope, "atom.superseded", now, space_id=space_id, atom_id=old_id, superseded_by=new_id)
 
 
-def _reinforce(run: Transaction, scope: Scope, space_id: str, step: Reinforcement, revision: int, now: Micros) -> None:
+def _reinforce(
+    run: Transaction, scope: Scope, space_id: str, step: AtomReinforcement, revision: int, now: Micros
+) -> None:
     known = atoms.get(run, step.atom_id)
     if known is None:
         return
-    met = _met(run, scope, space_id, step.mentions, revision, now)
+    met = _find_or_make_entities(run, scope, space_id, step.mentions, revision, now)
     entity_ids = list(dict.fromkeys((*known.entity_ids, *met)))
     run.send(
         "reinforce_atom",
@@ -142,7 +146,10 @@ def _reinforce(run: Transaction, scope: Scope, space_id: str, step: Reinforcemen
     record_change(run, scope, "atom.reinforced", now, space_id=space_id, atom_id=known.id)
 
 
-def _met(
-    run: Transaction, scope: Scope, space_id: str, mentions: tuple[Mentioned, ...], revision: int, now: Micros
+def _find_or_make_entities(
+    run: Transaction, scope: Scope, space_id: str, mentions: tuple[EntityMention, ...], revision: int, now: Micros
 ) -> list[str]:
-    return [entities.meet(run, scope, space_id, type, name, aliases, revision, now) for name, type, aliases in mentions]
+    return [
+        entities.find_or_make(run, scope, space_id, type, name, aliases, revision, now)
+        for name, type, aliases in mentions
+    ]

@@ -13,7 +13,7 @@ from longmind.clock import Micros
 from longmind.store.database import Transaction
 
 
-class Superseded(NamedTuple):
+class SupersededVersion(NamedTuple):
     """A version that another has taken the place of, as SQL calls it `superseded_versions`."""
 
     id: str
@@ -28,7 +28,7 @@ class Superseded(NamedTuple):
     next_recorded: Micros | None
 
 
-class Cut(NamedTuple):
+class VersionCut(NamedTuple):
     """Since when it was known that the atom at a position ends no later than there."""
 
     position: int
@@ -62,14 +62,16 @@ def close(
         return False
     began, before = closed
     if begins < began and before is not None:
-        settle(run, space_id, old_id, revision, now)
+        settle_ends(run, space_id, old_id, revision, now)
     return True
 
 
-def settle(run: Transaction, space_id: str, atom_id: str, revision: int, now: Micros, *, undoing: bool = False) -> None:
+def settle_ends(
+    run: Transaction, space_id: str, atom_id: str, revision: int, now: Micros, *, undoing: bool = False
+) -> None:
     """Let the versions before an atom end where those after them begin; later than now only where that is undone."""
     newer = {atom_id}
-    for version, later, gap in _followed(run, space_id):
+    for version, later, gap in _walk_superseded(run, space_id):
         if version.superseded_by in newer:
             newer.add(version.id)
             latest = version.open_until if undoing and gap is None else version.valid_to
@@ -79,46 +81,50 @@ def settle(run: Transaction, space_id: str, atom_id: str, revision: int, now: Mi
                 run.send("put_end", id=version.id, valid_to=end, revision=revision, now=now)
 
 
-def cuts(run: Transaction, space_id: str) -> list[Cut]:
+def list_cuts(run: Transaction, space_id: str) -> list[VersionCut]:
     """What was known when of the ends of those atoms that a version has cut which is not the next after them.
 
     All others have had one end before they were superseded, and have another since.
     """
-    found: list[Cut] = []
-    for version, later, gap in _followed(run, space_id):
+    found: list[VersionCut] = []
+    for version, later, gap in _walk_superseded(run, space_id):
         if later is None or version.next_begins is None or version.valid_to >= version.next_begins:
             continue
         known_from = later.recorded
         while later is not None:
             known_from = later.recorded
-            found.append(Cut(version.position, known_from, later.begins))
+            found.append(VersionCut(version.position, known_from, later.begins))
             later = later.then
         # Since then it ends where it ends now, whichever of them has brought that about.
-        found.append(Cut(version.position, known_from if gap is None else gap, version.valid_to))
+        found.append(VersionCut(version.position, known_from if gap is None else gap, version.valid_to))
     return found
 
 
-class _Later(NamedTuple):
+class _LaterVersion(NamedTuple):
     """A version that comes after another, and of those after it the first that begins earlier."""
 
     begins: Micros
     recorded: Micros
-    then: _Later | None
+    then: _LaterVersion | None
     lowest: Micros
     """Where the one begins that begins first."""
 
 
-def _followed(run: Transaction, space_id: str) -> Iterator[tuple[Superseded, _Later | None, Micros | None]]:
+def _walk_superseded(
+    run: Transaction, space_id: str
+) -> Iterator[tuple[SupersededVersion, _LaterVersion | None, Micros | None]]:
     """Each version that was superseded, the newest first, what comes after it, and since when one of that is deleted.
 
     Where a deleted one began was forgotten with it, but not the ends that it may have brought about.
     """
-    before: dict[str, list[Superseded]] = {}
+    before: dict[str, list[SupersededVersion]] = {}
     superseded: set[str] = set()
-    for version in map(Superseded._make, run.all("superseded_versions", space_id=space_id)):
+    for version in map(SupersededVersion._make, run.all("superseded_versions", space_id=space_id)):
         before.setdefault(version.superseded_by, []).append(version)
         superseded.add(version.id)
-    left: list[tuple[str, _Later | None, Micros | None]] = [(each, None, None) for each in before.keys() - superseded]
+    left: list[tuple[str, _LaterVersion | None, Micros | None]] = [
+        (each, None, None) for each in before.keys() - superseded
+    ]
     while left:
         newer_id, after, gap_after = left.pop()
         for version in before.get(newer_id, ()):
@@ -127,7 +133,7 @@ def _followed(run: Transaction, space_id: str) -> Iterator[tuple[Superseded, _La
             if begins is not None and recorded is not None:
                 while later is not None and later.begins >= begins:
                     later = later.then
-                later = _Later(begins, recorded, later, begins if later is None else later.lowest)
+                later = _LaterVersion(begins, recorded, later, begins if later is None else later.lowest)
             if recorded is None or recorded > version.superseded_at:
                 gap = version.superseded_at
             yield version, later, gap

@@ -17,11 +17,11 @@ from longmind.store.database import Row, Transaction
 from longmind.store.tables import atom_versions as versions
 from longmind.store.tables import spaces
 from longmind.store.tables.ledger import record_change
-from longmind.store.tables.spaces import Change
+from longmind.store.tables.spaces import SpaceChange
 from longmind.validation.text import decode_json
 
 
-class CheckedAtom(NamedTuple):
+class PreparedAtom(NamedTuple):
     """An atom that was checked and encoded, but is not kept yet. Instants are microseconds, lists are tuples."""
 
     id: str
@@ -59,11 +59,11 @@ def add(
     run: Transaction,
     scope: Scope,
     space_id: str,
-    atoms: Sequence[CheckedAtom],
+    atoms: Sequence[PreparedAtom],
     now: Micros,
-    begun: Callable[[], Change],
+    begun: Callable[[], SpaceChange],
     meanwhile: Callable[[int], object] = lambda until: None,
-) -> tuple[list[Atom], Change]:
+) -> tuple[list[Atom], SpaceChange]:
     """Keep atoms of one space, all or none, once the change of the space has begun.
 
     A server takes a while to insert many of them: meanwhile something can be done for the first so many.
@@ -72,16 +72,16 @@ def add(
         # What they lead to is looked for in a space that is there.
         begun()
     conversations = _check_sources(run, atoms)
-    linked = _linked(run, space_id, atoms)
+    linked = _resolve_entities(run, space_id, atoms)
     record = partial(
         record_change, run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in atoms]
     )
     alone = len(atoms) == 1
     if alone:
         record()
-    ready = _made_ready(scope, space_id, linked, conversations)
+    ready = _prepare_rows(scope, space_id, linked, conversations)
     change = begun()
-    added = _put(run, ready, change.first, now, meanwhile)
+    added = _insert_rows(run, ready, change.first, now, meanwhile)
     if not alone:
         # Who follows the ledger waits for whoever has taken a place in it, and many atoms take long to insert.
         record()
@@ -90,45 +90,47 @@ def add(
 
 def get(run: Transaction, atom_id: str) -> Atom | None:
     row = run.one("get_atom", id=atom_id)
-    return _atom(row)[1] if row else None
+    return _to_atom(row)[1] if row else None
 
 
-def every(run: Transaction) -> Iterator[Atom]:
+def read_every(run: Transaction) -> Iterator[Atom]:
     """All atoms of a user, those of spaces that were put away too. Only inside of `read_snapshot`."""
-    return (_atom(row)[1] for row in run.each("every_atom"))
+    return (_to_atom(row)[1] for row in run.each("every_atom"))
 
 
-def at_positions(
+def read_at(
     run: Transaction, space_id: str, positions: Sequence[int], *, unchanged_since: int | None = None
 ) -> dict[int, Atom]:
     """The atoms at some positions of a space; one that is gone is left out.
 
     Given a revision of the space, so is one that has changed since.
     """
-    return dict(_atom(row) for row in _rows_at(run, space_id, positions, unchanged_since))
+    return dict(_to_atom(row) for row in _read_rows(run, space_id, positions, unchanged_since))
 
 
-def as_known(
+def read_as_known(
     run: Transaction, space_id: str, ends: Mapping[int, Micros | None], known_at: Micros, *, unchanged_since: int
 ) -> dict[int, Atom]:
     """The atoms at some positions as they were known at an instant, with the ends that they had then."""
-    rows = _rows_at(run, space_id, list(ends), unchanged_since)
-    return dict(_atom(_as_known(row, ends[row[_POSITION]], known_at)) for row in rows)
+    rows = _read_rows(run, space_id, list(ends), unchanged_since)
+    return dict(_to_atom(_to_known_row(row, ends[row[_POSITION]], known_at)) for row in rows)
 
 
-def texts_at(run: Transaction, space_id: str, positions: Sequence[int]) -> dict[int, tuple[str, list[str]]]:
+def read_texts_at(run: Transaction, space_id: str, positions: Sequence[int]) -> dict[int, tuple[str, list[str]]]:
     """The texts at some positions, each with what stands around it."""
     rows = run.all("atom_texts_at", space_id=space_id, positions=json.dumps(list(positions)))
-    return {position: (text, _list(around)) for position, text, around in rows}
+    return {position: (text, _decode_list(around)) for position, text, around in rows}
 
 
-def with_slots_at(run: Transaction, space_id: str, positions: Sequence[int]) -> dict[int, tuple[Atom, Slot | None]]:
+def read_with_slots_at(
+    run: Transaction, space_id: str, positions: Sequence[int]
+) -> dict[int, tuple[Atom, Slot | None]]:
     """The same, each with its slot."""
-    rows = _rows_at(run, space_id, positions)
-    return {position: (atom, _slot(row)) for row in rows for position, atom in [_atom(row)]}
+    rows = _read_rows(run, space_id, positions)
+    return {position: (atom, _to_slot(row)) for row in rows for position, atom in [_to_atom(row)]}
 
 
-def _rows_at(
+def _read_rows(
     run: Transaction, space_id: str, positions: Sequence[int], unchanged_since: int | None = None
 ) -> list[Row]:
     revision = _BEYOND_ALL_REVISIONS if unchanged_since is None else unchanged_since
@@ -138,39 +140,39 @@ def _rows_at(
         positions=json.dumps(list(positions)),
         revision=revision,
         # Atoms that were brought in after an erasure may never have changed, and are others.
-        next_epoch=spaces.epoch_after(revision),
+        next_epoch=spaces.find_next_epoch(revision),
     )
 
 
-def with_slot(run: Transaction, atom_id: str) -> tuple[Atom, Slot | None]:
+def get_with_slot(run: Transaction, atom_id: str) -> tuple[Atom, Slot | None]:
     row = run.one("get_atom", id=atom_id)
     if row is None:
         raise NotFound("atom", atom_id)
-    return _atom(row)[1], _slot(row)
+    return _to_atom(row)[1], _to_slot(row)
 
 
-def extracted_from(run: Transaction, space_id: str, conversation_id: str) -> list[tuple[Atom, Slot | None]]:
+def list_extracted_from(run: Transaction, space_id: str, conversation_id: str) -> list[tuple[Atom, Slot | None]]:
     """What extraction has made of a conversation, of any status and version."""
     rows = run.all("atoms_extracted_from", space_id=space_id, conversation_id=conversation_id)
-    return [(_atom(row)[1], _slot(row)) for row in rows]
+    return [(_to_atom(row)[1], _to_slot(row)) for row in rows]
 
 
-def told_or_confirmed(
+def list_learned_or_confirmed(
     run: Transaction, space_id: str, conversation_id: str, since: Micros
 ) -> list[tuple[Atom, Slot | None]]:
     """What holds of the atoms that a conversation which began then may have told, or confirmed when they were known."""
     rows = run.all("atoms_told_or_confirmed", space_id=space_id, conversation_id=conversation_id, since=since)
-    return [(_atom(row)[1], _slot(row)) for row in rows]
+    return [(_to_atom(row)[1], _to_slot(row)) for row in rows]
 
 
-def patterns(run: Transaction, space_id: str) -> list[tuple[Atom, Slot | None]]:
+def list_patterns(run: Transaction, space_id: str) -> list[tuple[Atom, Slot | None]]:
     """The newest version of each pattern of a space, also of those that were archived."""
-    return [(_atom(row)[1], _slot(row)) for row in run.all("patterns_in_space", space_id=space_id)]
+    return [(_to_atom(row)[1], _to_slot(row)) for row in run.all("patterns_in_space", space_id=space_id)]
 
 
-def patterns_resting_on(run: Transaction, space_id: str, atom_id: str) -> list[Atom]:
+def list_patterns_resting_on(run: Transaction, space_id: str, atom_id: str) -> list[Atom]:
     """The patterns that have an event for evidence, in all their versions."""
-    return [_atom(row)[1] for row in run.all("patterns_resting_on", space_id=space_id, event=f'%"{atom_id}"%')]
+    return [_to_atom(row)[1] for row in run.all("patterns_resting_on", space_id=space_id, event=f'%"{atom_id}"%')]
 
 
 def put_evidence(
@@ -214,11 +216,11 @@ def drop(run: Transaction, atom_id: str) -> None:
     run.send("delete_atom", id=atom_id)
 
 
-def position(run: Transaction, atom_id: str) -> int:
+def find_position(run: Transaction, atom_id: str) -> int:
     row = run.one("get_atom", id=atom_id)
     if row is None:
         raise NotFound("atom", atom_id)
-    return _atom(row)[0]
+    return _to_atom(row)[0]
 
 
 def list_newest_first(
@@ -241,10 +243,10 @@ def list_newest_first(
         before=_BEYOND_ALL_POSITIONS if before is None else before,
         limit=limit,
     )
-    return [_atom(row) for row in rows]
+    return [_to_atom(row) for row in rows]
 
 
-def newest_entries(
+def list_newest_entries(
     run: Transaction, space_id: str, *, behavioral: bool, now: Micros, limit: int
 ) -> list[tuple[int, str]]:
     """Positions and texts of what holds now, newest first: either what tells how to behave or all the rest."""
@@ -252,12 +254,12 @@ def newest_entries(
     return [(position, text) for position, text in rows]
 
 
-def to_purge(run: Transaction, before: Micros, limit: int) -> list[tuple[Scope, str]]:
+def list_purgeable(run: Transaction, before: Micros, limit: int) -> list[tuple[Scope, str]]:
     """Entries of the memory tools, of all users, that were superseded before an instant."""
     return [(Scope(*owner), atom_id) for *owner, atom_id in run.all("entries_to_purge", before=before, limit=limit)]
 
 
-def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now: Micros) -> tuple[Atom, Change]:
+def supersede(run: Transaction, scope: Scope, old_id: str, new: PreparedAtom, now: Micros) -> tuple[Atom, SpaceChange]:
     """Close a fact where its new version begins, and link the two."""
     old = get(run, old_id)
     if old is None:
@@ -272,7 +274,7 @@ def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now
     space_id = old.memory_space_id
     change = spaces.begin_change(run, space_id, now, 1)
     (conversation_id,) = _check_sources(run, [new])
-    (linked,) = _linked(run, space_id, [new])
+    (linked,) = _resolve_entities(run, space_id, [new])
     (atom,) = insert(run, scope, space_id, [linked], [conversation_id], change.first, now, supersedes=old_id)
     closed = versions.close(
         run,
@@ -287,7 +289,7 @@ def supersede(run: Transaction, scope: Scope, old_id: str, new: CheckedAtom, now
         now=now,
     )
     if not closed:
-        raise _closed_already(run, old_id, now)
+        raise _explain_closed(run, old_id, now)
     record_change(run, scope, "atom.superseded", now, space_id=space_id, atom_id=old_id, superseded_by=atom.id)
     return atom, change
 
@@ -309,7 +311,7 @@ def delete(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> tuple[s
     row = run.one("get_atom", id=atom_id)
     if row is None:
         raise NotFound("atom", atom_id)
-    position, atom = _atom(row)
+    position, atom = _to_atom(row)
     space_id = atom.memory_space_id
     revision = spaces.begin_change(run, space_id, now).revision
     run.send("delete_atom_links", atom_id=atom_id)
@@ -334,11 +336,11 @@ def relink(run: Transaction, atom_id: str, old_entity: str, new_entity: str, rev
     if atom is None:
         return
     ids = list(dict.fromkeys(new_entity if each == old_entity else each for each in atom.entity_ids))
-    run.send("relink_atom", id=atom_id, entity_ids=_json(ids), revision=revision, now=now)
+    run.send("relink_atom", id=atom_id, entity_ids=_encode_list(ids), revision=revision, now=now)
     run.send("link_atom", entity_id=new_entity, atom_id=atom_id)
 
 
-def _closed_already(run: Transaction, atom_id: str, now: Micros) -> Conflict | NotFound:
+def _explain_closed(run: Transaction, atom_id: str, now: Micros) -> Conflict | NotFound:
     atom = get(run, atom_id)
     if atom is None:
         # Deleted by somebody who held the space until now.
@@ -348,7 +350,7 @@ def _closed_already(run: Transaction, atom_id: str, now: Micros) -> Conflict | N
             f"Atom {atom_id!r} has ended already, at {atom.valid_to}.",
             hint=f"{atom_id!r} is the newest version of that fact: add what is true now as a new atom.",
         )
-    newest = get(run, head(run, atom_id))
+    newest = get(run, find_newest_version(run, atom_id))
     if newest is None or newest.id == atom_id:
         hint = "Its newer version was deleted: add what is true now as a new atom, or let an administrator restore it."
     elif newest.superseded_by is not None:
@@ -363,7 +365,7 @@ def _closed_already(run: Transaction, atom_id: str, now: Micros) -> Conflict | N
     return Conflict(f"Atom {atom_id!r} was superseded already.", hint=hint)
 
 
-def head(run: Transaction, atom_id: str) -> str:
+def find_newest_version(run: Transaction, atom_id: str) -> str:
     """The newest version of a fact; where a later version was deleted, the last one there was."""
     newest = atom_id
     while True:
@@ -373,7 +375,7 @@ def head(run: Transaction, atom_id: str) -> str:
         newest = atom.superseded_by
 
 
-def _check_sources(run: Transaction, atoms: Sequence[CheckedAtom]) -> list[str | None]:
+def _check_sources(run: Transaction, atoms: Sequence[PreparedAtom]) -> list[str | None]:
     """Refuse citations that lead nowhere in this scope; gives the conversation that each atom cites."""
     conversation_of: dict[str, str] = {}
     for message_id in dict.fromkeys(each for atom in atoms for each in atom.source_message_ids):
@@ -402,7 +404,7 @@ def _check_sources(run: Transaction, atoms: Sequence[CheckedAtom]) -> list[str |
     return cited
 
 
-def _linked(run: Transaction, space_id: str, atoms: Sequence[CheckedAtom]) -> list[CheckedAtom]:
+def _resolve_entities(run: Transaction, space_id: str, atoms: Sequence[PreparedAtom]) -> list[PreparedAtom]:
     """The atoms with the entities that their ids stand for now; an id that leads nowhere in this space is refused."""
     stands_for: dict[str, str] = {}
     for entity_id in dict.fromkeys(each for atom in atoms for each in atom.entity_ids):
@@ -431,32 +433,34 @@ def insert(
     run: Transaction,
     scope: Scope,
     space_id: str,
-    atoms: Sequence[CheckedAtom],
+    atoms: Sequence[PreparedAtom],
     conversation_ids: Sequence[str | None],
     first: int,
     now: Micros,
     supersedes: str | None = None,
 ) -> list[Atom]:
     """Put atoms at the positions from the first on, and let their entities know."""
-    return _put(run, _made_ready(scope, space_id, atoms, conversation_ids, supersedes), first, now, lambda until: None)
+    return _insert_rows(
+        run, _prepare_rows(scope, space_id, atoms, conversation_ids, supersedes), first, now, lambda until: None
+    )
 
 
-class _Ready(NamedTuple):
+class _AtomRows(NamedTuple):
     """Atoms to be kept, and what is written of them."""
 
-    checked: Sequence[CheckedAtom]
+    checked: Sequence[PreparedAtom]
     rows: dict[str, Sequence[Any]]
     same: dict[str, Any]
     """What is the same for all."""
 
 
-def _made_ready(
+def _prepare_rows(
     scope: Scope,
     space_id: str,
-    atoms: Sequence[CheckedAtom],
+    atoms: Sequence[PreparedAtom],
     conversation_ids: Sequence[str | None],
     supersedes: str | None = None,
-) -> _Ready:
+) -> _AtomRows:
     """All that can be done for atoms before it is known where they go."""
     same = {
         "space_id": space_id,
@@ -470,23 +474,25 @@ def _made_ready(
         "agent_id": scope.agent_id,
     }
     rows: dict[str, Sequence[Any]] = {
-        name: [atom[place] for atom in atoms] for place, name in enumerate(CheckedAtom._fields)
+        name: [atom[place] for atom in atoms] for place, name in enumerate(PreparedAtom._fields)
     }
-    for name in _LEARNED:
+    for name in _EXTRACTED_COLUMNS:
         if not any(rows[name]):
             # Most atoms are not extracted, and what they all lack is not told of each.
             del rows[name]
             same[name] = None
     if "evidence" in rows:
-        rows["evidence"] = [_json(ids) for ids in rows["evidence"]]
+        rows["evidence"] = [_encode_list(ids) for ids in rows["evidence"]]
     for name in ("search_context", "source_message_ids", "entity_ids", "tags"):
         # In a bulk there is often not one of them that has any.
-        rows[name] = [_json(members) for members in rows[name]] if any(rows[name]) else ["[]"] * len(atoms)
+        rows[name] = [_encode_list(members) for members in rows[name]] if any(rows[name]) else ["[]"] * len(atoms)
     rows["source_conversation_id"] = conversation_ids
-    return _Ready(atoms, rows, same)
+    return _AtomRows(atoms, rows, same)
 
 
-def _put(run: Transaction, ready: _Ready, first: int, now: Micros, meanwhile: Callable[[int], object]) -> list[Atom]:
+def _insert_rows(
+    run: Transaction, ready: _AtomRows, first: int, now: Micros, meanwhile: Callable[[int], object]
+) -> list[Atom]:
     rows, same = ready.rows, ready.same
     count = len(ready.checked)
     rows["position"] = range(first, first + count)
@@ -496,38 +502,38 @@ def _put(run: Transaction, ready: _Ready, first: int, now: Micros, meanwhile: Ca
         part = {name: column[here] for name, column in rows.items()}
         run.insert_each("insert_atoms", part, **same)
         # Some at a time, so that a server inserts while these are made.
-        added += _as_inserted(ready.checked[here], part, same)
+        added += _to_inserted_atoms(ready.checked[here], part, same)
         meanwhile(here.stop)
-    _link(run, ready.checked, now)
+    _link_entities(run, ready.checked, now)
     return added
 
 
-def _as_inserted(
-    checked: Sequence[CheckedAtom], rows: Mapping[str, Sequence[Any]], same: Mapping[str, Any]
+def _to_inserted_atoms(
+    checked: Sequence[PreparedAtom], rows: Mapping[str, Sequence[Any]], same: Mapping[str, Any]
 ) -> list[Atom]:
     """The atoms that were checked and are in rows by now."""
     like_first = {**same, **{name: column[0] for name, column in rows.items()}, "status": "ACTIVE"}
     like_first["updated_at"] = like_first["created_at"]
-    first = _atom(tuple([like_first.get(name) for name in _COLUMNS]))[1]
+    first = _to_atom(tuple([like_first.get(name) for name in _COLUMNS]))[1]
     if len(checked) == 1:
         return [first]
     with pause_collection():
         # In a bulk one mostly differs from the first in little but its id and its text.
         every = [first.__dict__.copy() for _ in checked]
-        for name, values in _differing(checked, rows).items():
+        for name, values in _collect_differing(checked, rows).items():
             for fields, value in zip(every, values, strict=True):
                 fields[name] = value
         return list(map(Atom.trusted, every))
 
 
-def _differing(checked: Sequence[CheckedAtom], rows: Mapping[str, Sequence[Any]]) -> dict[str, Iterable[Any]]:
+def _collect_differing(checked: Sequence[PreparedAtom], rows: Mapping[str, Sequence[Any]]) -> dict[str, Iterable[Any]]:
     """The fields of atoms, each of all of them, in which they may differ."""
     differing = {name for name, column in rows.items() if column.count(column[0]) < len(column)}
-    found: dict[str, Iterable[Any]] = {name: rows[name] for name in differing.intersection(_AS_THEY_ARE)}
-    for name in LISTS:
+    found: dict[str, Iterable[Any]] = {name: rows[name] for name in differing.intersection(_PLAIN_FIELDS)}
+    for name in LIST_FIELDS:
         found[name] = map(list, map(attrgetter(name), checked))
     if not differing.isdisjoint(("category_name", "kind")):
-        found["category"] = map(_category, rows["category_name"], rows["kind"])
+        found["category"] = map(_make_category, rows["category_name"], rows["kind"])
         found["behavioral"] = [kind in BEHAVIORAL_KINDS for kind in rows["kind"]]
     if not differing.isdisjoint(("created_at", "valid_from")):
         created = found["created_at"] = found["updated_at"] = list(map(to_iso, rows["created_at"]))
@@ -540,7 +546,7 @@ def _differing(checked: Sequence[CheckedAtom], rows: Mapping[str, Sequence[Any]]
     return found
 
 
-def _link(run: Transaction, atoms: Sequence[CheckedAtom], now: Micros) -> None:
+def _link_entities(run: Transaction, atoms: Sequence[PreparedAtom], now: Micros) -> None:
     seen: dict[str, list[Micros]] = {}
     for atom in atoms:
         for entity_id in atom.entity_ids:
@@ -558,16 +564,21 @@ _COLUMNS = (
     "session_id", "group", "run_id", "agent_id", "created_at", "updated_at", "decision", "because", "precision",
     "extraction_version", "evidence", "slot_subject", "slot_attribute", "slot_value",
 )  # fmt: skip
-_LEARNED = _COLUMNS[_COLUMNS.index("decision") :]
+_EXTRACTED_COLUMNS = _COLUMNS[_COLUMNS.index("decision") :]
 """What only extraction tells of an atom."""
 
 
 _POSITION = _COLUMNS.index("position")
-LISTS = ("source_message_ids", "entity_ids", "tags", "evidence")
+LIST_FIELDS = ("source_message_ids", "entity_ids", "tags", "evidence")
 """What the owner of an atom may change without changing another."""
-_AS_THEY_ARE = frozenset(_COLUMNS).intersection(Atom.model_fields) - {"valid_from", "valid_to", "created_at", *LISTS}
+_PLAIN_FIELDS = frozenset(_COLUMNS).intersection(Atom.model_fields) - {
+    "valid_from",
+    "valid_to",
+    "created_at",
+    *LIST_FIELDS,
+}
 """Columns that a field has the values of."""
-_LATER = {
+_RECORDED_LATER = {
     "superseded_at": ("superseded_at", "superseded_by"),
     "archived_at": ("archived_at",),
     "last_confirmed_at": ("last_confirmed_at",),
@@ -575,10 +586,10 @@ _LATER = {
 """What an atom is told of later on: when, and what goes with it."""
 
 
-def _as_known(row: Row, end: Micros | None, known_at: Micros) -> Row:
+def _to_known_row(row: Row, end: Micros | None, known_at: Micros) -> Row:
     """The row without what was recorded after an instant, and with the end that it had then."""
     known = dict(zip(_COLUMNS, row, strict=True))
-    for when, what in _LATER.items():
+    for when, what in _RECORDED_LATER.items():
         if known[when] is not None and known[when] > known_at:
             known.update(dict.fromkeys(what))
     known["valid_to"] = end
@@ -588,16 +599,16 @@ def _as_known(row: Row, end: Micros | None, known_at: Micros) -> Row:
     return tuple(known.values())
 
 
-def _slot(row: Row) -> Slot | None:
+def _to_slot(row: Row) -> Slot | None:
     subject, attribute, value = row[-3:]
     return None if subject is None else (subject, attribute, value)
 
 
-def _json(members: Sequence[str]) -> str:
+def _encode_list(members: Sequence[str]) -> str:
     return _encode(members) if members else "[]"
 
 
-def _atom(row: Row) -> tuple[int, Atom]:
+def _to_atom(row: Row) -> tuple[int, Atom]:
     """An atom and its position, which is the business of the index and nobody else's."""
     # Taken apart by hand: recall makes some atoms in every call, and this is most of what it does for each of them.
     (
@@ -615,16 +626,16 @@ def _atom(row: Row) -> tuple[int, Atom]:
         "app_id": app_id,
         "user_id": user_id,
         "text": text,
-        "category": _category(category_name, kind),
+        "category": _make_category(category_name, kind),
         "importance": importance,
         "confidence": confidence,
         "valid_from": created if valid_from == created_at else to_iso(valid_from),
         "valid_to": valid_to if valid_to is None else to_iso(valid_to),
         "status": status,
         "source_conversation_id": source_conversation_id,
-        "source_message_ids": [] if source_message_ids == "[]" else _list(source_message_ids),
-        "entity_ids": [] if entity_ids == "[]" else _list(entity_ids),
-        "tags": [] if tags == "[]" else _list(tags),
+        "source_message_ids": [] if source_message_ids == "[]" else _decode_list(source_message_ids),
+        "entity_ids": [] if entity_ids == "[]" else _decode_list(entity_ids),
+        "tags": [] if tags == "[]" else _decode_list(tags),
         "behavioral": kind in BEHAVIORAL_KINDS,
         "supersedes": supersedes,
         "superseded_by": superseded_by,
@@ -643,16 +654,16 @@ def _atom(row: Row) -> tuple[int, Atom]:
         "because": because,
         "precision": precision,
         "extraction_version": extraction_version,
-        "evidence": _list(evidence) if evidence else [],
+        "evidence": _decode_list(evidence) if evidence else [],
     }
     return position, Atom.trusted(fields)
 
 
-def _list(written: str) -> list[str]:
+def _decode_list(written: str) -> list[str]:
     return decode_json(written, list)
 
 
 # A space has few categories and many atoms, and a category is never changed.
 @lru_cache(maxsize=4096)
-def _category(name: str, kind: AtomKind) -> Category:
+def _make_category(name: str, kind: AtomKind) -> Category:
     return Category.trusted({"name": name, "kind": kind})

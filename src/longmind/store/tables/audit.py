@@ -146,7 +146,7 @@ def list_ends(run: Transaction) -> list[tuple[int, str, str]]:
 
 
 def read_every_line(run: Transaction) -> Iterator[tuple[str, int, str, str]]:
-    """Yield group, number, body and hash of each line of a user. Only inside of `read_at_once`."""
+    """Yield group, number, body and hash of each line of a user. Only inside of `read_snapshot`."""
     yield from run.each("every_audit_line")
 
 

@@ -20,7 +20,7 @@ _ALL = 2**53
 """More than anybody has bindings."""
 
 
-State = Literal["active", "paused", "gone"]
+BindingState = Literal["active", "paused", "gone"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def reaches_others(members: list[ConversationScope], user_id: str) -> bool:
 
 
 def create(run: Transaction, scope: Scope, new: NewBinding, now: Micros) -> Binding:
-    bound = [_bound(run, space_id) for space_id in new.space_ids]
+    bound = [_to_bound_space(run, space_id) for space_id in new.space_ids]
     if reaches_others(new.members, scope.user_id):
         unnamed = [space.id for space in bound if space.name is None and space.owner is None]
         if unnamed:
@@ -80,8 +80,8 @@ def create(run: Transaction, scope: Scope, new: NewBinding, now: Micros) -> Bind
 
 
 def find(run: Transaction, scope: Scope, binding_id: str) -> Binding | None:
-    row = run.one("get_binding", id=binding_id, user_id=_whose(scope))
-    return _binding(row) if row else None
+    row = run.one("get_binding", id=binding_id, user_id=_limit_to_own(scope))
+    return _to_binding(row) if row else None
 
 
 def get(run: Transaction, scope: Scope, binding_id: str) -> Binding:
@@ -92,13 +92,13 @@ def get(run: Transaction, scope: Scope, binding_id: str) -> Binding:
 
 
 def list_newest_first(run: Transaction, scope: Scope, before_id: str | None, limit: int) -> list[Binding]:
-    rows = run.all("list_bindings", user_id=_whose(scope), before_id=before_id or BEYOND_ALL_IDS, limit=limit)
-    return [_binding(row) for row in rows]
+    rows = run.all("list_bindings", user_id=_limit_to_own(scope), before_id=before_id or BEYOND_ALL_IDS, limit=limit)
+    return [_to_binding(row) for row in rows]
 
 
-def every(run: Transaction, scope: Scope) -> Iterator[Binding]:
+def read_every(run: Transaction, scope: Scope) -> Iterator[Binding]:
     """All bindings that a user has made. Only inside of `read_snapshot`."""
-    return map(_binding, run.each("every_binding", user_id=scope.user_id))
+    return map(_to_binding, run.each("every_binding", user_id=scope.user_id))
 
 
 def update(
@@ -116,7 +116,7 @@ def update(
     )
     if row is None:
         raise NotFound("binding", binding_id)
-    binding = _binding(row)
+    binding = _to_binding(row)
     run.send("drop_binding_members", binding_id=binding_id)
     _put_members(run, binding)
     record_change(run, scope, "binding.updated", now, binding_id=binding_id)
@@ -134,22 +134,22 @@ def delete(run: Transaction, scope: Scope, binding_id: str, now: Micros) -> None
 def list_matching(run: Transaction, user_id: str, namespace: str) -> list[tuple[Binding, list[BoundSpace]]]:
     """The bindings that a conversation falls under, with their spaces; not those that are paused."""
     rows = run.all("bindings_of_conversation", user_id=user_id, namespace=namespace)
-    return [(_binding(row), [space for space in _spaces(row) if not space.deleted]) for row in rows]
+    return [(_to_binding(row), [space for space in _read_spaces(row) if not space.deleted]) for row in rows]
 
 
-def find_space(run: Transaction, binding_id: str, space_id: str) -> tuple[State, BoundSpace | None]:
+def find_space(run: Transaction, binding_id: str, space_id: str) -> tuple[BindingState, BoundSpace | None]:
     """Whether a binding extracts into a space, is paused, or is gone, or its space is; and the space."""
     row = run.one("get_binding", id=binding_id, user_id=None)
-    bound = [] if row is None else [space for space in _spaces(row) if space.id == space_id and not space.deleted]
+    bound = [] if row is None else [space for space in _read_spaces(row) if space.id == space_id and not space.deleted]
     if row is None or not bound:
         return "gone", None
-    return ("active" if _binding(row).enabled else "paused"), bound[0]
+    return ("active" if _to_binding(row).enabled else "paused"), bound[0]
 
 
-def rest(run: Transaction, scope: Scope, space_id: str) -> None:
+def mark_space_deleted(run: Transaction, scope: Scope, space_id: str) -> None:
     """Let the bindings of a space that is deleted extract no more into it, and for others into theirs of that name."""
     for row in run.all("list_bindings", user_id=scope.user_id, before_id=BEYOND_ALL_IDS, limit=_ALL):
-        bound = _spaces(row)
+        bound = _read_spaces(row)
         if any(space.id == space_id for space in bound):
             marked = [replace(space, deleted=space.deleted or space.id == space_id) for space in bound]
             run.send("put_bound_spaces", id=row[0], spaces=_json([vars(space) for space in marked]))
@@ -162,7 +162,7 @@ def forget_user(run: Transaction, user_id: str) -> int:
     """
     named = 0
     for row in run.all("list_bindings", user_id=None, before_id=BEYOND_ALL_IDS, limit=_ALL):
-        binding = _binding(row)
+        binding = _to_binding(row)
         left = [member for member in binding.members if member.user_id != user_id]
         if binding.user_id == user_id or len(left) == len(binding.members):
             continue
@@ -177,7 +177,7 @@ def forget_user(run: Transaction, user_id: str) -> int:
     return named
 
 
-def _whose(scope: Scope) -> str | None:
+def _limit_to_own(scope: Scope) -> str | None:
     return None if "admin" in scope.capabilities else scope.user_id
 
 
@@ -186,7 +186,7 @@ def _require_reach(scope: Scope, binding: Binding) -> None:
         scope.require("admin")
 
 
-def _bound(run: Transaction, space_id: str) -> BoundSpace:
+def _to_bound_space(run: Transaction, space_id: str) -> BoundSpace:
     space = spaces.get(run, space_id)
     if space is None:
         raise NotFound("memory space", space_id)
@@ -221,11 +221,11 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _spaces(row: Row) -> list[BoundSpace]:
+def _read_spaces(row: Row) -> list[BoundSpace]:
     return [BoundSpace(**space) for space in json.loads(row[5])]
 
 
-def _binding(row: Row) -> Binding:
+def _to_binding(row: Row) -> Binding:
     (
         id, tenant_id, app_id, user_id, conversation_scope, _, extraction_version, on_closed, windowed, window_turns,
         enabled, created_at, updated_at,
@@ -239,7 +239,7 @@ def _binding(row: Row) -> Binding:
         conversation_scope=[ConversationScope(**each) for each in members]
         if isinstance(members, list)
         else ConversationScope(**members),
-        memory_space_ids=[space.id for space in _spaces(row)],
+        memory_space_ids=[space.id for space in _read_spaces(row)],
         extraction_policy=ExtractionPolicy(
             extraction_version=extraction_version,
             on_conversation_closed=bool(on_closed),

@@ -23,7 +23,7 @@ _USER = ""
 
 
 @dataclass(frozen=True)
-class Place:
+class BlockPlace:
     """Which block of a user: its type and, if it is one agent's, whose."""
 
     block_type: BlockType
@@ -45,7 +45,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredBlock:
     """A block with what is kept beside it."""
 
     block: Block
@@ -55,17 +55,17 @@ class Kept:
     written_by: Writer
 
 
-def find(run: Transaction, place: Place) -> Kept | None:
+def find(run: Transaction, place: BlockPlace) -> StoredBlock | None:
     row = run.one("get_block", **place.columns)
-    return _kept(row) if row else None
+    return _to_stored(row) if row else None
 
 
-def hold(run: Transaction, place: Place) -> None:
+def hold(run: Transaction, place: BlockPlace) -> None:
     """Keep a block as it is, until the end of the transaction, from whoever else would write it."""
     run.one("hold_block", **place.columns)
 
 
-def get(run: Transaction, place: Place) -> Block | None:
+def get(run: Transaction, place: BlockPlace) -> Block | None:
     kept = find(run, place)
     return kept.block if kept else None
 
@@ -85,16 +85,16 @@ def list_all(
         rows = run.all("list_blocks", **wanted)
     else:
         rows = run.all("list_blocks_known_at", known_at=known_at, **wanted)
-    return [_kept(row).block for row in rows]
+    return [_to_stored(row).block for row in rows]
 
 
 def update(
-    run: Transaction, scope: Scope, place: Place, content: str, expected: Micros | None, by: Writer, now: Micros
+    run: Transaction, scope: Scope, place: BlockPlace, content: str, expected: Micros | None, by: Writer, now: Micros
 ) -> Block:
     """Replace a block that was read at an instant, or make one where none was; else the error shows what there is."""
     known = find(run, place)
     if (known.updated_at if known else None) != expected:
-        raise _conflict(place, known, expected)
+        raise _make_conflict(place, known, expected)
     written = write(run, scope, place, content, known, by, now)
     if written is not None:
         return written
@@ -106,9 +106,9 @@ def update(
 def write(
     run: Transaction,
     scope: Scope,
-    place: Place,
+    place: BlockPlace,
     content: str,
-    known: Kept | None,
+    known: StoredBlock | None,
     by: Writer,
     now: Micros,
     said_at: Mapping[str, Micros] | None = None,
@@ -117,7 +117,7 @@ def write(
     values = {
         **place.columns,
         "content": content,
-        "line_times": json.dumps(_times(content, known, said_at or {}, now), separators=(",", ":")),
+        "line_times": json.dumps(_date_lines(content, known, said_at or {}, now), separators=(",", ":")),
         "written_by": by,
         "now": now,
     }
@@ -128,7 +128,7 @@ def write(
         row = run.one("replace_block", version=known.block.version, **values)
     if row is None:
         return None
-    written = _kept(row)
+    written = _to_stored(row)
     if known is not None:
         _keep_revision(run, place, known, written, by)
     kind = "block.created" if known is None else "block.updated"
@@ -138,7 +138,7 @@ def write(
     return written.block
 
 
-def delete(run: Transaction, scope: Scope, place: Place, expected: Micros | None, now: Micros) -> None:
+def delete(run: Transaction, scope: Scope, place: BlockPlace, expected: Micros | None, now: Micros) -> None:
     """Remove a block and all that it held before; given an instant, only if nobody has written since."""
     while True:
         # Without an instant it is removed whoever writes it at the same time.
@@ -147,7 +147,7 @@ def delete(run: Transaction, scope: Scope, place: Place, expected: Micros | None
         if known is None:
             raise NotFound("block", place.name)
         if expected is not None and known.updated_at != expected:
-            raise _conflict(place, known, expected)
+            raise _make_conflict(place, known, expected)
         if run.one("delete_block", version=known.block.version, now=now, **place.columns) is not None:
             break
         # It was not there to be held, and was made and written again since. Now it can be.
@@ -155,36 +155,38 @@ def delete(run: Transaction, scope: Scope, place: Place, expected: Micros | None
     record_change(run, scope, "block.deleted", now, block_id=known.block.id, **place.told)
 
 
-def revisions(run: Transaction, place: Place, limit: int) -> list[BlockRevision]:
+def list_revisions(run: Transaction, place: BlockPlace, limit: int) -> list[BlockRevision]:
     """What a block held before, newest first."""
-    return [_revision(row) for row in run.all("list_revisions", limit=limit, **place.columns)]
+    return [_to_revision(row) for row in run.all("list_revisions", limit=limit, **place.columns)]
 
 
-def every(run: Transaction) -> Iterator[Block]:
+def read_every(run: Transaction) -> Iterator[Block]:
     """All blocks of a user. Only inside of `read_snapshot`, like the next."""
-    return (_kept(row).block for row in run.each("every_block"))
+    return (_to_stored(row).block for row in run.each("every_block"))
 
 
-def every_revision(run: Transaction) -> Iterator[BlockRevision]:
+def read_every_revision(run: Transaction) -> Iterator[BlockRevision]:
     """What all blocks of a user held before."""
-    return map(_revision, run.each("every_revision"))
+    return map(_to_revision, run.each("every_revision"))
 
 
-def restore(run: Transaction, scope: Scope, place: Place, revision: int, expected: Micros | None, now: Micros) -> Block:
+def restore(
+    run: Transaction, scope: Scope, place: BlockPlace, revision: int, expected: Micros | None, now: Micros
+) -> Block:
     """Write what a block held before once more."""
     row = run.one("get_revision", version=revision, **place.columns)
     if row is None:
         raise NotFound(f"revision of the {place.name}", str(revision))
-    return update(run, scope, place, _revision(row).content, expected, "app", now)
+    return update(run, scope, place, _to_revision(row).content, expected, "app", now)
 
 
-def shrinks(new: str, old: str) -> bool:
+def is_much_shorter(new: str, old: str) -> bool:
     """Whether less than half is left."""
     return 2 * len(new) < len(old)
 
 
-def _keep_revision(run: Transaction, place: Place, known: Kept, written: Kept, by: Writer) -> None:
-    marked = by != "app" and shrinks(written.block.content, known.block.content)
+def _keep_revision(run: Transaction, place: BlockPlace, known: StoredBlock, written: StoredBlock, by: Writer) -> None:
+    marked = by != "app" and is_much_shorter(written.block.content, known.block.content)
     run.send(
         "insert_revision",
         version=known.block.version,
@@ -200,45 +202,45 @@ def _keep_revision(run: Transaction, place: Place, known: Kept, written: Kept, b
         run.send("drop_old_marked_revisions", limit=MARKED_REVISIONS_KEPT, **place.columns)
 
 
-def _times(content: str, known: Kept | None, said_at: Mapping[str, Micros], now: Micros) -> list[Micros]:
+def _date_lines(content: str, known: StoredBlock | None, said_at: Mapping[str, Micros], now: Micros) -> list[Micros]:
     """When each line was said: as it is told, else as it is known of the same line before, else now."""
     before = dict(zip(known.block.entries, known.line_times, strict=True)) if known else {}
     return [said_at.get(line, before.get(line, now)) for line in entries_of(content)]
 
 
-def _conflict(place: Place, known: Kept | None, expected: Micros | None) -> BlockConflict:
+def _make_conflict(place: BlockPlace, known: StoredBlock | None, expected: Micros | None) -> BlockConflict:
     read_at = None if expected is None else to_iso(expected)
     return BlockConflict(place.name, known.block if known else None, read_at)
 
 
-def _scope_of(agent_id: str | None) -> BlockScope:
+def _name_scope(agent_id: str | None) -> BlockScope:
     return "user" if agent_id is None else "agent"
 
 
-def _kept(row: Row) -> Kept:
+def _to_stored(row: Row) -> StoredBlock:
     id, block_type, content, agent_id, created_at, updated_at, version, line_times, written_by = row
     block = Block.trusted(
         {
             "id": id,
             "block_type": block_type,
             "content": content,
-            "scope": _scope_of(agent_id or None),
+            "scope": _name_scope(agent_id or None),
             "agent_id": agent_id or None,
             "created_at": to_iso(created_at),
             "updated_at": to_iso(updated_at),
             "version": version,
         }
     )
-    return Kept(block, updated_at, tuple(decode_json(line_times, list)), written_by)
+    return StoredBlock(block, updated_at, tuple(decode_json(line_times, list)), written_by)
 
 
-def _revision(row: Row) -> BlockRevision:
+def _to_revision(row: Row) -> BlockRevision:
     version, block_type, agent_id, content, written_by, updated_at, replaced_at, shrunk = row
     return BlockRevision.trusted(
         {
             "revision": version,
             "block_type": block_type,
-            "scope": _scope_of(agent_id or None),
+            "scope": _name_scope(agent_id or None),
             "agent_id": agent_id or None,
             "content": content,
             "written_by": written_by,

@@ -122,7 +122,7 @@ def list_newest_first(
 
 
 def read_every(run: Transaction) -> Iterator[Conversation]:
-    """Yield all conversations of a user, oldest first. Only inside of `read_at_once`."""
+    """Yield all conversations of a user, oldest first. Only inside of `read_snapshot`."""
     return map(_to_conversation, run.each("every_conversation"))
 
 

@@ -45,10 +45,10 @@ def create(
     entity_id = _make(
         run, scope, space_id, type, canonical_name, description, attributes, aliases, change.revision, now
     )
-    return _existing(run, entity_id)
+    return _require(run, entity_id)
 
 
-def meet(
+def find_or_make(
     run: Transaction,
     scope: Scope,
     space_id: str,
@@ -63,7 +63,7 @@ def meet(
     The caller has begun to change the space. Names that are new are learned; one that is another entity's stays theirs.
     """
     for each in (name, *aliases):
-        rows = _named(run, space_id, type, each)
+        rows = _look_up_name(run, space_id, type, each)
         if rows:
             learned = [_add_name(run, space_id, type, alias, rows[0][1], now)() for alias in (name, *aliases)]
             if any(learned):
@@ -108,12 +108,12 @@ def _make(
 def get(run: Transaction, entity_id: str) -> Entity | None:
     """The entity of an id as it is; one that was merged says into which."""
     row = run.one("get_entity", id=entity_id)
-    return _entity(run, row) if row else None
+    return _to_entity(run, row) if row else None
 
 
-def every(run: Transaction) -> Iterator[Entity]:
+def read_every(run: Transaction) -> Iterator[Entity]:
     """All entities of a user. Only inside of `read_snapshot`."""
-    return (_entity(run, row) for row in run.each("every_entity"))
+    return (_to_entity(run, row) for row in run.each("every_entity"))
 
 
 def resolve(run: Transaction, entity_id: str) -> Entity | None:
@@ -126,7 +126,7 @@ def resolve(run: Transaction, entity_id: str) -> Entity | None:
 
 def find(run: Transaction, space_id: str, type: EntityType | None, name: str) -> Entity | None:
     """The entity known by a name. Names of merged entities belong to the one they were merged into."""
-    rows = _named(run, space_id, type, name)
+    rows = _look_up_name(run, space_id, type, name)
     return resolve(run, rows[0][1]) if rows else None
 
 
@@ -141,19 +141,19 @@ def list_names(run: Transaction, entity_id: str) -> list[str]:
     return [name for (name,) in run.all("names_of_entity", entity_id=entity_id)]
 
 
-def ids_named(run: Transaction, space_id: str, id_or_name: str) -> list[str]:
+def list_ids(run: Transaction, space_id: str, id_or_name: str) -> list[str]:
     """The entities that an id or a name stands for in a space; a name may stand for several, of different types."""
     entity = resolve(run, id_or_name)
     if entity is not None:
         return [entity.id] if entity.memory_space_id == space_id else []
-    return list(dict.fromkeys(row[1] for row in _named(run, space_id, None, id_or_name)))
+    return list(dict.fromkeys(row[1] for row in _look_up_name(run, space_id, None, id_or_name)))
 
 
 _CURLED = "\u2019\u2018\u02bc"
 _APOSTROPHES = str.maketrans(dict.fromkeys(_CURLED, "'"))
 
 
-def _named(run: Transaction, space_id: str, type: EntityType | None, name: str) -> list[Row]:
+def _look_up_name(run: Transaction, space_id: str, type: EntityType | None, name: str) -> list[Row]:
     """What a name leads to; one with an apostrophe also as it is written with another kind of it."""
     folded = folded_name(name)
     plainly = folded.translate(_APOSTROPHES)
@@ -165,22 +165,22 @@ def _named(run: Transaction, space_id: str, type: EntityType | None, name: str) 
     return [row for each in spellings for row in run.all("entities_named", space_id=space_id, folded=each, type=type)]
 
 
-def positions_of(run: Transaction, space_id: str, entity_id: str) -> tuple[int, ...]:
+def list_positions(run: Transaction, space_id: str, entity_id: str) -> tuple[int, ...]:
     return tuple(row[0] for row in run.all("positions_of_entity", space_id=space_id, entity_id=entity_id))
 
 
-def positions_of_each(run: Transaction, space_id: str, entity_ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    return {entity_id: positions_of(run, space_id, entity_id) for entity_id in entity_ids}
+def map_positions(run: Transaction, space_id: str, entity_ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    return {entity_id: list_positions(run, space_id, entity_id) for entity_id in entity_ids}
 
 
-def positions_of_named(run: Transaction, space_id: str, id_or_name: str) -> tuple[int, ...]:
+def list_positions_by_name(run: Transaction, space_id: str, id_or_name: str) -> tuple[int, ...]:
     """Where the atoms are that mention the entities an id or a name stands for."""
     spaces.require(run, space_id)
-    found = {place for each in ids_named(run, space_id, id_or_name) for place in positions_of(run, space_id, each)}
+    found = {place for each in list_ids(run, space_id, id_or_name) for place in list_positions(run, space_id, each)}
     return tuple(sorted(found))
 
 
-def names_in(run: Transaction, space_id: str, type: EntityType | None = None) -> list[tuple[str, str, Micros]]:
+def list_folded_names(run: Transaction, space_id: str, type: EntityType | None = None) -> list[tuple[str, str, Micros]]:
     """All names in a space, in the form in which they are compared, each with its entity, and since when it has it."""
     rows = run.all("names_in_space", space_id=space_id, type=type)
     return [(folded, entity_id, since) for folded, entity_id, _, since in rows]
@@ -222,7 +222,7 @@ def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now:
     record_change(
         run, scope, "entity.merged", now, space_id=canonical.memory_space_id, entity_id=canonical.id, alias_id=alias.id
     )
-    return _existing(run, canonical.id)
+    return _require(run, canonical.id)
 
 
 def forget_learned(run: Transaction, space_id: str, learned_at: Iterable[Micros]) -> tuple[int, bool]:
@@ -255,14 +255,14 @@ def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, enti
     )
 
 
-def _existing(run: Transaction, entity_id: str) -> Entity:
+def _require(run: Transaction, entity_id: str) -> Entity:
     entity = get(run, entity_id)
     if entity is None:
         raise NotFound("entity", entity_id)
     return entity
 
 
-def _entity(run: Transaction, row: Row) -> Entity:
+def _to_entity(run: Transaction, row: Row) -> Entity:
     (
         id, space_id, tenant_id, app_id, user_id, type, canonical_name, description, attributes, merged_into,
         first_seen_at, last_seen_at, created_at, updated_at,

@@ -21,7 +21,7 @@ from longmind.validation.text import decode_json
 
 _BEYOND_ALL_TIMES = 2**62
 _WHEN = itemgetter(1, 0)
-RECORDED = (
+RECORDED_COLUMNS = (
     "event_id", "graph_id", "node_id", "ts", "kind", "stage", "text", "tags", "data", "metrics", "topic", "severity",
     "signal", "inputs", "outputs", "embedding", "pii_flags", "state_key", "version",
 )  # fmt: skip
@@ -36,7 +36,7 @@ _ROLES = ("first_role", "second_role", "third_role", "fourth_role")
 
 
 @dataclass(frozen=True)
-class Window:
+class EventWindow:
     """Which rows of a timeline are wanted. What is left out is not asked for."""
 
     timeline_id: str
@@ -61,58 +61,64 @@ def insert(run: Transaction, same: Mapping[str, Any], rows: Sequence[Row]) -> No
     What is the same for all of them are the columns that the context knows.
     """
     if len(rows) == 1:
-        whole = _whole(same, rows[0])
+        whole = _merge_columns(same, rows[0])
         ledger.announce(run, whole, run.send("insert_recorded", **whole))
         return
-    positions = run.number_each("insert_many_recorded", RECORDED, rows, **same)
+    positions = run.number_each("insert_many_recorded", RECORDED_COLUMNS, rows, **same)
     run.emit_each(
-        ledger.Announcement(partial(_whole, same, row), partial(_nth, positions, number))
+        ledger.Announcement(partial(_merge_columns, same, row), partial(_take_nth, positions, number))
         for number, row in enumerate(rows)
     )
 
 
-def newest(
-    run: Transaction, scope: Scope, window: Window, limit: int, offset: int = 0, kinds: Sequence[str] | None = None
+def list_newest(
+    run: Transaction, scope: Scope, window: EventWindow, limit: int, offset: int = 0, kinds: Sequence[str] | None = None
 ) -> list[Event]:
     """The newest events after so many newer ones were skipped, in the order in which they happened."""
-    values = _values(run, window, filtered=kinds is not None)
+    values = _to_values(run, window, filtered=kinds is not None)
     if kinds is None:
         rows = run.all("newest_events", **values, limit=limit, offset=offset)
     elif len(kinds) == 1:
-        rows = _of_kind(run, kinds[0], values, limit, offset)
+        rows = _read_kind(run, kinds[0], values, limit, offset)
     else:
         # Each kind comes in order out of its index, so that a rare one is not looked for among all others.
-        each = [_of_kind(run, kind, values, limit + offset, 0) for kind in kinds]
+        each = [_read_kind(run, kind, values, limit + offset, 0) for kind in kinds]
         rows = list(islice(heapq.merge(*each, key=_WHEN, reverse=True), offset, offset + limit))
-    return _in_order(rows, scope)
+    return _to_events(rows, scope)
 
 
-def newest_chat(run: Transaction, scope: Scope, window: Window, limit: int, roles: Sequence[str] | None) -> list[Event]:
-    values = _values(run, window, filtered=True)
-    return _in_order(run.all("newest_chat", **values, **_roles(roles), limit=limit, offset=0), scope)
+def list_newest_chat(
+    run: Transaction, scope: Scope, window: EventWindow, limit: int, roles: Sequence[str] | None
+) -> list[Event]:
+    values = _to_values(run, window, filtered=True)
+    return _to_events(run.all("newest_chat", **values, **_to_role_values(roles), limit=limit, offset=0), scope)
 
 
-def newest_on_topic(run: Transaction, scope: Scope, window: Window, limit: int, kind: str, topic: str) -> list[Event]:
-    values = _values(run, window, filtered=True)
+def list_newest_on_topic(
+    run: Transaction, scope: Scope, window: EventWindow, limit: int, kind: str, topic: str
+) -> list[Event]:
+    values = _to_values(run, window, filtered=True)
     rows = run.all("newest_events_on_topic", **values, kind=kind, topic=topic, limit=limit, offset=0)
-    return _in_order(rows, scope)
+    return _to_events(rows, scope)
 
 
-def newest_states(run: Transaction, scope: Scope, window: Window, limit: int, kind: str, state_key: str) -> list[Event]:
-    values = _values(run, window, filtered=True)
+def list_newest_states(
+    run: Transaction, scope: Scope, window: EventWindow, limit: int, kind: str, state_key: str
+) -> list[Event]:
+    values = _to_values(run, window, filtered=True)
     rows = run.all("newest_states", **values, kind=kind, state_key=state_key, limit=limit, offset=0)
-    return _in_order(rows, scope)
+    return _to_events(rows, scope)
 
 
-def newest_summaries(run: Transaction, scope: Scope, window: Window, limit: int) -> list[Event]:
+def list_newest_summaries(run: Transaction, scope: Scope, window: EventWindow, limit: int) -> list[Event]:
     """Summaries of whatever kind."""
-    return _in_order(run.all("newest_summaries", **_values(run, window, filtered=True), limit=limit), scope)
+    return _to_events(run.all("newest_summaries", **_to_values(run, window, filtered=True), limit=limit), scope)
 
 
-def newest_sources(
+def list_newest_sources(
     run: Transaction,
     scope: Scope,
-    window: Window,
+    window: EventWindow,
     limit: int,
     kinds: Sequence[str] | None,
     left_out: Callable[[Event], bool],
@@ -121,17 +127,17 @@ def newest_sources(
     found: list[Event] = []
     offset = 0
     while True:
-        page = newest(run, scope, window, limit, offset, kinds)
+        page = list_newest(run, scope, window, limit, offset, kinds)
         found = [*(event for event in page if not left_out(event)), *found]
         if len(page) < limit or len(found) >= limit:
             return found[-limit:]
         offset += limit
 
 
-def at_positions(run: Transaction, scope: Scope, timeline_id: str, positions: Sequence[int]) -> dict[int, Event]:
+def read_at(run: Transaction, scope: Scope, timeline_id: str, positions: Sequence[int]) -> dict[int, Event]:
     """Those of the events at some places of the ledger that are there."""
     rows = run.all("events_at", timeline_id=timeline_id, positions=json.dumps(list(positions)))
-    return {row[0]: event_from_row(row, scope) for row in rows}
+    return {row[0]: to_event(row, scope) for row in rows}
 
 
 def read_searched_among_many(run: Transaction, timeline_id: str, after: int, limit: int) -> list[Row]:
@@ -155,31 +161,31 @@ def list_replaced_answers(run: Transaction, conversation_id: str, turn_id: str, 
 
 def get(run: Transaction, scope: Scope, event_id: str) -> Event | None:
     row = run.one("get_event", event_id=event_id)
-    return event_from_row(row, scope) if row else None
+    return to_event(row, scope) if row else None
 
 
 def read_every_row(run: Transaction) -> Iterator[Row]:
-    """Yield all columns of each row of a user that is no message. Only inside of `read_at_once`."""
+    """Yield all columns of each row of a user that is no message. Only inside of `read_snapshot`."""
     return run.each("every_event")
 
 
-def usage(run: Transaction, since: Micros) -> list[tuple[str, int]]:
+def count_by_kind(run: Transaction, since: Micros) -> list[tuple[str, int]]:
     """How many events of each kind there are."""
     return sorted((kind, count) for kind, count in run.all("usage_by_kind", since=since) if count)
 
 
-def _of_kind(run: Transaction, kind: str, values: Mapping[str, Any], limit: int, offset: int) -> list[Row]:
+def _read_kind(run: Transaction, kind: str, values: Mapping[str, Any], limit: int, offset: int) -> list[Row]:
     if kind == CHAT_TURN:
-        return run.all("newest_chat", **values, **_roles(None), limit=limit, offset=offset)
+        return run.all("newest_chat", **values, **_to_role_values(None), limit=limit, offset=offset)
     return run.all("newest_events_of_kind", **values, kind=kind, limit=limit, offset=offset)
 
 
-def _roles(roles: Sequence[str] | None) -> dict[str, str | None]:
+def _to_role_values(roles: Sequence[str] | None) -> dict[str, str | None]:
     """There are four roles, so a list of them has four places."""
     return dict(zip(_ROLES, [*(roles or ()), *[None] * len(_ROLES)], strict=False))
 
 
-def _values(run: Transaction, window: Window, *, filtered: bool) -> dict[str, Any]:
+def _to_values(run: Transaction, window: EventWindow, *, filtered: bool) -> dict[str, Any]:
     since, first = window.since, 0
     # The newest rows of all are the newest of the hot log too: only a filter could reach below it.
     if window.kept is not None and (filtered or window.narrows):
@@ -198,26 +204,26 @@ def _values(run: Transaction, window: Window, *, filtered: bool) -> dict[str, An
     }
 
 
-def _whole(same: Mapping[str, Any], row: Row) -> dict[str, Any]:
-    return {**same, **dict(zip(RECORDED, row, strict=True))}
+def _merge_columns(same: Mapping[str, Any], row: Row) -> dict[str, Any]:
+    return {**same, **dict(zip(RECORDED_COLUMNS, row, strict=True))}
 
 
-def _nth(positions: Callable[[], Sequence[int]], number: int) -> int:
+def _take_nth(positions: Callable[[], Sequence[int]], number: int) -> int:
     return positions()[number]
 
 
 @lru_cache(maxsize=4096)
-def _tags(stored: str) -> tuple[str, ...]:
+def _decode_tags(stored: str) -> tuple[str, ...]:
     # The same few are read over and over.
     return tuple(decode_json(stored, list))
 
 
-def _in_order(rows: list[Row], scope: Scope) -> list[Event]:
+def _to_events(rows: list[Row], scope: Scope) -> list[Event]:
     rows.reverse()
-    return [event_from_row(row, scope) for row in rows]
+    return [to_event(row, scope) for row in rows]
 
 
-def event_from_row(row: Row, scope: Scope) -> Event:
+def to_event(row: Row, scope: Scope) -> Event:
     (
         _position, ts, event_id, kind, timeline_id, stage, text, tags, data, metrics, topic, severity, signal, inputs,
         outputs, session_id, run_id, client_id, agent_id, graph_id, node_id, embedding, pii_flags, version,
@@ -247,7 +253,7 @@ def event_from_row(row: Row, scope: Scope) -> Event:
             "session_id": session_id,
             "stage": stage,
             "text": text,
-            "tags": [*_tags(tags)] if tags is not None else [],
+            "tags": [*_decode_tags(tags)] if tags is not None else [],
             "data": said,
             "metrics": decode_json(metrics, dict) if metrics is not None else None,
             "graph_id": graph_id,

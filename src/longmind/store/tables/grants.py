@@ -12,60 +12,60 @@ from longmind.store.database import Database, Row, Transaction
 from longmind.store.tables import spaces
 from longmind.store.tables.ledger import record_change
 
-Granted = tuple[str, ReaderScope]
+GrantedSpace = tuple[str, ReaderScope]
 """A space, and the scope it is read in: its owner's, with none of the rights that a call of theirs may have."""
 
 _ALL = 2**53
 """More than anybody is granted."""
 
 
-def give(run: Transaction, scope: Scope, space_id: str, user_id: str, now: Micros) -> SpaceGrant:
+def grant(run: Transaction, scope: Scope, space_id: str, user_id: str, now: Micros) -> SpaceGrant:
     """Let a user read a shared space; one who has the grant already keeps it as it is."""
     _hold(run, space_id)
     row = run.one("insert_grant", space_id=space_id, user_id=user_id, owner_id=scope.user_id, now=now)
     if row is None:
-        return next(grant for grant in of_space(run, scope, space_id) if grant.user_id == user_id)
+        return next(grant for grant in list_of_space(run, scope, space_id) if grant.user_id == user_id)
     record_change(run, scope, "space.granted", now, space_id=space_id, reader_id=user_id)
-    return _grant(scope, space_id, row)
+    return _to_grant(scope, space_id, row)
 
 
-def withdraw(run: Transaction, scope: Scope, space_id: str, user_id: str, now: Micros) -> None:
+def revoke(run: Transaction, scope: Scope, space_id: str, user_id: str, now: Micros) -> None:
     _hold(run, space_id)
     if run.one("delete_grant", space_id=space_id, user_id=user_id, owner_id=scope.user_id) is not None:
         record_change(run, scope, "space.revoked", now, space_id=space_id, reader_id=user_id)
 
 
-def withdraw_all(run: Transaction, scope: Scope, space_id: str) -> None:
+def revoke_all(run: Transaction, scope: Scope, space_id: str) -> None:
     """With a space that is deleted its grants go too."""
     run.send("drop_grants", space_id=space_id, owner_id=scope.user_id)
 
 
-def of_space(run: Transaction, scope: Scope, space_id: str) -> list[SpaceGrant]:
+def list_of_space(run: Transaction, scope: Scope, space_id: str) -> list[SpaceGrant]:
     spaces.require(run, space_id)
     rows = run.all("grants_of_space", space_id=space_id, owner_id=scope.user_id)
-    return [_grant(scope, space_id, row) for row in rows]
+    return [_to_grant(scope, space_id, row) for row in rows]
 
 
-def owner_of(run: Transaction, scope: Scope, space_id: str) -> ReaderScope | None:
+def find_owner_scope(run: Transaction, scope: Scope, space_id: str) -> ReaderScope | None:
     """In whose scope a space may be looked for that is not the user's own."""
     row = run.one("owner_of_granted", space_id=space_id, user_id=scope.user_id)
-    return _owner(scope, row[0]) if row else None
+    return _to_reader_scope(scope, row[0]) if row else None
 
 
-def held_by(run: Transaction, scope: Scope, after_id: str = "", limit: int = _ALL) -> list[Granted]:
+def list_held(run: Transaction, scope: Scope, after_id: str = "", limit: int = _ALL) -> list[GrantedSpace]:
     """The spaces that a user may read beside their own, oldest first."""
     rows = run.all("spaces_granted_to", user_id=scope.user_id, after_id=after_id, limit=limit)
-    return [(space_id, _owner(scope, owner_id)) for space_id, owner_id in rows]
+    return [(space_id, _to_reader_scope(scope, owner_id)) for space_id, owner_id in rows]
 
 
 def read_every(run: Transaction, scope: Scope) -> Iterator[Row]:
-    """Yield space, owner, reader and instant of each grant that a user gave or has. Only inside of `read_at_once`."""
+    """Yield space, owner, reader and instant of each grant that a user gave or has. Only inside of `read_snapshot`."""
     return run.each("every_grant", user_id=scope.user_id)
 
 
-def find_owner(database: Database, scope: Scope, space_id: str) -> ReaderScope | None:
+def find_shared_owner(database: Database, scope: Scope, space_id: str) -> ReaderScope | None:
     """The scope to read a space in that somebody else shares with the user; None when nobody does."""
-    owner = database.read(scope, owner_of, scope, space_id)
+    owner = database.read(scope, find_owner_scope, scope, space_id)
     # The grant alone is not believed: the space must be there, and be one that can be granted.
     return owner if owner is not None and database.read(owner, is_shared, space_id) else None
 
@@ -85,11 +85,11 @@ def _hold(run: Transaction, space_id: str) -> None:
         )
 
 
-def _owner(scope: Scope, owner_id: str) -> ReaderScope:
+def _to_reader_scope(scope: Scope, owner_id: str) -> ReaderScope:
     return ReaderScope(scope.tenant_id, scope.app_id, owner_id)
 
 
-def _grant(scope: Scope, space_id: str, row: Row) -> SpaceGrant:
+def _to_grant(scope: Scope, space_id: str, row: Row) -> SpaceGrant:
     user_id, created_at = row
     return SpaceGrant(
         memory_space_id=space_id,

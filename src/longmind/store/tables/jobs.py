@@ -25,7 +25,7 @@ class NewJob:
 
 
 @dataclass(frozen=True)
-class Claim:
+class JobClaim:
     """A job in the hands of one worker: whose it is, and the token that proves the claim."""
 
     scope: Scope
@@ -36,7 +36,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Ending:
+class AttemptEnding:
     """How an attempt ended: with a result, with an error and a next attempt, or with an error for good."""
 
     status: str
@@ -46,7 +46,7 @@ class Ending:
 
 
 @dataclass(frozen=True)
-class Later:
+class JobPostponement:
     """What a handler gives back when its job has to wait for something: it was no attempt."""
 
     seconds: float
@@ -69,7 +69,7 @@ def enqueue(run: Transaction, scope: Scope, new: NewJob, now: Micros) -> Job:
     ) or run.one("job_by_key", kind=new.kind, unique_key=new.unique_key)
     if row is None:
         raise Conflict("The job of this unique key was removed this moment.", hint="Try again.")
-    return _job(row)
+    return _to_job(row)
 
 
 def put_off_waiting(run: Transaction, scope: Scope, new: NewJob, now: Micros) -> bool:
@@ -95,19 +95,19 @@ def put_off_waiting(run: Transaction, scope: Scope, new: NewJob, now: Micros) ->
 
 def get(run: Transaction, job_id: str) -> Job | None:
     row = run.one("get_job", id=job_id)
-    return _job(row) if row else None
+    return _to_job(row) if row else None
 
 
 def list_newest_first(
     run: Transaction, status: str | None, kind: str | None, before_id: str | None, limit: int
 ) -> list[Job]:
     return [
-        _job(row)
+        _to_job(row)
         for row in run.all("list_jobs", status=status, kind=kind, before_id=before_id or BEYOND_ALL_IDS, limit=limit)
     ]
 
 
-def of_all_scopes(
+def list_of_all_scopes(
     run: Transaction, status: str | None, kind: str | None, job_id: str | None, limit: int
 ) -> list[tuple[Scope, Job]]:
     """Jobs of all users, newest first, each with whose it is."""
@@ -115,17 +115,17 @@ def of_all_scopes(
         rows = run.all("job_of_any_scope", id=job_id, status=status, kind=kind)
     else:
         rows = run.all("jobs_of_all_scopes", status=status, kind=kind, limit=limit)
-    return [(Scope(tenant, app, user), _job(tuple(rest))) for tenant, app, user, *rest in rows]
+    return [(Scope(tenant, app, user), _to_job(tuple(rest))) for tenant, app, user, *rest in rows]
 
 
-def every(run: Transaction) -> Iterator[Job]:
+def read_every(run: Transaction) -> Iterator[Job]:
     """All jobs of a user, oldest first. Only inside of `read_snapshot`."""
-    return map(_job, run.each("every_job"))
+    return map(_to_job, run.each("every_job"))
 
 
-def by_key(run: Transaction, kind: str, unique_key: str) -> Job | None:
+def find_by_key(run: Transaction, kind: str, unique_key: str) -> Job | None:
     row = run.one("job_by_key", kind=kind, unique_key=unique_key)
-    return _job(row) if row else None
+    return _to_job(row) if row else None
 
 
 def is_over(job: Job, done_until: Micros, dead_until: Micros) -> bool:
@@ -142,40 +142,40 @@ def enqueue_again(
     if not is_over(job, done_until, dead_until):
         return job
     row = run.one("queue_again", id=job.id, payload=new.payload, now=now)
-    return job if row is None else _job(row)
+    return job if row is None else _to_job(row)
 
 
 def retry(run: Transaction, job_id: str, now: Micros) -> Job:
     row = run.one("retry_job", id=job_id, now=now)
     if row:
-        return _job(row)
+        return _to_job(row)
     job = get(run, job_id)
     if job is None:
         raise NotFound("job", job_id)
     raise Conflict(f"Job {job_id!r} is {job.status}.", hint="Only a failed or dead job can be retried.")
 
 
-def due_kinds(run: Transaction, kinds: list[str], now: Micros) -> list[str]:
+def list_due_kinds(run: Transaction, kinds: list[str], now: Micros) -> list[str]:
     """Those of the kinds of which there are due jobs, in the given order."""
     return [kind for (kind,) in run.all("due_kinds", kinds=json.dumps(kinds), now=now)]
 
 
-def claim(run: Transaction, kind: str, worker: str, lease: Micros, now: Micros) -> list[Claim]:
+def claim(run: Transaction, kind: str, worker: str, lease: Micros, now: Micros) -> list[JobClaim]:
     """Take the job of one kind that has been due for longest, of any scope; none is an empty list."""
     rows = run.all("claim_jobs", kind=kind, worker=worker, lease=lease, now=now)
     return [
-        Claim(Scope(tenant, app, user), _job(tuple(rest)), token, epoch)
+        JobClaim(Scope(tenant, app, user), _to_job(tuple(rest)), token, epoch)
         for tenant, app, user, token, epoch, *rest in rows
     ]
 
 
-def extend(run: Transaction, claim: Claim, lease: Micros, now: Micros) -> bool:
+def extend_lease(run: Transaction, claim: JobClaim, lease: Micros, now: Micros) -> bool:
     """Give a sign of life; False when the job is no longer this worker's."""
     row = run.one("extend_lease", id=claim.job.id, fencing_token=claim.fencing_token, lease=lease, now=now)
     return row is not None
 
 
-def finish(run: Transaction, claim: Claim, ending: Ending, now: Micros) -> None:
+def finish(run: Transaction, claim: JobClaim, ending: AttemptEnding, now: Micros) -> None:
     """End an attempt. Refused, with everything else in the transaction, when the claim is no longer the newest."""
     row = run.one(
         "finish_job",
@@ -192,7 +192,7 @@ def finish(run: Transaction, claim: Claim, ending: Ending, now: Micros) -> None:
         raise LeaseLost(f"Job {claim.job.id!r} was taken over by another worker, or its user's data was erased.")
 
 
-def put_off(run: Transaction, claim: Claim, due_at: Micros, now: Micros) -> None:
+def put_off(run: Transaction, claim: JobClaim, due_at: Micros, now: Micros) -> None:
     """Let a job wait that was taken but not attempted."""
     row = run.one("put_off_job", id=claim.job.id, fencing_token=claim.fencing_token, due_at=due_at, now=now)
     if row is None:
@@ -204,7 +204,7 @@ def hasten(run: Transaction, kind: str, named: str, now: Micros) -> None:
     run.send("hasten_jobs", kind=kind, named=f"%{named}%", now=now)
 
 
-def _job(row: Row) -> Job:
+def _to_job(row: Row) -> Job:
     (
         id, kind, status, payload, result, error, attempts, max_attempts, unique_key, due_at, created_at, updated_at,
         finished_at,

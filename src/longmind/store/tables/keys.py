@@ -47,7 +47,7 @@ class KnownKey:
 def insert(run: Transaction, new: NewKey, now: Micros) -> AccessKey:
     row = run.one("insert_access_key", **vars(new), now=now)
     assert row is not None
-    return _key(row)
+    return _to_key(row)
 
 
 def find(run: Transaction, key_id: str) -> KnownKey | None:
@@ -55,16 +55,16 @@ def find(run: Transaction, key_id: str) -> KnownKey | None:
     if row is None:
         return None
     digest, *rest = row
-    return KnownKey(_key(tuple(rest)), digest, expires_at=rest[8], last_used_at=rest[10])
+    return KnownKey(_to_key(tuple(rest)), digest, expires_at=rest[8], last_used_at=rest[10])
 
 
 def list_oldest_first(run: Transaction, tenant_id: str | None, app_id: str | None) -> list[AccessKey]:
-    return [_key(row) for row in run.all("list_access_keys", tenant_id=tenant_id, app_id=app_id)]
+    return [_to_key(row) for row in run.all("list_access_keys", tenant_id=tenant_id, app_id=app_id)]
 
 
 def revoke(run: Transaction, key_id: str, now: Micros) -> AccessKey | None:
     row = run.one("revoke_access_key", id=key_id, now=now)
-    return _key(row) if row else None
+    return _to_key(row) if row else None
 
 
 def forget_user(run: Transaction, scope: Scope, now: Micros) -> int:
@@ -79,7 +79,7 @@ def count(run: Transaction, now: Micros) -> KeyCount:
     return KeyCount(*row)
 
 
-def any_made(run: Transaction) -> bool:
+def has_any(run: Transaction) -> bool:
     return run.one("any_access_key") is not None
 
 
@@ -88,7 +88,7 @@ def note_uses(run: Transaction, uses: dict[str, Micros]) -> None:
         run.send("note_key_use", id=key_id, now=at)
 
 
-def _key(row: Row) -> AccessKey:
+def _to_key(row: Row) -> AccessKey:
     id, name, tenant_id, app_id, access, user_id, rate, created_at, expires_at, revoked_at, last_used_at = row
     return AccessKey.trusted(
         {
@@ -100,12 +100,12 @@ def _key(row: Row) -> AccessKey:
             "user_id": user_id,
             "rate": rate,
             "created_at": to_iso(created_at),
-            "expires_at": _iso(expires_at),
-            "revoked_at": _iso(revoked_at),
-            "last_used_at": _iso(last_used_at),
+            "expires_at": _to_iso(expires_at),
+            "revoked_at": _to_iso(revoked_at),
+            "last_used_at": _to_iso(last_used_at),
         }
     )
 
 
-def _iso(at: Micros | None) -> str | None:
+def _to_iso(at: Micros | None) -> str | None:
     return None if at is None else to_iso(at)

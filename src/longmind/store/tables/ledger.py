@@ -48,7 +48,7 @@ class Announcement:
         return self._position()
 
     def __call__(self) -> Change:
-        return _change({**_NOTHING, **self.row, "position": self.position})
+        return _to_change({**_NOTHING, **self.row, "position": self.position})
 
 
 def record(run: Transaction, scope: Scope, *, event_id: str, kind: str, at: Micros, **columns: Any) -> None:
@@ -74,10 +74,10 @@ def record(run: Transaction, scope: Scope, *, event_id: str, kind: str, at: Micr
 
 def announce(run: Transaction, row: Mapping[str, Any], position: PendingRow) -> None:
     """Tell of a row, once it is committed."""
-    run.emit(Announcement(lambda: row, partial(_number, position)))
+    run.emit(Announcement(lambda: row, partial(_to_position, position)))
 
 
-def _number(position: PendingRow) -> int:
+def _to_position(position: PendingRow) -> int:
     row = position()
     return int(row[0]) if row else 0
 
@@ -112,20 +112,20 @@ def read_changes(run: Transaction, after: int, limit: int) -> list[Row]:
     return run.all("changes_after", after=after, limit=limit)
 
 
-def last_position(run: Transaction) -> int:
+def find_last_position(run: Transaction) -> int:
     row = run.one("last_position")
     return int(row[0]) if row else 0
 
 
-def change_from_row(row: Row) -> Change:
+def to_change(row: Row) -> Change:
     names = (
         "position", "kind", "tenant_id", "app_id", "user_id", "conversation_id", "event_id", "ts", "stage", "sequence",
         "turn_id", "visibility", "data", "timeline_id",
     )  # fmt: skip
-    return _change(dict(zip(names, row, strict=True)))
+    return _to_change(dict(zip(names, row, strict=True)))
 
 
-def _change(row: Mapping[str, Any]) -> Change:
+def _to_change(row: Mapping[str, Any]) -> Change:
     if row["sequence"] is not None:
         kind: Any = "message.appended"
         data = {

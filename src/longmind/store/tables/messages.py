@@ -210,7 +210,7 @@ def read_times(run: Transaction, message_ids: Iterable[str]) -> dict[str, Micros
 
 
 def read_every(run: Transaction) -> Iterator[Message]:
-    """Yield all messages of a user, one conversation after another. Only inside of `read_at_once`."""
+    """Yield all messages of a user, one conversation after another. Only inside of `read_snapshot`."""
     return map(_to_message, run.each("every_message"))
 
 

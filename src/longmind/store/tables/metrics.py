@@ -10,7 +10,7 @@ LATELY = 5 * 60 * 1_000_000
 _MOST_LAGS = 1000
 
 
-def queue(run: Transaction, now: Micros) -> list[QueueLength]:
+def measure_queue(run: Transaction, now: Micros) -> list[QueueLength]:
     dead: dict[str, int] = dict(run.all("dead_by_kind"))
     waiting = {kind: rest for kind, *rest in run.all("queue_by_kind", now=now)}
     lengths = []
@@ -29,20 +29,20 @@ def queue(run: Transaction, now: Micros) -> list[QueueLength]:
     return lengths
 
 
-def extraction_lag(run: Transaction, kind: str, now: Micros) -> ExtractionLag:
+def measure_extraction_lag(run: Transaction, kind: str, now: Micros) -> ExtractionLag:
     rows = run.all("recent_lags", kind=kind, since=now - LATELY, limit=_MOST_LAGS)
     lags = sorted(max(0, lag) / 1_000_000 for (lag,) in rows)
     return ExtractionLag(
         extractions=len(lags),
-        median_seconds=_quantile(lags, 0.5),
-        p95_seconds=_quantile(lags, 0.95),
-        longest_seconds=_quantile(lags, 1.0),
+        median_seconds=_find_quantile(lags, 0.5),
+        p95_seconds=_find_quantile(lags, 0.95),
+        longest_seconds=_find_quantile(lags, 1.0),
     )
 
 
-def schema_versions(run: Transaction) -> list[int]:
+def list_schema_versions(run: Transaction) -> list[int]:
     return [version for (version,) in run.all("schema_versions")]
 
 
-def _quantile(ordered: list[float], share: float) -> float:
+def _find_quantile(ordered: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

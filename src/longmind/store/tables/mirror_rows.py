@@ -10,7 +10,7 @@ from typing import Any
 from longmind.clock import Micros
 from longmind.scope import Scope
 from longmind.store.database import Row, Transaction
-from longmind.store.tables.events import EVENT_COLUMNS, event_from_row
+from longmind.store.tables.events import EVENT_COLUMNS, to_event
 from longmind.store.tables.ledger import Announcement
 
 _MIRRORED = ("tenant_id", "app_id", "user_id", *EVENT_COLUMNS)
@@ -20,7 +20,7 @@ _DEFAULTS = {"severity": 2, "signal": 0.0, "version": 2}
 
 
 @dataclass(frozen=True)
-class Mirrored:
+class MirrorRow:
     """A row that has a place in a file."""
 
     user: str
@@ -32,7 +32,7 @@ class Mirrored:
     """As reads give it as a dict, with its position."""
 
 
-def mirrored(announced: Iterable[Callable[[], object]]) -> list[Mirrored]:
+def select_mirrored(announced: Iterable[Callable[[], object]]) -> list[MirrorRow]:
     """What belongs in files of what a transaction has committed.
 
     Changes of memory have no timeline. A hidden message is nobody's to see, and a line does not tell that it is one.
@@ -43,41 +43,43 @@ def mirrored(announced: Iterable[Callable[[], object]]) -> list[Mirrored]:
             row = each.row
             if row.get("timeline_id") is not None and row.get("visibility") != _HIDDEN:
                 whole = {**_DEFAULTS, **row, "position": each.position}
-                found.append(_mirrored(tuple([whole.get(name) for name in _MIRRORED])))
+                found.append(_to_mirror_row(tuple([whole.get(name) for name in _MIRRORED])))
     return found
 
 
-def _mirrored(row: Row) -> Mirrored:
+def _to_mirror_row(row: Row) -> MirrorRow:
     tenant_id, app_id, user_id, *columns = row
     position, at, _event_id, _kind, timeline_id, *_ = columns
-    scope = _scope(tenant_id, app_id, user_id)
-    event = event_from_row(tuple(columns), scope).as_row()
-    return Mirrored(scope.id, timeline_id, at, position, {**event, "position": position})
+    scope = _make_scope(tenant_id, app_id, user_id)
+    event = to_event(tuple(columns), scope).as_row()
+    return MirrorRow(scope.id, timeline_id, at, position, {**event, "position": position})
 
 
 @lru_cache(maxsize=1024)
-def _scope(tenant_id: str, app_id: str, user_id: str) -> Scope:
+def _make_scope(tenant_id: str, app_id: str, user_id: str) -> Scope:
     return Scope(tenant_id, app_id, user_id)
 
 
-def newest_place(run: Transaction) -> int:
+def find_newest_place(run: Transaction) -> int:
     """The newest place in the ledger that was ever taken, be its row there, gone, or still to come."""
     row = run.one("newest_place")
     return int(row[0]) if row else 0
 
 
-def users(run: Transaction, tenant_id: str | None, app_id: str | None, user_id: str | None) -> dict[str, int]:
+def count_rows_of_users(
+    run: Transaction, tenant_id: str | None, app_id: str | None, user_id: str | None
+) -> dict[str, int]:
     """The keys of the scopes that have something to be mirrored, and how many rows each has."""
     return dict(run.all("mirrored_users", tenant_id=tenant_id, app_id=app_id, user_id=user_id))
 
 
-def timelines(run: Transaction, user: str) -> list[str]:
+def list_timelines(run: Transaction, user: str) -> list[str]:
     return [row[0] for row in run.all("mirrored_timelines", user=user)]
 
 
-def rows(
+def read_rows(
     run: Transaction, user: str, timeline_id: str, after: tuple[Micros, int], through: int, limit: int
-) -> list[Mirrored]:
+) -> list[MirrorRow]:
     """The next rows of a timeline after an instant and a position at it, none of them beyond a place."""
     at, position = after
     found = run.all(
@@ -89,4 +91,4 @@ def rows(
         through=through,
         limit=limit,
     )
-    return [_mirrored(row) for row in found]
+    return [_to_mirror_row(row) for row in found]

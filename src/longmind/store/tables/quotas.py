@@ -23,5 +23,5 @@ def take(run: Transaction, scope: Scope, counters: tuple[Counter, ...], now: Mic
 
 
 def read_every(run: Transaction) -> Iterator[Row]:
-    """Yield group, session, the three counters and the last change of each quota. Only inside of `read_at_once`."""
+    """Yield group, session, the three counters and the last change of each quota. Only inside of `read_snapshot`."""
     return run.each("every_quota")

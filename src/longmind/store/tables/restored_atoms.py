@@ -14,7 +14,7 @@ from longmind.store.tables.ledger import record_change
 
 def restore(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> Atom:
     """Take back that an atom was superseded. One that holds already is left as it is."""
-    atom = _restorable(run, atom_id)
+    atom = _get_restorable(run, atom_id)
     if atom.superseded_by is None:
         return atom
     space_id = atom.memory_space_id
@@ -22,16 +22,16 @@ def restore(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> Atom:
     if run.one("restore_atom", id=atom_id, revision=change.revision, now=now):
         if atom.supersedes is not None:
             # The deleted version may have ended older ones too.
-            versions.settle(run, space_id, atom_id, change.revision, now, undoing=True)
+            versions.settle_ends(run, space_id, atom_id, change.revision, now, undoing=True)
         record_change(run, scope, "atom.restored", now, space_id=space_id, atom_id=atom_id)
     # Looked at again, now that the space is held: another process may have restored or archived it meanwhile.
-    atom = _restorable(run, atom_id)
+    atom = _get_restorable(run, atom_id)
     if atom.superseded_by is not None:
-        raise _superseded_still(run, atom_id)
+        raise _explain_superseded(run, atom_id)
     return atom
 
 
-def _restorable(run: Transaction, atom_id: str) -> Atom:
+def _get_restorable(run: Transaction, atom_id: str) -> Atom:
     atom = atoms.get(run, atom_id)
     if atom is None:
         raise NotFound("atom", atom_id)
@@ -40,8 +40,8 @@ def _restorable(run: Transaction, atom_id: str) -> Atom:
     return atom
 
 
-def _superseded_still(run: Transaction, atom_id: str) -> Conflict:
-    head = atoms.head(run, atom_id)
+def _explain_superseded(run: Transaction, atom_id: str) -> Conflict:
+    head = atoms.find_newest_version(run, atom_id)
     newest = atoms.get(run, head)
     if newest is not None and newest.superseded_by is not None:
         hint = f"The newest version that is left is {head!r}: restore that one."

@@ -31,5 +31,5 @@ def find(run: Transaction, agent_id: str | None) -> SleepRule | None:
 
 
 def read_every(run: Transaction) -> Iterator[Row]:
-    """Yield agent, enabled, idle time and last change of each rule of a user. Only inside of `read_at_once`."""
+    """Yield agent, enabled, idle time and last change of each rule of a user. Only inside of `read_snapshot`."""
     return run.each("every_sleep_time")

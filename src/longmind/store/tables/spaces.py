@@ -19,14 +19,14 @@ REVISIONS_OF_AN_EPOCH = 2**40
 that has kept those does not take it for what it knows."""
 
 
-def epoch_after(revision: int) -> int:
+def find_next_epoch(revision: int) -> int:
     """The revision with which the next epoch begins."""
     return (revision // REVISIONS_OF_AN_EPOCH + 1) * REVISIONS_OF_AN_EPOCH
 
 
-def of_one_epoch(revision: int, other: int) -> bool:
+def is_same_epoch(revision: int, other: int) -> bool:
     """Whether an atom's position is the same at both."""
-    return epoch_after(revision) == epoch_after(other)
+    return find_next_epoch(revision) == find_next_epoch(other)
 
 
 def create(
@@ -47,29 +47,29 @@ def create(
     if row is None:
         row = run.one("space_by_name", kind=kind, name=name)
         # Deleted between the two looks: then its name is free.
-        return _space(run, row) if row else create(run, scope, name, kind, metadata, now)
+        return _to_space(run, row) if row else create(run, scope, name, kind, metadata, now)
     record_change(run, scope, "space.created", now, space_id=row[0])
-    return _space(run, row)
+    return _to_space(run, row)
 
 
 def get(run: Transaction, space_id: str) -> MemorySpace | None:
     row = run.one("get_space", id=space_id)
-    return _space(run, row) if row else None
+    return _to_space(run, row) if row else None
 
 
-def named(run: Transaction, name: str, kind: SpaceKind = "user") -> str | None:
+def find_id(run: Transaction, name: str, kind: SpaceKind = "user") -> str | None:
     """The id of the user's live space of a name."""
     row = run.one("space_by_name", kind=kind, name=name)
     return row[0] if row else None
 
 
 def list_all(run: Transaction) -> list[MemorySpace]:
-    return [_space(run, row) for row in run.all("list_spaces")]
+    return [_to_space(run, row) for row in run.all("list_spaces")]
 
 
-def every(run: Transaction) -> Iterator[MemorySpace]:
+def read_every(run: Transaction) -> Iterator[MemorySpace]:
     """All spaces of a user, also those that were put away. Only inside of `read_snapshot`."""
-    return (_space(run, row) for row in run.each("every_space"))
+    return (_to_space(run, row) for row in run.each("every_space"))
 
 
 def delete(run: Transaction, scope: Scope, space_id: str, now: Micros) -> None:
@@ -79,7 +79,7 @@ def delete(run: Transaction, scope: Scope, space_id: str, now: Micros) -> None:
 
 
 @dataclass(frozen=True)
-class Change:
+class SpaceChange:
     """A change to a space's memory that has begun: its number, and the first place for the atoms that it adds."""
 
     revision: int
@@ -89,20 +89,20 @@ class Change:
     """What the hashes of deleted facts are keyed with; None as long as there are none."""
 
 
-def begin_change(run: Transaction, space_id: str, now: Micros, atoms: int = 0) -> Change:
+def begin_change(run: Transaction, space_id: str, now: Micros, atoms: int = 0) -> SpaceChange:
     """Begin to change a space's memory; no other transaction changes it before this one has ended."""
-    return beginning(run, space_id, now, atoms)()
+    return ask_change(run, space_id, now, atoms)()
 
 
-def beginning(run: Transaction, space_id: str, now: Micros, atoms: int) -> Callable[[], Change]:
+def ask_change(run: Transaction, space_id: str, now: Micros, atoms: int) -> Callable[[], SpaceChange]:
     """The same, for who has something else to do before it has to be known where the change begins."""
     pending = run.ask("next_revision", space_id=space_id, atoms=atoms, now=now)
 
-    def begun() -> Change:
+    def begun() -> SpaceChange:
         row = pending()
         if row is None:
             raise NotFound("memory space", space_id)
-        return Change(*row)
+        return SpaceChange(*row)
 
     return begun
 
@@ -131,7 +131,7 @@ def require(run: Transaction, space_id: str) -> None:
         raise NotFound("memory space", space_id)
 
 
-def _space(run: Transaction, row: Row) -> MemorySpace:
+def _to_space(run: Transaction, row: Row) -> MemorySpace:
     id, tenant_id, app_id, user_id, name, kind, metadata, created_at, updated_at = row
     counted = run.one("count_atoms", space_id=id)
     return MemorySpace(
@@ -148,7 +148,7 @@ def _space(run: Transaction, row: Row) -> MemorySpace:
     )
 
 
-def vector_model(run: Transaction, space_id: str) -> str | None:
+def read_vector_model(run: Transaction, space_id: str) -> str | None:
     """The embedder whose vectors recall asks, if any."""
     state = read_state(run, space_id)
     if state is None:
@@ -172,6 +172,6 @@ def list_shared_by_others(run: Transaction, scope: Scope) -> list[Row]:
     return run.all("shared_spaces_of_others", tenant_id=scope.tenant_id, app_id=scope.app_id, user_id=scope.user_id)
 
 
-def lacking_vectors(run: Transaction, model: str) -> list[tuple[Scope, str]]:
+def list_lacking_vectors(run: Transaction, model: str) -> list[tuple[Scope, str]]:
     """The spaces of all users that have not the vectors of this model, or not all of them."""
     return [(Scope(*owner), space_id) for *owner, space_id in run.all("spaces_lacking_vectors", model=model)]

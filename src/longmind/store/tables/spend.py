@@ -12,17 +12,17 @@ NO_CAP = 2**62
 
 
 @dataclass(frozen=True)
-class Amount:
+class SpendAmount:
     """Integers, since the sums of many small fractions drift."""
 
     microdollars: int = 0
     tokens: int = 0
 
-    def __sub__(self, other: Amount) -> Amount:
-        return Amount(self.microdollars - other.microdollars, self.tokens - other.tokens)
+    def __sub__(self, other: SpendAmount) -> SpendAmount:
+        return SpendAmount(self.microdollars - other.microdollars, self.tokens - other.tokens)
 
 
-def reserve(run: Transaction, scope: AnyScope, month: str, most: Amount, cap: Amount, now: Micros) -> bool:
+def reserve(run: Transaction, scope: AnyScope, month: str, most: SpendAmount, cap: SpendAmount, now: Micros) -> bool:
     """Count what a call may cost at the most; False, and nothing counted, when a cap was reached before."""
     row = run.one(
         "reserve_spend",
@@ -38,10 +38,10 @@ def reserve(run: Transaction, scope: AnyScope, month: str, most: Amount, cap: Am
     return row is not None
 
 
-def settle(run: Transaction, month: str, change: Amount, now: Micros) -> None:
+def settle(run: Transaction, month: str, change: SpendAmount, now: Micros) -> None:
     run.one("settle_spend", month=month, microdollars=change.microdollars, tokens=change.tokens, now=now)
 
 
-def spent(run: Transaction, month: str) -> Amount:
+def read_spent(run: Transaction, month: str) -> SpendAmount:
     row = run.one("get_spend", month=month)
-    return Amount(row[0], row[1]) if row else Amount()
+    return SpendAmount(row[0], row[1]) if row else SpendAmount()

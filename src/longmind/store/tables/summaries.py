@@ -17,7 +17,7 @@ from longmind.store.tables.ledger import record_change
 
 
 @dataclass(frozen=True)
-class Standing:
+class StandingSummary:
     """A rolling summary as it is: what it says, and the last message that it covers."""
 
     text: str | None
@@ -28,7 +28,7 @@ class Standing:
 class Unsummarised:
     """What a refresh begins with, as of one look at the database."""
 
-    standing: Standing
+    standing: StandingSummary
     until: int
     """The end of the last turn that is finished; what the standing summary covers if there is no later one."""
     anew: bool
@@ -45,7 +45,7 @@ class NewSummary:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _MessageHead:
     """What is known of a row without reading it."""
 
     sequence: int
@@ -55,13 +55,13 @@ class _Line:
     content: str | None
 
 
-def latest(run: Transaction, conversation_id: str, known_at: Micros | None = None) -> Standing:
+def find_latest(run: Transaction, conversation_id: str, known_at: Micros | None = None) -> StandingSummary:
     """The rolling summary, as it was known at an instant."""
     row = run.one("latest_rolling_summary", conversation_id=conversation_id, known_at=known_at)
-    return Standing(row[0], row[1]) if row else Standing(None, 0)
+    return StandingSummary(row[0], row[1]) if row else StandingSummary(None, 0)
 
 
-def read(run: Transaction, conversation_id: str, now: Micros) -> Unsummarised:
+def read_unsummarised(run: Transaction, conversation_id: str, now: Micros) -> Unsummarised:
     """Look at all that a refresh begins with."""
     state = run.one("summary_state", conversation_id=conversation_id)
     if state is None:
@@ -70,9 +70,9 @@ def read(run: Transaction, conversation_id: str, now: Micros) -> Unsummarised:
     rows = run.all(
         "rows_after", conversation_id=conversation_id, after=covered, before=next_sequence, turn_id=open_turn
     )
-    lines = [_Line(*row) for row in rows]
-    until = _end_of_turns(lines, covered, open_turn, running_turns.list_running(run, conversation_id, now))
-    anew = covered > 0 and _answers_again([line for line in lines if line.sequence <= until])
+    lines = [_MessageHead(*row) for row in rows]
+    until = _find_end_of_turns(lines, covered, open_turn, running_turns.list_running(run, conversation_id, now))
+    anew = covered > 0 and _has_new_answer([line for line in lines if line.sequence <= until])
     after = 0 if anew else covered
     found: list[Message] = []
     if until > after:
@@ -86,17 +86,17 @@ def read(run: Transaction, conversation_id: str, now: Micros) -> Unsummarised:
             latest_attempts=True,
         )
     return Unsummarised(
-        Standing(text, covered), until, anew, [message for message in found if message.sequence > after]
+        StandingSummary(text, covered), until, anew, [message for message in found if message.sequence > after]
     )
 
 
 def read_every_version(run: Transaction) -> Iterator[Row]:
-    """Yield conversation, end, text, maker and instant of each rolling summary. Only inside of `read_at_once`."""
+    """Yield conversation, end, text, maker and instant of each rolling summary. Only inside of `read_snapshot`."""
     return run.each("every_summary")
 
 
 def replace(
-    run: Transaction, scope: Scope, conversation_id: str, standing: Standing, new: NewSummary, now: Micros
+    run: Transaction, scope: Scope, conversation_id: str, standing: StandingSummary, new: NewSummary, now: Micros
 ) -> bool:
     """Put a new version in the place of the one it was made from; False when that is no longer the newest."""
     moved = run.one(
@@ -128,10 +128,12 @@ def replace(
     return True
 
 
-def _end_of_turns(lines: Sequence[_Line], covered: int, open_turn: str | None, running: AbstractSet[str]) -> int:
+def _find_end_of_turns(
+    lines: Sequence[_MessageHead], covered: int, open_turn: str | None, running: AbstractSet[str]
+) -> int:
     """The place up to which every turn is finished and none is cut in half."""
     unfinished = set(running)
-    if not _is_finished([line for line in lines if line.turn_id == open_turn], covered):
+    if not _has_answer([line for line in lines if line.turn_id == open_turn], covered):
         unfinished.add(open_turn or "")
     # A turn that began before the summary's end, and goes on after it, leaves no place to move to.
     first: dict[str, int] = {}
@@ -147,7 +149,7 @@ def _end_of_turns(lines: Sequence[_Line], covered: int, open_turn: str | None, r
         until = min(left)
 
 
-def _is_finished(own: Sequence[_Line], covered: int) -> bool:
+def _has_answer(own: Sequence[_MessageHead], covered: int) -> bool:
     """Whether the newest turn has got its answer. Earlier ones are finished, unless somebody is still running them."""
     answers = [line for line in own if line.stage == "assistant"]
     if not answers:
@@ -157,6 +159,6 @@ def _is_finished(own: Sequence[_Line], covered: int) -> bool:
     return not waits_for_tool(decode_content(newest.content or "[]"))
 
 
-def _answers_again(lines: Sequence[_Line]) -> bool:
+def _has_new_answer(lines: Sequence[_MessageHead]) -> bool:
     begun = {line.turn_id for line in lines if line.stage == "user"}
     return any(line.attempt > 1 and line.turn_id not in begun for line in lines)

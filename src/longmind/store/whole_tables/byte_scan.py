@@ -20,7 +20,7 @@ _PIECE = 8 * 1024 * 1024
 
 
 @dataclass
-class Scan:
+class ByteScan:
     """What was looked at, and what was found where."""
 
     files: int = 0
@@ -39,14 +39,14 @@ class Scan:
         return {"files": self.files, "bytes": self.bytes, "found": found, "notRewritten": self.not_rewritten}
 
 
-class Needles:
+class SearchedTexts:
     """Texts in all the ways that they may be written in a file."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._ways: dict[bytes, str] = {way: text for text in texts if text for way in _ways(text)}
+        self._ways: dict[bytes, str] = {way: text for text in texts if text for way in _list_encodings(text)}
         self._longest = max(map(len, self._ways), default=1)
 
-    def search(self, name: str, pieces: Iterable[bytes], scan: Scan) -> None:
+    def search(self, name: str, pieces: Iterable[bytes], scan: ByteScan) -> None:
         """Look through the pieces of a file; a text may begin in one and end in the next."""
         scan.files += 1
         left = dict(self._ways)
@@ -60,7 +60,7 @@ class Needles:
         scan.found = list(dict.fromkeys(scan.found))
 
 
-def _ways(text: str) -> set[bytes]:
+def _list_encodings(text: str) -> set[bytes]:
     forms = {text, text.casefold()}
     forms |= {json.dumps(form, ensure_ascii=ascii)[1:-1] for form in list(forms) for ascii in (True, False)}
     # Rows that are read as text have their backslashes doubled.
@@ -68,12 +68,12 @@ def _ways(text: str) -> set[bytes]:
     return {form.encode("utf-8", "surrogatepass") for form in forms}
 
 
-def scan_sqlite(path: str, needles: Needles) -> Scan:
+def scan_sqlite(path: str, needles: SearchedTexts) -> ByteScan:
     """Look through the files of an SQLite database. No engine of this process may have it open.
 
     To close a file that was opened beside SQLite ends the locks that this process holds on it.
     """
-    scan = Scan()
+    scan = ByteScan()
     for ending in ("", "-wal", "-journal", "-shm"):
         file = Path(path + ending)
         if file.is_file():
@@ -82,7 +82,7 @@ def scan_sqlite(path: str, needles: Needles) -> Scan:
     return scan
 
 
-def scan_folder(folder: Path, needles: Needles, scan: Scan) -> None:
+def scan_folder(folder: Path, needles: SearchedTexts, scan: ByteScan) -> None:
     """Look through the files of a folder too, and through their names."""
     paths = sorted(folder.rglob("*"))
     names = [str(path.relative_to(folder)) for path in paths]
@@ -99,7 +99,7 @@ def _read(file: IO[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-def _gathered(rows: Iterable[bytes | bytearray | memoryview]) -> Iterator[bytes]:
+def _join_rows(rows: Iterable[bytes | bytearray | memoryview]) -> Iterator[bytes]:
     """Rows joined to pieces that are worth looking through."""
     held = bytearray()
     for row in rows:
@@ -110,23 +110,23 @@ def _gathered(rows: Iterable[bytes | bytearray | memoryview]) -> Iterator[bytes]
     yield bytes(held)
 
 
-def scan_postgres(url: str, database: Database, needles: Needles, *, wal: bool = False) -> Scan:
+def scan_postgres(url: str, database: Database, needles: SearchedTexts, *, wal: bool = False) -> ByteScan:
     """Look through the files of a PostgreSQL database, as the server sees them, and through its rows.
 
     It needs a superuser, or a member of pg_read_server_files. With `wal` the write-ahead log is looked through too.
     """
     import psycopg
 
-    scan = Scan(not_rewritten=_not_rewritten(database))
+    scan = ByteScan(not_rewritten=_list_not_rewritten(database))
     try:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("CHECKPOINT")
             for folder in ("base", *(("pg_wal",) if wal else ())):
-                for name in _files(connection, folder):
-                    needles.search(name, _pieces(connection, name), scan)
+                for name in _list_files(connection, folder):
+                    needles.search(name, _read_pieces(connection, name), scan)
             for (table,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'longmind'"):
                 with connection.cursor().copy(f"COPY (SELECT * FROM longmind.{table}) TO STDOUT") as rows:
-                    needles.search(f"rows of {table}", _gathered(rows), scan)
+                    needles.search(f"rows of {table}", _join_rows(rows), scan)
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreError(
             "This role may not read the files of the server.",
@@ -137,7 +137,7 @@ def scan_postgres(url: str, database: Database, needles: Needles, *, wal: bool =
     return scan
 
 
-def _files(connection: Any, folder: str) -> list[str]:
+def _list_files(connection: Any, folder: str) -> list[str]:
     if folder == "base":
         row = connection.execute("SELECT 'base/' || oid FROM pg_database WHERE datname = current_database()").fetchone()
         folder = row[0]
@@ -145,7 +145,7 @@ def _files(connection: Any, folder: str) -> list[str]:
     return [f"{folder}/{name}" for (name,) in names if name not in ("archive_status", "summaries")]
 
 
-def _pieces(connection: Any, name: str) -> Iterator[bytes]:
+def _read_pieces(connection: Any, name: str) -> Iterator[bytes]:
     offset = 0
     while True:
         # A file that is gone meanwhile is none any more.
@@ -156,7 +156,7 @@ def _pieces(connection: Any, name: str) -> Iterator[bytes]:
         offset += len(row[0])
 
 
-def _not_rewritten(database: Database) -> list[str]:
+def _list_not_rewritten(database: Database) -> list[str]:
     row = database.read(None, lambda run: run.one("last_erasure"))
     if row is None:
         return []

@@ -15,19 +15,19 @@ from typing import Any
 
 from longmind.errors import Conflict, StoreError
 from longmind.store.database import Database, Row, Transaction
-from longmind.store.queries import EngineName, Query, made
-from longmind.store.whole_tables.rows import Table, listed, parameters, quoted, table_of
-from longmind.store.whole_tables.user_tables import COPIED
+from longmind.store.queries import EngineName, Query, make_query
+from longmind.store.whole_tables.rows import TableColumns, list_parameters, list_quoted, quote, read_columns
+from longmind.store.whole_tables.user_tables import COPIED_TABLES
 
 _AT_ONCE = 500
 MARK = "copy:"
 
-Progress = Callable[[str, int, int], None]
+CopyProgress = Callable[[str, int, int], None]
 """Told of the table, how many of its rows are done, and how many there are."""
 
 
 @dataclass(frozen=True)
-class Copied:
+class CopiedTable:
     """A table that is the same in both databases."""
 
     rows: int
@@ -36,7 +36,7 @@ class Copied:
     """Rows that were not there yet, or were others."""
 
 
-class _Digest:
+class _RowDigest:
     """The count and the hash of rows as they go by."""
 
     def __init__(self) -> None:
@@ -54,32 +54,32 @@ class _Digest:
         return self._hash.hexdigest()
 
 
-def copy(source: Database, target: Database, address: str, progress: Progress) -> dict[str, Copied]:
+def copy_database(source: Database, target: Database, address: str, progress: CopyProgress) -> dict[str, CopiedTable]:
     """Make the target what the source is. The address of the source marks the target until it is whole."""
-    sources, targets = _learned(source), _learned(target)
-    _begin(target, [table.name for table in targets], MARK + hashlib.sha256(address.encode()).hexdigest()[:32])
+    sources, targets = _learn_tables(source), _learn_tables(target)
+    _mark_target(target, [table.name for table in targets], MARK + hashlib.sha256(address.encode()).hexdigest()[:32])
     copied = source.read_snapshot(None, _copy_tables, target, sources, targets, progress)
     target.advance_ledger_sequence()
     return copied
 
 
-def _learned(database: Database) -> list[Table]:
-    found = database.read(None, lambda run: [table_of(run, place) for place in COPIED])
+def _learn_tables(database: Database) -> list[TableColumns]:
+    found = database.read(None, lambda run: [read_columns(run, place) for place in COPIED_TABLES])
     # By their names: in which order columns were added is not the same on both engines.
     tables = [replace(table, kinds=dict(sorted(table.kinds.items()))) for table in found]
     for table in tables:
-        database.add_queries(_queries(table, database.engine))
+        database.add_queries(_make_queries(table, database.engine))
     return tables
 
 
-def _begin(target: Database, tables: list[str], mark: str) -> None:
+def _mark_target(target: Database, tables: list[str], mark: str) -> None:
     begun = [row[0] for row in target.read(None, lambda run: run.all("copy_begun"))]
     if begun and begun != [mark]:
         raise Conflict(
             "A copy of another database into this one was begun.", hint="Go on with that, or take a new one."
         )
     if not begun:
-        filled = target.read(None, _filled, tables)
+        filled = target.read(None, _list_filled, tables)
         if filled:
             raise Conflict(
                 f"The database to copy into is not empty: there are rows in {filled[0]}.",
@@ -88,13 +88,13 @@ def _begin(target: Database, tables: list[str], mark: str) -> None:
         target.write(None, lambda run: run.send("begin_copy", mark=mark))
 
 
-def _filled(run: Transaction, tables: list[str]) -> list[str]:
+def _list_filled(run: Transaction, tables: list[str]) -> list[str]:
     return [name for name in tables if run.one(f"copy_any_{name}")]
 
 
 def _copy_tables(
-    run: Transaction, target: Database, sources: list[Table], targets: list[Table], progress: Progress
-) -> dict[str, Copied]:
+    run: Transaction, target: Database, sources: list[TableColumns], targets: list[TableColumns], progress: CopyProgress
+) -> dict[str, CopiedTable]:
     # The erasures come last: the mark of the copy is a row that the source does not have, and goes with the rest.
     return {
         table.name: _copy_table(run, target, table, there, progress)
@@ -102,10 +102,12 @@ def _copy_tables(
     }
 
 
-def _copy_table(run: Transaction, target: Database, table: Table, there: Table, progress: Progress) -> Copied:
+def _copy_table(
+    run: Transaction, target: Database, table: TableColumns, there: TableColumns, progress: CopyProgress
+) -> CopiedTable:
     counted = run.one(f"copy_count_{table.name}")
     total = int(counted[0]) if counted else 0
-    digest = _Digest()
+    digest = _RowDigest()
 
     def here() -> Iterator[Row]:
         rows = (table.plain(row) for row in run.each(f"copy_all_{table.name}"))
@@ -116,7 +118,7 @@ def _copy_table(run: Transaction, target: Database, table: Table, there: Table, 
 
     def put_right(beside: Transaction) -> int:
         known = (there.plain(row) for row in beside.each(f"copy_all_{there.name}"))
-        steps = _differences(here(), known, [there.columns.index(column) for column in there.key])
+        steps = _find_differences(here(), known, [there.columns.index(column) for column in there.key])
         written = 0
         while batch := list(islice(steps, _AT_ONCE)):
             target.write(None, _apply, there, batch)
@@ -125,25 +127,25 @@ def _copy_table(run: Transaction, target: Database, table: Table, there: Table, 
 
     written = target.read_snapshot(None, put_right)
     progress(table.name, digest.rows, total)
-    found = target.read_snapshot(None, _digest, there)
+    found = target.read_snapshot(None, _digest_table, there)
     if (found.rows, found.sha256) != (digest.rows, digest.sha256):
         raise StoreError(
             f"The copy of {table.name} is not what the source has: {found.rows:,} rows and {digest.rows:,}.",
             hint="Let nobody else write to the database that is copied into, and copy again.",
         )
-    return Copied(digest.rows, digest.sha256, written)
+    return CopiedTable(digest.rows, digest.sha256, written)
 
 
-Step = tuple[Row | None, Row | None]
+RowStep = tuple[Row | None, Row | None]
 """A row that goes, and the one that comes: one of them, or both where it has changed."""
 
 
-def _differences(here: Iterator[Row], there: Iterator[Row], key: list[int]) -> Iterator[Step]:
+def _find_differences(here: Iterator[Row], there: Iterator[Row], key: list[int]) -> Iterator[RowStep]:
     """What has to be done for the rows there to become those that are here. Both come in the order of their keys."""
     mine, known = next(here, None), next(there, None)
     while mine is not None or known is not None:
-        left = None if mine is None else _order(mine, key)
-        right = None if known is None else _order(known, key)
+        left = None if mine is None else _to_sort_key(mine, key)
+        right = None if known is None else _to_sort_key(known, key)
         if right is None or (left is not None and left < right):
             yield None, mine
             mine = next(here, None)
@@ -156,12 +158,12 @@ def _differences(here: Iterator[Row], there: Iterator[Row], key: list[int]) -> I
             mine, known = next(here, None), next(there, None)
 
 
-def _order(row: Row, key: list[int]) -> tuple[Any, ...]:
+def _to_sort_key(row: Row, key: list[int]) -> tuple[Any, ...]:
     # Both engines order text by its bytes.
     return tuple(value.encode() if isinstance(value, str) else value for value in (row[place] for place in key))
 
 
-def _apply(run: Transaction, table: Table, steps: list[Step]) -> None:
+def _apply(run: Transaction, table: TableColumns, steps: list[RowStep]) -> None:
     for gone, _ in steps:
         if gone is not None:
             key = {f"k{number}": gone[table.columns.index(column)] for number, column in enumerate(table.key)}
@@ -171,23 +173,23 @@ def _apply(run: Transaction, table: Table, steps: list[Step]) -> None:
             run.send(f"copy_put_{table.name}", **table.bound(table.columns, come))
 
 
-def _digest(run: Transaction, table: Table) -> _Digest:
-    digest = _Digest()
+def _digest_table(run: Transaction, table: TableColumns) -> _RowDigest:
+    digest = _RowDigest()
     for _ in digest.passing(table.plain(row) for row in run.each(f"copy_all_{table.name}")):
         pass
     return digest
 
 
-def _queries(table: Table, engine: EngineName) -> dict[str, Query]:
+def _make_queries(table: TableColumns, engine: EngineName) -> dict[str, Query]:
     name, columns = table.name, table.columns
     given = "OVERRIDING SYSTEM VALUE " if engine == "postgres" and table.place.numbered_anew else ""
-    key = " AND ".join(f"{quoted(column)} = :k{number}" for number, column in enumerate(table.key))
-    order = ", ".join(map(quoted, table.key))
+    key = " AND ".join(f"{quote(column)} = :k{number}" for number, column in enumerate(table.key))
+    order = ", ".join(map(quote, table.key))
     texts = {
         f"copy_any_{name}": f"SELECT 1 FROM {name} LIMIT 1",
         f"copy_count_{name}": f"SELECT COUNT(*) FROM {name}",
-        f"copy_all_{name}": f"SELECT {listed(columns)} FROM {name} ORDER BY {order}",
-        f"copy_put_{name}": f"INSERT INTO {name} ({listed(columns)}) {given}VALUES ({parameters(columns)})",
+        f"copy_all_{name}": f"SELECT {list_quoted(columns)} FROM {name} ORDER BY {order}",
+        f"copy_put_{name}": f"INSERT INTO {name} ({list_quoted(columns)}) {given}VALUES ({list_parameters(columns)})",
         f"copy_drop_{name}": f"DELETE FROM {name} WHERE {key}",
     }
-    return {each: made(each, text, engine) for each, text in texts.items()}
+    return {each: make_query(each, text, engine) for each, text in texts.items()}

@@ -10,15 +10,15 @@ from typing import Any
 
 from longmind.scope import Scope
 from longmind.store.database import Database, PendingRow, Row, Transaction
-from longmind.store.queries import EngineName, Query, made
-from longmind.store.whole_tables.user_tables import PLACES, Place
+from longmind.store.queries import EngineName, Query, make_query
+from longmind.store.whole_tables.user_tables import USER_TABLES, UserTable
 
 
 @dataclass(frozen=True)
-class Table:
+class TableColumns:
     """A place, and the columns that its rows have in this database."""
 
-    place: Place
+    place: UserTable
     kinds: Mapping[str, str]
     """Its columns, in their order, each with the type that the engine calls it."""
 
@@ -51,56 +51,56 @@ class Table:
         }
 
 
-class Tables:
+class UserTableColumns:
     """The places of a database; made once, since it asks for the columns of each."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = threading.Lock()
-        self._found: dict[str, Table] | None = None
+        self._found: dict[str, TableColumns] | None = None
 
     @property
-    def all(self) -> Mapping[str, Table]:
+    def all(self) -> Mapping[str, TableColumns]:
         with self._lock:
             if self._found is None:
-                found = self._database.read(None, lambda run: [table_of(run, place) for place in PLACES])
+                found = self._database.read(None, lambda run: [read_columns(run, place) for place in USER_TABLES])
                 for table in found:
-                    self._database.add_queries(_queries(table, self._database.engine))
+                    self._database.add_queries(_make_queries(table, self._database.engine))
                 self._found = {table.name: table for table in found}
             return self._found
 
 
-def table_of(run: Transaction, place: Place) -> Table:
-    return Table(place, dict(run.all("table_columns", table=place.table)))
+def read_columns(run: Transaction, place: UserTable) -> TableColumns:
+    return TableColumns(place, dict(run.all("table_columns", table=place.table)))
 
 
-def rows_of(run: Transaction, table: Table, scope: Scope) -> Iterator[Row]:
+def read_rows(run: Transaction, table: TableColumns, scope: Scope) -> Iterator[Row]:
     """The rows of a user, however many they are. Only inside of `read_snapshot`."""
     for row in run.each(f"rows_of_{table.name}", user_id=scope.user_id):
         yield table.plain(row)
 
 
-def count(run: Transaction, table: Table, scope: Scope) -> int:
+def count_rows(run: Transaction, table: TableColumns, scope: Scope) -> int:
     row = run.one(f"count_of_{table.name}", user_id=scope.user_id)
     return int(row[0]) if row else 0
 
 
-def erase(run: Transaction, table: Table, scope: Scope) -> int:
+def erase_rows(run: Transaction, table: TableColumns, scope: Scope) -> int:
     """Remove the rows of a user; gives how many they were."""
-    rows = count(run, table, scope)
+    rows = count_rows(run, table, scope)
     if rows:
         run.send(f"erase_{table.name}", user_id=scope.user_id)
     return rows
 
 
-def take(run: Transaction, table: Table, row: Sequence[Any]) -> PendingRow:
+def import_row(run: Transaction, table: TableColumns, row: Sequence[Any]) -> PendingRow:
     """Insert a row of the columns `taken`; a row comes back unless its place is taken already."""
-    return run.send(f"take_{table.name}", **table.bound(taken(table), row))
+    return run.send(f"take_{table.name}", **table.bound(list_imported_columns(table), row))
 
 
-def find(run: Transaction, table: Table, row: Sequence[Any]) -> Row | None:
+def find_row(run: Transaction, table: TableColumns, row: Sequence[Any]) -> Row | None:
     """Return the row that has the place of a row of the columns `taken`."""
-    values = dict(zip(taken(table), row, strict=True))
+    values = dict(zip(list_imported_columns(table), row, strict=True))
     key = {f"k{number}": values[column] for number, column in enumerate(table.place.key)}
     return run.one(f"find_{table.name}", **key)
 
@@ -110,33 +110,33 @@ def read_files(run: Transaction) -> dict[str, int]:
     return dict(run.all("table_files"))
 
 
-def taken(table: Table) -> tuple[str, ...]:
+def list_imported_columns(table: TableColumns) -> tuple[str, ...]:
     """The columns that a row is brought in with."""
     return tuple(column for column in table.columns if column != table.place.numbered_anew)
 
 
-def _queries(table: Table, engine: EngineName) -> dict[str, Query]:
-    place, name, columns = table.place, table.name, taken(table)
-    order = ", ".join(map(quoted, place.order or table.key))
+def _make_queries(table: TableColumns, engine: EngineName) -> dict[str, Query]:
+    place, name, columns = table.place, table.name, list_imported_columns(table)
+    order = ", ".join(map(quote, place.order or table.key))
     texts = {
-        f"rows_of_{name}": f"SELECT {listed(table.columns)} FROM {name} WHERE {place.whose} ORDER BY {order}",
+        f"rows_of_{name}": f"SELECT {list_quoted(table.columns)} FROM {name} WHERE {place.whose} ORDER BY {order}",
         f"count_of_{name}": f"SELECT COUNT(*) FROM {name} WHERE {place.whose}",
         f"erase_{name}": f"DELETE FROM {name} WHERE {place.whose}",
-        f"take_{name}": f"INSERT INTO {name} ({listed(columns)}) VALUES ({parameters(columns)}) "
+        f"take_{name}": f"INSERT INTO {name} ({list_quoted(columns)}) VALUES ({list_parameters(columns)}) "
         "ON CONFLICT DO NOTHING RETURNING 1",
-        f"find_{name}": f"SELECT {listed(columns)} FROM {name} WHERE {place.partition} = :{place.partition} AND "
-        + " AND ".join(f"{quoted(column)} = :k{number}" for number, column in enumerate(place.key)),
+        f"find_{name}": f"SELECT {list_quoted(columns)} FROM {name} WHERE {place.partition} = :{place.partition} AND "
+        + " AND ".join(f"{quote(column)} = :k{number}" for number, column in enumerate(place.key)),
     }
-    return {each: made(each, text, engine) for each, text in texts.items()}
+    return {each: make_query(each, text, engine) for each, text in texts.items()}
 
 
-def quoted(column: str) -> str:
+def quote(column: str) -> str:
     return f'"{column}"'
 
 
-def listed(columns: Sequence[str]) -> str:
-    return ", ".join(map(quoted, columns))
+def list_quoted(columns: Sequence[str]) -> str:
+    return ", ".join(map(quote, columns))
 
 
-def parameters(columns: Sequence[str]) -> str:
+def list_parameters(columns: Sequence[str]) -> str:
     return ", ".join(f":c{number}" for number in range(len(columns)))

@@ -13,7 +13,7 @@ _MADE_BY = "app_key = :app_key AND user_id = :user_id"
 
 
 @dataclass(frozen=True)
-class Place:
+class UserTable:
     """A table with rows of users."""
 
     table: str
@@ -34,54 +34,54 @@ class Place:
 
 
 # Rows that others are found by go first: who waits for one of them then finds that it is gone.
-PLACES: tuple[Place, ...] = (
-    Place("conversations", ("id",)),
-    Place("spaces", ("id",)),
-    Place("blocks", ("agent_id", "block_type")),
-    Place("jobs", ("id",)),
-    Place("events", ("event_id",), order=("position",), numbered_anew="position"),
+USER_TABLES: tuple[UserTable, ...] = (
+    UserTable("conversations", ("id",)),
+    UserTable("spaces", ("id",)),
+    UserTable("blocks", ("agent_id", "block_type")),
+    UserTable("jobs", ("id",)),
+    UserTable("events", ("event_id",), order=("position",), numbered_anew="position"),
     # Made of events by their places, which are others where these are imported: made anew there.
-    Place("event_vectors", ("timeline_id", "model", "first", "last"), imported=False),
+    UserTable("event_vectors", ("timeline_id", "model", "first", "last"), imported=False),
     # Only the process that runs a turn can end it.
-    Place("running_turns", ("conversation_id", "id"), imported=False),
-    Place("rolling_summaries", ("conversation_id", "until_sequence")),
-    Place("atoms", ("space_id", "position")),
-    Place("atom_removals", ("space_id", "atom_id")),
-    Place("term_segments", ("space_id", "first")),
-    Place("vector_segments", ("space_id", "model", "first")),
-    Place("fact_segments", ("space_id", "first")),
-    Place("entities", ("id",)),
-    Place("entity_names", ("space_id", "folded", "type")),
-    Place("atom_entities", ("entity_id", "atom_id")),
-    Place("extraction_marks", ("conversation_id", "binding_id", "space_id")),
-    Place("tombstones", ("space_id", "hash", "fact")),
-    Place("block_revisions", ("agent_id", "block_type", "version")),
-    Place("sleep_time", ("agent_id",)),
-    Place("tool_quotas", ("group", "session_id")),
+    UserTable("running_turns", ("conversation_id", "id"), imported=False),
+    UserTable("rolling_summaries", ("conversation_id", "until_sequence")),
+    UserTable("atoms", ("space_id", "position")),
+    UserTable("atom_removals", ("space_id", "atom_id")),
+    UserTable("term_segments", ("space_id", "first")),
+    UserTable("vector_segments", ("space_id", "model", "first")),
+    UserTable("fact_segments", ("space_id", "first")),
+    UserTable("entities", ("id",)),
+    UserTable("entity_names", ("space_id", "folded", "type")),
+    UserTable("atom_entities", ("entity_id", "atom_id")),
+    UserTable("extraction_marks", ("conversation_id", "binding_id", "space_id")),
+    UserTable("tombstones", ("space_id", "hash", "fact")),
+    UserTable("block_revisions", ("agent_id", "block_type", "version")),
+    UserTable("sleep_time", ("agent_id",)),
+    UserTable("tool_quotas", ("group", "session_id")),
     # The audit tells what was done here: it is given out, and not taken in from elsewhere.
-    Place("tool_audit", ("group", "seq"), imported=False),
-    Place("tool_audit_heads", ("group",), imported=False),
-    Place(
+    UserTable("tool_audit", ("group", "seq"), imported=False),
+    UserTable("tool_audit_heads", ("group",), imported=False),
+    UserTable(
         "binding_members",
         ("user_id", "namespace", "binding_id"),
         "app_key = :app_key AND (user_id = :user_id OR binding_id IN "
         "(SELECT id FROM bindings WHERE app_key = :app_key AND user_id = :user_id))",
     ),
-    Place("bindings", ("id",), _MADE_BY),
-    Place(
+    UserTable("bindings", ("id",), _MADE_BY),
+    UserTable(
         "space_grants", ("space_id", "user_id"), "app_key = :app_key AND (owner_id = :user_id OR user_id = :user_id)"
     ),
 )
 
 # What belongs to an app, or to nobody: only a copy of the whole database takes it along.
-COPIED: tuple[Place, ...] = (
-    *PLACES,
-    Place("access_keys", (), _OF_HOST),
-    Place("model_spend", ("month",)),
-    Place("erasures", ()),
+COPIED_TABLES: tuple[UserTable, ...] = (
+    *USER_TABLES,
+    UserTable("access_keys", (), _OF_HOST),
+    UserTable("model_spend", ("month",)),
+    UserTable("erasures", ()),
 )
 
-NOBODYS = {
+KEPT_TABLES = {
     "access_keys": "who may use the server; keys of an erased user are revoked, and nothing of theirs stays in them",
     "erasures": "how often a scope was erased, by its hash: without it a late job could bring back what is gone",
     "model_spend": "what models have cost an app, all of its users together",
@@ -89,4 +89,4 @@ NOBODYS = {
 }
 """Tables that erasure leaves as they are, and why."""
 
-PLACE_OF = {place.table: place for place in PLACES}
+USER_TABLE_BY_NAME = {place.table: place for place in USER_TABLES}
