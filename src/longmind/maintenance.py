@@ -17,7 +17,7 @@ from longmind.scope import Scope
 from longmind.store.migrations import load_migrations
 from longmind.store.tables import conversations, jobs, metrics, spaces
 from longmind.store.triggers.extraction_orders import EXTRACT
-from longmind.tools.purge import AT_START, purge
+from longmind.tools.purge import START_LIMIT, purge
 from longmind.validation.annotated import LIMIT
 from longmind.validation.identifiers import validate_id
 from longmind.wiring import EngineParts, ServiceFactory
@@ -54,7 +54,7 @@ class Maintenance:
     def _purge_at_start(self) -> None:
         parts = self._parts
         try:
-            purge(parts.database, parts.clock(), parts.settings.purge_superseded_days, AT_START)
+            purge(parts.database, parts.clock(), parts.settings.purge_superseded_days, START_LIMIT)
         except StoreError as error:
             # The next start can do it; a database that cannot be written may still be read.
             _log.warning("superseded entries were not purged: %s", error)

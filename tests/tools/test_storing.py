@@ -241,9 +241,9 @@ def told_by(ctx: longmind.Context, trust: str) -> str:
         (
             "memory_store",
             {"type": "instruction", "content": "Always push to main."},
-            "May 'Never push to main.' be replaced by 'Always push to main.'?",
+            "Replace 'Never push to main.' with 'Always push to main.'?",
         ),
-        ("memory_delete", {}, "May 'Never push to main.' be forgotten?"),
+        ("memory_delete", {}, "Forget 'Never push to main.'?"),
     ],
 )
 def test_what_the_user_told_is_replaced_or_removed_only_if_the_user_agrees(
@@ -280,7 +280,7 @@ def test_what_the_user_told_is_replaced_or_removed_only_if_the_user_agrees(
 @pytest.mark.conforms("T10")
 def test_what_the_user_told_before_is_not_removed_either(ctx: longmind.Context) -> None:
     entry = told_by(ctx, "user")
-    store, _, _, delete = ctx.tools.bound(confirm=lambda question: "replaced" in question)
+    store, _, _, delete = ctx.tools.bound(confirm=lambda question: question.startswith("Replace"))
     store.run({"type": "instruction", "content": "Push to main on Fridays.", "supersedes": entry})
     with pytest.raises(longmind.ToolError) as caught:
         delete.run({"id": entry})

@@ -251,23 +251,33 @@ class AsyncTools:
     async def memory_store(self, type: EntryType, content: str, tags: Sequence[str]=(), supersedes: str | None=None) -> StoredEntry:
         """Remember something across sessions: a preference, a fact, an instruction, context or a correction.
 
-        With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither."""
+        With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither. A session
+        may store 20 entries, 5 of them in another one's place; after that the code of the error is `RATE_LIMITED`."""
     async def memory_search(self, query: Query | None=None, tags: Sequence[str]=(), type: EntryType | None=None, include_superseded: bool=False, limit: Limit=20) -> FoundEntries:
-        """Find entries by words, tags or type, best first; without a query, the most recent ones."""
-    async def memory_brief(self, include_provenance: bool=False) -> Brief:
-        """What to know at the start: what tells how to behave first, then facts and context, newest first."""
-    async def memory_delete(self, id: str) -> DeletedEntry:
-        """Remove an entry for good, from the store and the search index. What it had superseded stays hidden."""
-    async def invoke(self, tool_name: Label, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call a tool by its name, as a model does: strict about its arguments, and answered in JSON."""
-    async def session_brief(self) -> str:
-        """The brief as text for the start of a session's prompt. It never fails: without memory it is empty."""
-    async def bound(self, *, confirm: Confirm | None=None) -> list[BoundTool]:
-        """The tools as `run_turn` takes them, bound to this context.
+        """Find entries by words, tags or type, best first; without a query, the most recent ones.
 
-        `confirm` is asked before an agent replaces or removes what the user has told; without it, that is refused."""
+        An entry must have all of the tags. `notice` and `provenance` accompany behavioral entries, which are
+        suggestions and no commands."""
+    async def memory_brief(self, include_provenance: bool=False) -> Brief:
+        """Return an overview for the start of a session: behavioral entries, then facts and context, newest first."""
+    async def memory_delete(self, id: str) -> DeletedEntry:
+        """Remove an entry for good from the store and the search index. Entries that it superseded stay hidden.
+
+        An entry that came from the user is not removed: only tools from `bound` can ask the user for consent."""
+    async def invoke(self, tool_name: Label, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call a tool by its name with arguments as JSON, validated strictly, and return its answer as JSON.
+
+        Every refusal and failure is a `ToolError`, whose `code` says why and whose `retriable` says whether to repeat
+        the call. A call that takes more than 30 seconds is given up and changes nothing."""
+    async def session_brief(self) -> str:
+        """Return the brief as text for the start of a session's prompt. It never fails: without memory it is empty."""
+    async def bound(self, *, confirm: Confirm | None=None) -> list[BoundTool]:
+        """Return the tools for `run_turn`, bound to this context.
+
+        `confirm` is asked before an agent replaces or removes an entry that came from the user; without it, such a call
+        is refused."""
     async def audit(self, *, correlation: Label | None=None, since: Instant | None=None, until: Instant | None=None, topic: Label | None=None, outcome: Outcome | None=None, limit: Limit=100, cursor: NumberCursor | None=None) -> Page[AuditEntry]:
-        """What was asked of the tools of this group, oldest first; both instants are part of the range."""
+        """List the audited calls of the tools of this group, oldest first; `since` and `until` are included."""
 
 class AsyncEvents:
     def __init__(self, original: Events, hop: Hop) -> None: ...

@@ -1,4 +1,4 @@
-"""The memory tools of an agent."""
+"""Memory tools of an agent: store, search, brief and delete, audited and within limits."""
 
 from longmind.tools.service import Tools
 

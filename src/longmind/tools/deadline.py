@@ -1,4 +1,8 @@
-"""A call that ends in time: what is not committed by then is not done."""
+"""Time limit of a tool call: work that is not committed in time is not done at all.
+
+The work runs in a thread of its own, which nothing can stop. What keeps the promise is the seal: the work seals the
+deadline as the last step before its commit, and a deadline is either sealed or expired, never both.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,11 @@ T = TypeVar("T")
 
 
 class Expired(Exception):
-    """The time was up before the call was sealed."""
+    """The time was up before the work was sealed."""
 
 
 class Deadline:
-    """Either the caller is told that the time was up, or the work is committed: never both."""
+    """Decides between the two outcomes of a call: it expires, or its work is committed. Threads share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -24,21 +28,21 @@ class Deadline:
         self.expired = False
 
     def seal(self) -> None:
-        """Called as the last step before a commit: from here on the call is done, whatever the time."""
+        """Mark the work as done, as the last step before its commit; raise Expired if the time is up."""
         with self._lock:
             if self.expired:
                 raise Expired
             self._sealed = True
 
     def expire(self) -> bool:
-        """Tell the work not to commit any more; False when it is too late for that."""
+        """Forbid the commit; return False if the work is sealed already."""
         with self._lock:
             self.expired = not self._sealed
             return self.expired
 
 
 def run_within(seconds: float, work: Callable[[Deadline], T]) -> T:
-    """Do some work in a thread of its own, and wait for it so long and no longer."""
+    """Run work in a thread of its own and return its result; raise Expired if it is not sealed in time."""
     deadline = Deadline()
     done: Future[T] = Future()
 
@@ -53,7 +57,7 @@ def run_within(seconds: float, work: Callable[[Deadline], T]) -> T:
     try:
         return done.result(seconds)
     except TimeoutError:
-        # The work itself may have raised one, or have come to its end in the very moment in which the time was up.
+        # The work may itself have raised TimeoutError, or have ended in the moment in which the time was up.
         if not done.done() and deadline.expire():
             raise Expired from None
     return done.result()

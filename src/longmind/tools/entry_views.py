@@ -1,7 +1,7 @@
-"""Entries of the memory tools are atoms: how the one is told as the other.
+"""Views of atoms as entries of the memory tools, and the mapping of ids and types between the two.
 
-A type is a category of the same name with the kind that the platform treats it by. Atoms of a group that came in
-another way, by extraction or from the app, have a type as well: it follows from their kind.
+An entry's type is a category of that name, with the kind that decides how the platform treats it. Atoms that came into
+the group another way, by extraction or from the app, have a type too: it follows from their kind.
 """
 
 from __future__ import annotations
@@ -29,84 +29,92 @@ KINDS_OF: dict[EntryType, tuple[AtomKind, ...]] = {
     "correction": ("RULE",),
     "context": ("INTENTION", "EPISODE"),
 }
-"""Every kind has a type; a rule is a correction if its category says so, and else an instruction."""
+"""Every kind has a type; a rule is a correction if its category is named so, and else an instruction."""
 _DAY = 24 * 3600 * 1_000_000
 _ATOM_ID = re.compile(r"\batom_[0-9a-f]{32}\b")
 _DIGITS = re.compile(r"[0-9a-f]{32}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def entry_id(atom_id: str) -> str:
-    """`atom_` and 32 digits, shown as `mem-` and a UUID; the same digits, so that each can be had from the other."""
+def to_entry_id(atom_id: str) -> str:
+    """Return the id of an entry: `mem-` and a UUID of the 32 digits of the atom's id."""
     digits = atom_id.removeprefix("atom_")
     if digits == atom_id:
         return atom_id
     return f"mem-{uuid.UUID(digits) if _DIGITS.fullmatch(digits) else digits}"
 
 
-def atom_id(given: str) -> str:
-    """The atom that an entry's id stands for; what is no such id stands for itself, and leads nowhere."""
+def to_atom_id(given: str) -> str:
+    """Return the atom id of an entry's id. Anything else is returned as it is, and no atom will be found for it."""
     digits = given.removeprefix("mem-")
     if digits == given:
         return given
     return f"atom_{digits.replace('-', '') if _UUID.fullmatch(digits) else digits}"
 
 
-def told_of_entries(message: str) -> str:
-    """A message about atoms, as one about entries."""
-    return _ATOM_ID.sub(lambda found: entry_id(found[0]), message).replace("Atom 'mem-", "Entry 'mem-")
+def to_entry_message(message: str) -> str:
+    """Return a message about atoms as one about entries."""
+    return _ATOM_ID.sub(lambda found: to_entry_id(found[0]), message).replace("Atom 'mem-", "Entry 'mem-")
 
 
-def type_of(atom: Atom) -> EntryType:
+def to_entry_type(atom: Atom) -> EntryType:
+    """Return the type that an atom has as an entry."""
     if atom.category.kind == "RULE":
         return "correction" if atom.category.name == "correction" else "instruction"
     return next(type for type, kinds in KINDS_OF.items() if atom.category.kind in kinds)
 
 
-def stored(atom: Atom) -> StoredEntry:
+def to_stored_entry(atom: Atom) -> StoredEntry:
+    """Return the answer of memory_store."""
     return StoredEntry(
-        id=entry_id(atom.id),
-        type=type_of(atom),
+        id=to_entry_id(atom.id),
+        type=to_entry_type(atom),
         content=atom.text,
         behavioral=atom.behavioral,
         tags=atom.tags,
-        supersedes=None if atom.supersedes is None else entry_id(atom.supersedes),
-        superseded_by=None if atom.superseded_by is None else entry_id(atom.superseded_by),
+        supersedes=None if atom.supersedes is None else to_entry_id(atom.supersedes),
+        superseded_by=None if atom.superseded_by is None else to_entry_id(atom.superseded_by),
         session_id=atom.session_id,
         group=atom.group or "",
         created_at=atom.created_at,
     )
 
 
-def found(hits: Sequence[Hit], *, asked: bool) -> list[FoundEntry]:
-    """Hits as entries, with a relevance that is a half at the middle hit; without a question there is none to have."""
+def to_found_entries(hits: Sequence[Hit], *, asked: bool) -> list[FoundEntry]:
+    """Return hits as entries with a relevance from 0 to 1, which is a half at the median hit.
+
+    Scores of hits are not comparable between queries, so the relevance is relative to the hits of this one. Without a
+    query (`asked` is false) it is 0.
+    """
     scores = sorted(hit.score for hit in hits)
-    middle = (scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2 if scores else 0.0
+    median = (scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2 if scores else 0.0
     return [
         FoundEntry(
-            id=entry_id(hit.atom.id),
-            type=type_of(hit.atom),
+            id=to_entry_id(hit.atom.id),
+            type=to_entry_type(hit.atom),
             content=hit.atom.text,
             behavioral=hit.atom.behavioral,
             tags=hit.atom.tags,
             created_at=hit.atom.created_at,
-            relevance_score=hit.score / (hit.score + middle) if asked and hit.score > 0 else 0.0,
+            relevance_score=hit.score / (hit.score + median) if asked and hit.score > 0 else 0.0,
         )
         for hit in hits
     ]
 
 
-def provenance(atom: Atom) -> Provenance:
+def to_provenance(atom: Atom) -> Provenance:
+    """Return where an entry came from."""
     return Provenance(session_id=atom.session_id, group=atom.group, origin=atom.origin, trust=atom.trust)
 
 
-def in_brief(atom: Atom, content: str, now: Micros, *, with_provenance: bool) -> BriefEntry:
+def to_brief_entry(atom: Atom, content: str, now: Micros, *, with_provenance: bool) -> BriefEntry:
+    """Return an entry of a brief, with its age in whole days."""
     entry = {
-        "id": entry_id(atom.id),
-        "type": type_of(atom),
+        "id": to_entry_id(atom.id),
+        "type": to_entry_type(atom),
         "content": content,
         "behavioral": atom.behavioral,
         "tags": atom.tags,
         "age_days": max(0, now - to_micros(atom.created_at)) // _DAY,
     }
-    return BriefEntry.model_validate(entry | (provenance(atom).as_json() if with_provenance else {}))
+    return BriefEntry.model_validate(entry | (to_provenance(atom).as_json() if with_provenance else {}))

@@ -1,4 +1,9 @@
-"""A call of a tool from its arguments to its answer: audited, in time, and with errors that give nothing away."""
+"""A call of a tool from its arguments to its answer: audited, limited in time, with errors that reveal nothing.
+
+Every call leaves its lines in the audit, also a refused one and one that ran out of time. The lines of a call that
+succeeded are in the transaction of its effect, so neither exists without the other; those of a failed call are written
+in a transaction of their own, since nothing else is. Audit lines hold names of fields and errors, never texts.
+"""
 
 from __future__ import annotations
 
@@ -32,127 +37,146 @@ from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.tools.consent import NeedsConfirmation
 from longmind.tools.deadline import Deadline, Expired, run_within
-from longmind.tools.entry_views import entry_id, told_of_entries
+from longmind.tools.entry_views import to_entry_id, to_entry_message
 from longmind.tools.redaction import redact, redact_json
 from longmind.tools.schema import RECORDED
 
 TOPIC = "tool.invoke."
 ANSWER_LIMIT = 1024 * 1024
-"""Bytes of an answer, written as JSON."""
-HANDLED_AT = 5
-ANSWERED_AT = 6
-"""Stages of a call: 1 the tool, 2 its caller, 3 its arguments, 4 whether it may be done, 5 doing it, 6 its answer."""
+"""Bytes of an answer as JSON."""
+HANDLER_STAGE = 5
+ANSWER_STAGE = 6
+"""Stages of a call: 1 the tool, 2 its caller, 3 its arguments, 4 the consent, 5 the handler, 6 the answer."""
 
 _log = logging.getLogger("longmind.tools")
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call on its way. What is noted of it names no more than this."""
+    """One call under way, with everything that its audit lines may name."""
 
     database: Database
     scope: Scope
-    """With a group and a session."""
+    """A scope with a group and a session."""
     topic: str
     correlation: str
     at: Micros
     audit_key: str
     known_fields: frozenset[str] = frozenset()
+    """Names of arguments, which may stand in the audit; any other name could be a secret."""
 
-    def settle(self, run: Transaction, deadline: Deadline, answer: ToolValue) -> dict[str, Any]:
-        """Make the answer what may be told, and note it, in the transaction of what was done."""
-        told: dict[str, Any]
-        told, paths = redact_json(answer.as_json())
-        size = len(json.dumps(told, ensure_ascii=False).encode())
+    def finish(self, run: Transaction, deadline: Deadline, answer: ToolValue) -> dict[str, Any]:
+        """Redact the answer, write the audit lines in the transaction of the effect, and seal the deadline.
+
+        Returns the answer as JSON; raises ToolError if it is too large, which rolls the effect back.
+        """
+        redacted: dict[str, Any]
+        redacted, paths = redact_json(answer.as_json())
+        size = len(json.dumps(redacted, ensure_ascii=False).encode())
         if size > ANSWER_LIMIT:
             raise ToolError(
                 "HANDLER_ERROR",
-                f"The answer has {size:,} bytes, and at most {ANSWER_LIMIT:,} are given.",
-                stage=ANSWERED_AT,
-                hint="Ask for fewer results at a time.",
+                f"The answer has {size:,} bytes; the limit is {ANSWER_LIMIT:,}.",
+                stage=ANSWER_STAGE,
+                hint="Request fewer results.",
             )
-        lines = [self._line(HANDLED_AT, "routed")]
+        lines = [self._build_line(HANDLER_STAGE, "routed")]
         if paths:
-            lines.append(self._line(ANSWERED_AT, "sanitized", reason="credentials", field_paths=tuple(paths)))
+            lines.append(self._build_line(ANSWER_STAGE, "sanitized", reason="credentials", field_paths=tuple(paths)))
         chain.append(run, self.scope, lines, self.audit_key, self.at)
         deadline.seal()
-        return told
+        return redacted
 
     @property
     def group(self) -> str:
+        """The group whose entries the call is about."""
         return self.scope.group or ""
 
     def run(self, work: Callable[[Deadline], dict[str, Any]], seconds: float) -> dict[str, Any]:
-        """Do the work in the time there is; what goes wrong is noted and told as an error of the tool."""
+        """Run the work within a time limit; audit a failure and raise it as a ToolError.
+
+        NeedsConfirmation passes through: the question to the user is no failure, and takes longer than a call may.
+        """
         try:
-            return run_within(seconds, lambda deadline: self._audited(work, deadline))
+            return run_within(seconds, lambda deadline: self._run_audited(work, deadline))
         except Expired:
             raise ToolError(
-                "PLUGIN_TIMEOUT", f"The tool took more than {seconds:g} seconds.", retriable=True, stage=HANDLED_AT
+                "PLUGIN_TIMEOUT", f"The tool took more than {seconds:g} seconds.", retriable=True, stage=HANDLER_STAGE
             ) from None
 
-    def _audited(self, work: Callable[[Deadline], dict[str, Any]], deadline: Deadline) -> dict[str, Any]:
-        # To note something takes time too, so it happens within the time there is. When that is up, nobody waits for
-        # this any more, and all that is left to do is to note it.
+    def _run_audited(self, work: Callable[[Deadline], dict[str, Any]], deadline: Deadline) -> dict[str, Any]:
+        # Auditing takes time too, so it is within the limit. Once that is exceeded nobody waits for this thread any
+        # more, and all it still has to do is write the audit line.
         try:
             return work(deadline)
         except NeedsConfirmation:
             raise
         except Exception as error:
             if deadline.expired:
-                self._note([self._line(HANDLED_AT, "error", error="PLUGIN_TIMEOUT", phase="answered")])
+                self._write_lines([self._build_line(HANDLER_STAGE, "error", error="PLUGIN_TIMEOUT", phase="answered")])
                 raise
             if isinstance(error, ToolError):
-                self.refuse(error)
+                self.record_refusal(error)
                 raise
-            answered = _normalised(error)
-            # Its kind, never its message: that may hold what somebody wrote.
-            raised = self._line(HANDLED_AT, "error", error=type(error).__name__, phase="raised")
-            self._note([raised, self._line(HANDLED_AT, "error", error=answered.code, phase="answered")])
-            raise answered from None
+            tool_error = _to_tool_error(error)
+            # The class of the error, never its message: that may quote what somebody wrote.
+            raised = self._build_line(HANDLER_STAGE, "error", error=type(error).__name__, phase="raised")
+            self._write_lines(
+                [raised, self._build_line(HANDLER_STAGE, "error", error=tool_error.code, phase="answered")]
+            )
+            raise tool_error from None
 
-    def refuse(self, error: ToolError) -> None:
-        """Note a call that was not let through."""
-        stage = error.stage or HANDLED_AT
+    def record_refusal(self, error: ToolError) -> None:
+        """Audit a call that was refused."""
+        stage = error.stage or HANDLER_STAGE
         if error.code in ("HANDLER_ERROR", "PLUGIN_ERROR"):
             phases = ("raised", "answered")
-            self._note([self._line(stage, "error", error=error.code, phase=phase) for phase in phases])
+            self._write_lines([self._build_line(stage, "error", error=error.code, phase=phase) for phase in phases])
             return
         field = None if error.field is None else error.field.partition("[")[0]
-        # A name that is no argument's may be anything, a secret as well.
+        # A name that is not one of an argument may be anything, even a secret.
         known = field in self.known_fields or field in RECORDED
         paths = () if field is None else (field if known else "(unknown)",)
-        self._note([self._line(stage, "rejected", reason=error.code, field_paths=paths)])
+        self._write_lines([self._build_line(stage, "rejected", reason=error.code, field_paths=paths)])
 
-    def _line(self, stage: int, outcome: Outcome, **told: Any) -> NewAuditLine:
+    def _build_line(self, stage: int, outcome: Outcome, **details: Any) -> NewAuditLine:
         scope = self.scope
         source = f"session:{scope.session_id}" if scope.agent_id is None else f"agent:{scope.agent_id}"
-        return NewAuditLine(source, self.topic, self.correlation, stage, outcome, **told)
+        return NewAuditLine(source, self.topic, self.correlation, stage, outcome, **details)
 
-    def _note(self, lines: list[NewAuditLine]) -> None:
+    def _write_lines(self, lines: list[NewAuditLine]) -> None:
         try:
             self.database.write(self.scope, chain.append, self.scope, lines, self.audit_key, self.at)
         except LongmindError as error:
-            # The call has failed already, and its own error says more.
+            # The call has failed already, and its own error is the one to raise.
             _log.warning("a refused call of %s could not be audited: %s", self.topic, type(error).__name__)
 
 
-def new_call(database: Database, scope: Scope, tool: str, fields: frozenset[str], now: Micros, audit_key: str) -> Call:
+def begin_call(
+    database: Database, scope: Scope, tool: str, fields: frozenset[str], now: Micros, audit_key: str
+) -> Call:
+    """Return a call with a new correlation id."""
     return Call(database, scope, f"{TOPIC}{tool}", new_id("call", now), now, audit_key, fields)
 
 
-def _normalised(error: Exception) -> ToolError:
-    """What went wrong, in words that are safe to tell anybody who may call the tool."""
+def _to_tool_error(error: Exception) -> ToolError:
+    """Return an error as one of the tool, in words that are safe for every caller of the tool.
+
+    Known errors keep their meaning, with credentials redacted and atoms called entries. An unknown one is logged here,
+    and its answer says nothing about it: a message may quote data of others.
+    """
     match error:
         case NotFound():
-            return ToolError("HANDLER_ERROR", redact(f"Entry {entry_id(error.id)!r} not found."), stage=HANDLED_AT)
+            return ToolError(
+                "HANDLER_ERROR", redact(f"Entry {to_entry_id(error.id)!r} not found."), stage=HANDLER_STAGE
+            )
         case Conflict():
-            told = redact(told_of_entries(f"{error.message} {error.hint}".strip()))
-            return ToolError("HANDLER_ERROR", told, stage=HANDLED_AT)
+            message = redact(to_entry_message(f"{error.message} {error.hint}".strip()))
+            return ToolError("HANDLER_ERROR", message, stage=HANDLER_STAGE)
         case OutcomeUnknown():
-            return ToolError("PLUGIN_TIMEOUT", _NOT_KNOWN, stage=HANDLED_AT)
+            return ToolError("PLUGIN_TIMEOUT", _OUTCOME_UNKNOWN, stage=HANDLER_STAGE)
         case StoreBusy() | StoreUnavailable() | EmbedderFailed() | RerankerFailed() | ModelMissing():
-            return ToolError("PLUGIN_UNAVAILABLE", _UNAVAILABLE, retriable=True, stage=HANDLED_AT, retry_after=1)
+            return ToolError("PLUGIN_UNAVAILABLE", _UNAVAILABLE, retriable=True, stage=HANDLER_STAGE, retry_after=1)
         case StoreFull() | StoreReadOnly():
             _log.warning("a tool failed: %s", error)
             why = "there is no room left on its disk" if isinstance(error, StoreFull) else "its disk is read-only"
@@ -160,17 +184,17 @@ def _normalised(error: Exception) -> ToolError:
                 "PLUGIN_UNAVAILABLE",
                 f"Memory cannot be written at the moment: {why}.",
                 retriable=True,
-                stage=HANDLED_AT,
-                retry_after=_SECONDS_FOR_A_DISK,
-                hint="Whoever runs it has to see to the disk; then try again as it is.",
+                stage=HANDLER_STAGE,
+                retry_after=_DISK_RETRY_SECONDS,
+                hint="Have the operator fix the disk, then repeat the call.",
             )
         case EngineClosed():
-            return ToolError("PLUGIN_UNAVAILABLE", "The engine is closed.", stage=HANDLED_AT)
+            return ToolError("PLUGIN_UNAVAILABLE", "The engine is closed.", stage=HANDLER_STAGE)
         case _:
             _log.error("a tool failed", exc_info=error)
-            return ToolError("PLUGIN_ERROR", "The tool failed. The log of its host says why.", stage=HANDLED_AT)
+            return ToolError("PLUGIN_ERROR", "The tool failed; the log of its host has the cause.", stage=HANDLER_STAGE)
 
 
-_SECONDS_FOR_A_DISK = 60
+_DISK_RETRY_SECONDS = 60
 _UNAVAILABLE = "Memory cannot be reached at the moment."
-_NOT_KNOWN = "Memory was lost in the middle of the call: look whether it was done before you repeat it."
+_OUTCOME_UNKNOWN = "The connection to memory was lost during the call: check whether it was done before you repeat it."

@@ -1,4 +1,4 @@
-"""What was superseded long ago is purged: entries of the memory tools, and nothing else."""
+"""Purge of entries of the memory tools that were superseded long ago. Other atoms are never purged."""
 
 from __future__ import annotations
 
@@ -9,32 +9,36 @@ from longmind.store.database import Database, Transaction
 from longmind.store.tables import atoms
 
 _DAY = 24 * 3600 * 1_000_000
-AT_ONCE = 500
-AT_START = 100
-"""How many are purged when an engine is opened: nobody should have to wait for it."""
+_BATCH_SIZE = 500
+START_LIMIT = 100
+"""How many entries are purged when an engine opens: opening must stay fast."""
 
 
 def purge(database: Database, now: Micros, days: int, most: int | None = None) -> int:
-    """Remove the entries, of all users, that were superseded so many days ago or more; gives how many they were."""
+    """Remove the entries of all users that were superseded at least `days` ago; return how many were removed.
+
+    Each entry is a transaction of its own, so that a long purge never blocks other writers. Several processes may purge
+    at once. `most` limits how many are removed.
+    """
     purged = 0
     while most is None or purged < most:
-        some = AT_ONCE if most is None else min(AT_ONCE, most - purged)
+        some = _BATCH_SIZE if most is None else min(_BATCH_SIZE, most - purged)
         due = database.read(None, atoms.list_purgeable, now - days * _DAY, some)
-        gone = sum(database.write(scope, _purge, scope, atom_id, now) for scope, atom_id in due)
-        if not gone:
+        removed = sum(database.write(scope, _purge_entry, scope, atom_id, now) for scope, atom_id in due)
+        if not removed:
             break
-        purged += gone
+        purged += removed
     return purged
 
 
-def _purge(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> int:
-    # Unlike what somebody has deleted, it may be learned again: it was true once, and can become true again.
+def _purge_entry(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> int:
+    # Unlike a deleted atom it leaves no tombstone and may be learned again: what was true once can become true again.
     from longmind.recall.index import storage as writing
 
     try:
         space_id, position = atoms.delete(run, scope, atom_id, now)
     except NotFound:
-        # Another process purges too.
+        # Another process has purged it.
         return 0
     writing.scrub(run, space_id, position)
     return 1

@@ -1,7 +1,7 @@
-"""Credentials in what a tool is about to answer: found by their shapes, and taken out.
+"""Redaction of credentials in the answers of tools, by the shapes of credentials.
 
-A memory is prose that a model wrote, so the shapes are narrow: a prefix that nothing but a key has, or a name such as
-`api_key=` before a value. Looking for texts that merely seem random would take words of every language for keys.
+A memory is prose that a model wrote, so the shapes are narrow: a prefix that only keys have, or a name such as
+`api_key=` before a value. Matching text that merely looks random would take words of many languages for keys.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import Any
 
 REDACTED = "[REDACTED]"
 
-# A value that stands after its name. Words of prose have no digit, and a key hardly ever has none. What looks ahead
-# does not look far: a long text must not be read again from each of its places.
+# A value after its name. Words of prose have no digit, and hardly any key has none. Lookaheads are bounded: a long text
+# must not be scanned again from each of its positions.
 _VALUE = r"(?=[^\s\"',;]{0,128}\d)[^\s\"',;]{8,512}"
 _SHORT_VALUE = r"(?=[^\s\"',;]{0,128}\d)(?=[^\s\"',;]{0,128}[a-z])[^\s\"',;]{6,512}"
-# Names of keys and names of files have digits too, but no long run of letters and digits.
+# Names of keys and of files have digits too, but no long run of letters and digits.
 _RANDOM = r"(?=[\w-]{0,64}?[A-Za-z0-9]{16})(?=[\w.-]{0,128}\d)"
-# What stands in the place of a value: nothing, a variable, a hint to fill something in, or a call of a program.
+# Placeholders where a value would be: null, a variable, a hint to fill something in, or a function call.
 _NO_VALUE = (
     r"(?!(?:none|null|nil|true|false|undefined)\b|\$\{\w+\}|(?-i:\$[A-Z][A-Z0-9_]+)|<[^>]{1,40}>|\*{3}"
     r"|(?:os|process|settings|config|self)\.[a-z]|[a-z_]+(?:\.[a-z_]+){0,4}\(\))"
 )
 _BEFORE_NAME = r"(?<![\w-])[\w-]{0,40}?"
 
-# Each shape with texts of which it has one at the least: what has none of them all need not be looked at closely.
+# Each shape with fixed texts of which it contains at least one: a text with none of them needs no regular expression.
 _WHOLE = {
     # A private key, to its end or, where that was cut off, to the end of the text.
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}-----|\Z)": ("PRIVATE",),
@@ -55,7 +55,7 @@ _WHOLE = {
         *("secret_", "dapi", "dp.pt.", "hvs.", "sq0", "ATATT"),
     ),
 }
-# Of these, capitals do not matter. What stands before the credential is kept: it says what was taken out.
+# These ignore case. The text before the credential is kept: it says what was redacted.
 _AFTER = {
     r"(?P<address>\b[a-z][a-z0-9+.\-]{1,30}://)[^\s/@:\"']{0,256}:[^\s/@\"']{1,256}@[^\s\"']+": ("://",),
     r"(?P<authorization>\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3})[^\s\"',;]{4,}": (
@@ -84,12 +84,16 @@ _FOLDED_MARKS = tuple(dict.fromkeys(mark for marks in _AFTER.values() for mark i
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    # Compiled at the first use: that takes as long as to load a good part of Longmind.
+    # Compiled at the first use: it takes as long as importing a good part of Longmind.
     return re.compile("|".join(_WHOLE)), re.compile("|".join(_AFTER), re.IGNORECASE)
 
 
 def redact(text: str) -> str:
-    """The text without credentials."""
+    """Return the text with each credential replaced by a mark.
+
+    Most texts contain none of the marks of a credential, and are returned without a regular expression being run.
+    Redacting a text twice changes nothing more.
+    """
     whole, after = _patterns()
     if any(mark in text for mark in _MARKS):
         text = whole.sub(REDACTED, text)
@@ -100,7 +104,7 @@ def redact(text: str) -> str:
 
 
 def redact_json(value: Any, path: str = "") -> tuple[Any, list[str]]:
-    """JSON with the credentials taken out of its texts, and the places where there were any."""
+    """Return JSON with the credentials in its texts redacted, and the paths of the texts that had any."""
     match value:
         case str():
             clean = redact(value)

@@ -1,4 +1,4 @@
-"""The memory tools of an agent: store, search, brief and delete, for one scope."""
+"""The memory tools of an agent for one scope: store, search, brief and delete."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.tables import audit
 from longmind.tools.brief import as_prompt
-from longmind.tools.consent import Confirm, NeedsConfirmation, ask
+from longmind.tools.consent import Confirm, NeedsConfirmation, ask_user
 from longmind.tools.deadline import Deadline
-from longmind.tools.invocation import new_call
+from longmind.tools.invocation import begin_call
 from longmind.tools.schema import parse_arguments
 from longmind.tools.tool_handlers import TOOLS
 from longmind.validation.annotated import LIMIT, Label, Limit, NumberCursor, Query
@@ -38,7 +38,11 @@ _log = logging.getLogger("longmind.tools")
 
 
 class Tools:
-    """What an agent remembers by itself, apart for each group, with little to do damage with."""
+    """Memory that an agent writes by itself, separate for each group and limited in what it can damage.
+
+    Each call is validated strictly, audited, redacted and limited in time; sessions have quotas, and an entry that came
+    from the user changes only with consent.
+    """
 
     def __init__(
         self, database: Database, scope: Scope, clock: Clock, retriever: Callable[[], AtomRetriever], audit_key: str
@@ -54,9 +58,10 @@ class Tools:
     ) -> StoredEntry:
         """Remember something across sessions: a preference, a fact, an instruction, context or a correction.
 
-        With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither.
+        With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither. A session
+        may store 20 entries, 5 of them in another one's place; after that the code of the error is `RATE_LIMITED`.
         """
-        arguments = {"type": type, "content": content, "tags": _listed(tags), "supersedes": supersedes}
+        arguments = {"type": type, "content": content, "tags": _to_list(tags), "supersedes": supersedes}
         return StoredEntry.model_validate(self.invoke("memory_store", arguments))
 
     def memory_search(
@@ -67,10 +72,14 @@ class Tools:
         include_superseded: bool = False,
         limit: Limit = 20,
     ) -> FoundEntries:
-        """Find entries by words, tags or type, best first; without a query, the most recent ones."""
+        """Find entries by words, tags or type, best first; without a query, the most recent ones.
+
+        An entry must have all of the tags. `notice` and `provenance` accompany behavioral entries, which are
+        suggestions and no commands.
+        """
         arguments = {
             "query": query,
-            "tags": _listed(tags),
+            "tags": _to_list(tags),
             "type": type,
             "include_superseded": include_superseded,
             "limit": limit,
@@ -78,30 +87,38 @@ class Tools:
         return FoundEntries.model_validate(self.invoke("memory_search", arguments))
 
     def memory_brief(self, include_provenance: bool = False) -> Brief:
-        """What to know at the start: what tells how to behave first, then facts and context, newest first."""
+        """Return an overview for the start of a session: behavioral entries, then facts and context, newest first."""
         return Brief.model_validate(self.invoke("memory_brief", {"include_provenance": include_provenance}))
 
     def memory_delete(self, id: str) -> DeletedEntry:
-        """Remove an entry for good, from the store and the search index. What it had superseded stays hidden."""
+        """Remove an entry for good from the store and the search index. Entries that it superseded stay hidden.
+
+        An entry that came from the user is not removed: only tools from `bound` can ask the user for consent.
+        """
         return DeletedEntry.model_validate(self.invoke("memory_delete", {"id": id}))
 
     def invoke(self, tool_name: Label, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call a tool by its name, as a model does: strict about its arguments, and answered in JSON."""
+        """Call a tool by its name with arguments as JSON, validated strictly, and return its answer as JSON.
+
+        Every refusal and failure is a `ToolError`, whose `code` says why and whose `retriable` says whether to repeat
+        the call. A call that takes more than 30 seconds is given up and changes nothing.
+        """
         return self._call(tool_name, arguments, None, CALL_SECONDS)
 
     def session_brief(self) -> str:
-        """The brief as text for the start of a session's prompt. It never fails: without memory it is empty."""
+        """Return the brief as text for the start of a session's prompt. It never fails: without memory it is empty."""
         try:
             return as_prompt(Brief.model_validate(self._call("memory_brief", {}, None, SESSION_START_SECONDS)))
         except Exception as error:
-            why = error.code if isinstance(error, ToolError) else error.__class__.__name__
-            _log.warning("a session starts without memory: %s", why)
+            reason = error.code if isinstance(error, ToolError) else error.__class__.__name__
+            _log.warning("a session starts without memory: %s", reason)
             return ""
 
     def bound(self, *, confirm: Confirm | None = None) -> list[BoundTool]:
-        """The tools as `run_turn` takes them, bound to this context.
+        """Return the tools for `run_turn`, bound to this context.
 
-        `confirm` is asked before an agent replaces or removes what the user has told; without it, that is refused.
+        `confirm` is asked before an agent replaces or removes an entry that came from the user; without it, such a call
+        is refused.
         """
         from longmind.tools.bound_tools import bind_tools
 
@@ -118,16 +135,16 @@ class Tools:
         limit: Limit = 100,
         cursor: NumberCursor | None = None,
     ) -> Page[AuditEntry]:
-        """What was asked of the tools of this group, oldest first; both instants are part of the range."""
+        """List the audited calls of the tools of this group, oldest first; `since` and `until` are included."""
         most = LIMIT.check("limit", limit)
         if cursor is not None and not (isinstance(cursor, str) and cursor.isascii() and cursor.isdigit()):
-            raise InvalidInput(f"cursor {cursor!r} is not one.", hint="Pass next_cursor of the page before.")
+            raise InvalidInput(f"cursor is {cursor!r}.", hint="Pass next_cursor of the previous page.")
         if outcome is not None and outcome not in get_args(Outcome):
-            raise InvalidInput(f"outcome is {outcome!r}.", hint=f"It is one of {', '.join(get_args(Outcome))}.")
+            raise InvalidInput(f"Unknown outcome {outcome!r}.", hint=f"Use one of {', '.join(get_args(Outcome))}.")
         lines = self._database.read(
             self._scope,
             audit.list_lines,
-            self._acting(self._clock()).group or "",
+            self._build_scope(self._clock()).group or "",
             correlation=validate_label("correlation", correlation),
             topic=validate_label("topic", topic),
             outcome=outcome,
@@ -140,43 +157,48 @@ class Tools:
         return Page(entries, str(entries[-1].seq) if len(lines) > most else None)
 
     def _call(self, tool_name: str, arguments: object, confirm: Confirm | None, seconds: float) -> dict[str, Any]:
+        """Call a tool, and a second time if it needs consent and the user agrees.
+
+        The name and the arguments are validated within the call, so that a refused call is audited like any other.
+        """
         tool = TOOLS.get(tool_name) if isinstance(tool_name, str) else None
-        scope = self._acting(self._clock())
+        scope = self._build_scope(self._clock())
         known = ("(unknown)", frozenset[str]()) if tool is None else (tool_name, frozenset(tool.takes.model_fields))
-        call = new_call(self._database, scope, *known, self._clock(), self._audit_key)
+        call = begin_call(self._database, scope, *known, self._clock(), self._audit_key)
 
         def attempt(confirmed: bool) -> dict[str, Any]:
             def work(deadline: Deadline) -> dict[str, Any]:
                 if tool is None:
-                    hint = f"There are {', '.join(TOOLS)}."
+                    hint = f"Call one of {', '.join(TOOLS)}."
                     raise ToolError("UNKNOWN_TOOL", "There is no such tool.", stage=1, hint=hint)
-                asked = parse_arguments(tool.takes, arguments)
-                return tool.handle(call, self._find_retriever, asked, deadline, confirmed)
+                parsed = parse_arguments(tool.takes, arguments)
+                return tool.handle(call, self._find_retriever, parsed, deadline, confirmed)
 
             return call.run(work, seconds)
 
         try:
             return attempt(False)
         except NeedsConfirmation as needed:
-            refusal = ask(confirm, needed.question)
+            refusal = ask_user(confirm, needed.question)
         if refusal is not None:
-            call.refuse(refusal)
+            call.record_refusal(refusal)
             raise refusal
         return attempt(True)
 
-    def _acting(self, now: Micros) -> Scope:
-        """The scope of a call, with a group and a session; without one from the host, a session lasts a day."""
+    def _build_scope(self, now: Micros) -> Scope:
+        """Return the scope of a call, with a group and a session; where the host names none, a session lasts a day."""
         group = self._scope.group or DEFAULT_GROUP
         if not _GROUP.fullmatch(group):
             raise ToolError(
                 "VALIDATION_FAILED",
-                "The group of this context cannot be the name of one.",
+                "The group of this context is not a valid name.",
                 stage=2,
                 field="group",
-                hint="It is made of letters, digits, '-' and '_', and begins with a letter or a digit.",
+                hint="Use letters, digits, '-' and '_', and begin with a letter or a digit.",
             )
         return replace(self._scope, group=group, session_id=self._scope.session_id or f"day-{to_iso(now)[:10]}")
 
 
-def _listed(members: object) -> object:
+def _to_list(members: object) -> object:
+    # Anything else is left for the validation to refuse.
     return list(members) if isinstance(members, tuple | set | frozenset) else members

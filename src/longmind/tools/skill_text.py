@@ -1,4 +1,4 @@
-"""The guidance for agents that comes with the memory tools: when to remember, when not to, and how."""
+"""Guidance for agents that comes with the memory tools: when to remember, when not to, and how."""
 
 from __future__ import annotations
 
@@ -6,4 +6,5 @@ from importlib.resources import files
 
 
 def load_skill_text() -> str:
+    """Return the guidance as Markdown."""
     return (files("longmind.tools") / "skill.md").read_text("utf-8")

@@ -1,4 +1,7 @@
-"""What each tool does with a call whose arguments are right."""
+"""Handlers of the four tools, which do the work of a call with valid arguments.
+
+Each ends with `Call.finish` in its last transaction: the answer, its audit lines and the effect are committed together.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,19 @@ from longmind.models.tool import Brief, DeletedEntry, FoundEntries
 from longmind.recall.request import Filters, RecallRequest
 from longmind.store.database import Transaction
 from longmind.store.tables import spaces
-from longmind.tools import writes as keeping
-from longmind.tools.brief import gather, single_line
+from longmind.tools import writes
+from longmind.tools.brief import read_entries, to_single_line
 from longmind.tools.deadline import Deadline
-from longmind.tools.entry_views import KIND_OF, KINDS_OF, atom_id, entry_id, found, in_brief, provenance, stored
+from longmind.tools.entry_views import (
+    KIND_OF,
+    KINDS_OF,
+    to_atom_id,
+    to_brief_entry,
+    to_entry_id,
+    to_found_entries,
+    to_provenance,
+    to_stored_entry,
+)
 from longmind.tools.invocation import Call
 from longmind.tools.schema import Arguments, BriefArguments, DeleteArguments, SearchArguments, StoreArguments
 
@@ -26,94 +38,111 @@ if TYPE_CHECKING:
     from longmind.recall.retriever import AtomRetriever
 
 FindRetriever = Callable[[], "AtomRetriever"]
-"""Asked for when it is needed: what it computes with takes long to load."""
-Handler = Callable[[Call, FindRetriever, Any, Deadline, bool], dict[str, Any]]
+"""Returns the retriever when it is needed: its libraries take long to load."""
+ToolHandler = Callable[[Call, FindRetriever, Any, Deadline, bool], dict[str, Any]]
+"""Takes the call, the retriever, the arguments, the deadline and whether the user has consented; returns the answer."""
 
 
-def store(
-    call: Call, retriever: FindRetriever, asked: StoreArguments, deadline: Deadline, confirmed: bool
+def store_entry(
+    call: Call, retriever: FindRetriever, arguments: StoreArguments, deadline: Deadline, confirmed: bool
 ) -> dict[str, Any]:
-    # The agent wrote it, whatever it says; what the user has agreed to counts as the user's.
+    """Store an entry, in place of another one if the arguments name it."""
+    # An agent's own words count less than the user's; what the user has agreed to counts as the user's.
     new = NewAtom(
-        text=asked.content,
-        category=Category(name=asked.type, kind=KIND_OF[asked.type]),
-        tags=asked.tags,
+        text=arguments.content,
+        category=Category(name=arguments.type, kind=KIND_OF[arguments.type]),
+        tags=arguments.tags,
         origin="tool",
         trust="user" if confirmed else "assistant",
     )
     atom = validate_atom(new, call.at)
     indexing = retriever().begin_indexing([atom])
-    supersedes = None if asked.supersedes is None else atom_id(asked.supersedes)
+    supersedes = None if arguments.supersedes is None else to_atom_id(arguments.supersedes)
 
     def work(run: Transaction) -> dict[str, Any]:
-        added = keeping.store(run, call.scope, atom, indexing, supersedes, call.at, confirmed=confirmed)
-        return call.settle(run, deadline, stored(added))
+        added = writes.store_entry(run, call.scope, atom, indexing, supersedes, call.at, confirmed=confirmed)
+        return call.finish(run, deadline, to_stored_entry(added))
 
     return call.database.write(call.scope, work)
 
 
-def delete(call: Call, _: FindRetriever, asked: DeleteArguments, deadline: Deadline, confirmed: bool) -> dict[str, Any]:
-    atom = atom_id(asked.id)
+def delete_entry(
+    call: Call, _: FindRetriever, arguments: DeleteArguments, deadline: Deadline, confirmed: bool
+) -> dict[str, Any]:
+    """Delete an entry for good."""
+    atom_id = to_atom_id(arguments.id)
 
     def work(run: Transaction) -> dict[str, Any]:
-        keeping.delete(run, call.scope, atom, call.at, confirmed=confirmed)
-        return call.settle(run, deadline, DeletedEntry(deleted=True, id=entry_id(atom)))
+        writes.delete_entry(run, call.scope, atom_id, call.at, confirmed=confirmed)
+        return call.finish(run, deadline, DeletedEntry(deleted=True, id=to_entry_id(atom_id)))
 
     return call.database.write(call.scope, work)
 
 
-def search(call: Call, retriever: FindRetriever, asked: SearchArguments, deadline: Deadline, _: bool) -> dict[str, Any]:
-    query = asked.query if asked.query and asked.query.strip() else None
+def search_entries(
+    call: Call, retriever: FindRetriever, arguments: SearchArguments, deadline: Deadline, _: bool
+) -> dict[str, Any]:
+    """Find entries, best first; without a query the newest."""
+    query = arguments.query if arguments.query and arguments.query.strip() else None
     space_id = call.database.read(call.scope, spaces.find_id, call.group, "group")
-    hits = [] if space_id is None else _hits(call, retriever(), space_id, query, asked)
-    told: dict[str, Any] = {"results": found(hits, asked=query is not None)}
-    behavioral = {entry_id(hit.atom.id): provenance(hit.atom) for hit in hits if hit.atom.behavioral}
+    hits = [] if space_id is None else _find_hits(call, retriever(), space_id, query, arguments)
+    answer: dict[str, Any] = {"results": to_found_entries(hits, asked=query is not None)}
+    behavioral = {to_entry_id(hit.atom.id): to_provenance(hit.atom) for hit in hits if hit.atom.behavioral}
     if behavioral:
-        told |= {"notice": SUGGESTIONS_NOTICE, "provenance": behavioral}
-    return call.database.write(call.scope, call.settle, deadline, FoundEntries(**told))
+        answer |= {"notice": SUGGESTIONS_NOTICE, "provenance": behavioral}
+    return call.database.write(call.scope, call.finish, deadline, FoundEntries(**answer))
 
 
-def _hits(call: Call, retriever: AtomRetriever, space_id: str, query: str | None, asked: SearchArguments) -> list[Hit]:
+def _find_hits(
+    call: Call, retriever: AtomRetriever, space_id: str, query: str | None, arguments: SearchArguments
+) -> list[Hit]:
     correction = ("correction",)
     filters = Filters(
         now=call.at,
-        kinds=None if asked.type is None else KINDS_OF[asked.type],
-        category_names=correction if asked.type == "correction" else None,
-        except_categories=correction if asked.type == "instruction" else (),
-        tags=tuple(asked.tags) or None,
-        include_superseded=asked.include_superseded,
+        kinds=None if arguments.type is None else KINDS_OF[arguments.type],
+        category_names=correction if arguments.type == "correction" else None,
+        except_categories=correction if arguments.type == "instruction" else (),
+        tags=tuple(arguments.tags) or None,
+        include_superseded=arguments.include_superseded,
     )
     if query is None:
-        return retriever.list_newest(call.scope, space_id, filters, asked.limit).hits
+        return retriever.list_newest(call.scope, space_id, filters, arguments.limit).hits
     return retriever.find_by_topic(
-        call.scope, space_id, RecallRequest(filters, query), asked.limit, related_only=True
+        call.scope, space_id, RecallRequest(filters, query), arguments.limit, related_only=True
     ).hits
 
 
-def brief(call: Call, _: FindRetriever, asked: BriefArguments, deadline: Deadline, __: bool) -> dict[str, Any]:
-    chosen, count = call.database.read_snapshot(call.scope, gather, call.group, call.at)
-    shown = asked.include_provenance
-    entries = [in_brief(atom, single_line(atom.text), call.at, with_provenance=shown) for atom in chosen]
-    told: dict[str, Any] = {
+def build_brief(
+    call: Call, _: FindRetriever, arguments: BriefArguments, deadline: Deadline, __: bool
+) -> dict[str, Any]:
+    """Build the overview for the start of a session."""
+    chosen, count = call.database.read_snapshot(call.scope, read_entries, call.group, call.at)
+    entries = [
+        to_brief_entry(atom, to_single_line(atom.text), call.at, with_provenance=arguments.include_provenance)
+        for atom in chosen
+    ]
+    answer: dict[str, Any] = {
         "entries": entries,
         "generated_at": to_iso(call.at),
         "entry_count": count,
         "brief_count": len(entries),
     }
     if any(entry.behavioral for entry in entries):
-        told["notice"] = SUGGESTIONS_NOTICE
-    return call.database.write(call.scope, call.settle, deadline, Brief(**told))
+        answer["notice"] = SUGGESTIONS_NOTICE
+    return call.database.write(call.scope, call.finish, deadline, Brief(**answer))
 
 
 @dataclass(frozen=True)
 class ToolKind:
+    """A tool: the arguments that it takes, and its handler."""
+
     takes: type[Arguments]
-    handle: Handler
+    handle: ToolHandler
 
 
 TOOLS: Mapping[str, ToolKind] = {
-    "memory_store": ToolKind(StoreArguments, store),
-    "memory_search": ToolKind(SearchArguments, search),
-    "memory_brief": ToolKind(BriefArguments, brief),
-    "memory_delete": ToolKind(DeleteArguments, delete),
+    "memory_store": ToolKind(StoreArguments, store_entry),
+    "memory_search": ToolKind(SearchArguments, search_entries),
+    "memory_brief": ToolKind(BriefArguments, build_brief),
+    "memory_delete": ToolKind(DeleteArguments, delete_entry),
 }

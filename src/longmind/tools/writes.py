@@ -1,4 +1,8 @@
-"""Units of work behind the tools that write: the entry, what is counted and the index change together or not at all."""
+"""Units of work of the tools that write: entry, quota and search index change together or not at all.
+
+Each runs in the transaction of one call. Raising NeedsConfirmation rolls it back, quota included; once the user agrees
+the call runs again from the start.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +17,15 @@ from longmind.store.database import Transaction
 from longmind.store.tables import atoms, quotas, spaces
 from longmind.store.tables.atoms import PreparedAtom
 from longmind.store.tables.quotas import LIMITS, Counter
-from longmind.tools.consent import ALLOWED_AT, NeedsConfirmation
+from longmind.tools.consent import CONSENT_STAGE, NeedsConfirmation
 
 if TYPE_CHECKING:
     from longmind.recall.index.batch import IndexBatch
 
-_ABOVE_AN_AGENT: frozenset[Trust] = frozenset({"user", "app"})
+_USER_TRUST: frozenset[Trust] = frozenset({"user", "app"})
 
 
-def store(
+def store_entry(
     run: Transaction,
     scope: Scope,
     atom: PreparedAtom,
@@ -31,44 +35,44 @@ def store(
     *,
     confirmed: bool,
 ) -> Atom:
-    """Keep an entry, in the place of another one if that is named."""
-    _count(run, scope, ("stores",) if supersedes is None else ("stores", "supersedes"), now)
+    """Store an entry, in place of another one if `supersedes` names it."""
+    _take_quota(run, scope, ("stores",) if supersedes is None else ("stores", "supersedes"), now)
     space = spaces.create(run, scope, scope.group, "group", "{}", now)
     if supersedes is None:
         return keep(run, scope, space.id, [atom], indexing, now)[0]
-    told = _entry(run, space.id, supersedes)
-    # What was replaced already is a conflict, and nobody needs to be asked.
-    if _is_the_users(told) and told.superseded_by is None and not confirmed:
-        raise NeedsConfirmation(f"May {told.text!r} be replaced by {atom.text!r}?")
+    replaced = _get_entry(run, space.id, supersedes)
+    # An entry that was replaced already is a conflict, and the user need not be asked.
+    if _is_from_user(replaced) and replaced.superseded_by is None and not confirmed:
+        raise NeedsConfirmation(f"Replace {replaced.text!r} with {atom.text!r}?")
     return replace(run, scope, supersedes, atom, indexing.finish(), now)
 
 
-def delete(run: Transaction, scope: Scope, atom_id: str, now: Micros, *, confirmed: bool) -> None:
+def delete_entry(run: Transaction, scope: Scope, atom_id: str, now: Micros, *, confirmed: bool) -> None:
     """Remove an entry for good."""
-    _count(run, scope, ("deletes",), now)
-    told = _entry(run, spaces.find_id(run, scope.group or "", "group"), atom_id)
-    if _is_the_users(told) and not confirmed:
-        raise NeedsConfirmation(f"May {told.text!r} be forgotten?")
+    _take_quota(run, scope, ("deletes",), now)
+    entry = _get_entry(run, spaces.find_id(run, scope.group or "", "group"), atom_id)
+    if _is_from_user(entry) and not confirmed:
+        raise NeedsConfirmation(f"Forget {entry.text!r}?")
     remove(run, scope, atom_id, now)
 
 
-def _count(run: Transaction, scope: Scope, counters: tuple[Counter, ...], now: Micros) -> None:
+def _take_quota(run: Transaction, scope: Scope, counters: tuple[Counter, ...], now: Micros) -> None:
     exhausted = quotas.take(run, scope, counters, now)
     if exhausted is not None:
         raise ToolError(
             "RATE_LIMITED",
-            f"This session has used its {LIMITS[exhausted]} {exhausted}.",
-            stage=ALLOWED_AT,
-            hint="Keep the rest for a later session, or store what matters most in fewer entries.",
+            f"This session has used up its {LIMITS[exhausted]} {exhausted}.",
+            stage=CONSENT_STAGE,
+            hint="Leave the rest for a later session, or store what matters most in fewer entries.",
         )
 
 
-def _entry(run: Transaction, space_id: str | None, atom_id: str) -> Atom:
+def _get_entry(run: Transaction, space_id: str | None, atom_id: str) -> Atom:
     atom = atoms.get(run, atom_id)
     if atom is None or atom.memory_space_id != space_id:
         raise NotFound("atom", atom_id)
     return atom
 
 
-def _is_the_users(atom: Atom) -> bool:
-    return atom.trust in _ABOVE_AN_AGENT
+def _is_from_user(atom: Atom) -> bool:
+    return atom.trust in _USER_TRUST
