@@ -1,4 +1,9 @@
-"""Reads the ledger from a cursor on, as it grows."""
+"""A cursor into the ledger, for readers that follow the changes of all users.
+
+Positions are taken before transactions commit, so a later position may become visible before an earlier one. A reader
+that passed over such a gap would miss a change for good. So the cursor moves past a gap only when every transaction
+that was running when the gap was seen has ended: then the gap stays empty for ever.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,10 @@ _SETTLING_SECONDS = 0.2
 
 
 class ChangeCursor:
-    """One reader's way through the changes: it holds the cursor, and tells when to pause and when to end."""
+    """One reader's position in the ledger, and its rules for pausing and ending.
+
+    `read` until `ended`; while `waiting`, pause for `pause_seconds` first. One thread at a time may use it.
+    """
 
     pause_seconds = 0.05
 
@@ -26,7 +34,7 @@ class ChangeCursor:
                 hint="Pass the cursor of the last change you have dealt with, or None.",
             )
         if not isinstance(wait, bool | int | float) or not wait >= 0:
-            raise InvalidInput(f"wait is {quote_value(wait)}.", hint="It is True, False or a number of seconds.")
+            raise InvalidInput(f"wait is {quote_value(wait)}.", hint="Pass True, False or a number of seconds.")
         self._database = database
         self._cursor = after or 0
         self._patience = float("inf") if wait is True else float(wait)
@@ -36,23 +44,23 @@ class ChangeCursor:
         self.waiting = False
 
     def read(self) -> list[Change]:
-        """The next changes, or none for now."""
+        """Return the next changes, or none for now."""
         rows = self._read_rows()
-        settled = rows if _has_no_gap(self._cursor, rows) else self._settled(rows)
-        self.waiting = not settled
-        if settled:
-            self._cursor = settled[-1][0]
+        certain = rows if _has_no_gap(self._cursor, rows) else self._read_certain(rows)
+        self.waiting = not certain
+        if certain:
+            self._cursor = certain[-1][0]
             self._quiet_since = time.monotonic()
         else:
-            # Also when a gap holds it up: the next follower goes on from the same cursor.
+            # Even if a gap is the reason: the next reader goes on from the same cursor.
             self.ended = time.monotonic() - self._quiet_since >= self._patience
-        return [ledger.to_change(row) for row in settled]
+        return [ledger.to_change(row) for row in certain]
 
     def _read_rows(self) -> list[Row]:
         return self._database.read(None, ledger.read_changes, self._cursor, _AT_ONCE)
 
-    def _settled(self, rows: list[Row]) -> list[Row]:
-        """A gap may still be filled. Give out what comes before it, or all once it is known what belongs there."""
+    def _read_certain(self, rows: list[Row]) -> list[Row]:
+        """Return the rows before a gap that may still be filled, or all once it is certain what belongs there."""
         if self._database.wait_for_writers(_SETTLING_SECONDS):
             return [row for row in self._read_rows() if row[0] <= rows[-1][0]]
         return [row for number, row in enumerate(rows, 1) if row[0] == self._cursor + number]

@@ -1,7 +1,7 @@
-"""Ids: a prefix that tells the kind, then a UUIDv7, so that ids of one scope sort by time.
+"""Ids: a prefix for the kind, then a UUIDv7, so that ids sort by the time of their creation.
 
-The random half comes from the operating system for every id, or for all that one call makes: two processes forked from
-one another never share a generator's state.
+The random half comes from the operating system, for each id or for all that one call makes. So two processes forked
+from one another never share the state of a generator.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from longmind.clock import Micros
 
 _VARIANT = {digit: f"{0b1000 | int(digit, 16) & 0b11:x}" for digit in "0123456789abcdef"}
-"""The two bits that every UUID of this kind has, before two random ones."""
+"""The first digit of the random half, by a random digit: two fixed bits of every UUIDv7, then two random ones."""
 
 
 def new_id(prefix: str, at: Micros) -> str:
@@ -22,19 +22,19 @@ def new_id(prefix: str, at: Micros) -> str:
 
 
 def id_of(prefix: str, at: Micros, random: str) -> str:
-    """The same with the random half given, for who makes many at once: see `random_halves`."""
-    return f"{_opening(prefix, at)}{_VARIANT[random[0]]}{random[1:]}"
+    """Make an id from a given random half, for callers that make many at once: see `random_halves`."""
+    return f"{_format_time(prefix, at)}{_VARIANT[random[0]]}{random[1:]}"
 
 
 def random_halves(at_once: int) -> Iterator[str]:
-    """As many as are asked for. They are drawn so many at a time, and none is to be left over for another call."""
+    """Yield random halves without end, drawn `at_once` at a time. Do not keep the rest for another call."""
     while True:
         drawn = os.urandom(8 * at_once).hex()
         yield from [drawn[first : first + 16] for first in range(0, len(drawn), 16)]
 
 
-# Many that are made at once have their time in common.
+# Ids that are made together share their time.
 @lru_cache(maxsize=16)
-def _opening(prefix: str, at: Micros) -> str:
+def _format_time(prefix: str, at: Micros) -> str:
     milliseconds, rest = divmod(max(at, 0), 1000)
     return f"{prefix}_{milliseconds & ((1 << 48) - 1):012x}7{rest * 4096 // 1000:03x}"

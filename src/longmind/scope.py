@@ -1,6 +1,8 @@
-"""Whose memory it is: the immutable scope that every read and write is bound to.
+"""Scopes: the immutable owner of memory that every read and write is bound to, and the timelines of its events.
 
-A scope is made by the host of the engine (or by the server from a credential), never from what a caller sends.
+The host of the engine makes a scope, or the server makes it from a credential; nothing that a caller sends decides it.
+Rows carry hashes of the ids (`Scope.id`, `app_key`), which row-level security compares. The hashes are stored, so the
+way they are made can never change.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from longmind.errors import Forbidden, InvalidIdentity, InvalidInput
 
 IDENTITY_LIMIT = 255
 ENCODED_LIMIT = 500
-"""How long an id may be in the id of a timeline: PostgreSQL has no more than 2,700 bytes in an index for three of them,
-and the longest kind, topic or key."""
+"""Longest encoded id in the id of a timeline. An index row of PostgreSQL holds at most 2,700 bytes: three such ids, and
+the longest kind, topic or key."""
 EVERYBODY = "*"
 
 Capability = Literal["admin"]
@@ -27,13 +29,13 @@ Level = Literal["session", "user", "run", "org", "scope"]
 
 
 def validate_identity(name: str, value: object) -> str:
-    """Return the value if it can be an identity, and say why if it cannot."""
+    """Return the value if it can be an id of a tenant, app, user and so on; raise InvalidIdentity otherwise."""
     if not isinstance(value, str):
         raise InvalidIdentity(f"{name} must be a text, not {type(value).__name__}.")
     if not value.strip():
         raise InvalidIdentity(f"{name} is blank.")
     if value == EVERYBODY:
-        raise InvalidIdentity(f"{name} is '*', which stands for everybody and so is nobody's id.")
+        raise InvalidIdentity(f"{name} is '*', which is reserved for everybody.")
     if len(value) > IDENTITY_LIMIT:
         raise InvalidIdentity(f"{name} is limited to {IDENTITY_LIMIT} characters; {len(value):,} were given.")
     for position, character in enumerate(value):
@@ -45,7 +47,10 @@ def validate_identity(name: str, value: object) -> str:
 
 @dataclass(frozen=True)
 class Scope:
-    """A user inside an app inside a tenant, and what else is known of the call."""
+    """A user of an app of a tenant, and optional ids that say more about the call.
+
+    Tenant, app and user decide which rows are visible; the other ids file events and blocks within them.
+    """
 
     tenant_id: str
     app_id: str
@@ -70,15 +75,16 @@ class Scope:
 
     @cached_property
     def id(self) -> str:
-        """The key that begins every row of this user: 24 characters made from tenant, app and user."""
+        """The key in every row of this user: 24 characters, a hash of tenant, app and user."""
         return _key(b"recollect.scope", self.tenant_id, self.app_id, self.user_id)
 
     @cached_property
     def app_key(self) -> str:
-        """The key of what belongs to the whole app that the user is in."""
+        """The key in rows that belong to the whole app of this user."""
         return TenantScope.from_scope(self).id
 
     def require(self, capability: Capability) -> None:
+        """Raise Forbidden unless the host has granted the capability."""
         if capability not in self.capabilities:
             raise Forbidden(
                 f"This needs the capability {capability!r}.",
@@ -88,15 +94,15 @@ class Scope:
 
 @dataclass(frozen=True)
 class ReaderScope(Scope):
-    """The scope of somebody who shares a space, as another user reads in it: the store refuses to write in it."""
+    """The scope of the owner of a shared space, for a user who may read there: the store refuses writes in it."""
 
 
 @dataclass(frozen=True)
 class AppScope(Scope):
-    """An app as the owner of the log of what was done to its users' data. Its user is '*', which is nobody's id."""
+    """An app as the owner of the log of administration of its users' data. Its user id is '*', which no user has."""
 
     def __post_init__(self) -> None:
-        # Made of a scope that was checked.
+        # Made from a validated scope; '*' itself would not pass.
         return
 
     @classmethod
@@ -105,7 +111,7 @@ class AppScope(Scope):
 
 
 def make_owner_scope(tenant_id: str, app_id: str, user_id: str) -> Scope:
-    """Whose a log is, by the names that stand in it."""
+    """Return the scope that owns a log, from the ids in it."""
     if user_id == EVERYBODY:
         return AppScope.from_scope(Scope(tenant_id, app_id, "-"))
     return Scope(tenant_id, app_id, user_id)
@@ -113,7 +119,7 @@ def make_owner_scope(tenant_id: str, app_id: str, user_id: str) -> Scope:
 
 @dataclass(frozen=True)
 class TenantScope:
-    """An app inside a tenant: whose what belongs to none of its users is, such as what has been spent."""
+    """An app of a tenant, as the owner of rows that belong to no single user, such as the spend of a month."""
 
     tenant_id: str
     app_id: str
@@ -124,7 +130,7 @@ class TenantScope:
 
     @cached_property
     def id(self) -> str:
-        """The key of its rows, which no user's can be: it is made in another manner."""
+        """The key in its rows. The hash is of another kind than a user's, so the two never coincide."""
         return _key(b"recollect.tenant", self.tenant_id, self.app_id)
 
     @property
@@ -136,11 +142,11 @@ AnyScope = Scope | TenantScope
 
 
 def _key(kind: bytes, *identities: str) -> str:
-    # The kinds begin with the former name of the product: stored keys were derived from it.
+    # The kinds begin with the former name of the product, because stored keys were derived from it.
     digest = hashlib.blake2b(digest_size=15, person=kind)
     for part in identities:
         encoded = part.encode()
-        # The length goes first, so that no two lists are written the same way.
+        # The length goes first, so that no two lists have the same encoding.
         digest.update(len(encoded).to_bytes(4) + encoded)
     return base64.b32encode(digest.digest()).decode().lower()
 
@@ -159,19 +165,18 @@ def _validate_capabilities(given: Iterable[str]) -> frozenset[str]:
 def timeline_id(scope: Scope, level: Level = "session", *, session_id: str | None = None) -> str:
     """Name the timeline that events of this scope are kept on.
 
-    A level whose id the scope lacks falls back to the next wider one that it has; a user is always known. Ids are
-    percent-encoded, so that an id holding `|`, `:` or `/` neither collides with another timeline nor escapes a path. A
-    long one in another script than ours takes many times its length so, and is cut: a hash of all of it stands for the
-    rest.
+    A level whose id the scope lacks falls back to the user. Ids are percent-encoded, so that one with `|`, `:` or `/`
+    neither collides with another timeline nor escapes a path. Encoding multiplies the length of an id in a non-Latin
+    script; if it becomes too long, it is cut, and a hash of the whole id replaces the rest.
     """
-    org = f"org:{_encoded(scope.tenant_id)}"
+    org = f"org:{_encode_identity(scope.tenant_id)}"
     session = session_id or scope.session_id
-    user = f"{org}:user:{_encoded(scope.user_id)}"
+    user = f"{org}:user:{_encode_identity(scope.user_id)}"
     match level:
         case "session" if session:
-            bucket = f"session:{_encoded(session)}"
+            bucket = f"session:{_encode_identity(session)}"
         case "run" if scope.run_id:
-            bucket = f"run:{_encoded(scope.run_id)}"
+            bucket = f"run:{_encode_identity(scope.run_id)}"
         case "org":
             return org
         case "scope":
@@ -182,24 +187,24 @@ def timeline_id(scope: Scope, level: Level = "session", *, session_id: str | Non
 
 
 def bucket_timeline_id(scope: Scope, bucket: str) -> str:
-    """The timeline of a bucket that the caller has named, which is none of those that are made of ids."""
-    return f"org:{_encoded(scope.tenant_id)}|bucket:{_encoded(validate_identity('bucket', bucket))}"
+    """Name the timeline of a bucket of the caller's own, which differs from all that are made of ids."""
+    return f"org:{_encode_identity(scope.tenant_id)}|bucket:{_encode_identity(validate_identity('bucket', bucket))}"
 
 
 @lru_cache(maxsize=4096)
 def bucket_of(timeline_id: str) -> str:
-    """What a timeline is the timeline of: without the tenant before it."""
+    """Return the bucket of a timeline: its id without the tenant in front."""
     return timeline_id.partition("|")[2] or timeline_id
 
 
 def timeline_of(scope: Scope, bucket: str) -> str:
-    """The timeline of a bucket: what `bucket_of` was made from."""
-    org = f"org:{_encoded(scope.tenant_id)}"
+    """Return the timeline of a bucket, the inverse of `bucket_of`."""
+    org = f"org:{_encode_identity(scope.tenant_id)}"
     return bucket if bucket == org else f"{org}|{bucket}"
 
 
 def rename_timeline(timeline: str, source: Scope, target: Scope) -> str:
-    """What a timeline of one user is called when it becomes another user's."""
+    """Return the id of a timeline after it has moved from one user to another."""
     bucket = bucket_of(timeline)
     for level in ("org", "user"):
         if bucket == bucket_of(timeline_id(source, level)):
@@ -207,11 +212,11 @@ def rename_timeline(timeline: str, source: Scope, target: Scope) -> str:
     return timeline_of(target, bucket)
 
 
-def _encoded(identity: str) -> str:
-    # quote() leaves dots alone, and a path made of '..' is the one way left to climb out of a folder.
+def _encode_identity(identity: str) -> str:
+    # quote() leaves dots alone, and '..' would be the one way left to climb out of a folder.
     encoded = quote(identity, safe="").replace(".", "%2E")
     if len(encoded) <= ENCODED_LIMIT:
         return encoded
-    # No other id has an exclamation mark in it once it is encoded.
+    # Encoded ids contain no exclamation mark, so a cut one collides with none of them.
     rest = "!" + _key(b"recollect.long", identity)
     return encoded[: ENCODED_LIMIT - len(rest)] + rest

@@ -411,23 +411,21 @@ class AsyncJobs:
 class AsyncAccessKeys:
     def __init__(self, original: AccessKeys, hop: Hop) -> None: ...
     async def create(self, *, tenant_id: str, app_id: str, user_id: str | None=None, any_user: bool=False, admin: bool=False, name: str='', expires_at: Instant | None=None, rate: str | None=None) -> MadeKey:
-        """Make a key for one user, for any user that a request names, or for administration.
+        """Create a key for one user, for any user that a request names, or for administration.
 
-        Its `token` is shown here and never again: only a hash of it is kept."""
+        The `token` of the result is shown only here. rate: most requests, such as `600/minute`."""
     async def list(self, *, tenant_id: str | None=None, app_id: str | None=None) -> Page[AccessKey]:
-        """The keys of all tenants, or of one, or of one app; the oldest first, those that were revoked included."""
+        """Return the keys of all tenants, of one, or of one app, oldest first; revoked ones are included."""
     async def revoke(self, key_id: str) -> AccessKey:
-        """Take a key back, by its id. The next request with it is refused, on every server of this database."""
+        """Revoke a key by its id. Every server of this database refuses its next request."""
     async def count(self) -> KeyCount:
-        """How many keys were ever made, and how many are valid."""
+        """Return the number of keys that were ever created, and of those that are valid."""
     async def any_made(self) -> bool:
-        """Whether there ever was a key."""
+        """Return whether a key was ever created."""
     async def check(self, token: str) -> AccessKey:
-        """The key that a request was sent with; refused when it is unknown, wrong, revoked or expired.
-
-        The row is read anew each time: nothing that is remembered could tell what another server has revoked."""
+        """Return the key of a request's token; raise Unauthenticated if it is unknown, wrong, revoked or expired."""
     async def settle(self) -> None:
-        """Wait until the last uses are written: they are written in the background."""
+        """Wait until the last uses of keys are stored, which happens in the background."""
 
 class AsyncAdmin:
     def __init__(self, original: Admin, hop: Hop) -> None: ...

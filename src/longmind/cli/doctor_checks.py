@@ -23,7 +23,7 @@ from longmind.providers.registry import choose_embedder
 from longmind.settings import Settings, load_settings
 from longmind.store.database import Database
 from longmind.store.database_url import engine_of, open_database, sqlite_path
-from longmind.store.inspection import Look, look
+from longmind.store.inspection import DatabaseInspection, inspect_database
 from longmind.store.migrations import load_migrations
 from longmind.store.tables import metrics as measuring
 
@@ -89,7 +89,7 @@ def _recall() -> Finding:
 
 def _database(settings: Settings) -> Iterator[Finding]:
     try:
-        found = look(settings)
+        found = inspect_database(settings)
     except LongmindError as error:
         yield _trouble("database", error)
         return
@@ -107,7 +107,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
             yield from _jobs(database)
 
 
-def _clock(found: Look) -> Finding:
+def _clock(found: DatabaseInspection) -> Finding:
     if system_clock() < _RELEASED:
         return Finding("clock", "trouble", "is before this version was made", "Set the clock of this machine.")
     off = (found.clock_off or 0) / 1_000_000
@@ -127,7 +127,7 @@ def _rights(path: Path) -> Finding:
     return Finding("rights", "ok", f"only its owner may read {path}")
 
 
-def _migrations(found: Look) -> Finding:
+def _migrations(found: DatabaseInspection) -> Finding:
     known = {migration.version for migration in load_migrations(found.engine)}
     if found.applied is None:
         return Finding("migrations", "warning", "there is no memory here yet", "It is made when it is first opened.")

@@ -1,4 +1,4 @@
-"""Jobs: work that is decided on in a transaction and done after it, once, by some worker."""
+"""Jobs: work that is queued in a transaction and done after it, once, by one of the workers."""
 
 from longmind.jobs.handler_registry import Effect, Handler, JobRun
 from longmind.jobs.service import Jobs

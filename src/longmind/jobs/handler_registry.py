@@ -1,4 +1,9 @@
-"""What a kind of job is: a function that is given one job and says what came of it."""
+"""The handlers of an engine by kind of job, and the values that pass between a handler and its worker.
+
+A handler runs outside of any transaction and may think as long as it needs. To write, it returns an `Effect`, which the
+worker commits together with the end of the job. Handlers may run more than once for one job: after a crash, after a
+failure, and again within one attempt when an Effect was outdated. So a handler itself must not write.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,11 @@ _KIND = re.compile(r"[a-z][a-z0-9_.\-]{0,99}")
 
 @dataclass(frozen=True)
 class Effect:
-    """What a job writes: a function of a transaction, committed together with the end of the job, or not at all."""
+    """A function of a transaction that writes a job's outcome.
+
+    It is committed together with the end of the job, or not at all. It may raise EffectConflict if what the handler
+    saw has changed; the handler then runs again.
+    """
 
     work: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
@@ -33,11 +42,11 @@ class JobRun:
     context: Context
     """The context of the user whose job it is."""
     still_ours: Callable[[], bool]
-    """Gives a sign of life and tells whether the job is still this worker's, for long handlers to ask now and then."""
+    """Extends the lease and returns whether the job is still this worker's; long handlers call it now and then."""
     round: int = 1
-    """How often the handler was asked in this attempt: again when its Effect was overtaken by what others wrote."""
+    """Number of this run of the handler in this attempt; above 1 after other writes have outdated its Effect."""
     kept: dict[str, Any] = field(default_factory=dict)
-    """What the handler keeps for when it is asked again in this attempt."""
+    """Values that the handler keeps for its next round in this attempt."""
 
     @property
     def scope(self) -> Scope:
@@ -45,37 +54,41 @@ class JobRun:
 
 
 Handler = Callable[[JobRun], Any]
-"""Thinks as long as it needs, outside of any transaction, and returns a JSON value to keep, or an Effect."""
+"""Runs outside of any transaction; returns a JSON value to store with the job, or an Effect."""
 
 
 def validate_kind(kind: object) -> str:
+    """Return the value if it can name a kind of job; raise InvalidInput otherwise."""
     if isinstance(kind, str) and _KIND.fullmatch(kind):
         return kind
     raise InvalidInput(
-        f"{kind!r} cannot be a kind of job.", hint="Use lower-case letters, digits, '_', '-' and '.', at most 100."
+        f"{kind!r} is not a valid kind of job.", hint="Use at most 100 lower-case letters, digits, '_', '-' and '.'."
     )
 
 
 class JobHandlers:
-    """The kinds of jobs that this engine knows, by name."""
+    """The kinds of jobs that this engine can do."""
 
     def __init__(self) -> None:
         self._by_kind: dict[str, Handler] = {}
         self._last: str | None = None
 
     def register(self, kind: str, handler: Handler) -> None:
+        """Add the handler of a kind, or replace it."""
         if not callable(handler):
             raise InvalidInput(f"The handler of {kind!r} must be callable, not a {type(handler).__name__}.")
         self._by_kind[validate_kind(kind)] = handler
 
     def kinds_in_turn(self) -> list[str]:
-        """All kinds, the one that was found last at the end, so that a flood of one does not hold up the others."""
+        """Return all kinds, the one claimed last at the end, so that a flood of one kind does not delay the others."""
         kinds = list(self._by_kind)
         first = kinds.index(self._last) + 1 if self._last in kinds else 0
         return kinds[first:] + kinds[:first]
 
-    def found(self, kind: str) -> None:
+    def note_claim(self, kind: str) -> None:
+        """Note that a job of this kind was claimed: it is the last in turn now."""
         self._last = kind
 
-    def of(self, kind: str) -> Handler:
+    def find_handler(self, kind: str) -> Handler:
+        """Return the handler of a registered kind."""
         return self._by_kind[kind]

@@ -1,4 +1,8 @@
-"""The operations on jobs, for one scope."""
+"""The operations on one user's jobs.
+
+A job is queued in the transaction that decides on it, and a worker of any process does it later. Workers of this
+process are woken at once; those of others find it at their next poll.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +24,11 @@ from longmind.validation.identifiers import validate_id, validate_label
 from longmind.validation.text import encode_json
 
 PAYLOAD_LIMIT = 1024 * 1024
-"""In bytes. A result has the same limit."""
+"""Largest payload, and largest result, in bytes of JSON."""
 
 
 class Jobs:
-    """The current user's jobs."""
+    """The current user's jobs. Threads may share it."""
 
     def __init__(
         self, database: Database, scope: Scope, clock: Clock, settings: Settings, wake_workers: Callable[[], None]

@@ -1,4 +1,4 @@
-"""Wakes workers when there may be something to do."""
+"""The signal that wakes workers of this process when there may be a job."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import threading
 
 
 class Bell:
-    """Counts how often it was rung, so that nobody misses a ring that comes just before the wait."""
+    """A counter of rings, so that no worker misses one that comes just before it waits.
+
+    A worker reads `rung`, looks for jobs, and then waits for a number other than the one it read.
+    """
 
     def __init__(self) -> None:
         self.rung = 0
         self._ringing = threading.Condition()
 
     def ring(self) -> None:
+        """Wake everybody that waits."""
         with self._ringing:
             self.rung += 1
             self._ringing.notify_all()
 
     def wait(self, heard: int, seconds: float) -> None:
-        """Wait until it was rung more often than was heard already, or so many seconds."""
+        """Wait for a ring after the one numbered `heard`, at most for the given seconds."""
         with self._ringing:
             self._ringing.wait_for(lambda: self.rung != heard, seconds)

@@ -1,4 +1,10 @@
-"""Works jobs off: claims them, keeps the claims alive, and commits what came of them."""
+"""A worker: it claims jobs, keeps the claims alive, and commits their outcomes.
+
+A claim is a lease on one job. While the handler runs, a heartbeat thread extends the lease; when a worker dies, the
+lease runs out and another worker claims the job, as a further attempt. The end of a job is stored only by the worker
+that holds the lease at that moment, in the transaction of the job's Effect, so an effect is committed exactly once.
+An erased user's jobs are refused by the fence around the attempt (see `erasure_fence`).
+"""
 
 from __future__ import annotations
 
@@ -15,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 from longmind.clock import Clock, Micros
 from longmind.errors import LeaseLost, LongmindError, UserErased
 from longmind.jobs.handler_registry import Effect, JobHandlers, JobRun
-from longmind.jobs.retry_policy import seconds_until_retry
 from longmind.jobs.service import PAYLOAD_LIMIT
 from longmind.jobs.wakeup import Bell
 from longmind.models.job import WorkReport
+from longmind.runtime.backoff import compute_pause
 from longmind.scope import Scope
 from longmind.settings import Settings
 from longmind.store.database import Database, EffectConflict, Transaction
@@ -33,12 +39,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger("longmind.jobs")
 
 _ERROR_LIMIT = 4_000
-_NAP_AFTER_TROUBLE_SECONDS = 1.0
+_PAUSE_AFTER_FAILURE_SECONDS = 1.0
 _ROUNDS = 6
-"""How often a handler is asked in one attempt when what it has seen keeps changing."""
+"""Most runs of a handler in one attempt, when what it has seen keeps changing."""
 
 handler_thread: ContextVar[threading.Thread | None] = ContextVar("handler_thread", default=None)
-"""The thread that waits for the handler this code is part of, also where the handler is a coroutine elsewhere."""
+"""The worker thread whose handler the current code belongs to, even if the handler is a coroutine elsewhere."""
 
 
 class Worker:
@@ -60,7 +66,10 @@ class Worker:
         self._name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 
     def work(self, limit: int | None = None, stop: threading.Event | None = None) -> WorkReport:
-        """Do what is due, and what becomes due by it, until nothing is left."""
+        """Do due jobs, and those that they make due, until none is left.
+
+        limit: most jobs to do. stop: end after the current job once it is set.
+        """
         report = WorkReport()
         done = 0
         with _Heartbeat(self) as heartbeat:
@@ -74,7 +83,7 @@ class Worker:
         return report
 
     def is_ours(self, claim: JobClaim) -> bool:
-        """Give a sign of life; False when another worker has taken the job over."""
+        """Extend the lease; return False if another worker has taken the job over."""
         return self._database.write(claim.scope, store.extend_lease, claim, self._lease, self._clock())
 
     @property
@@ -82,7 +91,7 @@ class Worker:
         return self._settings.job_lease_seconds / 3
 
     def run_until(self, stop: threading.Event, bell: Bell) -> None:
-        """Work until told to stop. Trouble is logged and waited out: nobody else would hear of it in this thread."""
+        """Work until `stop` is set. Errors are logged, and work goes on after a pause: nobody awaits this thread."""
         while True:
             heard = bell.rung
             if stop.is_set():
@@ -91,20 +100,20 @@ class Worker:
                 self.work(stop=stop)
             except LongmindError as error:
                 _log.warning("worker %s: %s", self._name, error)
-                stop.wait(_NAP_AFTER_TROUBLE_SECONDS)
+                stop.wait(_PAUSE_AFTER_FAILURE_SECONDS)
             except BaseException:
                 _log.exception("worker %s", self._name)
-                stop.wait(_NAP_AFTER_TROUBLE_SECONDS)
+                stop.wait(_PAUSE_AFTER_FAILURE_SECONDS)
             else:
                 bell.wait(heard, self._settings.worker_poll_seconds)
 
     def _claim_next(self) -> JobClaim | None:
-        # One look for all kinds: to try to take one of each would be a transaction for each, and most find nothing.
+        # One read for all kinds: a claim of each would be a transaction for each, and most would find nothing.
         kinds = self._handlers.kinds_in_turn()
         for kind in self._database.read(None, store.list_due_kinds, kinds, self._clock()):
             found = self._database.write(None, store.claim, kind, self._name, self._lease, self._clock())
             if found:
-                self._handlers.found(kind)
+                self._handlers.note_claim(kind)
                 return found[0]
         return None
 
@@ -113,25 +122,26 @@ class Worker:
         return int(self._settings.job_lease_seconds * 1_000_000)
 
     def _attempt(self, claim: JobClaim) -> WorkReport:
+        """Do a claimed job once; store its failure if it fails."""
         job = claim.job
         if job.attempts > job.max_attempts:
             return self._fail(claim, f"The worker died during each of {job.max_attempts} attempts.")
         try:
             with fence_erasures(self._database, claim.scope, claim.epoch):
                 return self._carry_out(claim)
-        except (_Refused, UserErased) as refusal:
+        except (_JobEndRefused, UserErased) as refusal:
             return self._lose(claim, refusal)
         except KeyboardInterrupt:
-            # Somebody wants the program to end, not the job to fail: it is done again when its lease is over.
+            # The user wants the program to end, not the job to fail: it is done again when its lease has run out.
             raise
         except BaseException as error:
-            # Only the kind of error is logged: its words may quote what a user said. They are kept with the job.
+            # Only the type is logged: the message may quote what a user said. It is stored with the job.
             _log.warning("job %s (%s) failed: %s", job.id, job.kind, type(error).__name__)
-            words = _words(error)
-        return self._fail(claim, words)
+            message = _describe_error(error)
+        return self._fail(claim, message)
 
     def _carry_out(self, claim: JobClaim) -> WorkReport:
-        """Have the job handled, again when its effect was overtaken, and store what came of it."""
+        """Run the handler and store its outcome; run it again if its effect was outdated by other writes."""
         kept: dict[str, Any] = {}
         round = 1
         while True:
@@ -148,44 +158,48 @@ class Worker:
         run = JobRun(claim.job, self._context_of(claim.scope), lambda: self.is_ours(claim), round, kept)
         token = handler_thread.set(threading.current_thread())
         try:
-            return self._handlers.of(claim.job.kind)(run)
+            return self._handlers.find_handler(claim.job.kind)(run)
         finally:
             handler_thread.reset(token)
 
     def _fail(self, claim: JobClaim, error: str) -> WorkReport:
         job, now = claim.job, self._clock()
-        # What the error quotes may hold anything; what cannot be stored as text is made visible instead.
+        # The error may quote anything; characters that cannot be stored are escaped.
         error = error.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode()[:_ERROR_LIMIT]
         if job.attempts < job.max_attempts:
-            wait = int(seconds_until_retry(job.attempts, self._settings) * 1_000_000)
-            ending, report = AttemptEnding("failed", error=error, due_at=now + wait), WorkReport(failed=1)
+            pause = compute_pause(job.attempts, self._settings.job_retry_seconds, self._settings.job_retry_cap_seconds)
+            ending, report = (
+                AttemptEnding("failed", error=error, due_at=now + int(pause * 1_000_000)),
+                WorkReport(failed=1),
+            )
         else:
             ending, report = AttemptEnding("dead", error=error), WorkReport(dead=1)
         try:
             self._database.write(claim.scope, _finish, claim, ending, now)
-        except _Refused as refusal:
+        except _JobEndRefused as refusal:
             return self._lose(claim, refusal)
         return report
 
     def _lose(self, claim: JobClaim, refusal: Exception) -> WorkReport:
+        """Report a job that this worker may not end any more."""
         _log.warning("job %s (%s): %s", claim.job.id, claim.job.kind, refusal)
         return WorkReport(lost=1)
 
 
-class _Refused(Exception):
-    """The end of the job could not be stored: the lease is lost. A LeaseLost of the handler's is its own failure."""
+class _JobEndRefused(Exception):
+    """The end of the job could not be stored, because the lease is lost. A LeaseLost in a handler is a failure."""
 
 
-def _words(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}"
     except Exception:
-        # An error that cannot even say what it is.
+        # An error whose own text fails.
         return type(error).__name__
 
 
 def _complete(run: Transaction, claim: JobClaim, outcome: Any, now: int) -> bool:
-    """The job's effect and its end, in one transaction: both, or neither. False when it has to wait."""
+    """Store the job's effect and its end in one transaction; return False if the job is put off instead."""
     result = outcome.work(run, *outcome.arguments) if isinstance(outcome, Effect) else outcome
     if isinstance(result, JobPostponement):
         _put_off(run, claim, now + int(result.seconds * 1_000_000), now)
@@ -198,18 +212,18 @@ def _finish(run: Transaction, claim: JobClaim, ending: AttemptEnding, now: int) 
     try:
         store.finish(run, claim, ending, now)
     except LeaseLost as error:
-        raise _Refused(error.message) from error
+        raise _JobEndRefused(error.message) from error
 
 
 def _put_off(run: Transaction, claim: JobClaim, due_at: int, now: int) -> None:
     try:
         store.put_off(run, claim, due_at, now)
     except LeaseLost as error:
-        raise _Refused(error.message) from error
+        raise _JobEndRefused(error.message) from error
 
 
 class _Heartbeat:
-    """Extends the lease of the job at hand in the background, for as long as its handler works."""
+    """A thread that extends the lease of the current job while its handler runs. It starts with the first job."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
@@ -244,4 +258,4 @@ class _Heartbeat:
             try:
                 self._worker.is_ours(claim)
             except Exception as error:
-                _log.warning("job %s: no sign of life could be given: %s", claim.job.id, error)
+                _log.warning("job %s: the lease could not be extended: %s", claim.job.id, error)

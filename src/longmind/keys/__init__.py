@@ -1,4 +1,4 @@
-"""Keys of the server: made, listed, taken back, and asked whose a request is."""
+"""Access keys of the server: they say on whose behalf a request is made."""
 
 from longmind.keys.service import AccessKeys
 

@@ -1,4 +1,4 @@
-"""When a key was last used, written down behind the requests' backs."""
+"""The time of each key's last use, stored in the background."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from longmind.runtime.fork_safety import survive_forks
 from longmind.store.database import Database
 from longmind.store.tables import keys
 
-_EVERY = 60 * 1_000_000
+_INTERVAL = 60 * 1_000_000
 _log = logging.getLogger("longmind.keys")
 
 
 class KeyUseLog:
-    """Notes a use at most once a minute for each key. No request waits for it, and none fails by it."""
+    """Stores at most one use a minute for each key, in a thread that ends when nothing is left to store.
+
+    No request waits for it or fails because of it, so a use may be missing after a crash.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -31,19 +34,19 @@ class KeyUseLog:
         self._lock = threading.Lock()
 
     def note(self, key_id: str, known: Micros | None, now: Micros) -> None:
-        """Take down a use; `known` is when the last one was, as far as the database knows."""
+        """Note a use; `known` is the last one that the database knows of."""
         last = max(known or 0, self._noted.get(key_id, 0))
-        if last and now - last < _EVERY:
+        if last and now - last < _INTERVAL:
             return
         with self._lock:
             self._noted[key_id] = self._waiting[key_id] = now
             if self._writer is None:
-                # It ends when nothing waits, so an idle engine has no thread for this, and closing need not know of it.
+                # The thread ends when nothing waits, so an idle engine has none, and `close` need not stop it.
                 self._writer = threading.Thread(target=self._write, name="longmind-keys", daemon=True)
                 self._writer.start()
 
     def settle(self) -> None:
-        """Wait until what was noted is written."""
+        """Wait until all noted uses are stored."""
         writer = self._writer
         if writer is not None:
             writer.join()
@@ -58,6 +61,6 @@ class KeyUseLog:
             try:
                 self._database.write(None, keys.note_uses, uses)
             except EngineClosed:
-                _log.debug("the engine was closed before the last use of a key was written")
+                _log.debug("the engine was closed before the last use of a key was stored")
             except LongmindError as error:
-                _log.warning("the last use of a key was not written: %s", type(error).__name__)
+                _log.warning("the last use of a key could not be stored: %s", type(error).__name__)

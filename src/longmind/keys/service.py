@@ -1,4 +1,8 @@
-"""The keys of the server, as its host makes and takes them back."""
+"""The operations on access keys, for the host of the server.
+
+Only a hash of a token is stored. Every check reads the key's row: a cache could not know which keys another server of
+the same database has revoked.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ _RATE = re.compile(r"[1-9][0-9]{0,8}/(second|minute|hour|day)")
 
 
 class AccessKeys:
-    """For the host alone: whoever can call this can become anybody."""
+    """The access keys of a database, for the host alone: a caller of `create` can act as any user."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -40,9 +44,9 @@ class AccessKeys:
         expires_at: Instant | None = None,
         rate: str | None = None,
     ) -> MadeKey:
-        """Make a key for one user, for any user that a request names, or for administration.
+        """Create a key for one user, for any user that a request names, or for administration.
 
-        Its `token` is shown here and never again: only a hash of it is kept.
+        The `token` of the result is shown only here. rate: most requests, such as `600/minute`.
         """
         now = self._clock()
         token = new_token(now)
@@ -55,19 +59,19 @@ class AccessKeys:
             user_id=None if user_id is None else validate_identity("user_id", user_id),
             digest=token.digest,
             rate=None if rate is None else validate_rate("rate", rate),
-            expires_at=None if expires_at is None else _in_future(to_micros(expires_at, "expires_at"), now),
+            expires_at=None if expires_at is None else _validate_expiry(to_micros(expires_at, "expires_at"), now),
         )
         made = self._database.write(None, keys.insert, new, now)
         return MadeKey(**made.model_dump(by_alias=False), token=token.text)
 
     def list(self, *, tenant_id: str | None = None, app_id: str | None = None) -> Page[AccessKey]:
-        """The keys of all tenants, or of one, or of one app; the oldest first, those that were revoked included."""
+        """Return the keys of all tenants, of one, or of one app, oldest first; revoked ones are included."""
         return Page(self._database.read(None, keys.list_oldest_first, tenant_id, app_id))
 
     def revoke(self, key_id: str) -> AccessKey:
-        """Take a key back, by its id. The next request with it is refused, on every server of this database."""
+        """Revoke a key by its id. Every server of this database refuses its next request."""
         key_id = validate_id("key_id", key_id)
-        # Who has only the key may give that: its id is its beginning.
+        # A whole token is accepted as well, since it begins with the id.
         token = read_token(key_id)
         key = self._database.write(None, keys.revoke, token.id if token else key_id, self._clock())
         if key is None:
@@ -75,41 +79,39 @@ class AccessKeys:
         return key
 
     def count(self) -> KeyCount:
-        """How many keys were ever made, and how many are valid."""
+        """Return the number of keys that were ever created, and of those that are valid."""
         return self._database.read(None, keys.count, self._clock())
 
     def any_made(self) -> bool:
-        """Whether there ever was a key."""
+        """Return whether a key was ever created."""
         return self._database.read(None, keys.has_any)
 
     def check(self, token: str) -> AccessKey:
-        """The key that a request was sent with; refused when it is unknown, wrong, revoked or expired.
-
-        The row is read anew each time: nothing that is remembered could tell what another server has revoked.
-        """
+        """Return the key of a request's token; raise Unauthenticated if it is unknown, wrong, revoked or expired."""
         read = read_token(token)
         known = None if read is None else self._database.read(None, keys.find, read.id)
         if read is None or known is None or not read.fits(known.digest):
-            # One answer for all of it: which ids there are is told to nobody.
-            raise Unauthenticated("The key is not one of this server's.")
+            # One message for all three, so that it does not reveal which ids exist.
+            raise Unauthenticated("The key is unknown.")
         if known.key.revoked_at is not None:
-            raise Unauthenticated("The key was revoked.", hint="Ask who runs the server for a new one.")
+            raise Unauthenticated("The key was revoked.", hint="Ask the operator of the server for a new one.")
         now = self._clock()
         if known.expires_at is not None and known.expires_at <= now:
-            raise Unauthenticated("The key has expired.", hint="Ask who runs the server for a new one.")
+            raise Unauthenticated("The key has expired.", hint="Ask the operator of the server for a new one.")
         self._uses.note(read.id, known.last_used_at, now)
         return known.key
 
     def settle(self) -> None:
-        """Wait until the last uses are written: they are written in the background."""
+        """Wait until the last uses of keys are stored, which happens in the background."""
         self._uses.settle()
 
 
 def validate_rate(name: str, value: object) -> str:
+    """Return the value if it is a rate such as `600/minute`; raise InvalidInput otherwise."""
     if not isinstance(value, str) or not _RATE.fullmatch(value):
         raise InvalidInput(
             f"{name} is {value!r}.",
-            hint="Write it like 600/minute: a whole number of requests in a second, minute, hour or day.",
+            hint="Write a whole number of requests in a second, minute, hour or day, such as 600/minute.",
         )
     return value
 
@@ -117,12 +119,12 @@ def validate_rate(name: str, value: object) -> str:
 def _access(user_id: str | None, any_user: bool, admin: bool) -> KeyAccess:
     if (user_id is not None) + any_user + admin != 1:
         raise InvalidInput(
-            "Whom the key is for is not told, or told twice.", hint="Give one of user_id, any_user=True or admin=True."
+            "A key needs exactly one kind of holder.", hint="Pass one of user_id, any_user=True or admin=True."
         )
     return "user" if user_id is not None else "admin" if admin else "any-user"
 
 
-def _in_future(expires_at: Micros, now: Micros) -> Micros:
+def _validate_expiry(expires_at: Micros, now: Micros) -> Micros:
     if expires_at <= now:
-        raise InvalidInput("expires_at is in the past.", hint="A key that has expired opens nothing.")
+        raise InvalidInput("expires_at is in the past.", hint="Pass an instant in the future.")
     return expires_at

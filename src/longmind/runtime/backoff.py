@@ -1,4 +1,4 @@
-"""How long to wait before something that failed is tried again."""
+"""The pause before another attempt at something that failed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import random
 
 
 def compute_pause(attempts: int, first: float, longest: float) -> float:
-    """Twice as long after each failure, up to the longest, and spread out, so that many do not come back at once."""
+    """Return seconds to wait: doubled with each failure up to `longest`, and random, so that callers spread out."""
     pause = min(longest, first * 2.0 ** min(attempts - 1, 60))
     return random.uniform(pause / 2, pause)

@@ -1,7 +1,7 @@
-"""Files and their names on a disk that may lose its power, or be full.
+"""Files that survive a power cut, and errors of the disk in our words.
 
-What was written to a file is certain once the file was synced. Its name is not: that is kept by the folder, and is
-certain once the folder was synced, and so for each folder above that is as new.
+The content of a file is durable once the file was synced. Its name is part of the folder, and is durable once the
+folder was synced; the same holds for each new folder above it.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ _NO_DESCRIPTORS = {errno.EMFILE, errno.ENFILE}
 
 
 def translate_disk_error(error: OSError, path: Path | str) -> StoreError:
-    """Put the system's words about a file into ours."""
+    """Return the error of ours for an error of the system about a file."""
     words = error.strerror or str(error)
     if error.errno in _FULL:
-        return StoreFull(f"There is no room left to write {path} ({words}).")
+        return StoreFull(f"There is no room left for {path} ({words}).")
     if error.errno in _READ_ONLY:
         return StoreReadOnly(f"{path} cannot be written ({words}).")
     if error.errno in _NO_DESCRIPTORS:
         return StoreUnavailable(
-            f"{path} cannot be opened: this process has as many files open as it may ({words}).",
-            hint="Raise the limit of open files (ulimit -n), or let fewer requests in at a time.",
+            f"{path} cannot be opened: this process has reached its limit of open files ({words}).",
+            hint="Raise the limit of open files (ulimit -n), or accept fewer requests at a time.",
         )
-    return StoreError(f"The disk failed on {path} ({words}).", hint="Look at the system's log, and check the disk.")
+    return StoreError(f"The disk failed on {path} ({words}).", hint="Check the disk and the log of the system.")
 
 
 def sync_file(path: Path) -> None:
-    """Make what was written to a file survive a power cut."""
+    """Make the content of a file survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -46,15 +46,15 @@ def sync_file(path: Path) -> None:
 
 
 def sync_names(folder: Path) -> None:
-    """Make the names in a folder survive a power cut, where folders can be synced and this one may be opened."""
-    # Not all systems and file systems can, and who may make a name in a folder may still not be allowed to list it.
+    """Make the names in a folder survive a power cut, if the system and the folder's rights allow it."""
+    # Not all systems can sync a folder, and the right to create files in one does not include the right to open it.
     with suppress(OSError):
         sync_file(folder)
 
 
 def make_private_folder(folder: Path, *, lasting: bool = True) -> None:
-    """Make a folder, and those above it that are missing, for its owner alone; unless told otherwise, for good."""
-    # Path.mkdir would give the ones above the rights of everybody.
+    """Create a folder and its missing parents, for their owner alone; `lasting` makes their names durable."""
+    # Path.mkdir(parents=True) would give the parents default rights.
     if not folder.is_dir():
         make_private_folder(folder.parent, lasting=lasting)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -64,9 +64,10 @@ def make_private_folder(folder: Path, *, lasting: bool = True) -> None:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file that is not there yet, for its owner alone.
+    """Write a new file, readable by its owner alone; raise FileExistsError if there is one.
 
-    It has its name from the end of the block on, when it is whole and on the disk, also when its writer is killed.
+    The file gets its name at the end of the block, when it is complete and on the disk. A writer that is killed leaves
+    nothing under that name.
     """
     if os.path.lexists(path):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
@@ -74,25 +75,25 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
         yield file
         _finish(file)
         try:
-            # Unlike renaming, this fails where somebody else has put a file meanwhile.
+            # Unlike renaming, this fails if another process has created the file in between.
             os.link(unfinished, path)
         except FileExistsError:
             raise
         except OSError:
-            # Some file systems know no second name of a file.
+            # Some file systems have no hard links.
             unfinished.rename(path)
     sync_names(path.absolute().parent)
 
 
 @contextmanager
 def replaced_file(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file that may be there already: the old one stays until the new one is whole."""
+    """Write a file that may exist already: the old one stays until the new one is complete."""
     if path.exists() and not path.is_file():
-        # A terminal or a pipe has nothing that could stay.
+        # A terminal or a pipe has no old content to keep.
         with path.open("wb") as file:
             yield file
         return
-    # What a link leads to is meant, not the link.
+    # Replaces the target of a link, not the link.
     path = path.resolve()
     with _unfinished(path) as (unfinished, file):
         yield file
@@ -103,7 +104,7 @@ def replaced_file(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _unfinished(path: Path) -> Iterator[tuple[Path, IO[bytes]]]:
-    # In the same folder, since a name can only be given within a file system.
+    # In the same folder, since renaming works only within a file system.
     descriptor, name = tempfile.mkstemp(prefix=".unfinished-", dir=path.parent)
     try:
         with open(descriptor, "w+b") as file:

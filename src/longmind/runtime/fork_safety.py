@@ -1,4 +1,9 @@
-"""What must be made anew in a process that was forked: locks, threads and connections belong to the parent."""
+"""Renewal after a fork: locks, threads and connections in a child belong to its parent.
+
+Objects register themselves while they live. Before a fork, `rest_for_fork` is called on those that must release
+something first; afterwards `wake_after_fork` in the parent, or `renew_after_fork` in the child. Forks are serialised:
+one that begins while another thread forks waits for it.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +14,20 @@ from typing import Protocol
 
 
 class Renewable(Protocol):
+    """An object that keeps working in a child."""
+
     def renew_after_fork(self) -> None:
-        """Forget what only the parent may use. Called in the child, before any other of its code."""
+        """Replace everything that only the parent may use. Called in the child before any other code."""
 
 
 class Resting(Protocol):
+    """An object with something that a child must not inherit."""
+
     def rest_for_fork(self) -> bool:
-        """Come to rest, and let go of what a child must not inherit. False when that cannot be done now."""
+        """Release what a child must not inherit; return False if that is impossible now."""
 
     def wake_after_fork(self) -> None:
-        """Go on. Called in the parent, if it had come to rest."""
+        """Resume. Called in the parent if `rest_for_fork` returned True."""
 
 
 _alive: weakref.WeakSet[Renewable] = weakref.WeakSet()
@@ -26,20 +35,23 @@ _resting: weakref.WeakSet[Resting] = weakref.WeakSet()
 _at_rest: list[Resting] = []
 _one_fork_at_a_time = threading.Lock()
 
-# Connections of the parent must be neither used nor closed in the child: closing one would say goodbye to the server,
-# or release file locks, in the parent's name. Kept here, they are never collected.
+# The child must neither use nor close connections of the parent: closing one would end the parent's session, or release
+# its file locks. Objects in this list are never collected.
 _inherited: list[object] = []
 
 
 def survive_forks(thing: Renewable) -> None:
+    """Have an object renewed in every child, for as long as it lives."""
     _alive.add(thing)
 
 
 def rest_during_forks(thing: Resting) -> None:
+    """Have an object put to rest around every fork, for as long as it lives."""
     _resting.add(thing)
 
 
 def leave_to_parent(*things: object) -> None:
+    """Keep inherited objects from being closed in the child: they are never collected there."""
     _inherited.extend(things)
 
 

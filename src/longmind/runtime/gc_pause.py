@@ -1,4 +1,4 @@
-"""Python's garbage collector, kept away for a moment."""
+"""A pause of Python's garbage collector."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_keeping_away: list[None] = []
-"""A member for each who keeps it away now."""
+_active_pauses: list[None] = []
+"""One member for each block that is active now."""
 
 
 @contextmanager
 def pause_collection() -> Iterator[None]:
-    """Make thousands of objects that stay, without a look in between at whether they can go.
+    """Pause the garbage collector while thousands of lasting objects are created.
 
-    The collector looks whenever some hundred objects are new, and now and then goes through all that the process has,
-    which takes longer than to make them. It rests for all threads, so that nothing may be waited for here.
+    The collector runs after every few hundred new objects and now and then visits all objects of the process, which
+    takes longer than creating them. The pause holds for all threads, so the block must not wait for anything.
     """
     if not gc.isenabled():
         yield
         return
     try:
-        _keeping_away.append(None)
+        _active_pauses.append(None)
         gc.disable()
         yield
     finally:
         gc.enable()
-        del _keeping_away[-1:]
+        del _active_pauses[-1:]
 
 
-def _call_back() -> None:
-    """Have a process that was forked meanwhile collect: the threads that keep it away have stayed with the parent."""
-    if _keeping_away:
-        _keeping_away.clear()
+def _resume_in_child() -> None:
+    """Enable the collector in a child that was forked during a pause: the pausing threads exist only in the parent."""
+    if _active_pauses:
+        _active_pauses.clear()
         gc.enable()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_call_back)
+    os.register_at_fork(after_in_child=_resume_in_child)

@@ -1,4 +1,8 @@
-"""From an event loop to the synchronous core and back: one thread hop per operation."""
+"""Threads that run the synchronous core for callers in an event loop, and the classes derived for such callers.
+
+Each operation costs one hop: the call goes to a thread, and its result comes back to the loop that awaits it. Context
+variables of the caller are visible in the thread.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,10 @@ _THREADS = 32
 
 
 class Hop:
-    """Runs blocking calls in threads of its own, so that they wait for nobody else's in the loop's default pool."""
+    """Runs blocking calls in its own threads, so that they compete with no one in the loop's default pool.
+
+    Calling it submits one call; it raises EngineClosed after `close`.
+    """
 
     def __init__(self) -> None:
         self.closed = False
@@ -36,8 +43,8 @@ class Hop:
         return await asyncio.wrap_future(self._submit(self._threads, function, *args, **kwargs))
 
     async def run_separately(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call that waits for other calls, such as those of a handler, in a thread that is none of theirs."""
-        # Those whose callers were cancelled, and that have ended since.
+        """Run a call that waits for other calls of this pool in a thread of its own, to avoid a deadlock."""
+        # Drops calls whose callers were cancelled and that have ended since.
         self._apart = {threads: call for threads, call in self._apart.items() if not call.done()}
         threads = _threads(1)
         call = self._submit(threads, function, *args, **kwargs)
@@ -45,7 +52,7 @@ class Hop:
         try:
             return await asyncio.wrap_future(call)
         finally:
-            # The thread ends with the call. That may still be under way if the caller was cancelled.
+            # The thread ends with the call, which may still be running if the caller was cancelled.
             threads.shutdown(wait=call.done())
 
     def _submit(
@@ -56,7 +63,7 @@ class Hop:
         return threads.submit(contextvars.copy_context().run, functools.partial(function, *args, **kwargs))
 
     async def close(self) -> None:
-        """Let what is under way come to its end; the loop goes on meanwhile, since it may be needed for that."""
+        """Wait for running calls without blocking the loop, which they may need, and accept no more."""
         self.closed = True
         for threads in (*self._apart, self._threads):
             await asyncio.to_thread(threads.shutdown)
@@ -67,9 +74,11 @@ def _threads(most: int) -> ThreadPoolExecutor:
 
 
 async def await_foreign(awaitable: Awaitable[T]) -> T:
-    """What an awaitable of somebody else's gives."""
+    """Await code of the caller; raise RuntimeError in place of a SystemExit.
+
+    SystemExit would end the loop, and the thread that waits for the result would wait for ever.
+    """
     try:
         return await awaitable
     except SystemExit as error:
-        # It would end the loop, and the thread that waits for the answer would wait for ever.
         raise RuntimeError(f"SystemExit: {error}") from error

@@ -1,4 +1,9 @@
-"""What the rest of Longmind sees of a database: transactions, and functions that are run in them."""
+"""The contract of a database: transactions, and units of work that run in them.
+
+A unit of work is a function of a transaction. It calls named statements of the `.sql` files, which the transaction
+binds to its scope, and does nothing else: no network, no model, no other write. It may run a second time, after a lost
+connection or a conflict. Both engines implement these protocols, so that no caller knows which one it uses.
+"""
 
 from __future__ import annotations
 
@@ -17,101 +22,102 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Row = tuple[Any, ...]
 PendingRow = Callable[[], Row | None]
-"""The row a statement gives back, to be asked for when the transaction has ended."""
+"""Returns the first row of a statement that was sent. On PostgreSQL, the call waits for the answer."""
 ChangeBatch = Iterable[Callable[[], Change]]
 
 
 class RowRefused(StoreError):
-    """A table does not take a row: a value is missing, or is none that its column may have."""
+    """A table refused a row, because a value is missing or is not allowed in its column."""
 
 
 EVERY_SCOPE = "*"
+"""In the place of a scope's id: the engine's own work over all scopes."""
 BEYOND_ALL_IDS = "~"
-"""Sorts after every id, since those are made of letters and digits."""
+"""Sorts after every id, since ids consist of letters, digits and '_'."""
 
 
 class ScopeKeys(NamedTuple):
-    """What every statement of a transaction is bound to: the scope, and the app that the scope is part of."""
+    """The keys that every statement of a transaction is bound to: that of the scope, and that of its app."""
 
     scope_id: str
     app_key: str
 
 
 class Transaction(Protocol):
-    """A transaction in progress. It binds the scope to every statement by itself."""
+    """A transaction in progress. It binds the scope to every statement; units of work cannot name another one."""
 
     @property
     def scope_id(self) -> str: ...
 
     @property
     def history(self) -> object:
-        """Equal for as long as the database only goes on: another one when it may have lost what it had committed.
+        """A value that changes whenever committed data may have been lost (crash, failover, restored backup).
 
-        A crash of a server that does not wait for its disk, a replica that takes over, a backup that is brought back:
-        what is kept in memory is then of a past that was not, and the numbers that it is compared by come again.
+        Caches from an older history are invalid, because the revision numbers that they are compared by repeat.
         """
 
     def one(self, query: str, **values: Any) -> Row | None:
-        """The first row."""
+        """Run a statement and return its first row."""
 
     def all(self, query: str, **values: Any) -> list[Row]:
-        """All rows."""
+        """Run a statement and return its rows."""
 
     def ask(self, query: str, **values: Any) -> PendingRow:
-        """Begin a statement and go on: its answer comes meanwhile, and is waited for when it is asked for.
+        """Begin a statement and return at once; the answer is waited for when it is asked for.
 
-        In a read nothing else can be run before that.
+        In a read, nothing else may be run before that.
         """
 
     def send(self, query: str, **values: Any) -> PendingRow:
-        """Run a statement whose answer is not needed before the end: it costs no round trip of its own."""
+        """Run a statement whose answer is not needed before the end, which costs no round trip of its own."""
 
     def insert_each(self, query: str, rows: Mapping[str, Sequence[Any]], **values: Any) -> None:
-        """Insert many rows, which come as columns of equal length; values are the same for all."""
+        """Insert many rows, given as columns of equal length; `values` are the same for all of them."""
 
     def number_each(
         self, query: str, columns: Sequence[str], rows: Sequence[Row], **values: Any
     ) -> Callable[[], Sequence[int]]:
-        """Insert many rows into a table that numbers them; the answer are the numbers, in the order of the rows.
+        """Insert many rows into a table that numbers them; the result returns the numbers, in the order of the rows.
 
-        The statement takes the scope first, then the values, which are the same for all, and then the columns.
+        The statement takes the scope first, then `values`, which are the same for all rows, and then the columns.
         """
 
     def each(self, query: str, **values: Any) -> Iterator[Row]:
-        """The rows one after another, however many there are. Only inside of `read_snapshot`."""
+        """Yield the rows of a statement, however many there are. Only inside of `read_snapshot`."""
 
     def lift_time_limit(self) -> None:
-        """Let this transaction take as long as it needs. Any other is ended when it seems to stand still."""
+        """Let this transaction run as long as it needs. The server ends any other one that seems to stand still."""
 
     def bind_scope(self, scope: AnyScope | None) -> AbstractContextManager[Transaction]:
-        """The same transaction, bound to another scope until the block ends."""
+        """Yield this transaction bound to another scope, until the block ends."""
 
     def emit(self, change: Callable[[], Change]) -> None:
-        """Announce a change, once the transaction has been committed."""
+        """Announce a change after the commit. The function is called only if somebody listens."""
 
     def emit_each(self, changes: ChangeBatch) -> None:
-        """Announce many. They are gone through once, after the commit, and not at all when nobody listens."""
+        """Announce many changes. They are iterated once, after the commit, and only if somebody listens."""
 
 
 Work = Callable[Concatenate[Transaction, P], T]
+"""A unit of work: a function of a transaction, without effects outside of it."""
 
 
 class Publisher(Protocol):
-    """Where a database tells what it has committed."""
+    """The receiver of committed changes."""
 
     def add(self, changes: list[ChangeBatch]) -> None:
-        """Called once per transaction, in the order of commits where the engine knows it."""
+        """Queue the changes of one transaction. On SQLite the calls come in the order of commits."""
 
     def deliver(self) -> None:
-        """Called when no lock is held: a subscriber may take its time, and write itself."""
+        """Deliver what is queued. Called without any lock, so that a subscriber may take its time, and write."""
 
 
 class Database(Protocol):
-    """One of the two engines."""
+    """A database of one of the two engines. All methods may be called from any thread."""
 
     engine: EngineName
     is_remote: bool
-    """Whether an answer takes a while, in which something else can be done."""
+    """Whether answers come over a network, so that it pays to do something else while waiting for one."""
     write_health: WriteHealth
     """Reports whether writes fail for want of room or rights."""
 
@@ -120,59 +126,63 @@ class Database(Protocol):
         """Microseconds that this machine's clock is behind the database's; 0 if they agree within a second."""
 
     def read(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function that only reads; each of its statements sees what is committed by then.
+        """Run a unit of work that only reads; each of its statements sees what is committed by then.
 
-        No scope is for the engine's own work over all of them.
+        scope: None is for the engine's own work over all scopes.
         """
 
     def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function in a transaction of its own: when this returns, what it wrote is on disk."""
+        """Run a unit of work in a transaction; when this returns, its writes are committed and on disk.
+
+        Raises StoreError inside another write, and StoreReadOnly for a scope that may only be read.
+        """
 
     def read_snapshot(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function that only reads, and sees the database as it was when it began, however long it takes."""
+        """Run a unit of work that only reads, and sees the database as of its beginning, however long it takes."""
 
     def write_exclusively(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function in a transaction that sees and changes its scope as of one instant.
+        """Run a unit of work in a transaction that sees and changes its scope as of one instant.
 
-        Work behind a fence waits for it, and is refused when it has raised the scope's epoch. What somebody else has
-        changed meanwhile makes it begin again.
+        Fenced work waits for it, and is refused afterwards if it has raised the scope's epoch. A concurrent change of
+        the scope makes it start over; raises StoreBusy if that happens too often.
         """
 
     def add_queries(self, queries: Mapping[str, Query]) -> None:
-        """Take up statements that are made while it is open, such as those on all columns of a table."""
+        """Add statements that are made at run time, such as those on all columns of a table."""
 
     def scrub(self, most_megabytes: float | None = None) -> ScrubReport:
-        """Leave no trace in the files of rows that were deleted; what cannot be done now is told.
+        """Remove all traces of deleted rows from the files; the report names what could not be done now.
 
-        Given a size, what takes long is left for later unless it is a matter of a file that is no larger.
+        most_megabytes: skip the slow part for larger files, and on PostgreSQL always. None does everything.
         """
 
     def advance_ledger_sequence(self) -> None:
-        """Let the next place in the ledger come after the last that is taken, once rows were put in with theirs."""
+        """Continue the ledger after its last position, once rows were copied in with positions of their own."""
 
     def wait_for_writers(self, seconds: float) -> bool:
-        """Wait until every transaction that is writing now has ended; False when that took longer than given.
+        """Wait until every transaction that is writing now has ended; return False if that took too long.
 
-        Positions of the ledger are taken before their transactions commit. After this, a place that was empty below a
-        row that was seen before stays empty for ever: its transaction was rolled back, or its row was erased.
+        Positions in the ledger are taken before their transactions commit. After this, a position that is empty below
+        a row seen before stays empty for ever: its transaction was rolled back, or its row was erased.
         """
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Finish the writes under way and close all connections. Later calls raise EngineClosed."""
 
 
 @dataclass(frozen=True)
 class ScrubReport:
-    """What became of the traces that deleted rows leave in the files of a database."""
+    """The outcome of removing the traces of deleted rows from a database's files."""
 
     done: bool
     how: str
     left: str | None = None
-    """What is still to do, and by whom."""
+    """The rest of the work, and who can do it; None if nothing is left."""
 
 
 @dataclass
 class Announcements:
-    """The changes of one transaction, kept until it is committed."""
+    """The changes that one transaction announces, held until it is committed."""
 
     changes: list[ChangeBatch] = field(default_factory=list)
 
@@ -184,15 +194,16 @@ class Announcements:
 
 
 class EffectConflict(Exception):
-    """What an Effect was made from has changed meanwhile: nothing is written, and its handler is asked again."""
+    """The data that an Effect was computed from has changed: nothing is written, and its handler runs again."""
 
 
 def to_scope_keys(scope: AnyScope | None) -> ScopeKeys:
+    """Return the keys of a scope; None stands for all scopes."""
     return ScopeKeys(EVERY_SCOPE, EVERY_SCOPE) if scope is None else ScopeKeys(scope.id, scope.app_key)
 
 
 def describe_unstorable(error: UnicodeEncodeError) -> InvalidInput:
-    """What to tell of a text that came as far as a database, and that none can keep."""
+    """Return the error for a text with a lone surrogate, which no database can store."""
     found = f"U+{ord(error.object[error.start]):04X}"
     return InvalidInput(
         f"A text has the character {found} at position {error.start}, which cannot be stored.",
@@ -201,17 +212,17 @@ def describe_unstorable(error: UnicodeEncodeError) -> InvalidInput:
 
 
 def refuse_nesting(nested: bool) -> None:
-    """A unit of work must not begin another write: it would wait for itself."""
+    """Raise StoreError for a write inside a write, which would wait for itself."""
     if nested:
         raise StoreError(
-            "A write was asked for inside a transaction.",
+            "A write was requested inside a transaction.",
             hint="Inside an Effect use the functions of longmind.store on the transaction it is given.",
         )
 
 
 def refuse_reader(scope: AnyScope | None) -> None:
-    """Who was granted a space reads in its owner's scope. Nothing ought to write there; this makes sure of it."""
+    """Raise StoreReadOnly for the scope of a shared space's owner, in which a grantee may only read."""
     if isinstance(scope, ReaderScope):
         raise StoreReadOnly(
-            "A write was asked for in a scope that is open for reading only.", hint="Only the owner may."
+            "A write was requested in a scope that is open for reading only.", hint="Write as the owner of the space."
         )

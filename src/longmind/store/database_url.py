@@ -1,4 +1,4 @@
-"""From an address to a database that is ready for use."""
+"""Addresses of databases, and the way from an address to a database that is ready for use."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from longmind.validation.text import validate_text
 
 
 def open_database(settings: Settings, publisher: Publisher) -> Database:
-    """Open the database of `settings.url` and bring its schema up to date."""
+    """Open the database of `settings.url`, create it if it is a new file, and bring its schema up to date."""
     try:
         return _open(settings, publisher)
     except OSError as error:
-        # Files of our own are read for it as well, which a process that may open no more cannot do.
+        # Opening also reads files of the package, which fails in a process at its limit of open files.
         raise translate_disk_error(error, error.filename or "the database") from error
 
 
@@ -30,7 +30,7 @@ def _open(settings: Settings, publisher: Publisher) -> Database:
     if engine_of(url) == "sqlite":
         database: SqliteDatabase | PostgresDatabase = SqliteDatabase(sqlite_path(url), settings, publisher)
     else:
-        # The driver is an optional part, and nobody should wait for it to load who keeps memory in a file.
+        # The driver is optional, and programs that keep memory in a file should not wait for it to load.
         from longmind.store.postgres.database import PostgresDatabase
 
         database = PostgresDatabase(url, settings, publisher)
@@ -43,7 +43,7 @@ def _open(settings: Settings, publisher: Publisher) -> Database:
 
 
 def engine_of(url: str) -> EngineName:
-    """Which engine an address is for; refused when there is none, or its driver is not here."""
+    """Return the engine of an address; raise InvalidUrl if there is none, ExtensionMissing if its driver is missing."""
     try:
         validate_text("The address", url)
     except InvalidInput as error:
@@ -51,7 +51,7 @@ def engine_of(url: str) -> EngineName:
     if url.startswith("sqlite:"):
         return "sqlite"
     if not url.startswith(("postgresql://", "postgres://")):
-        raise InvalidUrl(f"{_scheme_of(url)} is not an address Longmind knows.", hint=_hint_for(url))
+        raise InvalidUrl(f"{_scheme_of(url)} is not a known kind of address.", hint=_hint_for(url))
     for driver in ("psycopg", "psycopg_pool"):
         if find_spec(driver) is None:
             raise ExtensionMissing(
@@ -62,34 +62,34 @@ def engine_of(url: str) -> EngineName:
 
 
 def sqlite_path(url: str) -> str:
-    """The file of `sqlite:///file` (relative) or `sqlite:////file` (absolute)."""
+    """Return the absolute path in `sqlite:///file` (relative) or `sqlite:////file` (absolute)."""
     path = url.removeprefix("sqlite:///")
     if path == url or not path:
         raise InvalidUrl(
             f"{url!r} is not an address of a file.",
-            hint="A file takes three slashes, or four when its path is absolute.",
+            hint="Write three slashes before a relative path, and four before an absolute one.",
         )
     if "?" in path or "#" in path:
         raise InvalidUrl(f"{url!r} has a '?' or '#', and takes no options.")
     if any(unicodedata.category(character) == "Cc" for character in path):
-        raise InvalidUrl(f"{url!r} has a control character.", hint="Remove it; it is hardly part of the file's name.")
+        raise InvalidUrl(f"{url!r} has a control character.", hint="Remove it from the name of the file.")
     if path != MEMORY and path.strip() == MEMORY:
         raise InvalidUrl(f"{url!r} has blanks around {MEMORY}.", hint=f"Write sqlite:///{MEMORY} without them.")
     try:
-        # Made absolute at once: connections are made later too, when the working folder may be another.
+        # Absolute at once: later connections may be made from another working folder.
         return path if path == MEMORY else str(Path(path).expanduser().absolute())
     except RuntimeError:
-        raise InvalidUrl(f"{url!r} names the home folder of nobody known here.", hint="Write the path out.") from None
+        raise InvalidUrl(f"{url!r} names the home folder of an unknown user.", hint="Write the whole path.") from None
 
 
 def _scheme_of(url: str) -> str:
-    # Only the part before the first colon is shown: what comes after may hold a password.
+    # The rest of the address may contain a password.
     scheme, colon, _ = url.partition("://")
     return repr(f"{scheme}://…") if colon else repr("…" + url[url.rindex("@") :] if "@" in url else url)
 
 
 def _hint_for(url: str) -> str | None:
-    # What SQLite itself calls an address: file:relative.db or file:///absolute.db
+    # SQLite's own form of an address: file:relative.db or file:///absolute.db
     path = url.removeprefix("file://" if url.startswith("file:///") else "file:")
     if "://" not in path and "@" not in path and path.endswith((".db", ".sqlite", ".sqlite3")):
         return f"Did you mean sqlite:///{path}?"

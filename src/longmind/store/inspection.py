@@ -1,4 +1,4 @@
-"""A look at a database from outside: nothing is made, migrated or changed."""
+"""Inspection of a database from outside: nothing is created, migrated or changed."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ from longmind.store.sqlite.versions import read_versions
 
 
 @dataclass(frozen=True)
-class Look:
+class DatabaseInspection:
+    """Facts about a database, found without opening it as an engine does."""
+
     engine: EngineName
     version: str
-    """Of SQLite, or of the server."""
+    """The version of SQLite, or of the server."""
     applied: list[int] | None
-    """The migrations that it has been through; None when there is no database of ours yet."""
+    """The applied migrations; None if there is no database of ours yet."""
     clock_off: Micros | None = None
-    """By how much at least its clock differs from this machine's, where it may be another machine."""
+    """Least difference between its clock and this machine's; None if it is on this machine."""
 
 
-def look(settings: Settings) -> Look:
-    """What there is at the address; errors are the ones that opening it would give."""
+def inspect_database(settings: Settings) -> DatabaseInspection:
+    """Return what is at the address; raises the errors that opening it would raise."""
     if engine_of(settings.url) == "sqlite":
-        return _look_at_file(sqlite_path(settings.url))
+        return _inspect_file(sqlite_path(settings.url))
     from longmind.store.postgres.roles import inspect_server
 
-    return Look("postgres", *inspect_server(settings))
+    return DatabaseInspection("postgres", *inspect_server(settings))
 
 
-def _look_at_file(path: str) -> Look:
+def _inspect_file(path: str) -> DatabaseInspection:
     version = apsw.sqlite_lib_version()
     if not os.path.exists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
-        return Look("sqlite", version, None)
+        return DatabaseInspection("sqlite", version, None)
     try:
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -47,4 +49,4 @@ def _look_at_file(path: str) -> Look:
             connection.close()
     except apsw.Error as error:
         raise translate(error, path=path) from error
-    return Look("sqlite", version, applied)
+    return DatabaseInspection("sqlite", version, applied)

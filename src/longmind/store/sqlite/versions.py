@@ -1,4 +1,7 @@
-"""The applied migrations of a SQLite file."""
+"""The table of applied migrations in a SQLite file.
+
+Up to version 0.2 it had another name. It is renamed in the transaction that migrates; readers accept both.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from longmind.store.migrations import FORMER_VERSION_TABLE, VERSION_TABLE
 
 
 def ensure_version_table(connection: apsw.Connection) -> None:
-    """Make the table of applied migrations, or rename the one of version 0.2."""
+    """Create the table of applied migrations, or rename that of version 0.2. Called inside a transaction."""
     if _find_version_table(connection) == FORMER_VERSION_TABLE:
         connection.execute(f"ALTER TABLE {FORMER_VERSION_TABLE} RENAME TO {VERSION_TABLE}")
     connection.execute(
@@ -17,7 +20,7 @@ def ensure_version_table(connection: apsw.Connection) -> None:
 
 
 def read_versions(connection: apsw.Connection) -> list[int] | None:
-    """Return the applied migrations, in order; None in a file that is not ours yet."""
+    """Return the applied migrations, in order; None in a file without the table."""
     table = _find_version_table(connection)
     if table is None:
         return None
