@@ -17,7 +17,7 @@ import longmind
 from longmind.cli import main
 from longmind.clock import Micros, system_clock
 from longmind.recall import kernels as kernel
-from longmind.recall.kernels import numpy_kernels as plain_loops
+from longmind.recall.kernels import numpy_kernels
 from tests.cli.calling import Run
 
 Examined = Callable[..., tuple[int, dict[str, dict[str, Any]]]]
@@ -82,7 +82,7 @@ def test_the_time_that_it_takes_to_look_is_no_difference_of_clocks(
 def test_it_tells_whether_the_loops_of_recall_are_compiled(
     sqlite_url: str, examined: Examined, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "compiled", plain_loops)
+    monkeypatch.setattr(kernel, "compiled", numpy_kernels)
     assert examined(sqlite_url)[1]["recall"]["state"] == "ok"
     monkeypatch.setattr(kernel, "compiled", None)
     code, found = examined(sqlite_url)

@@ -17,7 +17,7 @@ from longmind.memory.validation import validate_atom
 from longmind.providers.embedder import CheckedEmbedder, Embedder
 from longmind.recall import kernels as kernel
 from longmind.recall.index import storage as writing
-from longmind.recall.kernels import numpy_kernels as plain_loops
+from longmind.recall.kernels import numpy_kernels
 from longmind.store.database import Transaction
 from longmind.store.tables import atoms as atoms_store
 from longmind.store.tables import spaces
@@ -230,8 +230,8 @@ def test_recall_equals_looking_at_every_atom_where_nothing_was_compiled(
         pytest.MonkeyPatch.context() as patch,
         longmind.open(sqlite_url, embedder=embedder, clock=clock) as engine,
     ):
-        patch.setattr(kernel, "loops", plain_loops)
-        patch.setattr(kernel, "likeness", plain_loops.likeness)
+        patch.setattr(kernel, "loops", numpy_kernels)
+        patch.setattr(kernel, "likeness", numpy_kernels.likeness)
         change_and_ask([memory_of(engine)], sqlite_url, clock, embedder, data)
 
 

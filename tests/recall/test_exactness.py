@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import longmind
 from longmind.memory import Memory
 from longmind.recall import kernels as kernel
-from longmind.recall.kernels import numpy_kernels as plain_loops
+from longmind.recall.kernels import numpy_kernels
 from tests.recall.making import fact, memory_of
 
 ATOMS, QUERIES, TOP = 1_500, 25, 10
@@ -50,8 +50,8 @@ def loops(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "loops", plain_loops)
-        patch.setattr(kernel, "likeness", plain_loops.likeness)
+        patch.setattr(kernel, "loops", numpy_kernels)
+        patch.setattr(kernel, "likeness", numpy_kernels.likeness)
         patch.setattr(kernel, "knows_processor", False)
         yield
 

@@ -28,8 +28,8 @@ from longmind.recall.index.atom_columns import FOREVER
 from longmind.recall.index.postings import Run, RunArrays
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
-from longmind.recall.kernels import numpy_kernels as plain_loops
-from longmind.recall.kernels.numpy_kernels import Columns, Weights
+from longmind.recall.kernels import numpy_best, numpy_kernels, numpy_vectors
+from longmind.recall.kernels.numpy_best import Columns, Weights
 from longmind.recall.question import understand_question
 from longmind.recall.ranking.atoms import Query, Scores, rank_atoms
 from longmind.recall.ranking.decay import FLOOR, RATES
@@ -75,7 +75,7 @@ def test_words_count_the_same(atoms: int, seed: int, masked: bool, terms: list[i
     there = atoms if among is None else int(among.sum())
     found, expected = np.zeros(atoms), np.zeros(atoms)
     compiled().word_scores(runs, tuple(terms), WORTH, among, there, found)
-    plain_loops.word_scores(runs, tuple(terms), WORTH, among, there, expected)
+    numpy_kernels.word_scores(runs, tuple(terms), WORTH, among, there, expected)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(found > 0, expected > 0)
 
@@ -95,13 +95,13 @@ def test_vectors_are_as_alike(atoms: int, width: int, seed: int, length: float) 
     scales = (chance.random(atoms) * some_mask(chance, atoms)).astype(np.float32)
     found, expected = np.empty(atoms, np.float32), np.empty(atoms, np.float32)
     compiled().likeness(query, rows, scales, found)
-    plain_loops.likeness(query, rows, scales, expected)
+    numpy_kernels.likeness(query, rows, scales, expected)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(np.isnan(found), scales == 0)
     finer = chance.integers(-128, 128, (atoms, width)).astype(np.int8)
     finely, expected_finely = np.empty(atoms), np.empty(atoms)
     compiled().fine_likeness(query, rows, finer, scales, finely)
-    plain_loops.fine_likeness(query, rows, finer, scales, expected_finely)
+    numpy_kernels.fine_likeness(query, rows, finer, scales, expected_finely)
     np.testing.assert_array_equal(finely, expected_finely)
     np.testing.assert_array_equal(np.isnan(finely), scales == 0)
 
@@ -135,9 +135,9 @@ def test_what_is_known_roughly_is_wrong_by_no_more_than_is_said(atoms: int, widt
     vectors = unit_vectors(np.random.default_rng(seed), atoms + 1, width)
     query, kept = vectors[0], VectorsSegment.from_vectors(vectors[1:])
     roughly, finely = np.empty(atoms, np.float32), np.empty(atoms)
-    plain_loops.likeness(query, kept.rows, kept.scales, roughly)
-    plain_loops.fine_likeness(query, kept.rows, kept.finer, kept.scales, finely)
-    assert np.abs(finely - roughly).max() <= plain_loops.doubt(query, kept.scales)
+    numpy_kernels.likeness(query, kept.rows, kept.scales, roughly)
+    numpy_kernels.fine_likeness(query, kept.rows, kept.finer, kept.scales, finely)
+    assert np.abs(finely - roughly).max() <= numpy_vectors.bound_error(query, kept.scales)
     assert np.abs(finely - vectors[1:].astype(np.float64) @ query).max() < 5e-5
 
 
@@ -175,7 +175,7 @@ def assert_usable_like_any_other(found: list[Explanation], fields: list[dict[str
 def test_values_are_the_same_and_can_be_used_like_any_other(fields: list[dict[str, Any]]) -> None:
     beside = beside_fields(Explanation)
     found = compiled().values(Explanation, beside, NAMES, in_columns(fields))
-    assert found == plain_loops.values(Explanation, beside, NAMES, in_columns(fields))
+    assert found == numpy_kernels.values(Explanation, beside, NAMES, in_columns(fields))
     assert_usable_like_any_other(found, fields)
     assert beside == beside_fields(Explanation)
 
@@ -193,9 +193,9 @@ def test_what_is_kept_is_made_anew_each_time(
 ) -> None:
     kept = {at: (common, "own", at, lists, "more") for at, (common, lists) in enumerate(fields)}
     before, beside = copy.deepcopy(kept), beside_fields(Explanation)
-    for loops in filter(None, (kernel.compiled, plain_loops)):
+    for loops in filter(None, (kernel.compiled, numpy_kernels)):
         for _ in range(2):
-            found = loops.kept_values(Explanation, beside, OWN, LISTS, kept, places)
+            found = loops.copy_values(Explanation, beside, OWN, LISTS, kept, places)
             assert [each is None for each in found] == [place not in kept for place in places]
             there = [(place, each) for place, each in zip(places, found, strict=True) if each is not None]
             expected = []
@@ -255,9 +255,9 @@ def test_values_that_cannot_be_made_are_refused(wrong: tuple[Any, ...], error: t
 def test_what_is_kept_wrongly_is_refused(changed: dict[str, Any], error: type[Exception]) -> None:
     kept: dict[int, Any] = {0: ({}, 1, 2, (("a",), ("b",)))}
     right: dict[str, Any] = {"kind": Explanation, "beside": (), "own": OWN, "lists": LISTS, "kept": kept, "places": [0]}
-    assert len(compiled().kept_values(*right.values())) == 1
+    assert len(compiled().copy_values(*right.values())) == 1
     with pytest.raises(error):
-        compiled().kept_values(*(right | changed).values())
+        compiled().copy_values(*(right | changed).values())
 
 
 @compiled_only
@@ -271,7 +271,7 @@ def test_values_are_let_go_of_also_by_who_is_half_done_and_in_a_circle() -> None
     before = [sys.getrefcount(each) for each in watched]
     for _ in range(3):
         made = compiled().values(Explanation, beside, ("lexical",), ([mine] * 50,))
-        made += compiled().kept_values(Explanation, beside, OWN, LISTS, kept, list(range(60)))[:50]
+        made += compiled().copy_values(Explanation, beside, OWN, LISTS, kept, list(range(60)))[:50]
         for value in made:
             value.__dict__["dense"] = value
         del value, made
@@ -280,7 +280,7 @@ def test_values_are_let_go_of_also_by_who_is_half_done_and_in_a_circle() -> None
         with pytest.raises(IndexError):
             compiled().values(Explanation, beside, ("lexical", "dense"), ([mine] * 50, [mine] * 20))
         with pytest.raises(TypeError):
-            compiled().kept_values(
+            compiled().copy_values(
                 Explanation, beside, OWN, LISTS, kept | {49: (common, mine, mine, (5,))}, list(range(50))
             )
     gc.collect()
@@ -311,7 +311,7 @@ def test_what_speaks_for_an_atom_adds_up_the_same(
     given_to_both = (chance.random(atoms), likeness, finely, unsure, counted, usual, 30, 4.2, chance.random(atoms))
     found, expected = np.empty(atoms), np.empty(atoms)
     by = compiled().total(*given_to_both, found)
-    assert by == pytest.approx(plain_loops.total(*given_to_both, expected), rel=1e-6)
+    assert by == pytest.approx(numpy_kernels.total(*given_to_both, expected), rel=1e-6)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
@@ -362,7 +362,7 @@ def test_the_best_are_the_same_in_the_same_order(
         NOW,
     )
     (places, *factors), (expected_places, *expected_factors) = (
-        loops.best(*given_to_both, limit) for loops in (compiled(), plain_loops)
+        loops.best(*given_to_both, limit) for loops in (compiled(), numpy_kernels)
     )
     np.testing.assert_allclose(factors, expected_factors, rtol=1e-12)
     assert places == expected_places
@@ -381,12 +381,12 @@ def test_the_best_are_those_of_all_also_where_similarity_has_an_end(
     bonus = chance.choice([1.0, 1.5, 2.0], 12) if mentioned else None
     weights = Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.0 if overlap else 0.7)
     matching = some_mask(chance, 12)
-    best = compiled().best if loops == "compiled" else plain_loops.best
+    best = compiled().best if loops == "compiled" else numpy_kernels.best
     most = 2.0 if mentioned else 1.0
     found = best(standing, matching, bonus, columns, weights, most, FOREVER, NOW, limit)
 
     there = matching.nonzero()[0]
-    final = plain_loops.compute_factors(there, standing, bonus, columns, weights, FOREVER, NOW).final
+    final = numpy_best.compute_factors(there, standing, bonus, columns, weights, FOREVER, NOW).final
     expected = np.lexsort((columns.ids[there], -columns.valid_from[there], -final))[:limit]
     np.testing.assert_allclose(found[5], final[expected], rtol=1e-12)
     assert found[0] == there[expected].tolist()
@@ -405,7 +405,7 @@ def test_what_is_new_and_important_comes_before_much_that_is_alike_and_old(loops
     standing = np.full(40, 0.9)
     standing[0] = 0.3
     weights = Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.0)
-    best = compiled().best if loops == "compiled" else plain_loops.best
+    best = compiled().best if loops == "compiled" else numpy_kernels.best
     found = best(standing, np.ones(40, np.bool_), None, old, weights, 1.0, FOREVER, NOW, 2)
     assert found[0] == [0, 1]
     assert found[5] == pytest.approx([0.3, 0.9 * FLOOR * 0.76])
@@ -451,7 +451,7 @@ def test_all_at_once_is_what_one_after_the_other_gives(
         vector = vectors[0]
     if meaning == "known":
         roughly = np.empty(atoms, np.float32)
-        plain_loops.likeness(vectors[0], kept.rows, scales, roughly)
+        numpy_kernels.likeness(vectors[0], kept.rows, scales, roughly)
     matching = some_mask(chance, atoms)
     bonus = chance.choice([1.0, 1.5, 2.0], atoms) if mentioned else None
     more = chance.random(atoms) if beside else None
@@ -464,7 +464,7 @@ def test_all_at_once_is_what_one_after_the_other_gives(
         likeness, finely = np.empty(atoms, np.float32), np.empty(atoms)
         compiled().likeness(vector, rows, scales, likeness)
         compiled().fine_likeness(vector, rows, finer, scales, finely)
-    unsure = 0.0 if vector is None else plain_loops.doubt(vector, scales)
+    unsure = 0.0 if vector is None else numpy_vectors.bound_error(vector, scales)
     compiled().total(lexical, likeness, finely, unsure, counted, usual, 30, 4.2, rest if more is None else more, sums)
     expected = compiled().best(sums, matching, bonus, columns, weights, *wish[1:])
 
@@ -472,7 +472,7 @@ def test_all_at_once_is_what_one_after_the_other_gives(
     question = (tuple(terms), vector, roughly, among, there, counted, usual, more, matching, *wish)
     found, matches = compiled().rank(compiled().hold(*held), *question)
     assert (found, matches) == (expected, matching.sum())
-    plain, matches = plain_loops.rank(plain_loops.hold(*held), *question)
+    plain, matches = numpy_kernels.rank(numpy_kernels.hold(*held), *question)
     assert (plain[0], matches) == (expected[0], matching.sum())
     np.testing.assert_allclose(plain[1:], expected[1:], rtol=1e-6)
 

@@ -41,7 +41,7 @@ class AtomCache:
 
     def get(self, positions: list[int]) -> list[Atom | None]:
         """The atoms at some positions, None for one that is not kept. Each is a new value, whose lists are its own."""
-        return kernel.loops.kept_values(Atom, _BESIDE_FIELDS, _OWN, LIST_FIELDS, self._atoms, positions)
+        return kernel.loops.copy_values(Atom, _BESIDE_FIELDS, _OWN, LIST_FIELDS, self._atoms, positions)
 
     def put(self, atoms: Mapping[int, Atom], room: int) -> None:
         """Keep atoms by their positions, in so many bytes."""

@@ -15,7 +15,8 @@ from longmind.recall import kernels as kernel
 from longmind.recall.index.growable_column import Column
 from longmind.recall.index.postings import OWN, Postings, RunArrays
 from longmind.recall.index.segments import AMOUNTS, VectorsSegment, WordsSegment, damage_error
-from longmind.recall.kernels.numpy_kernels import doubt, find_pieces
+from longmind.recall.kernels.numpy_vectors import bound_error
+from longmind.recall.kernels.numpy_words import find_pieces
 
 T = TypeVar("T")
 Floats = NDArray[np.float32]
@@ -132,9 +133,9 @@ class TextIndex:
         kernel.likeness(to_contiguous(query), self._vectors.values, self._scales.values, found)
         return found
 
-    def doubt(self, query: Floats) -> float:
+    def bound_error(self, query: Floats) -> float:
         """How much a rough similarity is wrong by at the most."""
-        return doubt(query, self._scales.values)
+        return bound_error(query, self._scales.values)
 
     @property
     def compared(self) -> Mask | None:

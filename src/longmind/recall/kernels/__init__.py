@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from longmind.recall.kernels import numpy_kernels
 
-COMPILED_VERSION = 6
+COMPILED_VERSION = 7
 """What `VERSION` in `inner_loops.c` is. What was compiled from another version of it is left alone."""
 
 

@@ -1,4 +1,4 @@
-/* What the caller gives: arrays, and numbers in tuples. */
+/* Arguments of the Python caller: arrays, and numbers in tuples. */
 
 #ifndef LONGMIND_GIVEN_H
 #define LONGMIND_GIVEN_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* From so many atoms on, other threads may run meanwhile; for fewer that would cost more than the work. */
+/* The number of atoms from which the GIL is released; for fewer, releasing it costs more than the work. */
 #define MANY 4096
 
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
     Py_ssize_t count, room;
 } Views;
 
-/* Room for the arrays of one call. */
+/* Room for the buffers of the arrays of one call. */
 #define VIEWS(held, most)           \
     Py_buffer held##_room[most];    \
     Views held = {held##_room, 0, most}
@@ -27,7 +27,7 @@ static void let_go(Views *held) {
     while (held->count > 0) PyBuffer_Release(&held->views[--held->count]);
 }
 
-/* The memory of an array of `*items`, or of any number of items where that is negative; it then is told there. */
+/* Return the memory of an array of `*items` items. A negative `*items` accepts any number and receives it. */
 static void *memory_of(Views *held, PyObject *array, size_t size, Py_ssize_t *items, int flags) {
     if (array == NULL || held->count == held->room) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "more arrays were given than there is room for");
@@ -48,11 +48,11 @@ static void *memory_of(Views *held, PyObject *array, size_t size, Py_ssize_t *it
 #define READ(held, array, type, items) memory_of(held, array, sizeof(type), items, PyBUF_SIMPLE)
 #define WRITE(held, array, type, items) memory_of(held, array, sizeof(type), items, PyBUF_WRITABLE)
 
-/* An array that may be None, which is answered by 1 with nothing in it. */
+/* Read an array that may be None: it is then 1 with `to` unset. */
 #define READ_ANY(to, held, array, type, items) \
     ((array) == Py_None || ((to) = READ(held, array, type, items)) != NULL)
 
-/* A number of a tuple; whether there was one must be asked of PyErr_Occurred. */
+/* Return a number of a tuple. The caller checks PyErr_Occurred. */
 static double number_in(PyObject *tuple, Py_ssize_t at) {
     PyObject *number = PyTuple_GetItem(tuple, at);
     return number == NULL ? -1.0 : PyFloat_AsDouble(number);

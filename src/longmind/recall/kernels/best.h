@@ -1,4 +1,4 @@
-/* The best: who stands highest once age, importance and entities are weighed in. */
+/* The best atoms: the highest scores after age, importance and entities. */
 
 #ifndef LONGMIND_BEST_H
 #define LONGMIND_BEST_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* So many spreads below the middle the curve ends: who stands lower than that is as similar as who stands there. */
+/* The end of the logistic curve, in spreads below the middle: anything lower has the same similarity. */
 #define FARTHEST 700.0
 
 typedef struct {
@@ -35,14 +35,14 @@ typedef struct {
     Scored *heap;
     Standing *highest;
     Py_ssize_t limit, found;
-    /* Where vectors were compared roughly, everybody may stand so much higher or lower, until this settles it. */
+    /* The largest error of a total that comes from approximate likeness, and what corrects it. */
     double slack, by;
     const float *roughly;
     const Likeness *likeness;
     CompareOne *compare_one;
 } Best;
 
-/* Whether one comes after another: its score is lower, or it is valid from earlier on, or its id is the higher one. */
+/* Return whether one comes after another: by a lower score, then an earlier start, then a higher id. */
 static int comes_after(const Best *best, const Scored *one, const Scored *other) {
     if (one->final != other->final) return one->final < other->final;
     int64_t from = best->valid_from[one->place], of_other = best->valid_from[other->place];
@@ -51,7 +51,7 @@ static int comes_after(const Best *best, const Scored *one, const Scored *other)
     return memcmp(id, id_of_other, (size_t)best->id_size) > 0;
 }
 
-/* The heap has the one that comes last at its top. */
+/* The heap keeps the last of the best at its top. */
 static void put_at_top(Best *best, Py_ssize_t size, const Scored *one) {
     Scored *heap = best->heap;
     Py_ssize_t at = 0;
@@ -78,8 +78,8 @@ static void put_at_end(Best *best, const Scored *one) {
 
 #define GROUP 16
 
-/* The next place that is not in a group which all stands below a bound, or cannot be compared with it: most groups do,
-   and a processor tells that of several at a time. Who asks goes from the start of a group to its end. */
+/* Skip groups whose totals are all below a bound or NaN, and return the next place. Most groups are skipped, and a
+   processor compares several totals at a time. The caller visits the places in order. */
 static inline Py_ssize_t passed_over(const Best *best, Py_ssize_t place, double bound) {
     for (; place % GROUP == 0 && place + GROUP <= best->atoms; place += GROUP) {
         int reaching = 0;
@@ -89,7 +89,7 @@ static inline Py_ssize_t passed_over(const Best *best, Py_ssize_t place, double 
     return place;
 }
 
-/* Find those that stand highest, up to the limit, the lowest of them first; how many they are. */
+/* Find the highest totals, up to the limit, as a heap with the lowest at its top; return their number. */
 static Py_ssize_t find_highest(const Best *best) {
     Standing *heap = best->highest;
     Py_ssize_t size = 0, limit = best->limit;
@@ -121,7 +121,7 @@ static int is_known(const Best *best, Py_ssize_t place) {
     return best->kinds[place] < best->rates_count && best->importance[place] < best->importances_count;
 }
 
-/* How an atom stands by all that is known of its vector, and not only roughly. */
+/* Return the total of an atom by its exact likeness. */
 static double settled(const Best *best, Py_ssize_t place) {
     double standing = best->standing[place];
     if (best->likeness == NULL) return standing;
@@ -131,7 +131,7 @@ static double settled(const Best *best, Py_ssize_t place) {
 
 static Scored scored(const Best *best, Py_ssize_t place, double standing) {
     int64_t fresh = best->fresh_at[place] > best->known_at ? best->valid_from[place] : best->fresh_at[place];
-    /* Without a sign, since a difference of instants that no calendar has must not be undefined. */
+    /* Unsigned, since the difference of extreme instants must not be undefined behaviour. */
     double aged = (double)(int64_t)((uint64_t)fresh - (uint64_t)best->now) * best->rates[best->kinds[place]];
     Scored one = {.place = place};
     one.similarity = standing;
@@ -144,19 +144,19 @@ static Scored scored(const Best *best, Py_ssize_t place, double standing) {
     return one;
 }
 
-/* Who stands below this cannot be among the best: as many as are wanted have a score of which it falls short, even if
-   age, importance and entities are all in its favour. */
+/* Return the total below which no atom can be among the best, even with full age, importance and entities: `limit`
+   atoms have a higher score already. */
 static double least_standing(const Best *best) {
     const double surely = 1e-6, nearly = 1 - 1e-9;
     double likeness = best->heap[0].final / best->most;
     if (best->spread == 0.0) return likeness - surely - best->slack;
-    /* Short of one, where it has no end: what stands higher than that is as good as equal. */
+    /* Below one, where the logarithm is infinite; anything higher is practically equal. */
     likeness = fmin(likeness, 1.0) * nearly;
     double least = best->middle + best->spread * log(likeness / (1 - likeness)) - surely - best->slack;
     return least > best->middle - best->spread * FARTHEST ? least : -INFINITY;
 }
 
-/* Put the heap in order, the best first. */
+/* Sort the heap, best first. */
 static void put_in_order(Best *best) {
     for (Py_ssize_t left = best->found - 1; left > 0; left--) {
         Scored last = best->heap[0], moved = best->heap[left];
@@ -171,10 +171,10 @@ static int is_among(const Standing *some, Py_ssize_t count, Py_ssize_t place) {
     return 0;
 }
 
-/* Chooser the best; false when an atom has a kind or an importance that there is not. */
+/* Select the best; return 0 if an atom has an unknown kind or importance. */
 static int choose(Best *best) {
     if (best->limit == 0) return 1;
-    /* Who stands highest comes first: most of the best are among them, and whoever else there is has to reach those. */
+    /* Score the highest totals first: most of the best are among them, and they set the bound for the others. */
     Py_ssize_t count = find_highest(best);
     for (Py_ssize_t at = 0; at < count; at++) {
         Py_ssize_t place = best->highest[at].place;
@@ -182,7 +182,7 @@ static int choose(Best *best) {
         Scored one = scored(best, place, settled(best, place));
         put_at_end(best, &one);
     }
-    /* Where there are fewer than are wanted, nobody else is left. */
+    /* Fewer than the limit: no other atoms are left. */
     Py_ssize_t first = best->found < best->limit ? best->atoms : 0;
     double least = best->found > 0 ? least_standing(best) : 0.0;
     for (Py_ssize_t place = first; place < best->atoms; place++) {
@@ -248,7 +248,7 @@ static PyObject *listed_factors(const Best *best, size_t offset) {
     return list;
 }
 
-/* The best and their factors, each a list. */
+/* Return the places of the best and each of their factors, as lists. */
 static PyObject *told(const Best *best) {
     static const size_t factors[] = {offsetof(Scored, similarity), offsetof(Scored, decay),
                                      offsetof(Scored, importance), offsetof(Scored, bonus), offsetof(Scored, final)};
@@ -260,7 +260,7 @@ static PyObject *told(const Best *best) {
     return answer;
 }
 
-/* What is asked of the best: most, known_at, now, limit. */
+/* Read the request: most, known_at, now, limit. */
 static int read_wish(Best *best, PyObject *const *given) {
     best->most = PyFloat_AsDouble(given[0]);
     if (PyErr_Occurred()) return 0;

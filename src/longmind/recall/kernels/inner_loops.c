@@ -1,9 +1,9 @@
-/* The inner loops of recall: what is done for every atom of a space, at every question.
+/* The inner loops of recall: the work for every atom of a space, at every question.
 
-   Each function does what the one of the same name in `plain_loops.py` does with numpy, where the calls alone take
-   longer than the work in a space of a thousand atoms. They read and write arrays of the caller, through the buffer
-   protocol, and keep none but those that `hold` was given, as long as its answer lives. Every length and every place is
-   checked, so that a damaged index ends in an error and not in somebody else's memory. */
+   Each function does what the function of the same name in `numpy_kernels.py` does with numpy, where the calls alone
+   take longer than the work in a space of a thousand atoms. The functions read and write arrays of the caller through
+   the buffer protocol. Only `hold` keeps arrays, for as long as its capsule lives. Every length and every place is
+   checked, so that a damaged index raises an error and never reads foreign memory. */
 
 #include "best.h"
 #include "ranking.h"
@@ -12,9 +12,9 @@
 #include "vectors.h"
 #include "words.h"
 
-/* Another number whenever a function takes other arguments or answers something else; `kernel.py` has the same. Python
-   code that expects another one leaves what was compiled alone. */
-#define VERSION 6
+/* Raise the number whenever a function changes its name, arguments or answer, here and in `kernels/__init__.py`. Python
+   ignores a compiled module with another number. */
+#define VERSION 7
 
 static PyMethodDef methods[] = {
     {"word_scores", (PyCFunction)(void (*)(void))word_scores, METH_FASTCALL, NULL},
@@ -24,7 +24,7 @@ static PyMethodDef methods[] = {
     {"hold", (PyCFunction)(void (*)(void))hold, METH_FASTCALL, NULL},
     {"rank", (PyCFunction)(void (*)(void))rank, METH_FASTCALL, NULL},
     {"values", (PyCFunction)(void (*)(void))values, METH_FASTCALL, NULL},
-    {"kept_values", (PyCFunction)(void (*)(void))kept_values, METH_FASTCALL, NULL},
+    {"copy_values", (PyCFunction)(void (*)(void))copy_values, METH_FASTCALL, NULL},
     {"best", (PyCFunction)(void (*)(void))best, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

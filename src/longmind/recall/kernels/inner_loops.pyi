@@ -1,8 +1,8 @@
 # The twins take and answer the same.
 from longmind.recall.kernels.numpy_kernels import best as best
+from longmind.recall.kernels.numpy_kernels import copy_values as copy_values
 from longmind.recall.kernels.numpy_kernels import fine_likeness as fine_likeness
 from longmind.recall.kernels.numpy_kernels import hold as hold
-from longmind.recall.kernels.numpy_kernels import kept_values as kept_values
 from longmind.recall.kernels.numpy_kernels import likeness as likeness
 from longmind.recall.kernels.numpy_kernels import rank as rank
 from longmind.recall.kernels.numpy_kernels import total as total

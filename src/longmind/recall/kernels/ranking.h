@@ -1,4 +1,4 @@
-/* All of it at once: one question to a space. */
+/* One question to a space in one call: words, likeness, totals and the best. */
 
 #ifndef LONGMIND_RANKING_H
 #define LONGMIND_RANKING_H
@@ -11,8 +11,8 @@
 #define HELD "longmind.recall.held"
 #define ARRAYS_BESIDE_RUNS 12
 
-/* The arrays of a space, which are the same from question to question: to be given each takes longer than to search
-   a small space. Who holds them must let go of them before an array is replaced by another. */
+/* The arrays of a space, which stay the same from question to question: passing them takes longer than searching a
+   small space. The caller drops the capsule before it replaces any of the arrays. */
 typedef struct {
     Views views;
     Run *runs;
@@ -97,7 +97,7 @@ typedef struct {
     Py_ssize_t matching;
 } Ranking;
 
-/* Compare finely whom it may matter to: all where what is known roughly does not tell them apart. */
+/* Compare exactly: all atoms if the approximate likeness is too rough, and otherwise only candidates, in `best`. */
 static void settle_likeness(Ranking *of) {
     of->total.unsure = doubt(&of->likeness);
     if (is_too_rough(of->total.unsure, of->total.by)) {
@@ -122,7 +122,7 @@ static int find_best(Ranking *of) {
     return choose(&of->best);
 }
 
-/* Where what is worked out on the way is written. */
+/* Allocate the intermediate results. */
 static int make_room(Ranking *of, const float *roughly) {
     size_t atoms = (size_t)of->best.atoms;
     of->scoring.scores = calloc(atoms + 1, sizeof(double));

@@ -1,12 +1,12 @@
-/* Values: instances of the models that a recall is made of. */
+/* Values: instances of the models of a recall, made without validation. */
 
 #ifndef LONGMIND_VALUES_H
 #define LONGMIND_VALUES_H
 
 #include "arguments.h"
 
-/* A kind of value: its type, and what each of its instances holds besides its fields, as pairs of the descriptor that
-   puts it there and what it is. */
+/* A class of values: its type, and the attributes of an instance that are no fields, as pairs of a slot descriptor and
+   its content. */
 typedef struct {
     PyTypeObject *type;
     allocfunc allocate;
@@ -26,7 +26,7 @@ static int read_kind(Kind *kind, PyObject *type, PyObject *beside) {
     return kind->allocate != NULL;
 }
 
-/* An instance whose fields are given, made without any of its code. The fields become its own. */
+/* Make an instance from its fields without running its Python code. It takes over the dictionary of fields. */
 static PyObject *filled(const Kind *kind, PyObject *fields) {
     PyObject *value = fields == NULL ? NULL : kind->allocate(kind->type, 0);
     int fine = value != NULL && PyObject_GenericSetDict(value, fields, NULL) == 0;
@@ -68,11 +68,11 @@ static PyObject *values(PyObject *Py_UNUSED(module), PyObject *const *given, Py_
     return made;
 }
 
-/* The fields of something that is kept: what it has in common with others, what is its own, and its lists. */
+/* Return the fields of a cached value: the shared ones, its own ones, and its lists. */
 static PyObject *fields_of(PyObject *kept, PyObject *own, Py_ssize_t own_count, PyObject *lists,
                            Py_ssize_t lists_count) {
     if (PyTuple_Size(kept) < own_count + 2) {
-        if (!PyErr_Occurred()) damaged("something that is kept lacks parts");
+        if (!PyErr_Occurred()) damaged("a cached value lacks parts");
         return NULL;
     }
     PyObject *fields = PyDict_Copy(PyTuple_GetItem(kept, 0));
@@ -88,8 +88,8 @@ static PyObject *fields_of(PyObject *kept, PyObject *own, Py_ssize_t own_count, 
     return fields;
 }
 
-/* kept_values(type, beside, own, lists, kept, places) */
-static PyObject *kept_values(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
+/* copy_values(type, beside, own, lists, kept, places) */
+static PyObject *copy_values(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
     if (!takes(count, 6)) return NULL;
     Kind kind;
     PyObject *own = given[2], *lists = given[3], *kept = given[4], *places = given[5];

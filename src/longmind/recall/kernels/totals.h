@@ -1,4 +1,4 @@
-/* All that speaks for an atom, added up. */
+/* The total of every atom: words, likeness and the rest. */
 
 #ifndef LONGMIND_SUMS_H
 #define LONGMIND_SUMS_H
@@ -8,7 +8,7 @@
 #include <math.h>
 
 #define LANES 8
-/* A rough likeness that may be wrong by more deviations than this tells nothing; `is_too_rough` says why. */
+/* The largest error of approximate likeness, in deviations; see `is_too_rough` in `numpy_totals.py`. */
 #define TELLING 4.0
 #define LEAST_VARIANCE 1e-8
 
@@ -20,7 +20,7 @@ typedef struct {
     Py_ssize_t atoms;
     double unsure, mean, variance, usual_atoms, words_weight;
     double *sums;
-    /* What one of likeness counts. */
+    /* The weight of one unit of likeness. */
     double by;
 } Total;
 
@@ -28,7 +28,7 @@ typedef struct {
     double mean, by;
 } Usual;
 
-/* What is usual joins where little is counted. */
+/* Mix in the usual mean and variance where few atoms count. */
 static Usual usual_of(const Total *total, double *sum, double *squares, double number) {
     double mean = total->mean, variance = total->variance;
     if (number > 0) {
@@ -43,9 +43,9 @@ static Usual usual_of(const Total *total, double *sum, double *squares, double n
     return (Usual){mean, 1 / sqrt(fmax(variance, LEAST_VARIANCE))};
 }
 
-/* The mean of what is counted, roughly or finely, and what one of likeness counts then. */
+/* Measure the mean of the counted likeness, and the weight of one unit of it. */
 static inline __attribute__((always_inline)) Usual learn(const Total *total, const float *roughly, const double *finely) {
-    /* Several sums side by side, which a processor makes at the same time. */
+    /* Several sums side by side, which the processor adds at the same time. */
     double sum[LANES] = {0}, squares[LANES] = {0}, number = 0;
     Py_ssize_t at = 0;
     if (total->counted == NULL) {
@@ -81,7 +81,7 @@ static void sum_up(Total *total) {
     total->by = usual.by;
     for (Py_ssize_t at = 0; at < total->atoms; at++) {
         double value = finely ? total->dense[at] : (double)total->roughly[at], away = (value - usual.mean) * usual.by;
-        /* What has no vector is not a number, and taken to be at the mean. */
+        /* An atom without a vector is NaN here, and counts as the mean. */
         total->sums[at] = total->lexical[at] * total->words_weight + (away == away ? away : 0.0) + total->rest[at];
     }
     if (total->dense == NULL || finely) return;

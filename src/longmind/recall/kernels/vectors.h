@@ -1,4 +1,4 @@
-/* Vectors: the cosine of one with those of all atoms. */
+/* Likeness: the cosine of a query with the vector of every atom. */
 
 #ifndef LONGMIND_VECTORS_H
 #define LONGMIND_VECTORS_H
@@ -10,11 +10,11 @@
 #include <immintrin.h>
 #endif
 
-/* The sum of the products of wider ones could be beyond 32 bits. */
+/* The sums of wider vectors could exceed 32 bits. */
 #define WIDEST (1 << 17)
-/* So many of the finer steps make a rough one. */
+/* The finer steps in a rough one. */
 #define FINER 256
-/* The sum of so many products of a byte and a number in finer steps is within 32 bits. */
+/* The number of products of a byte and a number in finer steps whose sum surely fits 32 bits. */
 #define SURELY_SUMMED 256
 
 typedef struct {
@@ -22,13 +22,13 @@ typedef struct {
     const int8_t *rows, *finer;
     Py_ssize_t atoms, width;
     float *found, highest_scale;
-    /* Of the query: all that is known of it in finer steps, what those are roughly, and what a rough one is worth. */
+    /* The query in finer steps, in rough steps (16 and 8 bits wide), and the value of a rough step. */
     int16_t *steps, *wide;
     int8_t *narrow;
     float scale;
 } Likeness;
 
-/* The vector that is asked about as small integers, as those of the atoms are. */
+/* Convert the query to small integers, the form of the vectors of atoms. */
 static inline __attribute__((always_inline)) void as_small_integers(Likeness *of) {
     float most = 0.0f;
     for (Py_ssize_t at = 0; at < of->width; at++) {
@@ -45,7 +45,7 @@ static void read_query(Likeness *of) { as_small_integers(of); }
 
 static inline __attribute__((always_inline)) void scale_all(const Likeness *of) {
     for (Py_ssize_t atom = 0; atom < of->atoms; atom++) of->found[atom] = of->found[atom] * of->scales[atom] * of->scale;
-    /* A scale of zero says that there is no vector. */
+    /* A scale of zero marks an atom without a vector. */
     for (Py_ssize_t atom = 0; atom < of->atoms; atom++)
         if (of->scales[atom] == 0.0f) of->found[atom] = NAN;
 }
@@ -63,7 +63,7 @@ static inline __attribute__((always_inline)) void compare_all(Likeness *of) {
     scale_all(of);
 }
 
-/* The cosine with one atom by all that is known of both. */
+/* Return the exact cosine with one atom. */
 static inline __attribute__((always_inline)) double compare_one(const Likeness *of, Py_ssize_t atom) {
     const int8_t *row = of->rows + atom * of->width, *finer = of->finer + atom * of->width;
     const int16_t *steps = of->steps;
@@ -84,7 +84,7 @@ typedef double CompareOne(const Likeness *, Py_ssize_t);
 static void compare(Likeness *of) { compare_all(of); }
 static double compare_finely(const Likeness *of, Py_ssize_t atom) { return compare_one(of, atom); }
 
-/* The same for processors that do sixteen products at once, or sixty-four, which not all do that this may run on. */
+/* The same functions for processors with wider instructions, chosen at run time. */
 #if defined(__x86_64__) && defined(__GNUC__)
 __attribute__((target("avx2"))) static void compare_in_16s(Likeness *of) { compare_all(of); }
 __attribute__((target("avx2"))) static double compare_finely_in_16s(const Likeness *of, Py_ssize_t atom) {
@@ -99,7 +99,7 @@ __attribute__((target("avx2"))) static double compare_finely_in_16s(const Likene
 
 #define TOGETHER 4
 
-/* The sums of four times sixteen numbers. */
+/* Return the four sums of sixteen numbers each. */
 __attribute__((target(FOR_64S))) static inline __m128i four_sums(const __m512i *of) {
     __m512i first = _mm512_add_epi32(_mm512_unpacklo_epi32(of[0], of[1]), _mm512_unpackhi_epi32(of[0], of[1]));
     __m512i last = _mm512_add_epi32(_mm512_unpacklo_epi32(of[2], of[3]), _mm512_unpackhi_epi32(of[2], of[3]));
@@ -108,9 +108,9 @@ __attribute__((target(FOR_64S))) static inline __m128i four_sums(const __m512i *
     return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 }
 
-/* Such a processor multiplies numbers without a sign by ones with a sign. So 128 is added to each number of a row, which
-   is to turn its highest bit, and what all of them have too much is taken away at the end; what goes beyond 32 bits on
-   the way comes back by that. Several rows go together, so that their sums are made together. */
+/* The instruction multiplies unsigned by signed numbers. So 128 is added to each number of a row, by flipping its top
+   bit, and the excess is subtracted at the end, which also undoes any wrap at 32 bits. Four rows go together, so that
+   their sums are made together. */
 __attribute__((target(FOR_64S))) static void compare_in_64s(Likeness *of) {
     const Py_ssize_t width = of->width, last = of->atoms - 1;
     const __m512i highest = _mm512_set1_epi8(-128);
@@ -124,7 +124,7 @@ __attribute__((target(FOR_64S))) static void compare_in_64s(Likeness *of) {
         const int8_t *rows[TOGETHER];
         __m512i sums[TOGETHER];
         for (int each = 0; each < TOGETHER; each++) {
-            /* At the end the last row stands in for those that there are not. */
+            /* Beyond the end, repeat the last row. */
             rows[each] = of->rows + (atom + each < last ? atom + each : last) * width;
             sums[each] = _mm512_setzero_si512();
         }
@@ -153,7 +153,7 @@ __attribute__((target(FOR_64S))) static void compare_in_64s(Likeness *of) {
 static Compare *fastest(void) { return HAS_64S ? compare_in_64s : HAS_16S ? compare_in_16s : compare; }
 static CompareOne *fastest_of_one(void) { return HAS_16S ? compare_finely_in_16s : compare_finely; }
 
-/* How much a rough likeness is wrong by at the most; `doubt` in `plain_loops.py` says why. */
+/* Return the largest error of approximate likeness; see `bound_error` in `numpy_vectors.py`. */
 static double doubt(const Likeness *of) {
     int64_t left = 0;
     for (Py_ssize_t at = 0; at < of->width; at++) {
@@ -165,7 +165,7 @@ static double doubt(const Likeness *of) {
     return (1.001 + sqrt((double)of->width) / 65000) * (of_rows + of_query + of_rows * of_query);
 }
 
-/* How many numbers so many vectors have; negative when they are too wide. */
+/* Return the count of numbers in some vectors, or a negative number if the vectors are too wide. */
 static Py_ssize_t vectors_of(Py_ssize_t atoms, Py_ssize_t width) {
     if (width <= WIDEST && (width == 0 || atoms <= PY_SSIZE_T_MAX / width)) return atoms * width;
     damaged("a vector is too wide");
@@ -183,7 +183,7 @@ static int make_room_for_integers(Likeness *of) {
     return 1;
 }
 
-/* A query and the rows to compare it with. */
+/* Read a query and the scales of the rows to compare it with. */
 static int read_vectors(Likeness *of, Views *held, PyObject *query, PyObject *rows, PyObject *scales) {
     of->atoms = of->width = -1;
     of->query = READ(held, query, float, &of->width);

@@ -1,4 +1,4 @@
-/* Words: BM25 of every atom. */
+/* Words: the BM25 score of every atom. */
 
 #ifndef LONGMIND_WORDS_H
 #define LONGMIND_WORDS_H
@@ -13,7 +13,7 @@ typedef struct {
     double held, rarity;
 } Term;
 
-/* Where a run holds a term. */
+/* The postings of a term in one run. */
 typedef struct {
     const Term *term;
     const uint32_t *places;
@@ -21,7 +21,7 @@ typedef struct {
     Py_ssize_t size;
 } Piece;
 
-/* Terms that are asked for, and where they were found. */
+/* The terms of a query, and their postings. */
 typedef struct {
     Term *terms;
     Piece *pieces;
@@ -48,7 +48,7 @@ static Py_ssize_t lower_bound(const uint32_t *values, Py_ssize_t count, uint32_t
     return first;
 }
 
-/* Count who holds a term in a piece; false when the piece tells of an atom that is not there. */
+/* Count the atoms that hold a term; return 0 if a posting names an atom that does not exist. */
 static int count_holders(Term *term, const Piece *piece, uint32_t own, const Scoring *scoring) {
     for (Py_ssize_t at = 0; at < piece->size; at++)
         if (piece->places[at] >= (size_t)scoring->atoms) return damaged("a word is held by an atom that is not there");
@@ -60,15 +60,15 @@ static int count_holders(Term *term, const Piece *piece, uint32_t own, const Sco
     for (Py_ssize_t at = 0; at < piece->size; at++) {
         if (scoring->among[piece->places[at]]) {
             term->met = 1;
-            /* The highest bit of a code tells that the word is the text's own. */
+            /* The highest bit of a code marks a word of the atom's own text. */
             term->held += piece->codes[at] >> 7;
         }
     }
     return 1;
 }
 
-/* A run of postings: its terms, where each of them starts, the places, their codes, and how many of each term's places
-   hold it in their own text. */
+/* A run of postings: its terms, the start of each, the places, their codes, and by term the number of places that hold
+   it in their own text. */
 typedef struct {
     const uint32_t *terms, *starts, *places, *own;
     const uint8_t *codes;
@@ -91,7 +91,7 @@ static int read_run(Run *run, Views *held, PyObject *arrays) {
     return ends == run->known + 1 || damaged("a run of postings does not tell where its terms end");
 }
 
-/* Find the terms in one run. */
+/* Look up the terms of a query in one run. */
 static int find_in(const Run *run, Asked *asked, const Scoring *scoring) {
     for (Py_ssize_t number = 0; number < asked->terms_count; number++) {
         Term *term = &asked->terms[number];
