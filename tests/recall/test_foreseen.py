@@ -65,7 +65,7 @@ def make_quiet(engine: longmind.Engine, ctx: longmind.Context, space_id: str) ->
     """Ask until the last look has found nothing new."""
     for _ in range(3):
         ctx.memory.recall_by_topic(space_id, QUESTION)
-    assert engine._parts.retriever._settling.is_quiet(ctx.scope, space_id)
+    assert engine._parts.retriever._space_indexes.is_quiet(ctx.scope, space_id)
 
 
 def answer_of(found: Recall) -> dict[str, Any]:

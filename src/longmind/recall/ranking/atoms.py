@@ -19,8 +19,9 @@ from longmind.recall.index.atom_columns import FOREVER
 from longmind.recall.index.segments import damage_error
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.index.text_index import WORTH, to_contiguous
-from longmind.recall.kernels import numpy_kernels as plain_loops
-from longmind.recall.kernels.numpy_kernels import Columns, Floats, Mask, Places, Weights, compute_factors, standardise
+from longmind.recall.kernels import numpy_kernels
+from longmind.recall.kernels.numpy_best import Columns, Floats, Mask, Places, Weights, compute_factors
+from longmind.recall.kernels.numpy_totals import standardise
 from longmind.recall.question import Interval, Question
 from longmind.recall.ranking.decay import FLOOR, RATES
 
@@ -99,8 +100,12 @@ class MatchScores(NamedTuple):
     """All of it added up or, with words alone, the share of words in common: higher is better."""
     matches: Mask | None
     """Which atoms match at all; None says that all do, since each has a vector to compare, or could have."""
-    opinions: Mapping[int, float]
-    """What a reranker thinks of some of them."""
+    reranked: Mapping[int, float]
+    """The scores of a reranker, by position."""
+
+    def restrict(self, passing: Mask) -> Mask:
+        """Return the atoms that match, of those that pass the filters."""
+        return passing if self.matches is None else passing & self.matches
 
 
 class Scores(NamedTuple):
@@ -120,7 +125,7 @@ class Scores(NamedTuple):
 _NO_RERANKING: Mapping[int, float] = {}
 
 
-def measure_matches(index: SpaceIndex, query: Query, opinions: Mapping[int, float] = _NO_RERANKING) -> MatchScores:
+def measure_matches(index: SpaceIndex, query: Query, reranked: Mapping[int, float] = _NO_RERANKING) -> MatchScores:
     """Look at every atom."""
     terms = query.question.terms
     known = index.mask_known(query.known_at)
@@ -131,19 +136,19 @@ def measure_matches(index: SpaceIndex, query: Query, opinions: Mapping[int, floa
     if query.overlap_only:
         standing = index.overlap(terms, AROUND_SHARE)
         matches: Mask = standing > 0
-        if opinions:
-            read = list(opinions)
-            standing[read] = _sway(standing[read], _weigh_opinions(opinions) / SPREAD)
-        return MatchScores(dense, lexical, standing, matches, opinions)
+        if reranked:
+            read = list(reranked)
+            standing[read] = _sway(standing[read], _weigh_reranking(reranked) / SPREAD)
+        return MatchScores(dense, lexical, standing, matches, reranked)
     standing = _add_up(index, query, lexical, roughly, dense, known)
-    if opinions:
-        standing[list(opinions)] += _weigh_opinions(opinions)
-    return MatchScores(dense, lexical, standing, None if query.by_meaning else lexical > 0, opinions)
+    if reranked:
+        standing[list(reranked)] += _weigh_reranking(reranked)
+    return MatchScores(dense, lexical, standing, None if query.by_meaning else lexical > 0, reranked)
 
 
-def _weigh_opinions(opinions: Mapping[int, float]) -> Floats:
-    """What opinions count, against their mean: those which were read stand on the whole where they stood before."""
-    thoughts = np.array(list(opinions.values()))
+def _weigh_reranking(reranked: Mapping[int, float]) -> Floats:
+    """What reranked count, against their mean: those which were read stand on the whole where they stood before."""
+    thoughts = np.array(list(reranked.values()))
     counted: Floats = RERANK_WEIGHT * (thoughts - thoughts.mean())
     return counted
 
@@ -239,7 +244,7 @@ def rank_atoms(index: SpaceIndex, query: Query, matching: Mask, limit: int, now:
     return Scores(*found), candidates
 
 
-def _hold_arrays(index: SpaceIndex) -> plain_loops.SpaceArrays:
+def _hold_arrays(index: SpaceIndex) -> numpy_kernels.SpaceArrays:
     runs, rows, finer, scales = index.searched
     return kernel.loops.hold(
         runs, WORTH, rows, finer, scales, _weigh_statements(index), WORDS_WEIGHT, USUAL_ATOMS, _columns(index), _WEIGHTS
@@ -291,7 +296,7 @@ def _add_up(
     """All that speaks for an atom, added up."""
     total, counted = np.empty(index.atoms), _intersect(index.compared, known)
     rest = _sum_context(index, query.question)
-    unsure = 0.0 if roughly is None or query.vector is None else index.doubt(query.vector)
+    unsure = 0.0 if roughly is None or query.vector is None else index.bound_error(query.vector)
     kernel.loops.total(lexical, roughly, dense, unsure, counted, query.usual, USUAL_ATOMS, WORDS_WEIGHT, rest, total)
     return total
 

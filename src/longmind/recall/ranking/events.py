@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longmind.recall.index.timeline_index import TimelineIndex
-from longmind.recall.kernels.numpy_kernels import Floats, Mask, Places, find_not_below, measure_usual
+from longmind.recall.kernels.numpy_best import Floats, Mask, Places, find_not_below
+from longmind.recall.kernels.numpy_totals import measure_usual
 from longmind.recall.ranking.atoms import USUAL_ATOMS, WORDS_WEIGHT
 
 MEANING_SHARE = 0.6

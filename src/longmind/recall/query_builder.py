@@ -1,0 +1,122 @@
+"""From a request to a query: what a question means in the space that it is asked in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from longmind.providers.embedder import CheckedEmbedder
+from longmind.recall.embedding_jobs import reindex_kind
+from longmind.recall.embedding_requests import EmbeddingRequest, EmbeddingRequests
+from longmind.recall.index.space_index import SpaceState
+from longmind.recall.question import Question, understand_question
+from longmind.recall.ranking.atoms import Query
+from longmind.recall.request import Filters, RecallRequest
+from longmind.recall.space_indexes import SpaceIndexes
+from longmind.scope import Scope
+from longmind.store.database import Database, Transaction
+from longmind.store.tables import entities
+
+
+class Mentions(NamedTuple):
+    """The positions of the atoms that mention the entities of a question."""
+
+    named: Mapping[str, tuple[int, ...]]
+    """By the id of each entity that the question names."""
+    about: tuple[int, ...] | None
+    """Of the entity that every hit has to mention; None if none has to."""
+
+
+_NO_MENTIONS = Mentions({}, None)
+
+
+class QueryBuilder:
+    """Understands questions, with the embedder of an engine if it has one."""
+
+    def __init__(
+        self, database: Database, indexes: SpaceIndexes, embedding: CheckedEmbedder | None, *, overlap_only: bool
+    ) -> None:
+        self._database = database
+        self._indexes = indexes
+        self._embedding = embedding
+        self._overlap_only = overlap_only
+        self._embedding_requests = EmbeddingRequests(database)
+
+    def build(
+        self, scope: Scope, space_id: str, request: RecallRequest, before: Query | None = None, *, fresh: bool = False
+    ) -> Query:
+        """Return the query of a request, understood by the index of the space as it is in memory.
+
+        Asks for vectors in the background where the space lacks some of this engine's.
+
+        before: an earlier query of the same request, whose vector is used again.
+        fresh: pass True to act on the query without refreshing the index again.
+        """
+        filters, query, embedding = request.filters, request.query, self._embedding
+        if query is None and request.entity is None:
+            return build_empty_query(filters)
+        with self._indexes.open(scope, space_id, fresh=fresh) as index:
+            state = index.describe_for(query or "", filters.known_at)
+        if embedding is not None and query is not None and state.filled:
+            changes = state.model is not None and state.model != embedding.stamp
+            if state.model != embedding.stamp or state.lacks_vectors:
+                work = EmbeddingRequest(reindex_kind(embedding.model), {"spaceId": space_id}, embedding.stamp, changes)
+                self._embedding_requests.make(scope, work, state.revision, filters.now)
+        mentions = _NO_MENTIONS
+        if state.named or request.entity is not None:
+            mentions = self._database.read(scope, read_mentions, space_id, state.named, request.entity)
+        return self._build(state, request, mentions, before, embed=True)
+
+    def rebuild(self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: Query) -> Query:
+        """Return the query of a request without calling the embedder: with the vector of `before`, if it has one.
+
+        It may run in a transaction, since it neither reads the database nor waits for a provider.
+        """
+        return self._build(state, request, mentions, before, embed=False)
+
+    def build_for_texts(self, query: str, now: int) -> Query:
+        """Return a query for texts that this engine has indexed in memory alone, such as the lines of blocks."""
+        embedding = self._embedding
+        question = understand_question(query, (), now, by_words=embedding is None)
+        if embedding is None:
+            return Query(question, None, None, None, False, self._overlap_only, {})
+        return Query(question, embedding.query(question.to_embed), embedding.stamp, embedding.usual, True, False, {})
+
+    def _build(
+        self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: Query | None, *, embed: bool
+    ) -> Query:
+        query, filters = request.query or "", request.filters
+        question = understand_question(query, state.speakers, filters.as_of, by_words=self._embedding is None)
+        embedding, vector, usual, by_meaning = self._embedding, None, None, False
+        if embedding is not None:
+            usual = embedding.usual
+            by_meaning = state.filled and bool(query.strip())
+            if by_meaning and state.model == embedding.stamp:
+                if before is not None and (before.question.to_embed == question.to_embed or not embed):
+                    vector = before.vector
+                if vector is None and embed:
+                    vector = embedding.query(question.to_embed)
+        return Query(
+            question,
+            vector,
+            state.model,
+            usual,
+            by_meaning,
+            self._overlap_only,
+            mentions.named,
+            filters.known_at,
+            state.revision,
+            mentions.about,
+            filters.valid_at,
+        )
+
+
+def build_empty_query(filters: Filters) -> Query:
+    """Return the query of a request that asks nothing, and only filters."""
+    return Query(Question("", (), None, ()), None, None, None, False, False, {}, filters.known_at)
+
+
+def read_mentions(run: Transaction, space_id: str, named: list[str], entity: str | None) -> Mentions:
+    """Read the positions of the atoms that mention some entities, and those of one by its id or name."""
+    about = None if entity is None else entities.list_positions_by_name(run, space_id, entity)
+    return Mentions(entities.map_positions(run, space_id, named), about)
