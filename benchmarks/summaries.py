@@ -23,8 +23,8 @@ from longmind.extraction.candidate import SourceMessage
 from longmind.language.chat_text import parse_chat_text
 from longmind.language.words import STOP_WORDS, stem_of, words_of
 from longmind.summaries.extractive import ExtractiveSummariser
-from longmind.summaries.sentence_selection import telling_lines
-from longmind.summaries.summary_line import Line, written
+from longmind.summaries.sentence_selection import select_lines
+from longmind.summaries.summary_line import SummaryLine, render_lines
 
 OUTPUT = RESULTS / "summaries.json"
 LIMITS = (500, 1_000, 2_000)
@@ -62,25 +62,27 @@ def _extractive(messages: Messages, limit: int) -> str:
     return _SUMMARISER.summarise(None, messages, limit)
 
 
-def _verbatim(messages: Messages) -> list[Line]:
-    return [Line("", "", sentence) for message in messages for sentence in parse_chat_text(message.text).sentences]
+def _verbatim(messages: Messages) -> list[SummaryLine]:
+    return [
+        SummaryLine("", "", sentence) for message in messages for sentence in parse_chat_text(message.text).sentences
+    ]
 
 
-def _lead(lines: Sequence[Line], limit: int) -> str:
+def _lead(lines: Sequence[SummaryLine], limit: int) -> str:
     return _filled(lines, range(len(lines)), limit)
 
 
-def _random(lines: Sequence[Line], limit: int) -> str:
+def _random(lines: Sequence[SummaryLine], limit: int) -> str:
     return _filled(lines, random.Random(0).sample(range(len(lines)), len(lines)), limit)
 
 
-def _filled(lines: Sequence[Line], order: Iterable[int], limit: int) -> str:
+def _filled(lines: Sequence[SummaryLine], order: Iterable[int], limit: int) -> str:
     chosen: list[int] = []
     told = ""
     for place in order:
         if len(told) + len(lines[place].text) > limit:
             continue
-        more = written(lines[each] for each in sorted([*chosen, place]))
+        more = render_lines(lines[each] for each in sorted([*chosen, place]))
         if len(more) <= limit:
             chosen.append(place)
             told = more
@@ -91,8 +93,8 @@ CONTENDERS: dict[str, Summarise] = {
     "extractive": _extractive,
     "lead": lambda messages, limit: _lead(_verbatim(messages), limit),
     "random": lambda messages, limit: _random(_verbatim(messages), limit),
-    "lead, dated": lambda messages, limit: _lead(list(telling_lines(messages)), limit),
-    "random, dated": lambda messages, limit: _random(list(telling_lines(messages)), limit),
+    "lead, dated": lambda messages, limit: _lead(list(select_lines(messages)), limit),
+    "random, dated": lambda messages, limit: _random(list(select_lines(messages)), limit),
     "all that was said": lambda messages, limit: "\n".join(message.text for message in messages),
 }
 

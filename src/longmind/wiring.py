@@ -44,7 +44,7 @@ from longmind.store.tables.mirror_rows import find_newest_place
 from longmind.store.whole_tables.rows import UserTableColumns
 from longmind.summaries.distiller_registry import Distillers
 from longmind.summaries.registry import choose_summariser
-from longmind.summaries.rolling import RollingSummaries
+from longmind.summaries.rolling_summaries import RollingSummaries
 from longmind.summaries.summariser import Summariser
 from longmind.tools import Tools
 from longmind.working_context import WorkingContexts

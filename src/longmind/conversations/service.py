@@ -41,7 +41,7 @@ from longmind.store.tables.conversations import NewConversation
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
 from longmind.store.triggers.extraction_orders import USUAL_ATTEMPTS
-from longmind.summaries.rolling import RollingSummaries
+from longmind.summaries.rolling_summaries import RollingSummaries
 from longmind.validation.annotated import (
     CYCLES,
     LIMIT,

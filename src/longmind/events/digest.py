@@ -18,7 +18,7 @@ from longmind.models.event import CHAT_TURN, Event
 
 if TYPE_CHECKING:
     from longmind.summaries.distiller import Distiller
-    from longmind.summaries.summary_line import Line
+    from longmind.summaries.summary_line import SummaryLine
 
 DIGEST_NAME = "digest@1"
 LINE_LIMIT = 500
@@ -109,32 +109,35 @@ def _shorten_lines(lines: Sequence[str], events: Sequence[Event], limit: int) ->
     """Return all lines if they are short enough, and else the most informative sentences of the events."""
     if _count_characters(lines) <= limit and len(lines) == len(events):
         return "\n".join(lines)
-    from longmind.summaries.extractive import pick
-    from longmind.summaries.summary_line import written
+    from longmind.summaries.extractive import pick_lines
+    from longmind.summaries.summary_line import render_lines
 
-    return written(pick(list(_to_summary_lines(events)), limit)) or _take_newest(lines, limit)
+    return render_lines(pick_lines(list(_to_summary_lines(events)), limit)) or _take_newest(lines, limit)
 
 
 def _shorten_summaries(lines: Sequence[str], texts: Sequence[str], limit: int) -> str:
     if _count_characters(lines) <= limit:
         return "\n".join(lines)
-    from longmind.summaries.extractive import pick
-    from longmind.summaries.summary_line import read_back, written
+    from longmind.summaries.extractive import pick_lines
+    from longmind.summaries.summary_line import parse_lines, render_lines
 
-    return written(pick([line for text in texts for line in read_back(text)], limit)) or _take_newest(lines, limit)
+    return render_lines(pick_lines([line for text in texts for line in parse_lines(text)], limit)) or _take_newest(
+        lines, limit
+    )
 
 
-def _to_summary_lines(events: Sequence[Event]) -> Iterator[Line]:
+def _to_summary_lines(events: Sequence[Event]) -> Iterator[SummaryLine]:
     """Yield the sentences of chat turns and the whole lines of notes, in their order."""
-    from longmind.summaries.sentence_selection import day_of, telling_lines
-    from longmind.summaries.summary_line import Line
+    from longmind.summaries.sentence_selection import format_day, select_lines
+    from longmind.summaries.summary_line import SummaryLine
 
     for is_chat, group in groupby(events, key=lambda event: _read_speaker(event) != "tool"):
         if is_chat:
-            yield from telling_lines(to_source_messages(list(group)))
+            yield from select_lines(to_source_messages(list(group)))
         else:
             yield from (
-                Line(day_of(to_micros(each.ts)), _read_role(each), _read_words(each)[:LINE_LIMIT]) for each in group
+                SummaryLine(format_day(to_micros(each.ts)), _read_role(each), _read_words(each)[:LINE_LIMIT])
+                for each in group
             )
 
 

@@ -1,4 +1,4 @@
-"""English words that stand in every talk and so tell little of any."""
+"""English words that are so common in conversations that they say little about any of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Many records made into a few sentences, key facts and open ends, by a language model."""
+"""Distillers: from many event records to a summary, key facts and open ends.
+
+Answers of a model are untrusted. An answer that is no JSON object counts as the summary, lists are cut to a fixed
+number of lines, and each line to a fixed length, so that nothing a model was talked into grows without bound.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,8 @@ from longmind.extraction.model.answer_schema import unwrap_json
 from longmind.extraction.model.transcript import TranscriptWindow, split_into_windows
 from longmind.providers.language_model import LanguageModel, ModelMessage, ModelReply, ModelRequest
 from longmind.summaries.extractive import ExtractiveSummariser
-from longmind.summaries.model import ModelSummariser, fence_after
-from longmind.summaries.model_call import ASKED_SHARE, ask_twice, fault_of, tokens_for, words_of_reply
+from longmind.summaries.model import ModelSummariser, fence_window
+from longmind.summaries.model_call import ASKED_SHARE, ask_twice, find_fault, limit_tokens, read_reply
 from longmind.summaries.prompt_versions import load_prompt
 from longmind.summaries.summariser import Summariser
 from longmind.validation.text import to_storable, validate_text
@@ -34,7 +38,7 @@ _SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Distillate:
-    """What is left of many records."""
+    """The result of distilling: a summary, and what a model named as facts and as unfinished."""
 
     summary: str
     key_facts: list[str] = field(default_factory=list)
@@ -42,17 +46,17 @@ class Distillate:
 
 
 class Distiller(Protocol):
-    """Distills records. It writes nothing. What goes wrong is raised."""
+    """A maker of distillates. It writes nothing to the database, and raises an exception on failure."""
 
     @property
     def name(self) -> str: ...
 
     def distill(self, records: Sequence[SourceMessage], limit: int) -> Distillate:
-        """What the records tell, in a summary of at most so many characters."""
+        """Distil the records; the summary has at most `limit` characters."""
 
 
 class ModelDistiller:
-    """Asks a language model, window by window, for an object; words in the place of one are taken as the summary."""
+    """A distiller that asks a language model for a JSON object, window by window."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
@@ -62,13 +66,13 @@ class ModelDistiller:
         return f"model:{self._model.name}@{VERSION}"
 
     def distill(self, records: Sequence[SourceMessage], limit: int) -> Distillate:
-        distilled: Distillate | None = None
+        distillate: Distillate | None = None
         for window in split_into_windows(records):
-            distilled = self._read(distilled, window, limit)
-        return distilled or Distillate("")
+            distillate = self._distill_window(distillate, window, limit)
+        return distillate or Distillate("")
 
-    def _read(self, earlier: Distillate | None, window: TranscriptWindow, limit: int) -> Distillate:
-        fence = fence_after(None if earlier is None else vars(earlier), window)
+    def _distill_window(self, earlier: Distillate | None, window: TranscriptWindow, limit: int) -> Distillate:
+        fence = fence_window(None if earlier is None else vars(earlier), window)
         prompt = load_prompt(VERSION).fill(
             boundary=fence.boundary, characters=int(limit * ASKED_SHARE), facts=FACTS_LIMIT
         )
@@ -76,15 +80,18 @@ class ModelDistiller:
             [ModelMessage("user", str(fence))],
             system=prompt,
             output_schema=_SCHEMA,
-            max_tokens=tokens_for(limit + 2 * FACTS_LIMIT * FACT_LENGTH),
+            # The summary, and as much again as both lists may hold.
+            max_tokens=limit_tokens(limit + 2 * FACTS_LIMIT * FACT_LENGTH),
             temperature=0.0,
         )
-        reply = ask_twice(self._model, request, lambda reply: fault_of(reply, _distilled(reply).summary, limit))
-        return _distilled(reply)
+        reply = ask_twice(
+            self._model, request, lambda reply: find_fault(reply, _parse_distillate(reply).summary, limit)
+        )
+        return _parse_distillate(reply)
 
 
 class SummarisingDistiller:
-    """Has a summariser of the host's own write the summary; it knows of no key facts."""
+    """A distiller that uses the summariser of the host, and so has no key facts and no open ends."""
 
     def __init__(self, summariser: Summariser) -> None:
         self._summariser = summariser
@@ -97,24 +104,26 @@ class SummarisingDistiller:
         try:
             summary = self._summariser.summarise(None, records, limit)
         except LongmindError:
+            # It says already what failed and what to do.
             raise
         except Exception as error:
             raise SummariserFailed(f"The summariser {self.name!r} failed: {type(error).__name__}: {error}") from error
         return Distillate(validate_text("The summary", summary, limit=limit).strip())
 
 
-def distiller_of(summariser: Summariser) -> Distiller | None:
-    """What distills in the manner of a summariser; None for the one that picks sentences and asks no model."""
+def derive_distiller(summariser: Summariser) -> Distiller | None:
+    """Return the distiller that matches a summariser; None for the extractive one, which asks no model."""
     if isinstance(summariser, ModelSummariser):
         return ModelDistiller(summariser.model)
     return None if isinstance(summariser, ExtractiveSummariser) else SummarisingDistiller(summariser)
 
 
-def _distilled(reply: ModelReply) -> Distillate:
-    """What an answer holds: the object that was asked for, or else all of it as the summary."""
-    words = words_of_reply(reply)
+def _parse_distillate(reply: ModelReply) -> Distillate:
+    """Parse the object that was asked for; any other answer is taken as the summary."""
+    words = read_reply(reply)
     try:
         given = json.loads(unwrap_json(words))
+    # Deeply nested text makes the parser raise RecursionError instead of ValueError.
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict) or not isinstance(given.get("summary"), str):
@@ -125,7 +134,7 @@ def _distilled(reply: ModelReply) -> Distillate:
 
 
 def _sentences(given: object) -> list[str]:
-    """Those members of a list that are texts, each on one line: what a model was talked into does not grow for ever."""
+    """Return the texts in a list, each on one line, within the limits of count and length."""
     texts = [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
     lines = (one_line(to_storable(text))[:FACT_LENGTH] for text in texts)
     return [line for line in lines if line][:FACTS_LIMIT]

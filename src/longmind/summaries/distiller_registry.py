@@ -1,4 +1,4 @@
-"""Which distiller is meant: that of a model by its name, or in the manner of the engine's summariser."""
+"""The choice of a distiller: a named model, or the engine's summariser."""
 
 from __future__ import annotations
 
@@ -15,18 +15,23 @@ if TYPE_CHECKING:
 
 
 class Distillers:
+    """The distillers of one engine."""
+
     def __init__(self, models: ModelPool, summariser: Callable[[], Summariser]) -> None:
         self._models = models
         self._summariser = summariser
 
     def choose(self, model: str | LanguageModel | None = None) -> Distiller:
-        """The distiller of a model, or of the engine's summariser where none is named."""
-        # Loaded when a model is asked: programs that distill nothing need not wait for it.
-        from longmind.summaries.distiller import ModelDistiller, distiller_of
+        """Return the distiller of a model, or of the engine's summariser if none is named.
+
+        Raise ModelNotChosen if that summariser is the extractive one.
+        """
+        # Imported late, so that programs that distil nothing do not load it.
+        from longmind.summaries.distiller import ModelDistiller, derive_distiller
 
         if model is not None:
             return ModelDistiller(self._models.choose(model))
-        distiller = distiller_of(self._summariser())
+        distiller = derive_distiller(self._summariser())
         if distiller is None:
-            raise ModelNotChosen("To distill with a language model, one has to be chosen.")
+            raise ModelNotChosen("Distilling with a language model needs a model, and none was chosen.")
         return distiller

@@ -1,4 +1,4 @@
-"""How a model is asked for something in words, and once more when its answer cannot be used."""
+"""One request for a text to a language model, repeated once when the answer cannot be used."""
 
 from __future__ import annotations
 
@@ -10,35 +10,43 @@ from longmind.providers.language_model import LanguageModel, ModelMessage, Model
 from longmind.validation.text import to_storable
 
 ASKED_SHARE = 0.8
-"""Models count characters badly: they are asked for less than what is accepted."""
+"""Models count characters badly, so they are asked for less than is accepted."""
 _CHARACTERS_A_TOKEN = 2
-"""On the safe side, so that an answer of the right length is not cut off."""
+"""A low estimate, so that an answer of the right length is not cut off."""
 _SPARE_TOKENS = 1_024
 
 
-def tokens_for(characters: int) -> int:
-    """The most tokens that an answer of so many characters may take."""
+def limit_tokens(characters: int) -> int:
+    """Return a limit on tokens that leaves room for this number of characters."""
     return characters // _CHARACTERS_A_TOKEN + _SPARE_TOKENS
 
 
 def ask_twice(model: LanguageModel, request: ModelRequest, complaint: Callable[[ModelReply], str | None]) -> ModelReply:
-    """An answer that there is nothing to complain about. The first one that has a fault may be mended by the model."""
+    """Ask a model, and once more if there is a complaint about its answer.
+
+    The second request shows the model its first answer and the complaint. A second faulty answer raises ModelFailed,
+    so a stubborn model costs two calls and no more.
+    """
     reply = model.ask(request)
     fault = complaint(reply)
     if fault is not None:
+        # Some vendors refuse an empty message, so an empty answer is shown as a word.
         mending = [ModelMessage("assistant", reply.text or "(nothing)"), ModelMessage("user", fault)]
         reply = model.ask(replace(request, messages=[*request.messages, *mending]))
         fault = complaint(reply)
     if fault is not None:
         raise ModelFailed(
-            f"The model {model.name!r} gave no summary that can be used, asked twice. {fault}",
+            f"The model {model.name!r} returned no usable summary in two attempts. {fault}",
             hint="Choose another model, allow more characters, or use the extractive summariser.",
         )
     return reply
 
 
-def fault_of(reply: ModelReply, summary: str, limit: int) -> str | None:
-    """What is wrong with an answer and the summary in it, in words for the model; they quote nothing of it."""
+def find_fault(reply: ModelReply, summary: str, limit: int) -> str | None:
+    """Return what is wrong with an answer, worded for the model, or None.
+
+    It quotes nothing of the answer, which may hold instructions from the conversation.
+    """
     if not summary:
         return "Your answer was empty. Answer with the summary."
     if reply.stop_reason in ("refusal", "error"):
@@ -51,5 +59,5 @@ def fault_of(reply: ModelReply, summary: str, limit: int) -> str | None:
     return None
 
 
-def words_of_reply(reply: ModelReply) -> str:
+def read_reply(reply: ModelReply) -> str:
     return to_storable(reply.text).strip()

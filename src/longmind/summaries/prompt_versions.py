@@ -1,4 +1,4 @@
-"""The prompts of the model summariser: files, one for each version."""
+"""The prompts for summaries and distillates: one file for each version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the name of a summariser to one that works."""
+"""The choice of the summariser that the settings name."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ _MODEL = "model:"
 
 
 def choose_summariser(chosen: str | Summariser, settings: Settings, loop: BackgroundLoop) -> Callable[[], Summariser]:
-    """What gives the summariser of a name, `extractive` or `model:<vendor:model>`, or the one that is given.
+    """Return a function that returns the summariser called `extractive` or `model:<vendor:model>`, or a given object.
 
-    A model is looked for at once, so that a name or a key that is wrong is known when the engine is opened.
+    A model is looked up at once, so that a wrong name or a missing key stops `open()` and not the first summary. The
+    extractive summariser is loaded at its first use.
     """
     if chosen == EXTRACTIVE:
         return _extractive
     if isinstance(chosen, str):
         if not chosen.startswith(_MODEL):
             raise InvalidInput(
-                f"summariser is {chosen!r}.", hint="It is 'extractive', or 'model:' and the name of a language model."
+                f"Unknown summariser {chosen!r}.",
+                hint="Use 'extractive', or 'model:' and the name of a language model.",
             )
         from longmind.summaries.model import ModelSummariser
 
@@ -35,7 +37,7 @@ def choose_summariser(chosen: str | Summariser, settings: Settings, loop: Backgr
     if not isinstance(getattr(chosen, "name", None), str) or not callable(getattr(chosen, "summarise", None)):
         raise InvalidInput(
             f"{type(chosen).__name__} is not a summariser.",
-            hint="It needs name and summarise(earlier, messages, limit).",
+            hint="Give it a name and a method summarise(earlier, messages, limit).",
         )
     given: Summariser = chosen
     return lambda: given
@@ -43,6 +45,6 @@ def choose_summariser(chosen: str | Summariser, settings: Settings, loop: Backgr
 
 @cache
 def _extractive() -> Summariser:
-    # The rules of English are not loaded by a program that summarises nothing with them.
+    # Imported late: loading the rules of English takes time that a program without summaries need not spend.
     extractive: Summariser = import_module("longmind.summaries.extractive").ExtractiveSummariser()
     return extractive

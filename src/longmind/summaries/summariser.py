@@ -9,15 +9,20 @@ from longmind.extraction.candidate import SourceMessage
 
 
 class Summariser(Protocol):
-    """Makes a few sentences of many messages. It writes nothing. Threads may share it."""
+    """A maker of short texts from many messages. It writes nothing to the database, and threads may share it."""
 
     @property
     def name(self) -> str:
-        """What it is kept under with each summary it has made: its kind, and which version of it."""
+        """Return the kind and version of the summariser, which is stored with each of its summaries."""
 
     def summarise(self, earlier: str | None, messages: Sequence[SourceMessage], limit: int) -> str:
-        """What an earlier summary and the messages after it tell, in at most so many characters.
+        """Summarise an earlier summary and the messages after it.
 
-        Each message has its role and its time; where people talk to each other, the speaker's name stands before the
-        text, as in "Ada: I moved". An empty text says that there is nothing to tell. What goes wrong is raised.
+        earlier: the standing summary, which the new one replaces; None if there is none yet.
+        messages: in order, each with its role and time. In a talk between people the text begins with the speaker's
+            name, as in "Ada: I moved".
+        limit: the most characters that the summary may have. The caller rejects a longer one.
+
+        Return an empty text when there is nothing to say. Raise any exception to report a failure: the standing
+        summary then stays as it is.
         """

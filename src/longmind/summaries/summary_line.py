@@ -1,4 +1,8 @@
-"""A line of a summary: a sentence with who said it and when; and how lines are written, and read back."""
+"""Lines of a summary, their text form, and the parser of that form.
+
+A summary is stored as text. The next refresh parses it into lines again, so rendering and parsing have to agree; texts
+that a model or a host wrote in another form become lines without day and speaker.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +19,20 @@ _SPOKEN = re.compile(r"([^\W\d_][^:\n]{0,60}): (?=\S)")
 
 
 @dataclass(frozen=True)
-class Line:
+class SummaryLine:
+    """One sentence, with its speaker and day."""
+
     day: str
-    """The day on which it was said, in words; empty where it is not known."""
+    """The day in words, such as "7 May 2026"; empty if it is unknown."""
     speaker: str
     text: str
 
 
-def written(lines: Iterable[Line]) -> str:
-    """The lines as text: each day once, and under it what each speaker said."""
+def render_lines(lines: Iterable[SummaryLine]) -> str:
+    """Return the lines as text: each day once, and below it the sentences of each speaker."""
     parts: list[str] = []
     day = ""
+    # Grouping keeps the order, so a speaker who is interrupted appears twice.
     for (said_on, speaker), said in groupby(lines, key=lambda line: (line.day, line.speaker)):
         if said_on and said_on != day:
             parts.append(said_on)
@@ -35,15 +42,16 @@ def written(lines: Iterable[Line]) -> str:
     return "\n".join(parts)
 
 
-def read_back(summary: str) -> Iterator[Line]:
-    """The lines of a summary, sentence by sentence, whoever has written it."""
+def parse_lines(summary: str) -> Iterator[SummaryLine]:
+    """Yield the lines of a summary, sentence by sentence, in whatever form it is written."""
     day = ""
     for paragraph in summary.splitlines():
         paragraph = paragraph.strip()
         if _DAY.fullmatch(paragraph):
             day = paragraph
             continue
+        # A name before a colon is a speaker only at the start of a line and with text behind it.
         spoken = _SPOKEN.match(paragraph)
         words = paragraph[spoken.end() :] if spoken else paragraph
         for sentence in split_sentences(words) if words else ():
-            yield Line(day, spoken[1] if spoken else "", sentence)
+            yield SummaryLine(day, spoken[1] if spoken else "", sentence)
