@@ -22,7 +22,7 @@ from harness.postgres import PostgresServer
 from longmind.assembly.sections import Section
 from longmind.assembly.templates import Templates
 from longmind.assembly.tokens import choose_counter
-from longmind.assembly.wording import memory_line, turn_lines
+from longmind.assembly.wording import make_atom_piece, make_turns_piece
 from longmind.models.working_context import WorkingContext
 
 EngineName = Literal["sqlite", "postgres"]
@@ -154,11 +154,11 @@ def _sections(built: WorkingContext) -> list[Section]:
     """What a context shows, made into lines anew."""
     atoms = {atom.id: atom for atom in built.atoms_used}
     remembered = [
-        Section(section.name, "memory", tuple(memory_line(atoms[each]) for each in section.atom_ids))
+        Section(section.name, "memory", tuple(make_atom_piece(atoms[each]) for each in section.atom_ids))
         for section in built.sections
         if section.atom_ids
     ]
-    return [*remembered, Section("turns", "turns", (turn_lines(built.messages),))]
+    return [*remembered, Section("turns", "turns", (make_turns_piece(built.messages),))]
 
 
 def _goals(engine: str, measured: dict[str, Any]) -> list[dict[str, Any]]:

@@ -16,12 +16,12 @@ from random import Random
 from typing import Any, TypeVar
 
 from longmind.admin import import_sources as sources
-from longmind.assembly.sanitiser import harmless, marked_up
+from longmind.assembly.sanitiser import escape_markup, sanitise
 from longmind.assembly.templates import Templates
 from longmind.assembly.tokens import choose_counter, estimate
 from longmind.audit.chain_export import verify_exported
 from longmind.clock import to_iso, to_micros
-from longmind.conversations.history import untagged
+from longmind.conversations.history import escape_reminder_tags
 from longmind.errors import LongmindError
 from longmind.events.mirror.jsonl import decode_line, encode_line
 from longmind.extraction.candidate import SourceMessage
@@ -34,7 +34,7 @@ from longmind.language.dates import find_dates, resolved
 from longmind.language.statement import parse_statement
 from longmind.language.words import count_statement_words, terms_of, words_of
 from longmind.memory import recall_tool_arguments as tool_arguments
-from longmind.models.content import decode_content, encode_content, said_in
+from longmind.models.content import decode_content, encode_content, extract_stored_words
 from longmind.providers.prices import Prices
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.recall.question import find_intervals
@@ -85,7 +85,7 @@ def _json(text: str) -> Any:
 def _content(text: str) -> None:
     stored = encode_content(_json(text))
     assert encode_content(decode_content(stored)) == stored
-    said_in(stored)
+    extract_stored_words(stored)
 
 
 def _instant(text: str) -> None:
@@ -215,10 +215,10 @@ def _told(text: str) -> None:
 
 
 def _harmless(text: str) -> None:
-    once = harmless(text)
+    once = sanitise(text)
     assert len(once.splitlines()) <= 1
-    assert harmless(once) == once or "&" in once
-    marked_up(once)
+    assert sanitise(once) == once or "&" in once
+    escape_markup(once)
 
 
 def _stored_json(text: str) -> None:
@@ -334,7 +334,10 @@ PARSERS: tuple[Parser, ...] = (
     Parser("what extraction shows", _told, _PROSE, ("extraction.transcript",)),
     Parser("what prompts show", _harmless, ("</remembered>", "{{x}}", "```", *_PROSE), ("assembly.harmless",)),
     Parser(
-        "words of other speakers", untagged, ("<system_reminder>", "< / system reminder"), ("conversations.prompt",)
+        "words of other speakers",
+        escape_reminder_tags,
+        ("<system_reminder>", "< / system reminder"),
+        ("conversations.prompt",),
     ),
     Parser(
         "credentials", redact, ("api_key=sk-1234567890abcdef", "-----BEGIN PRIVATE KEY-----"), ("tools.credentials",)

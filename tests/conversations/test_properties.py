@@ -137,7 +137,7 @@ def apply(service: Any, id: str, what: Append) -> None:
         )
 
 
-def said_in(block: object) -> str:
+def extract_stored_words(block: object) -> str:
     match block:
         case longmind.TextBlock(text=text) | longmind.ToolResultBlock(content=str(text)):
             return text
@@ -149,7 +149,7 @@ def as_rows(messages: list[longmind.Message], turns: dict[str, int]) -> list[Row
         Row(
             message.sequence,
             message.role,
-            said_in(message.content[0]),
+            extract_stored_words(message.content[0]),
             message.visibility,
             turns[message.turn_id],
             message.attempt,

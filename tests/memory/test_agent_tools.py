@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import longmind
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from longmind.memory import Memory
-from longmind.memory.recall_tool_schema import validate_definitions
+from longmind.memory.recall_tool_schema import validate_tool_definitions
 from longmind.memory.recalled_text import FACT_LIMIT, NOTHING_FOUND, TEXT_LIMIT
 from longmind.models.content import ToolResultBlock, ToolUseBlock
 from longmind.providers.language_model import BoundTool, ModelMessage, ModelRequest
@@ -337,7 +337,7 @@ definitions = st.fixed_dictionaries(
 )
 def test_whatever_an_agents_json_holds_it_is_read_or_refused(given_json: Any) -> None:
     try:
-        read = validate_definitions(given_json)
+        read = validate_tool_definitions(given_json)
     except (longmind.InvalidInput, longmind.LimitExceeded):
         return
     assert len({each.name for each in read}) == len(read)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import longmind
 from longmind.memory import Memory
-from longmind.models.entity import EntityType, folded_name
+from longmind.models.entity import EntityType, fold_name
 from tests.clock import SettableClock
 from tests.memory.facts import at_once, fact, kinds_since, looked_up
 
@@ -97,13 +97,13 @@ def test_a_name_is_the_same_in_capitals_also_where_letters_come_apart(
 @pytest.mark.conforms("A4.5")
 @given(name=st.text(min_size=1))
 def test_folding_a_folded_name_changes_nothing(name: str) -> None:
-    assert folded_name(folded_name(name)) == folded_name(name)
+    assert fold_name(fold_name(name)) == fold_name(name)
 
 
 @pytest.mark.conforms("A4.5")
 def test_an_alias_finds_its_entity(memory: Memory, space: longmind.MemorySpace) -> None:
     entity = memory.create_entity(space.id, "PERSON", "Robert", aliases=["Bob", "BOB", "Bobby"])
-    assert {folded_name(alias) for alias in entity.aliases} == {"bob", "bobby"}
+    assert {fold_name(alias) for alias in entity.aliases} == {"bob", "bobby"}
     for name in ("bob", "Bobby", "ROBERT"):
         assert memory.find_entity_by_name(space.id, "PERSON", name) == entity
     assert memory.create_entity(space.id, "PERSON", "bobby", description="Somebody else?") == entity

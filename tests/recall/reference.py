@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from longmind.language.words import count_statement_words, terms_of
-from longmind.models.entity import folded_name
+from longmind.models.entity import fold_name
 from longmind.providers.embedder import CheckedEmbedder, Embedder, validate_vectors
 from longmind.recall.index.segments import (
     AMOUNTS,
@@ -166,7 +166,7 @@ class Reference:
     def _entities_of(self, id_or_name: str) -> set[str]:
         if id_or_name in self.names or id_or_name in self.redirects:
             return {self.redirects.get(id_or_name, id_or_name)}
-        return {entity for entity, names in self.names.items() if folded_name(id_or_name) in names}
+        return {entity for entity, names in self.names.items() if fold_name(id_or_name) in names}
 
     def _scored(self, query: str, passing: Iterable[Known], asked: Asked, now: int) -> list[Expected]:
         there = [atom for atom in self.atoms if not atom.deleted and _known(atom.created_at, asked)]
@@ -183,7 +183,7 @@ class Reference:
         return found
 
     def _mentioned(self, query: str, asked: Asked) -> set[str]:
-        words = [word.strip(".,;:!?()[]\"'") for word in folded_name(query).split()]
+        words = [word.strip(".,;:!?()[]\"'") for word in fold_name(query).split()]
         text = " " + " ".join(word.removesuffix("'s") for word in words) + " "
         return {
             entity

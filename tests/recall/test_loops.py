@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import longmind
 from longmind.models.recall import Explanation
-from longmind.models.value import beside_fields
+from longmind.models.value import list_hidden_attributes
 from longmind.recall import kernels as kernel
 from longmind.recall.index.atom_columns import FOREVER
 from longmind.recall.index.postings import Run, RunArrays
@@ -173,11 +173,11 @@ def assert_usable_like_any_other(found: list[Explanation], fields: list[dict[str
 @compiled_only
 @given(fields=st.lists(fields_of_explanations, max_size=4))
 def test_values_are_the_same_and_can_be_used_like_any_other(fields: list[dict[str, Any]]) -> None:
-    beside = beside_fields(Explanation)
+    beside = list_hidden_attributes(Explanation)
     found = compiled().values(Explanation, beside, NAMES, in_columns(fields))
     assert found == numpy_kernels.values(Explanation, beside, NAMES, in_columns(fields))
     assert_usable_like_any_other(found, fields)
-    assert beside == beside_fields(Explanation)
+    assert beside == list_hidden_attributes(Explanation)
 
 
 OWN, LISTS = ("dense", "lexical"), ("rerank", "dense_rank")
@@ -192,7 +192,7 @@ def test_what_is_kept_is_made_anew_each_time(
     fields: list[tuple[dict[str, Any], tuple[Any, Any] | None]], places: list[int]
 ) -> None:
     kept = {at: (common, "own", at, lists, "more") for at, (common, lists) in enumerate(fields)}
-    before, beside = copy.deepcopy(kept), beside_fields(Explanation)
+    before, beside = copy.deepcopy(kept), list_hidden_attributes(Explanation)
     for loops in filter(None, (kernel.compiled, numpy_kernels)):
         for _ in range(2):
             found = loops.copy_values(Explanation, beside, OWN, LISTS, kept, places)
@@ -225,7 +225,7 @@ def test_what_is_kept_is_made_anew_each_time(
         ((Explanation, (), ("a", "b"), ([1, 2], [1])), IndexError),
         ((Explanation, (), ([],), ([1],)), TypeError),
         ((Explanation, ((1, 2),), ("a",), ([1],)), TypeError),
-        ((Explanation, ((beside_fields(Explanation)[0][0],),), ("a",), ([1],)), IndexError),
+        ((Explanation, ((list_hidden_attributes(Explanation)[0][0],),), ("a",), ([1],)), IndexError),
         ((float, (), ("a",), ([1],)), AttributeError),
         ((Explanation, ()), TypeError),
     ],
@@ -262,7 +262,7 @@ def test_what_is_kept_wrongly_is_refused(changed: dict[str, Any], error: type[Ex
 
 @compiled_only
 def test_values_are_let_go_of_also_by_who_is_half_done_and_in_a_circle() -> None:
-    beside, mine = beside_fields(Explanation), object()
+    beside, mine = list_hidden_attributes(Explanation), object()
     known = beside[0][1]
     watched = (mine, known, Explanation, *NAMES, *(pair[0] for pair in beside))
     common = dict.fromkeys(NAMES, mine)

@@ -9,7 +9,7 @@ from typing import Any
 from longmind.clock import to_iso, to_micros
 from longmind.memory import Memory
 from longmind.models.atom import Atom
-from longmind.models.entity import folded_name
+from longmind.models.entity import fold_name
 from longmind.models.recall import Recall
 from longmind.providers.embedder import Embedder
 from tests.clock import SettableClock
@@ -83,7 +83,7 @@ class World:
         entity = memory.create_entity(self.space_id, "PERSON", name, aliases=aliases)
         names = self.reference.names.setdefault(entity.id, {})
         for each in (name, *aliases):
-            names.setdefault(folded_name(each), self.clock.now)
+            names.setdefault(fold_name(each), self.clock.now)
         return entity.id
 
     def merge(self, memory: Memory, canonical: str, alias: str) -> None:

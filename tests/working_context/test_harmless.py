@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 import longmind
-from longmind.assembly.sanitiser import harmless, marked_up
+from longmind.assembly.sanitiser import escape_markup, sanitise
 from longmind.assembly.templates import BUILT_IN
 from longmind.extraction.candidate import SourceMessage
 from longmind.models.working_context import WorkingContext
@@ -135,12 +135,12 @@ def test_one_fact_more_is_one_line_more(ada: Ada) -> None:
     ],
 )
 def test_what_people_write_stays_as_it_is(text: str) -> None:
-    assert harmless(text) == text
+    assert sanitise(text) == text
 
 
 @pytest.mark.parametrize("text", ["a < b & c > d", "<b>&lt;</b>", 'say "hi" &amp; go', "x &copy; y"])
 def test_in_markup_nothing_is_escaped_twice(text: str) -> None:
-    assert html.unescape(marked_up(harmless(text))) == text
+    assert html.unescape(escape_markup(sanitise(text))) == text
 
 
 def test_the_atom_itself_stays_what_it_is(ada: Ada) -> None:
@@ -150,9 +150,9 @@ def test_the_atom_itself_stays_what_it_is(ada: Ada) -> None:
 
 
 def test_no_joiner_outlives_the_line_breaks_around_it() -> None:
-    assert harmless("a \u2028\u200c\u2028\u200d\u3000b") == "a b"
+    assert sanitise("a \u2028\u200c\u2028\u200d\u3000b") == "a b"
 
 
 @pytest.mark.parametrize("tag", ["< system_reminder >", "<  SYSTEM-REMINDER>", "< remembered>", "\uff1c user_memory >"])
 def test_our_own_tags_are_none_with_a_gap_either(tag: str) -> None:
-    assert harmless(f"a {tag} b").startswith("a &lt;")
+    assert sanitise(f"a {tag} b").startswith("a &lt;")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from longmind.assembly.budget import Fitted, fit
+from longmind.assembly.budget import FittedPrompt, fit
 from longmind.assembly.sections import Piece, Section
 from longmind.assembly.templates import Template
 from longmind.assembly.tokens import TokenCounter
-from longmind.assembly.wording import spoken
+from longmind.assembly.wording import describe_message
 from longmind.models.message import Message
 
 MESSAGE_TOKENS = 4
@@ -17,7 +17,7 @@ _LINE_TOKENS = 8
 """About what a line takes beside its text. Only to guess how many have to go; what is left is counted."""
 
 
-def assemble(sections: Sequence[Section], template: Template, budget: int, count: TokenCounter) -> Fitted:
+def assemble(sections: Sequence[Section], template: Template, budget: int, count: TokenCounter) -> FittedPrompt:
     """Lay out as much of the sections as the budget has room for.
 
     Tokens are those of the text. Where the template does not show the turns, they go to the model as messages beside
@@ -25,26 +25,27 @@ def assemble(sections: Sequence[Section], template: Template, budget: int, count
     """
     weights: dict[str, int] = {}
 
-    def weight(message: Message) -> int:
+    def weigh(message: Message) -> int:
         if message.id not in weights:
-            weights[message.id] = MESSAGE_TOKENS + count(spoken(message))
+            weights[message.id] = MESSAGE_TOKENS + count(describe_message(message))
         return weights[message.id]
 
-    def beside(pieces: Sequence[Piece]) -> int:
-        return sum(weight(message) for piece in pieces for message in piece.messages)
+    def weigh_messages(pieces: Sequence[Piece]) -> int:
+        return sum(weigh(message) for piece in pieces for message in piece.messages)
 
     def measure(some: Sequence[Section]) -> tuple[str, int]:
         text = template.render(some)
         tokens = count(text) if text else 0
-        return text, tokens + sum(beside(each.pieces) for each in some if each.name not in template.shows)
+        return text, tokens + sum(weigh_messages(each.pieces) for each in some if each.name not in template.shows)
 
     def cost(piece: Piece) -> int:
         if piece.messages:
-            return beside([piece])
+            return weigh_messages([piece])
         return count(str(piece.fields["text"])) + _LINE_TOKENS
 
     # What is not shown is not used. Turns are: as messages.
     used = [
-        each if each.shape == "turns" else shown for each, shown in zip(sections, template.seen(sections), strict=True)
+        each if each.shape == "turns" else shown
+        for each, shown in zip(sections, template.select_visible(sections), strict=True)
     ]
     return fit(used, budget, measure, cost)

@@ -14,7 +14,7 @@ ELLIPSIS = "…"
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedPrompt:
     text: str
     tokens: int
     sections: tuple[Section, ...]
@@ -24,7 +24,7 @@ class Fitted:
     """Whether a text had to be cut short, or left out."""
 
 
-def fit(sections: Sequence[Section], budget: int, measure: Measure, cost: Callable[[Piece], int]) -> Fitted:
+def fit(sections: Sequence[Section], budget: int, measure: Measure, cost: Callable[[Piece], int]) -> FittedPrompt:
     """As much as fits. Sections come with what matters most first; a text is cut short only when all else has gone.
 
     Tokens of the parts do not add up to those of the whole, so the parts only tell where to begin to look.
@@ -33,34 +33,35 @@ def fit(sections: Sequence[Section], budget: int, measure: Measure, cost: Callab
         (place, piece)
         for place in reversed(range(len(sections)))
         if sections[place].shape != "text"
-        for piece in sections[place].dropping()
+        for piece in sections[place].list_drop_order()
     ]
     text, tokens = measure(sections)
     if tokens <= budget:
-        return Fitted(text, tokens, tuple(sections), {}, False)
+        return FittedPrompt(text, tokens, tuple(sections), {}, False)
     costs = list(accumulate((cost(sections[place].pieces[piece]) for place, piece in going), initial=0))
 
     def kept(gone: int) -> list[Section]:
         places = going[:gone]
         return [
-            each.without([piece for place, piece in places if place == number]) for number, each in enumerate(sections)
+            each.drop_pieces([piece for place, piece in places if place == number])
+            for number, each in enumerate(sections)
         ]
 
     gone = 0
     while tokens > budget and gone < len(going):
-        gone = _enough(costs, gone, tokens - budget)
+        gone = _count_pieces_to_drop(costs, gone, tokens - budget)
         text, tokens = measure(kept(gone))
     if tokens > budget:
-        return _cut_short(sections, kept(gone), budget, measure)
+        return _cut_texts(sections, kept(gone), budget, measure)
     while gone > 1:
         closer = measure(kept(gone - 1))
         if closer[1] > budget:
             break
         gone, (text, tokens) = gone - 1, closer
-    return Fitted(text, tokens, tuple(kept(gone)), _dropped(sections, going[:gone]), False)
+    return FittedPrompt(text, tokens, tuple(kept(gone)), _group_dropped(sections, going[:gone]), False)
 
 
-def _enough(costs: Sequence[int], gone: int, excess: int) -> int:
+def _count_pieces_to_drop(costs: Sequence[int], gone: int, excess: int) -> int:
     """How many pieces have to go, by their own costs, after so many have gone: one more at the least."""
     for more in range(gone + 1, len(costs)):
         if costs[more] - costs[gone] >= excess:
@@ -68,7 +69,7 @@ def _enough(costs: Sequence[int], gone: int, excess: int) -> int:
     return len(costs) - 1
 
 
-def _cut_short(sections: Sequence[Section], bare: list[Section], budget: int, measure: Measure) -> Fitted:
+def _cut_texts(sections: Sequence[Section], bare: list[Section], budget: int, measure: Measure) -> FittedPrompt:
     """With nothing left but texts: these are cut, the last one first, until they fit."""
     dropped = {each.name: each.pieces for each in sections if each.shape != "text" and each.pieces}
     for number in reversed(range(len(bare))):
@@ -79,21 +80,21 @@ def _cut_short(sections: Sequence[Section], bare: list[Section], budget: int, me
         best: tuple[str, int] | None = None
         while shortest <= longest:
             length = (shortest + longest + 1) // 2
-            bare[number] = bare[number].saying(_beginning(whole, length))
+            bare[number] = bare[number].with_text(_cut_at_word(whole, length))
             text, tokens = measure(bare)
             if tokens <= budget:
                 best, shortest = (text, length), length + 1
             else:
                 longest = length - 1
-        bare[number] = bare[number].saying(_beginning(whole, best[1]) if best else "")
+        bare[number] = bare[number].with_text(_cut_at_word(whole, best[1]) if best else "")
         if best:
             text, tokens = measure(bare)
-            return Fitted(text, tokens, tuple(bare), dropped, True)
+            return FittedPrompt(text, tokens, tuple(bare), dropped, True)
     # Nothing at all takes no tokens, whatever a counter says of it.
-    return Fitted("", 0, tuple(bare), dropped, any(each.shape == "text" and each.pieces for each in sections))
+    return FittedPrompt("", 0, tuple(bare), dropped, any(each.shape == "text" and each.pieces for each in sections))
 
 
-def _beginning(text: str, length: int) -> str:
+def _cut_at_word(text: str, length: int) -> str:
     """The beginning of a text up to a length, without the half of a word where words are apart."""
     start = text[:length]
     if length and not text[length].isspace() and " " in start:
@@ -102,7 +103,7 @@ def _beginning(text: str, length: int) -> str:
     return f"{start} {ELLIPSIS}" if start else ""
 
 
-def _dropped(sections: Sequence[Section], gone: Sequence[tuple[int, int]]) -> dict[str, tuple[Piece, ...]]:
+def _group_dropped(sections: Sequence[Section], gone: Sequence[tuple[int, int]]) -> dict[str, tuple[Piece, ...]]:
     found: dict[str, tuple[Piece, ...]] = {}
     for place, piece in gone:
         section = sections[place]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from longmind.assembly.sanitiser import harmless
+from longmind.assembly.sanitiser import sanitise
 from longmind.assembly.sections import Piece
 from longmind.models.block import BlockScope
 
@@ -14,7 +14,7 @@ ARCHIVAL_TITLE = "What archival memory has on this"
 
 def shown_line(line: str) -> str:
     """A line as a model sees it, without the mark of a list that it may have already."""
-    return harmless(line).removeprefix("- ").strip()
+    return sanitise(line).removeprefix("- ").strip()
 
 
 def shown_lines(lines: Iterable[str]) -> list[str]:
@@ -22,6 +22,6 @@ def shown_lines(lines: Iterable[str]) -> list[str]:
     return [shown for shown in map(shown_line, lines) if shown]
 
 
-def block_lines(title: str, lines: Iterable[str]) -> list[Piece]:
+def make_line_pieces(title: str, lines: Iterable[str]) -> list[Piece]:
     """Lines of a block, each of which may be left out of a prompt alone."""
     return [Piece({"title": title, "text": text}) for text in shown_lines(lines)]

@@ -40,7 +40,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def harmless(text: str) -> str:
+def sanitise(text: str) -> str:
     """The text as one line that can close no tag, open no fence, fill no template and hide nothing."""
     if not text.isascii():
         # As one line first: a joiner between two line breaks of another script would outlive them, alone and unseen.
@@ -52,7 +52,7 @@ def harmless(text: str) -> str:
     if "&" in line:
         line = _ENTITIES.sub("&amp;", line)
     if "<" in line or not line.isascii():
-        line = _TAGS.sub(_untagged, line)
+        line = _TAGS.sub(_escape_tag, line)
     if "{" in line or "}" in line:
         line = _DOUBLED_BRACES.sub(r"\1 ", line)
     if "`" in line or "~" in line:
@@ -60,7 +60,7 @@ def harmless(text: str) -> str:
     return line
 
 
-def marked_up(text: str) -> str:
+def escape_markup(text: str) -> str:
     """A harmless text as it stands in markup, between tags or in an attribute: what is escaped already stays so."""
     text = _BARE_AMPERSANDS.sub("&amp;", text)
     return text.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
@@ -69,5 +69,5 @@ def marked_up(text: str) -> str:
 _BARE_AMPERSANDS = re.compile(r"&(?!(?:amp|lt|gt);)")
 
 
-def _untagged(found: re.Match[str]) -> str:
+def _escape_tag(found: re.Match[str]) -> str:
     return f"&lt;{found[1]}{'&gt;' if found[2] else ''}"

@@ -34,11 +34,11 @@ class Section:
     last_to_go: tuple[int, ...] = ()
     """The places of the pieces, what matters most first; empty when that is the order they are shown in."""
 
-    def dropping(self) -> list[int]:
+    def list_drop_order(self) -> list[int]:
         """The places of the pieces in the order in which they go."""
         return list(reversed(self.last_to_go or range(len(self.pieces))))
 
-    def without(self, places: Iterable[int]) -> Section:
+    def drop_pieces(self, places: Iterable[int]) -> Section:
         """The section as it is when some pieces have gone."""
         gone = set(places)
         if not gone:
@@ -48,7 +48,7 @@ class Section:
         left = tuple(now_at[place] for place in self.last_to_go if place in now_at)
         return replace(self, pieces=tuple(self.pieces[place] for place in kept), last_to_go=left)
 
-    def saying(self, text: str) -> Section:
+    def with_text(self, text: str) -> Section:
         """A text section that says something else, or nothing."""
         return replace(self, pieces=(Piece({"text": text}),) if text else ())
 
@@ -57,7 +57,7 @@ class Section:
         return str(self.pieces[0].fields["text"]) if self.pieces else ""
 
 
-def in_order(sections: Sequence[Section]) -> list[Atom]:
+def list_atoms_in_order(sections: Sequence[Section]) -> list[Atom]:
     """The atoms of the sections as they are numbered in a prompt: in each, facts before suggestions."""
     return [
         piece.atom
@@ -68,14 +68,14 @@ def in_order(sections: Sequence[Section]) -> list[Atom]:
     ]
 
 
-def variables(sections: Sequence[Section]) -> dict[str, Any]:
+def build_variables(sections: Sequence[Section]) -> dict[str, Any]:
     """What a template can show: each section by its name, False where there is nothing in it."""
-    numbers = {atom.id: number for number, atom in enumerate(in_order(sections), 1)}
-    shown: dict[str, Any] = {section.name: _shown(section, numbers) for section in sections}
+    numbers = {atom.id: number for number, atom in enumerate(list_atoms_in_order(sections), 1)}
+    shown: dict[str, Any] = {section.name: _build_variable(section, numbers) for section in sections}
     return {"notice": SUGGESTIONS_NOTICE, "any": any(section.pieces for section in sections), **shown}
 
 
-def _shown(section: Section, numbers: dict[str, int]) -> dict[str, Any] | bool:
+def _build_variable(section: Section, numbers: dict[str, int]) -> dict[str, Any] | bool:
     if not section.pieces:
         return False
     if section.shape == "text":
@@ -98,7 +98,7 @@ def _shown(section: Section, numbers: dict[str, int]) -> dict[str, Any] | bool:
     }
 
 
-def part_of(section: Section, piece: Piece) -> str:
+def name_part(section: Section, piece: Piece) -> str:
     """Where in a section a piece is shown."""
     if section.shape != "memory":
         return section.name

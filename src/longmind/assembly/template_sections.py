@@ -30,7 +30,7 @@ MESSAGE_FIELDS = ("line", "who", "role", "date", "text")
 _MARK = "\x00"
 
 
-def marks_of(outline: Outline) -> dict[str, str]:
+def list_marks(outline: Outline) -> dict[str, str]:
     """For each part of the outline, what stands for it in the sample."""
     parts = (
         part
@@ -40,15 +40,15 @@ def marks_of(outline: Outline) -> dict[str, str]:
     return {part: f"{_MARK}{part}{_MARK}" for part in parts}
 
 
-def suggestions_of(outline: Outline) -> set[str]:
+def list_suggestion_parts(outline: Outline) -> set[str]:
     """The parts that stand in no prompt without the notice before them."""
     kinds = {"lines": "{}", "memory": "{}.suggestions"}
     return {kinds[shape].format(name) for name, shape in outline.items() if shape in kinds}
 
 
-def sample_of(outline: Outline, parts: Collection[str], *, spare: str = "") -> dict[str, Any]:
+def build_sample(outline: Outline, parts: Collection[str], *, spare: str = "") -> dict[str, Any]:
     """The variables of a prompt that has some of its parts, with these words for what not every line has."""
-    marks = marks_of(outline)
+    marks = list_marks(outline)
     shown: dict[str, Any] = {"any": bool(parts), "notice": SUGGESTIONS_NOTICE}
     for name, shape in outline.items():
         if shape == "text":
@@ -61,11 +61,11 @@ def sample_of(outline: Outline, parts: Collection[str], *, spare: str = "") -> d
             shown[name] = {"items": [{"messages": [message]}]} if name in parts else False
         else:
             kinds = {kind: f"{name}.{kind}" for kind in ("facts", "suggestions")}
-            lines = {kind: _line(marks[part], spare) if part in parts else False for kind, part in kinds.items()}
+            lines = {kind: _build_line(marks[part], spare) if part in parts else False for kind, part in kinds.items()}
             shown[name] = lines if any(lines.values()) else False
     return shown
 
 
-def _line(mark: str, spare: str) -> dict[str, Any]:
+def _build_line(mark: str, spare: str) -> dict[str, Any]:
     fields = {**dict.fromkeys(LINE_FIELDS, "x"), **dict.fromkeys(_NOT_ALWAYS, spare)}
     return {"items": [{**fields, "line": mark, "text": mark}]}

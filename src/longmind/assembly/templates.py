@@ -9,9 +9,15 @@ from importlib.resources import files
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE, marked_up
-from longmind.assembly.sections import Section, part_of, variables
-from longmind.assembly.template_sections import WORKING_CONTEXT, Outline, marks_of, sample_of, suggestions_of
+from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE, escape_markup
+from longmind.assembly.sections import Section, build_variables, name_part
+from longmind.assembly.template_sections import (
+    WORKING_CONTEXT,
+    Outline,
+    build_sample,
+    list_marks,
+    list_suggestion_parts,
+)
 from longmind.errors import InvalidInput
 from longmind.scope import IDENTITY_LIMIT
 from longmind.validation.text import validate_text
@@ -35,44 +41,46 @@ class Template:
         self.id = id
         self._parsed = _parsed(id, text)
         # Tried on everything that there can be, marked, to see what it makes of it before it is used.
-        marks, suggestions = marks_of(outline), suggestions_of(outline)
-        tried = self._render(sample_of(outline, marks, spare="x"), _unknown)
+        marks, suggestions = list_marks(outline), list_suggestion_parts(outline)
+        tried = self._render(build_sample(outline, marks, spare="x"), _refuse_variable)
         self.shows = frozenset(part for part, mark in marks.items() if mark in tried)
         """The parts that it shows: sections, and of those with memory `name.facts` and `name.suggestions`."""
         # And on all that may be missing of it: what is shown must not hang on that, or nobody could tell what was.
         for count in range(len(marks) + 1):
             for parts in combinations(marks, count):
-                self._try(self._render(sample_of(outline, parts), _absent), parts, marks, suggestions)
+                self._try(self._render(build_sample(outline, parts), _render_nothing), parts, marks, suggestions)
 
     def _try(self, tried: str, parts: Sequence[str], marks: Mapping[str, str], suggestions: set[str]) -> None:
         places = {part: tried.find(mark) for part, mark in marks.items()}
         for part in parts:
             if (places[part] >= 0) != (part in self.shows):
-                raise _wrong(self.id, f"whether it shows {part} hangs on what else there is")
+                raise _make_template_error(self.id, f"whether it shows {part} hangs on what else there is")
         suggested = [place for part, place in places.items() if place >= 0 and part in suggestions]
         if suggested and not 0 <= tried.find(SUGGESTIONS_NOTICE) < min(suggested):
             # Preferences, rules and lines of blocks never stand in a prompt without the words that make suggestions
             # of them.
-            raise _wrong(self.id, "it shows suggestions without {{notice}} before them")
+            raise _make_template_error(self.id, "it shows suggestions without {{notice}} before them")
 
-    def seen(self, sections: Sequence[Section]) -> list[Section]:
+    def select_visible(self, sections: Sequence[Section]) -> list[Section]:
         """The sections with only the pieces that it shows."""
         return [
-            each.without([place for place, piece in enumerate(each.pieces) if part_of(each, piece) not in self.shows])
+            each.drop_pieces(
+                [place for place, piece in enumerate(each.pieces) if name_part(each, piece) not in self.shows]
+            )
             for each in sections
         ]
 
     def render(self, sections: Sequence[Section]) -> str:
         """The sections laid out; an empty text when there is nothing in them."""
-        shown = variables(self.seen(sections))
+        shown = build_variables(self.select_visible(sections))
         if not shown["any"]:
             return ""
-        text = self._render(shown, _absent)
+        text = self._render(shown, _render_nothing)
         # Looking for the breaks is quicker than looking for the pattern.
         return (_BREAKS.sub("\n\n", text) if "\n\n\n" in text else text).strip("\n")
 
     def _render(self, shown: dict[str, Any], missing: Any) -> str:
-        return str(self._parsed.render(shown, escape=marked_up, missing_data=missing))
+        return str(self._parsed.render(shown, escape=escape_markup, missing_data=missing))
 
 
 class Templates:
@@ -115,18 +123,18 @@ def _parsed(id: str, text: str) -> combustache.Template:
 
     elsewhere = _ELSEWHERE.search(text)
     if elsewhere:
-        raise _wrong(id, f"it refers to another template with {{{{{elsewhere[1]}")
+        raise _make_template_error(id, f"it refers to another template with {{{{{elsewhere[1]}")
     try:
         parsed = combustache.Template(text)
-        repeated = _repeated_within(parsed)
+        repeated = _find_repeated_section(parsed)
     except (CombustacheError, RecursionError) as error:
-        raise _wrong(id, str(error) or "its sections are nested too deeply") from None
+        raise _make_template_error(id, str(error) or "its sections are nested too deeply") from None
     if repeated is not None:
-        raise _wrong(id, f"the section {repeated!r} stands within one of the same name")
+        raise _make_template_error(id, f"the section {repeated!r} stands within one of the same name")
     return parsed
 
 
-def _repeated_within(parsed: combustache.Template, around: frozenset[str] = frozenset()) -> str | None:
+def _find_repeated_section(parsed: combustache.Template, around: frozenset[str] = frozenset()) -> str | None:
     """The name of a section that stands within itself.
 
     A list is found from within its own items as well, so ten of them, one within another, would make of fifty messages
@@ -144,21 +152,21 @@ def _repeated_within(parsed: combustache.Template, around: frozenset[str] = froz
                 return name
             else:
                 inner = around | {name}
-            repeated = _repeated_within(node.inside, inner)
+            repeated = _find_repeated_section(node.inside, inner)
             if repeated is not None:
                 return repeated
     return None
 
 
-def _unknown() -> Any:
+def _refuse_variable() -> Any:
     raise InvalidInput(
         "The template names a variable that there is not.", hint="The documentation lists those that there are."
     )
 
 
-def _absent() -> str:
+def _render_nothing() -> str:
     return ""
 
 
-def _wrong(id: str, what: str) -> InvalidInput:
+def _make_template_error(id: str, what: str) -> InvalidInput:
     return InvalidInput(f"The template {id!r} cannot be used: {what}.", hint="Mend it; the documentation has examples.")

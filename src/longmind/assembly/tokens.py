@@ -35,13 +35,13 @@ def estimate(text: str) -> int:
 def choose_counter(chosen: object) -> TokenCounter:
     """The counter of a name, or the function that was given."""
     if isinstance(chosen, str):
-        return _named(chosen)
+        return _choose_named_counter(chosen)
     if callable(chosen):
-        return Checked(chosen)
+        return CheckedCounter(chosen)
     raise InvalidInput(f"token_counter is {quote_value(chosen)}.", hint=_HINT)
 
 
-def _named(name: str) -> TokenCounter:
+def _choose_named_counter(name: str) -> TokenCounter:
     installed = find_spec(_PACKAGE) is not None
     if name == ESTIMATE or (name == AUTO and not installed):
         return estimate
@@ -101,7 +101,7 @@ _REMEMBERED = 10_000
 """Lines whose tokens are remembered: about a megabyte."""
 
 
-class Checked:
+class CheckedCounter:
     """A function of the host's. A wrong answer would break what is promised of a budget, so it is not believed."""
 
     def __init__(self, count: Callable[[str], object]) -> None:

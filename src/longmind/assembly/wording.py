@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 
-from longmind.assembly.sanitiser import harmless
+from longmind.assembly.sanitiser import sanitise
 from longmind.assembly.sections import Piece
 from longmind.models.atom import Atom, Trust
 from longmind.models.content import Block, ImageBlock, TextBlock, ToolUseBlock
@@ -21,14 +21,14 @@ _SOURCES: dict[Trust, str] = {
 _ROLES = {"user": "User", "assistant": "Assistant", "system": "Application"}
 
 
-def memory_line(atom: Atom) -> Piece:
+def make_atom_piece(atom: Atom) -> Piece:
     """A fact with its category, the day from which it holds, when it ends, and whose word it is."""
-    category, date = _category(atom.category.name), atom.valid_from[:10]
+    category, date = _sanitise_category(atom.category.name), atom.valid_from[:10]
     until = atom.valid_to[:10] if atom.valid_to is not None else ""
     source = _SOURCES[atom.trust]
     about = "; ".join(filter(None, (category, date, f"until {until}" if until else "", source)))
     fields = {
-        "text": harmless(atom.text),
+        "text": sanitise(atom.text),
         "about": about,
         "category": category,
         "kind": atom.category.kind,
@@ -41,42 +41,44 @@ def memory_line(atom: Atom) -> Piece:
 
 # There are few, and many atoms of each.
 @lru_cache(maxsize=1024)
-def _category(name: str) -> str:
-    return harmless(name)
+def _sanitise_category(name: str) -> str:
+    return sanitise(name)
 
 
-def turn_lines(messages: Sequence[Message]) -> Piece:
+def make_turns_piece(messages: Sequence[Message]) -> Piece:
     """Some turns, each message on a line of its own; one that says nothing has none."""
     lines = []
     for message in messages:
-        who, text = _who(message), harmless(spoken(message))
+        speaker, text = _name_speaker(message), sanitise(describe_message(message))
         if text:
             date = message.created_at[:16]
-            lines.append({"line": f"{who}: {text}", "who": who, "role": message.role, "date": date, "text": text})
+            lines.append(
+                {"line": f"{speaker}: {text}", "who": speaker, "role": message.role, "date": date, "text": text}
+            )
     return Piece({"messages": lines}, messages=tuple(messages))
 
 
-def spoken(message: Message) -> str:
+def describe_message(message: Message) -> str:
     """What a message says, with what it shows, calls and gets back, in words."""
     content = message.content
-    return _block(content[0]) if len(content) == 1 else " ".join(_block(block) for block in content)
+    return _describe_block(content[0]) if len(content) == 1 else " ".join(_describe_block(block) for block in content)
 
 
-def _who(message: Message) -> str:
+def _name_speaker(message: Message) -> str:
     if message.role != "tool":
         return _ROLES[message.role]
     failed = ", which failed" if message.is_error else ""
-    return f"Tool {harmless(message.tool_name)}{failed}" if message.tool_name else f"Tool{failed}"
+    return f"Tool {sanitise(message.tool_name)}{failed}" if message.tool_name else f"Tool{failed}"
 
 
-def _block(block: Block) -> str:
+def _describe_block(block: Block) -> str:
     if isinstance(block, TextBlock):
         return block.text
     if isinstance(block, ImageBlock):
         return f"[image {block.url}]" if len(block.url) <= _LONGEST_URL else "[image]"
     if isinstance(block, ToolUseBlock):
         return f"[calls {block.name} {json.dumps(block.arguments, ensure_ascii=False)}]"
-    return block.content if isinstance(block.content, str) else " ".join(map(_block, block.content))
+    return block.content if isinstance(block.content, str) else " ".join(map(_describe_block, block.content))
 
 
 _LONGEST_URL = 200

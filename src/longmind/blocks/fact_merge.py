@@ -18,7 +18,7 @@ from longmind.extraction.reconcile.decisions import Add, KnownAtom, Reinforce, S
 from longmind.extraction.reconcile.known_atoms import to_known_atom
 from longmind.language.statement import parse_statement
 from longmind.models.atom import AtomKind
-from longmind.models.block import BlockType, lines_of
+from longmind.models.block import BlockType, split_lines
 from longmind.store.tables.blocks import StoredBlock
 
 CORE_IMPORTANCE = 4
@@ -46,7 +46,7 @@ class Draft:
         times = iter(kept.line_times)
         content = kept.block.content
         # Blank lines have no time of their own, and keep their place.
-        lines = [(line, next(times) if line.strip() else 0) for line in lines_of(content)] if content else []
+        lines = [(line, next(times) if line.strip() else 0) for line in split_lines(content)] if content else []
         return cls(block_type, lines, content)
 
     @property

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from longmind.assembly.memory_line import shown_line
 from longmind.errors import InvalidInput
-from longmind.models.block import lines_of
+from longmind.models.block import split_lines
 
 
 def with_line(content: str, line: str) -> str:
     """The text with one more line at its end; one that it has already is not doubled."""
     new = _single(line)
-    if any(shown_line(each) == shown_line(new) for each in lines_of(content)):
+    if any(shown_line(each) == shown_line(new) for each in split_lines(content)):
         return content
     text = content.rstrip("\n")
     return f"{text}\n{new}" if text.strip() else new
@@ -18,19 +18,19 @@ def with_line(content: str, line: str) -> str:
 
 def with_line_replaced(content: str, old: str, new: str) -> str:
     place = _place_of(content, old)
-    lines = lines_of(content)
+    lines = split_lines(content)
     return "\n".join([*lines[:place], _single(new), *lines[place + 1 :]])
 
 
 def without_line(content: str, old: str) -> str:
     place = _place_of(content, old)
-    lines = lines_of(content)
+    lines = split_lines(content)
     return "\n".join([*lines[:place], *lines[place + 1 :]])
 
 
 def written_anew(before: str, content: str) -> str:
     """A whole text from a model: lines that it has only copied are kept as they were, not as it was shown them."""
-    shown = {shown_line(line): line for line in lines_of(before)}
+    shown = {shown_line(line): line for line in split_lines(before)}
     return "\n".join(shown.get(line.removeprefix("- ").strip(), line) for line in content.splitlines())
 
 
@@ -38,7 +38,7 @@ def _place_of(content: str, line: str) -> int:
     wanted = {line.strip(), line.strip().removeprefix("- "), shown_line(line)}
     found = [
         place
-        for place, each in enumerate(lines_of(content))
+        for place, each in enumerate(split_lines(content))
         if each.strip() and (each.strip() in wanted or shown_line(each) in wanted)
     ]
     if not found:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longmind.clock import Micros
-from longmind.models.block import Block, BlockLine, lines_of
+from longmind.models.block import Block, BlockLine, split_lines
 from longmind.recall.index.segments import IndexedText, VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.ranking.atoms import Query, measure_matches
@@ -74,7 +74,7 @@ class LineRetriever:
         lines = [
             _Line(text, number, block)
             for block in blocks
-            for number, text in enumerate(lines_of(block.content), start=1)
+            for number, text in enumerate(split_lines(block.content), start=1)
             if text.strip()
         ]
         if not query.strip() or not lines:

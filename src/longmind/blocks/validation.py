@@ -11,7 +11,7 @@ from longmind.models.block import (
     CORE_ENTRIES_LIMIT,
     CORE_LIMIT,
     BlockType,
-    entries_of,
+    list_entries,
 )
 from longmind.scope import validate_identity
 from longmind.store.tables.blocks import BlockPlace
@@ -63,7 +63,7 @@ def _excess(block_type: BlockType, content: str) -> LimitExceeded | None:
     if len(content) > limit:
         return LimitExceeded(name, limit=limit, given=len(content), unit="characters")
     if block_type == "core":
-        entries = len(entries_of(content))
+        entries = len(list_entries(content))
         if entries > CORE_ENTRIES_LIMIT:
             unit = "entries (lines that are not blank)"
             return LimitExceeded(name, limit=CORE_ENTRIES_LIMIT, given=entries, unit=unit)

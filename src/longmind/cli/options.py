@@ -15,7 +15,7 @@ import typer
 from longmind.context import Context
 from longmind.engine import Engine, open
 from longmind.errors import InvalidInput
-from longmind.memory.space_lookup import DEFAULT_SPACE, default_space, named_space
+from longmind.memory.space_lookup import DEFAULT_SPACE, find_default_space, find_space
 from longmind.models.space import MemorySpace
 from longmind.settings import Caller, load_caller, load_settings
 from longmind.store.database_url import sqlite_path
@@ -61,8 +61,8 @@ class Opened:
     def space(self, named: str | None) -> MemorySpace:
         """The space that is meant; without a name and without any space yet, one called `default` is made."""
         if named is not None:
-            return named_space(self.context.memory, named)
-        found = default_space(self.context.memory, self.context.scope.group)
+            return find_space(self.context.memory, named)
+        found = find_default_space(self.context.memory, self.context.scope.group)
         return found or self.context.memory.create_memory_space(DEFAULT_SPACE)
 
 

@@ -180,7 +180,9 @@ class Conversations:
         created_at: Instant | None = None,
     ) -> Message:
         """Append what the user said; it opens a new turn. A repeated idempotency key gives the first message back."""
-        return self._append(conversation_id, self._user(content, visibility, idempotency_key, trace_id, created_at))
+        return self._append(
+            conversation_id, self._make_user_message(content, visibility, idempotency_key, trace_id, created_at)
+        )
 
     def append_assistant_turn(
         self,
@@ -272,17 +274,19 @@ class Conversations:
         A repeated idempotency key finds the user's message of the first time; the answer is always a new row, since
         two model calls do not say the same.
         """
-        user = self._user(user_content, user_visibility, idempotency_key, trace_id, created_at, field="user_content")
-        said = validate_assistant(assistant)
+        user = self._make_user_message(
+            user_content, user_visibility, idempotency_key, trace_id, created_at, field="user_content"
+        )
+        turn = validate_assistant(assistant)
         answer = NewMessage(
             role="assistant",
-            content=encode_content(said.content, "assistant.content", may_be_empty=True),
+            content=encode_content(turn.content, "assistant.content", may_be_empty=True),
             visibility="user",
             at=user.at,
-            stop_reason=validate_label("stop_reason", said.stop_reason),
-            model=validate_label("model", said.model),
-            provider=validate_label("provider", said.provider),
-            usage=validate_usage(said.usage),
+            stop_reason=validate_label("stop_reason", turn.stop_reason),
+            model=validate_label("model", turn.model),
+            provider=validate_label("provider", turn.provider),
+            usage=validate_usage(turn.usage),
             trace_id=user.trace_id,
         )
         conversation_id = validate_id("conversation_id", conversation_id)
@@ -330,7 +334,7 @@ class Conversations:
         """
         plan = TurnPlan(
             conversation_id=validate_id("conversation_id", conversation_id),
-            user=self._user(
+            user=self._make_user_message(
                 validate_question(user_text, content),
                 "user",
                 idempotency_key,
@@ -343,7 +347,7 @@ class Conversations:
             max_cycles=CYCLES.check("max_cycles", max_cycles),
             tail_limit=TAIL_LIMIT.check("tail_limit", tail_limit),
             on_text=validate_listener(on_text),
-            memory=self._memory_of(memory_policy, agent_id),
+            memory=self._make_turn_memory(memory_policy, agent_id),
             # Last, since to make one may take a second.
             model=self._models.choose(model, provider),
         )
@@ -357,7 +361,7 @@ class Conversations:
         """
         return self._rolling.refresh(self._scope, validate_id("conversation_id", conversation_id))
 
-    def _memory_of(self, policy: MemoryPolicy | dict[str, Any] | None, agent_id: str | None) -> TurnMemory:
+    def _make_turn_memory(self, policy: MemoryPolicy | dict[str, Any] | None, agent_id: str | None) -> TurnMemory:
         agent = self._scope.agent_id if agent_id is None else validate_identity("agent_id", agent_id)
         return TurnMemory(self._blocks, validate_policy(policy), agent)
 
@@ -394,25 +398,25 @@ class Conversations:
             latest_attempts=bool(latest_attempts),
         )
 
-    def _user(
+    def _make_user_message(
         self,
         content: Content,
-        visibility: object,
+        visibility: Visibility,
         idempotency_key: str | None,
         trace_id: str | None,
         created_at: Instant | None,
         field: str = "content",
     ) -> NewMessage:
         encoded = encode_content(content, field)
-        seen_by = validate_visibility(visibility, "user_visibility" if field == "user_content" else "visibility")
+        visibility = validate_visibility(visibility, "user_visibility" if field == "user_content" else "visibility")
         return NewMessage(
             role="user",
             content=encoded,
-            visibility=seen_by,
+            visibility=visibility,
             at=validate_time(created_at, self._clock()),
             trace_id=validate_label("trace_id", trace_id),
             idempotency_key=validate_label("idempotency_key", idempotency_key),
-            fingerprint=fingerprint(encoded, seen_by) if idempotency_key is not None else None,
+            fingerprint=fingerprint(encoded, visibility) if idempotency_key is not None else None,
         )
 
     def _append(self, conversation_id: str, new: NewMessage) -> Message:

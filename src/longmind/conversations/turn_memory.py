@@ -8,7 +8,7 @@ from typing import Protocol
 
 from longmind.clock import Micros
 from longmind.models.block import MemoryPolicy
-from longmind.models.content import decode_content, encode_content, text_of
+from longmind.models.content import decode_content, encode_content, extract_words
 from longmind.store.tables.messages import NewMessage
 
 
@@ -33,9 +33,9 @@ class TurnMemory:
         section = self.blocks.user_memory(self.agent_id, self.policy)
         return "\n\n".join(part for part in (own, section) if part) or None
 
-    def beside(self, user: NewMessage, now: Micros) -> list[NewMessage]:
+    def list_reminders(self, user: NewMessage, now: Micros) -> list[NewMessage]:
         """The rows that stand beside a user's message, for the model's eyes only."""
-        asked = text_of(decode_content(user.content))
+        question = extract_words(decode_content(user.content))
         return [
             NewMessage(
                 role="system",
@@ -44,5 +44,5 @@ class TurnMemory:
                 at=max(user.at, now),
                 trace_id=user.trace_id,
             )
-            for reminder in self.blocks.reminders(asked, agent_id=self.agent_id, policy=self.policy)
+            for reminder in self.blocks.reminders(question, agent_id=self.agent_id, policy=self.policy)
         ]

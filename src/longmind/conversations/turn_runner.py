@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from longmind.clock import Clock
-from longmind.conversations.history import as_messages, history_of
+from longmind.conversations.history import read_history, to_model_messages
 from longmind.conversations.turn_memory import TurnMemory
-from longmind.conversations.turn_tools import Toolbox, told
+from longmind.conversations.turn_tools import Toolbox, describe_error
 from longmind.conversations.validation import validate_usage
 from longmind.errors import InvalidInput, LongmindError, ModelCancelled, ModelFailed
 from longmind.ids import new_id
@@ -52,7 +52,7 @@ class TurnPlan:
         return self.toolbox.cancel
 
 
-class CallerFailed(Exception):
+class ListenerFailure(Exception):
     """What the caller's own `on_text` raised, on its way past the model."""
 
     def __init__(self, error: Exception) -> None:
@@ -68,7 +68,7 @@ class RunningTurn:
     summary_turns: int
     plan: TurnPlan
     appended: list[Message] = field(default_factory=list)
-    beside: list[Message] = field(default_factory=list)
+    list_reminders: list[Message] = field(default_factory=list)
     """What was put beside the user's message; the history has it, also when the message was there already."""
     invocations: list[ToolInvocation] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
@@ -82,55 +82,55 @@ class RunningTurn:
             return self._run()
 
     def _run(self) -> TurnResult:
-        begun = time.monotonic()
+        started = time.monotonic()
         plan = self.plan
-        beside = plan.memory.beside(plan.user, self.clock())
+        list_reminders = plan.memory.list_reminders(plan.user, self.clock())
         run_id = new_id("run", self.clock())
-        asked, *self.beside = self.database.write(
+        question, *self.list_reminders = self.database.write(
             self.scope,
             begin_turn,
             self.scope,
             plan.conversation_id,
             run_id,
             plan.user,
-            beside,
+            list_reminders,
             self.clock(),
             self.job_attempts,
             self.summary_turns,
         )
         self.run_id = run_id
-        self.appended.append(asked)
+        self.appended.append(question)
         error: str | None = None
         status: TurnStatus = "error"
         try:
-            status = self._answer(asked)
-        except CallerFailed as failed:
+            status = self._answer(question)
+        except ListenerFailure as failed:
             raise failed.error from None
         except Exception as failure:
-            error = failure.message if isinstance(failure, LongmindError) else told(failure)
+            error = failure.message if isinstance(failure, LongmindError) else describe_error(failure)
         finally:
-            self._end(asked)
+            self._end(question)
         return TurnResult(
-            turn_id=asked.turn_id,
+            turn_id=question.turn_id,
             status=status,
-            appended_messages=[asked, *self.beside, *self.appended[1:]],
-            aggregate_usage=_total(self.usages),
+            appended_messages=[question, *self.list_reminders, *self.appended[1:]],
+            aggregate_usage=_sum_usage(self.usages),
             tool_invocations=self.invocations,
-            total_latency_ms=_milliseconds_since(begun),
+            total_latency_ms=_milliseconds_since(started),
             error=error,
         )
 
-    def _answer(self, asked: Message) -> TurnStatus:
-        history = history_of(asked, self._read, self.plan.tail_limit)
+    def _answer(self, question: Message) -> TurnStatus:
+        history = read_history(question, self._read, self.plan.tail_limit)
         for cycle in range(1, self.plan.max_cycles + 1):
             reply = self._ask([*history, *self.appended[1:]])
             calls = [block for block in reply.content if isinstance(block, ToolUseBlock)]
-            self._keep(asked, self._assistant(reply), ends=not calls)
+            self._append(question, self._make_answer_row(reply), ends=not calls)
             for number, call in enumerate(calls, 1):
                 invocation = self.plan.toolbox.use(call)
                 self.invocations.append(invocation)
                 last = cycle == self.plan.max_cycles and number == len(calls)
-                self._keep(asked, self._tool(invocation), ends=last)
+                self._append(question, self._make_result_row(invocation), ends=last)
             if not calls:
                 return "completed"
         return "max_cycles"
@@ -138,7 +138,7 @@ class RunningTurn:
     def _ask(self, rows: list[Message]) -> ModelReply:
         options = self.plan.options
         request = ModelRequest(
-            as_messages(rows),
+            to_model_messages(rows),
             system=self.plan.memory.system_prompt(options.system_prompt),
             tools=self.plan.toolbox.tools,
             max_tokens=options.max_tokens,
@@ -146,7 +146,7 @@ class RunningTurn:
         )
         if self.plan.cancel.cancelled:
             raise ModelCancelled("The turn was cancelled.")
-        on_text = _guarded(self.plan.on_text, self.plan.toolbox)
+        on_text = _guard_listener(self.plan.on_text, self.plan.toolbox)
         reply = self.plan.model.ask(request, on_text=on_text, cancel=self.plan.cancel)
         if not isinstance(reply, ModelReply):
             raise ModelFailed(f"The model {self.plan.model.name!r} answered with a {type(reply).__name__}.")
@@ -155,18 +155,18 @@ class RunningTurn:
         self.usages.append(reply.usage or Usage())
         if reply.stop_reason == "error":
             raise ModelFailed(f"The model {self.plan.model.name!r} ended its answer with an error.")
-        return replace(reply, content=[self._storable(block) for block in reply.content])
+        return replace(reply, content=[self._to_storable(block) for block in reply.content])
 
-    def _storable(self, block: Block) -> Block:
+    def _to_storable(self, block: Block) -> Block:
         if isinstance(block, TextBlock):
             return TextBlock(text=to_storable(block.text))
         if isinstance(block, ToolUseBlock):
             # Some servers give their calls no ids, and a result has to say which one it answers.
             id = block.id if block.id.strip() else new_id("call", self.clock())
-            return block.model_copy(update={"id": id, "arguments": _storable_arguments(block.arguments)})
+            return block.model_copy(update={"id": id, "arguments": _make_storable_arguments(block.arguments)})
         return block
 
-    def _assistant(self, reply: ModelReply) -> NewMessage:
+    def _make_answer_row(self, reply: ModelReply) -> NewMessage:
         return NewMessage(
             role="assistant",
             content=encode_content(reply.content, "The model's answer", may_be_empty=True),
@@ -179,7 +179,7 @@ class RunningTurn:
             trace_id=self.plan.user.trace_id,
         )
 
-    def _tool(self, done: ToolInvocation) -> NewMessage:
+    def _make_result_row(self, done: ToolInvocation) -> NewMessage:
         return NewMessage(
             role="tool",
             content=encode_tool_result(done.id, done.result, done.is_error),
@@ -191,13 +191,13 @@ class RunningTurn:
             trace_id=self.plan.user.trace_id,
         )
 
-    def _keep(self, asked: Message, new: NewMessage, *, ends: bool) -> None:
+    def _append(self, question: Message, new: NewMessage, *, ends: bool) -> None:
         message = self.database.write(
             self.scope,
             append_to_turn,
             self.scope,
             self.run_id,
-            asked,
+            question,
             self.attempt,
             new,
             self.clock(),
@@ -210,11 +210,11 @@ class RunningTurn:
         if ends:
             self.run_id = ""
 
-    def _end(self, asked: Message) -> None:
+    def _end(self, question: Message) -> None:
         """Say that a turn whose answer was not finished is no longer being run."""
         if self.run_id:
             try:
-                self.database.write(self.scope, running_turns.end, asked.conversation_id, self.run_id)
+                self.database.write(self.scope, running_turns.end, question.conversation_id, self.run_id)
             except LongmindError as error:
                 # The rolling summary then waits for its answer for a while, and goes on without it.
                 _log.warning("the end of a turn was not kept: %s", error)
@@ -233,7 +233,7 @@ class RunningTurn:
         )
 
 
-def _storable_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+def _make_storable_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     """What a tool is called with. Of what no database takes, such as NaN, the model is told like of broken JSON."""
     try:
         encode_json("arguments", arguments)
@@ -242,26 +242,26 @@ def _storable_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _guarded(on_text: OnText | None, toolbox: Toolbox) -> OnText | None:
+def _guard_listener(on_text: OnText | None, toolbox: Toolbox) -> OnText | None:
     """A failure of the caller is told apart from one of the model, whichever way it takes."""
     if on_text is None:
         return None
 
-    def hear(text: str) -> None:
+    def listen(text: str) -> None:
         try:
-            heard = on_text(text)
-            if inspect.isawaitable(heard):
-                toolbox.wait_for(heard, toolbox.cancel)
+            outcome = on_text(text)
+            if inspect.isawaitable(outcome):
+                toolbox.wait_for(outcome, toolbox.cancel)
         except Exception as error:
             if isinstance(error, ModelCancelled) and toolbox.cancel.cancelled:
                 # It was ended with the turn, and has not failed.
                 raise
-            raise CallerFailed(error) from error
+            raise ListenerFailure(error) from error
 
-    return hear
+    return listen
 
 
-def _total(usages: list[Usage]) -> Usage:
+def _sum_usage(usages: list[Usage]) -> Usage:
     def total(numbers: Callable[[Usage], Any]) -> Any:
         return sum(numbers(usage) or 0 for usage in usages)
 
@@ -272,5 +272,5 @@ def _total(usages: list[Usage]) -> Usage:
     )
 
 
-def _milliseconds_since(begun: float) -> float:
-    return round((time.monotonic() - begun) * 1000, 1)
+def _milliseconds_since(started: float) -> float:
+    return round((time.monotonic() - started) * 1000, 1)

@@ -30,49 +30,49 @@ _SCHEMA_NAMES = ("parameters", "input_schema", "inputSchema")
 @dataclass(frozen=True)
 class Toolbox:
     tools: tuple[Tool, ...]
-    doing: Mapping[str, Callable[[dict[str, Any]], Any]]
+    runners: Mapping[str, Callable[[dict[str, Any]], Any]]
     """By the name of a tool."""
     wait_for: Waiting
     cancel: Cancel
 
     def use(self, call: ToolUseBlock) -> ToolInvocation:
         """Do what the model asks for. What goes wrong is told to the model, which may know a way out."""
-        begun = time.monotonic()
+        started = time.monotonic()
         try:
-            result, is_error = self._result_of(call), False
+            result, is_error = self._run_tool(call), False
         except Exception as error:
-            result, is_error = told(error), True
+            result, is_error = describe_error(error), True
         return ToolInvocation(
             id=call.id,
             name=call.name,
             arguments=call.arguments,
             result=result,
             is_error=is_error,
-            latency_ms=round((time.monotonic() - begun) * 1000, 1),
+            latency_ms=round((time.monotonic() - started) * 1000, 1),
         )
 
-    def _result_of(self, call: ToolUseBlock) -> str:
+    def _run_tool(self, call: ToolUseBlock) -> str:
         if self.cancel.cancelled:
-            raise _Refused(CANCELLED)
-        do = self.doing.get(call.name)
-        if do is None:
-            known = ", ".join(self.doing) or "none"
-            raise _Refused(f"There is no tool {call.name!r}. The tools are: {known}.")
+            raise RefusedToolCall(CANCELLED)
+        run = self.runners.get(call.name)
+        if run is None:
+            known = ", ".join(self.runners) or "none"
+            raise RefusedToolCall(f"There is no tool {call.name!r}. The tools are: {known}.")
         if call.arguments.keys() == {UNREADABLE}:
-            raise _Refused(
+            raise RefusedToolCall(
                 "The arguments are not a JSON object that can be read. Call the tool again with one that can."
             )
         # What the tool does to its arguments is not what the model has said.
-        outcome = do(copy.deepcopy(call.arguments))
+        outcome = run(copy.deepcopy(call.arguments))
         if inspect.isawaitable(outcome):
             outcome = self.wait_for(outcome, self.cancel)
-        result = to_storable(outcome if isinstance(outcome, str) else _as_json(call.name, outcome))
+        result = to_storable(outcome if isinstance(outcome, str) else _to_json(call.name, outcome))
         # Refused here, the model is told of it, and can ask for less.
         encode_tool_result(call.id, result, is_error=False)
         return result
 
 
-class _Refused(Exception):
+class RefusedToolCall(Exception):
     """A call that no tool is given."""
 
 
@@ -82,25 +82,25 @@ def make_toolbox(tools: object, handler: ToolHandler | None, wait_for: Waiting, 
         raise InvalidInput(f"tool_handler must be a function, not {type(handler).__name__}.")
     if isinstance(tools, str | Mapping) or not isinstance(tools, Sequence):
         raise InvalidInput(f"tools must be a list of tools, not {type(tools).__name__}.")
-    doing: dict[str, Callable[[dict[str, Any]], Any]] = {}
-    described = []
+    runners: dict[str, Callable[[dict[str, Any]], Any]] = {}
+    listed = []
     for number, given in enumerate(tools):
         tool = _validate_tool(f"tools[{number}]", given.tool if isinstance(given, BoundTool) else given)
-        if tool.name in doing:
+        if tool.name in runners:
             raise InvalidInput(f"There are two tools {tool.name!r}.")
         if isinstance(given, BoundTool):
-            doing[tool.name] = given.run
+            runners[tool.name] = given.run
         elif handler is not None:
-            doing[tool.name] = _handled(handler, tool.name)
+            runners[tool.name] = _bind_handler(handler, tool.name)
         else:
             raise InvalidInput(
                 f"Nobody does what the tool {tool.name!r} is for.", hint="Give a tool_handler(name, arguments)."
             )
-        described.append(tool)
-    return Toolbox(tuple(described), doing, wait_for, cancel)
+        listed.append(tool)
+    return Toolbox(tuple(listed), runners, wait_for, cancel)
 
 
-def _handled(handler: ToolHandler, name: str) -> Callable[[dict[str, Any]], Any]:
+def _bind_handler(handler: ToolHandler, name: str) -> Callable[[dict[str, Any]], Any]:
     return lambda arguments: handler(name, arguments)
 
 
@@ -122,18 +122,20 @@ def _validate_tool(where: str, given: object) -> Tool:
     return given
 
 
-def _as_json(name: str, outcome: object) -> str:
+def _to_json(name: str, outcome: object) -> str:
     if isinstance(outcome, Value):
         return outcome.model_dump_json()
     try:
         return json.dumps(outcome, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        raise _Refused(f"{name} returned a {type(outcome).__name__}, which is neither a text nor JSON.") from None
+        raise RefusedToolCall(
+            f"{name} returned a {type(outcome).__name__}, which is neither a text nor JSON."
+        ) from None
 
 
-def told(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """The kind of an error and its words, as they can be stored."""
-    if isinstance(error, _Refused):
+    if isinstance(error, RefusedToolCall):
         return str(error)
     try:
         return to_storable(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]

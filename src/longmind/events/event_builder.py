@@ -139,7 +139,7 @@ class EventBuilder:
             event_id, graph_id, node_id, at, kind, stage, words, stored_tags, data, numbers, topic, severity, signal,
             inputs, outputs, embedding, flags, state, version,
         )  # fmt: skip
-        return Event.trusted(fields), row
+        return Event.from_trusted(fields), row
 
     def _fill_rare(self, base: Mapping[str, Any], fields: dict[str, Any]) -> _RareColumns:
         """Validate the fields that most events do not have, set them, and return their columns."""

@@ -87,7 +87,7 @@ class EventCache:
 
     def build_events(self, versions: Iterable[EventVersion]) -> list[Event] | None:
         """Return new events for the versions, or None if one of them is not cached."""
-        events, build = [], Event.trusted
+        events, build = [], Event.from_trusted
         for cached in map(self._events.get, versions):
             if cached is None:
                 return None

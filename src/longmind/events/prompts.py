@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from longmind.assembly.sanitiser import harmless
-from longmind.conversations.history import untagged
+from longmind.assembly.sanitiser import sanitise
+from longmind.conversations.history import escape_reminder_tags
 from longmind.events.digest import DIGEST_NAME
 from longmind.events.summaries import SUMMARIES_LIMIT, TimelineSummaries
 from longmind.events.summary_event import read_summary_text
@@ -49,7 +49,7 @@ class PromptReader:
                 {
                     "ts": event.ts,
                     "role": _sanitise(event.stage),
-                    "text": harmless(event.text or ""),
+                    "text": sanitise(event.text or ""),
                     "tags": _sanitise(event.tags),
                 }
                 for event in self._read_chat("recent_chat_limit", chat_limit)
@@ -58,7 +58,7 @@ class PromptReader:
                 {
                     "ts": event.ts,
                     "tool": _sanitise(event.tool),
-                    "message": harmless(event.text or ""),
+                    "message": sanitise(event.text or ""),
                     "inputs": _sanitise(event.inputs),
                     "outputs": _sanitise(event.outputs),
                     "tags": _sanitise(event.tags),
@@ -100,9 +100,9 @@ def _is_zero(count: object) -> bool:
 def _to_paragraph(summary: Event) -> str:
     text = read_summary_text(summary)
     if (summary.data or {}).get("made_by") != DIGEST_NAME:
-        return harmless(text)
+        return sanitise(text)
     # Each line of a digest was made from one event, never by what that event said, so the line breaks can stay.
-    return "\n".join(filter(None, map(harmless, text.split("\n"))))
+    return "\n".join(filter(None, map(sanitise, text.split("\n"))))
 
 
 def _to_message(event: Event) -> dict[str, str]:
@@ -110,22 +110,22 @@ def _to_message(event: Event) -> dict[str, str]:
     match event.stage:
         case "tool":
             # Chat models take a tool's text only as the answer to a call. Nobody vouches for it: it is data.
-            return {"role": "assistant", "content": harmless(text)}
+            return {"role": "assistant", "content": sanitise(text)}
         case "system":
             return {"role": "system", "content": text}
         case "assistant":
-            return {"role": "assistant", "content": untagged(text)}
+            return {"role": "assistant", "content": escape_reminder_tags(text)}
         case _:
             # A turn that was recorded by its kind may have any role, and chat models know no others than these.
-            return {"role": "user", "content": untagged(text)}
+            return {"role": "user", "content": escape_reminder_tags(text)}
 
 
 def _sanitise(value: Any) -> Any:
     """Return JSON with every text in it sanitised."""
     if isinstance(value, str):
-        return harmless(value)
+        return sanitise(value)
     if isinstance(value, list):
         return [_sanitise(each) for each in value]
     if isinstance(value, dict):
-        return {harmless(name): _sanitise(each) for name, each in value.items()}
+        return {sanitise(name): _sanitise(each) for name, each in value.items()}
     return value

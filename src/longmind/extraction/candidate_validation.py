@@ -14,7 +14,7 @@ from longmind.clock import Micros, to_iso
 from longmind.errors import InvalidInput, LimitExceeded
 from longmind.extraction.candidate import Candidate, Mention, Slot, SourceMessage
 from longmind.models.atom import BEHAVIORAL_KINDS, AtomKind, Precision, Trust
-from longmind.models.entity import EntityType, folded_name
+from longmind.models.entity import EntityType, fold_name
 from longmind.validation.text import validate_text
 
 MOST_ATOMS = 500
@@ -113,7 +113,7 @@ def _mentions(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
     for mention in mentions:
         name = _text(mention.name, _NAME_LIMIT)
         if name is not None and mention.type in get_args(EntityType):
-            kept.setdefault((mention.type, folded_name(name)), Mention(name, mention.type, _texts(mention.aliases)))
+            kept.setdefault((mention.type, fold_name(name)), Mention(name, mention.type, _texts(mention.aliases)))
     return tuple(kept.values())[:_MOST_MEMBERS]
 
 
@@ -122,7 +122,7 @@ def validate_slot(slot: Slot | None) -> Slot | None:
     if slot is None:
         return None
     parts = [_text(each, _NAME_LIMIT) for each in (slot.subject, slot.attribute, slot.value)]
-    return None if None in parts else Slot(*(folded_name(each) for each in parts if each is not None))
+    return None if None in parts else Slot(*(fold_name(each) for each in parts if each is not None))
 
 
 def _texts(texts: Iterable[object]) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ from longmind.mcp.recall_results import RecalledFacts, recalled_facts
 from longmind.memory.recall_tool_arguments import ARGUMENTS_OF, validate_arguments
 from longmind.memory.recall_tool_schema import ToolType
 from longmind.memory.recall_tools import RecallTool
-from longmind.memory.recalled_text import NOTHING_FOUND, recalled_text
-from longmind.memory.space_lookup import default_space, named_space
+from longmind.memory.recalled_text import NOTHING_FOUND, format_recall
+from longmind.memory.space_lookup import find_default_space, find_space
 from longmind.models.tool import Brief, DeletedEntry, FoundEntries, StoredEntry
 from longmind.models.value import Value
 from longmind.providers.language_model import BoundTool
@@ -149,7 +149,7 @@ def _recall(context: Context, name: str, space: str | None) -> Offered:
         (tool,) = context.memory.agent_tools(definition, {SPACE: space_id})
         assert isinstance(tool.run, RecallTool)
         recall = tool.run.find(chosen)
-        return Answer(recalled_text(recall), recalled_facts(recall).model_dump(mode="json"))
+        return Answer(format_recall(recall), recalled_facts(recall).model_dump(mode="json"))
 
     return Offered(shown, run)
 
@@ -157,8 +157,8 @@ def _recall(context: Context, name: str, space: str | None) -> Offered:
 def _space_id(context: Context, given: dict[str, Any], space: str | None) -> str | None:
     named = given.get(SPACE, space)
     if named is None and SPACE not in given:
-        found = default_space(context.memory, context.scope.group)
+        found = find_default_space(context.memory, context.scope.group)
         return None if found is None else found.id
     if not isinstance(named, str) or not named.strip():
         raise InvalidInput("space is not a name.", hint="Give the name of a memory space, or leave it out.")
-    return named_space(context.memory, named).id
+    return find_space(context.memory, named).id

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from longmind.clock import Instant, Micros
 from longmind.errors import InvalidInput, LimitExceeded
 from longmind.ids import random_halves
-from longmind.memory.base import Bound
+from longmind.memory.base import MemoryBase
 from longmind.memory.validation import BULK_LIMIT, validate_atom, validate_instant, validate_name, validate_status
 from longmind.models.atom import Atom, AtomInput, AtomStatus
 from longmind.models.value import Page
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from longmind.recall.index.storage import IndexEntries
 
 
-class Atoms(Bound):
+class Atoms(MemoryBase):
     """What is remembered, fact by fact."""
 
     def add_atom(self, memory_space_id: SpaceId, atom: AtomInput) -> Atom:
@@ -64,7 +64,7 @@ class Atoms(Bound):
     def get_atom(self, atom_id: AtomId) -> Atom | None:
         """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""
         checked = validate_id("atom_id", atom_id)
-        found = self._of_id(lambda scope: self._database.read(scope, store.get, checked))
+        found = self._find_by_id(lambda scope: self._database.read(scope, store.get, checked))
         return found[0] if found else None
 
     def supersede_atom(self, atom_id: AtomId, atom: AtomInput) -> Atom:
@@ -124,7 +124,7 @@ class Atoms(Bound):
             before=None if cursor is None else _read_cursor(cursor),
             limit=most + 1,
         )
-        found = self._in_space(space_id, lambda scope: self._database.read(scope, listed))
+        found = self._read_space(space_id, lambda scope: self._database.read(scope, listed))
         return Page([atom for _, atom in found[:most]], str(found[most - 1][0]) if len(found) > most else None)
 
 

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class InSpace(Protocol):
+class SpaceMember(Protocol):
     """What is kept in a space, and says in which."""
 
     @property
     def memory_space_id(self) -> str: ...
 
 
-Kept = TypeVar("Kept", bound=InSpace)
+Member = TypeVar("Member", bound=SpaceMember)
 
 
-class Bound:
+class MemoryBase:
     def __init__(
         self,
         database: Database,
@@ -64,18 +64,18 @@ class Bound:
     # Reads, and nothing but reads, go through the next two. One's own memory is looked at first, so that it costs no
     # look at the grants; those are looked up at each call: one that was withdrawn ends at once in every process.
 
-    def _in_space(self, space_id: str, read: Callable[[Scope], T]) -> T:
+    def _read_space(self, space_id: str, read: Callable[[Scope], T]) -> T:
         """Read a space in the user's own scope, or else, where it is shared with the user, in that of its owner."""
         try:
             return read(self._scope)
         except NotFound as error:
             missing = error
-        owner = self._owner_of(space_id)
+        owner = self._find_owner(space_id)
         if owner is None:
             raise missing
         return read(owner)
 
-    def _of_id(self, look: Callable[[Scope], Kept | None]) -> tuple[Kept, Scope] | None:
+    def _find_by_id(self, look: Callable[[Scope], Member | None]) -> tuple[Member, Scope] | None:
         """Look something up by its id alone, in the same manner; gives also the scope that it was found in."""
         found = look(self._scope)
         if found is not None:
@@ -83,9 +83,9 @@ class Bound:
         granted = self._database.read(self._scope, grants.list_held, self._scope)
         for owner in dict.fromkeys(owner for _, owner in granted):
             found = look(owner)
-            if found is not None and self._owner_of(found.memory_space_id) == owner:
+            if found is not None and self._find_owner(found.memory_space_id) == owner:
                 return found, owner
         return None
 
-    def _owner_of(self, space_id: str) -> ReaderScope | None:
+    def _find_owner(self, space_id: str) -> ReaderScope | None:
         return grants.find_shared_owner(self._database, self._scope, space_id)

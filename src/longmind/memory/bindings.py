@@ -7,7 +7,7 @@ from typing import Any
 
 from longmind.clock import Micros
 from longmind.errors import InvalidInput, LimitExceeded, NotFound
-from longmind.memory.base import Bound
+from longmind.memory.base import MemoryBase
 from longmind.memory.validation import validate_value
 from longmind.models.binding import (
     EVERYBODY,
@@ -39,7 +39,7 @@ _VERSION_LIMIT = 64
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]*")
 
 
-class Bindings(Bound):
+class Bindings(MemoryBase):
     """Which conversations become memory."""
 
     def create_binding(
@@ -107,10 +107,10 @@ class Bindings(Bound):
         checked = validate_id("conversation_id", conversation_id)
         version = None if extraction_version is None else _validate_version(extraction_version)
         if dry_run:
-            orders = self._database.read(self._scope, _replays, self._scope, checked, version)
+            orders = self._database.read(self._scope, _list_replays, self._scope, checked, version)
             return [self._pipeline.preview(self._scope, order) for order in orders]
         jobs = self._database.write(
-            self._scope, _replay, self._scope, checked, version, self._clock(), self._job_attempts
+            self._scope, _queue_replays, self._scope, checked, version, self._clock(), self._job_attempts
         )
         self._wake_workers()
         return jobs
@@ -129,17 +129,19 @@ def _update(
     return store.update(run, scope, binding_id, policy, enabled, now)
 
 
-def _replays(run: Transaction, scope: Scope, conversation_id: str, version: str | None) -> list[ExtractionOrder]:
-    return extraction_orders.list_replays(run, scope, _conversation(run, conversation_id), version)
+def _list_replays(run: Transaction, scope: Scope, conversation_id: str, version: str | None) -> list[ExtractionOrder]:
+    return extraction_orders.list_replays(run, scope, _require_conversation(run, conversation_id), version)
 
 
-def _replay(
+def _queue_replays(
     run: Transaction, scope: Scope, conversation_id: str, version: str | None, now: Micros, attempts: int
 ) -> list[Job]:
-    return extraction_orders.queue_replays(run, scope, _conversation(run, conversation_id), version, now, attempts)
+    return extraction_orders.queue_replays(
+        run, scope, _require_conversation(run, conversation_id), version, now, attempts
+    )
 
 
-def _conversation(run: Transaction, conversation_id: str) -> Conversation:
+def _require_conversation(run: Transaction, conversation_id: str) -> Conversation:
     found = conversations.get(run, conversation_id)
     if found is None:
         raise NotFound("conversation", conversation_id)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from longmind.memory.base import Bound
+from longmind.memory.base import MemoryBase
 from longmind.memory.validation import validate_entity_type, validate_name, validate_names
-from longmind.models.entity import Entity, EntityType, folded_name
+from longmind.models.entity import Entity, EntityType, fold_name
 from longmind.store.database import Transaction
 from longmind.store.tables import entities as store
 from longmind.store.tables import spaces
@@ -17,7 +17,7 @@ from longmind.validation.identifiers import validate_id, validate_metadata
 from longmind.validation.text import validate_text
 
 
-class Entities(Bound):
+class Entities(MemoryBase):
     """The people, places and things that atoms are about."""
 
     def create_entity(
@@ -50,14 +50,14 @@ class Entities(Bound):
     def get_entity(self, entity_id: EntityId) -> Entity | None:
         """Look an entity up. One that was merged is given as it is, with the id it was merged into."""
         checked = validate_id("entity_id", entity_id)
-        found = self._of_id(lambda scope: self._database.read(scope, store.get, checked))
+        found = self._find_by_id(lambda scope: self._database.read(scope, store.get, checked))
         return found[0] if found else None
 
     def find_entity_by_name(self, memory_space_id: SpaceId, type: EntityType, name: Name) -> Entity | None:
         """The entity of a type that is known by exactly this name, or has it as an alias; case does not matter."""
         space_id = validate_id("memory_space_id", memory_space_id)
         asked = (validate_entity_type(type), validate_name("name", name))
-        return self._in_space(space_id, lambda scope: self._database.read(scope, _find, space_id, *asked))
+        return self._read_space(space_id, lambda scope: self._database.read(scope, _find, space_id, *asked))
 
     def merge_entities(self, canonical_id: EntityId, alias_id: EntityId) -> Entity:
         """Fold one entity into another: its atoms and names go over, and its id leads there from now on."""
@@ -80,7 +80,7 @@ class Entities(Bound):
             None if type is None else validate_entity_type(type),
             LIMIT.check("limit", limit),
         )
-        return self._in_space(space_id, lambda scope: self._database.read(scope, _search, space_id, *asked))
+        return self._read_space(space_id, lambda scope: self._database.read(scope, _search, space_id, *asked))
 
 
 def _find(run: Transaction, space_id: str, type: EntityType, name: str) -> Entity | None:
@@ -90,10 +90,10 @@ def _find(run: Transaction, space_id: str, type: EntityType, name: str) -> Entit
 
 def _search(run: Transaction, space_id: str, query: str, type: EntityType | None, limit: int) -> list[Entity]:
     spaces.require(run, space_id)
-    wanted = folded_name(query)
+    wanted = fold_name(query)
     best: dict[str, float] = {}
     for name, entity_id, _ in store.list_folded_names(run, space_id):
-        likeness = _likeness(wanted, name)
+        likeness = _measure_likeness(wanted, name)
         if likeness > best.get(entity_id, 0.0):
             best[entity_id] = likeness
     ranked = sorted(best, key=lambda entity_id: (-best[entity_id], entity_id))
@@ -102,7 +102,7 @@ def _search(run: Transaction, space_id: str, query: str, type: EntityType | None
     return list(islice((each for each in found if each is not None and type in (None, each.type)), limit))
 
 
-def _likeness(wanted: str, name: str) -> float:
+def _measure_likeness(wanted: str, name: str) -> float:
     """How much a name is like what is wanted: the same, a beginning, a part, or made of the same words or letters."""
     if not wanted or wanted == name:
         return 1.0
@@ -115,11 +115,11 @@ def _likeness(wanted: str, name: str) -> float:
     words, others = set(wanted.split()), set(name.split())
     if words & others:
         return 0.6 * len(words & others) / len(words | others)
-    pairs, other_pairs = _letter_pairs(wanted), _letter_pairs(name)
+    pairs, other_pairs = _list_letter_pairs(wanted), _list_letter_pairs(name)
     alike = 2 * len(pairs & other_pairs) / (len(pairs) + len(other_pairs) or 1)
     # A slip of the pen leaves most pairs of letters as they are; fewer is another name.
     return 0.5 * alike if alike >= 0.5 else 0.0
 
 
-def _letter_pairs(text: str) -> set[str]:
+def _list_letter_pairs(text: str) -> set[str]:
     return {text[place : place + 2] for place in range(len(text) - 1)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from longmind.errors import InvalidInput
-from longmind.memory.base import Bound
+from longmind.memory.base import MemoryBase
 from longmind.models.binding import EVERYBODY
 from longmind.models.grant import SpaceGrant
 from longmind.models.space import MemorySpace
@@ -15,7 +15,7 @@ from longmind.validation.annotated import LIMIT, Identity, Limit, SpaceId
 from longmind.validation.identifiers import validate_id
 
 
-class Sharing(Bound):
+class Grants(MemoryBase):
     """What others may read of the current user's memory, and the user of theirs."""
 
     def grant_space(self, memory_space_id: SpaceId, reader: Identity) -> SpaceGrant:
@@ -49,11 +49,11 @@ class Sharing(Bound):
         most = LIMIT.check("limit", limit)
         after = "" if cursor is None else validate_id("cursor", cursor)
         held = self._database.read(self._scope, store.list_held, self._scope, after, most + 1)
-        found = [self._look(space_id, owner) for space_id, owner in held[:most]]
+        found = [self._read_shared_space(space_id, owner) for space_id, owner in held[:most]]
         next_cursor = held[most - 1][0] if len(held) > most else None
         return Page([space for space in found if space is not None], next_cursor)
 
-    def _look(self, space_id: str, owner: ReaderScope) -> MemorySpace | None:
+    def _read_shared_space(self, space_id: str, owner: ReaderScope) -> MemorySpace | None:
         space = self._database.read(owner, spaces.get, space_id)
         return space if space is not None and space.kind == "shared" else None
 

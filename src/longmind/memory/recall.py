@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from longmind.clock import Instant
 from longmind.errors import InvalidInput, NotFound
-from longmind.memory.base import Bound
+from longmind.memory.base import MemoryBase
 from longmind.memory.validation import (
     validate_importance,
     validate_instant,
@@ -24,7 +24,7 @@ from longmind.validation.identifiers import validate_id
 from longmind.validation.text import validate_text
 
 
-class Recalls(Bound):
+class Recalls(MemoryBase):
     def recall_by_topic(
         self,
         memory_space_id: SpaceId,
@@ -54,7 +54,7 @@ class Recalls(Bound):
         named = None if entity is None else _validate_entity("entity", entity)
 
         request = RecallRequest(filters, asked, named)
-        return self._in_space(
+        return self._read_space(
             space_id, lambda scope: self._retriever.find_by_topic(scope, space_id, request, most, explain=bool(explain))
         )
 
@@ -80,7 +80,7 @@ class Recalls(Bound):
         asked = QUERY.check("query", query)
         most = HITS.check("limit", limit)
         named = None if entity is None else _validate_entity("entity", entity)
-        found = self._of_id(lambda scope: self._database.read(scope, atoms.get, checked))
+        found = self._find_by_id(lambda scope: self._database.read(scope, atoms.get, checked))
         if found is None:
             raise NotFound("atom", atom_id)
         atom, scope = found
@@ -136,7 +136,7 @@ class Recalls(Bound):
         entity = _validate_entity("entity_id_or_name", entity_id_or_name)
 
         request = RecallRequest(filters, entity=entity)
-        return self._in_space(
+        return self._read_space(
             space_id, lambda scope: self._retriever.find_by_time(scope, space_id, "BY_ENTITY", request, most)
         )
 
@@ -174,7 +174,7 @@ class Recalls(Bound):
         entity = None if entity_id_or_name is None else _validate_entity("entity_id_or_name", entity_id_or_name)
 
         request = RecallRequest(filters, asked, entity)
-        return self._in_space(
+        return self._read_space(
             space_id, lambda scope: self._retriever.find_by_time(scope, space_id, "TIMELINE", request, most)
         )
 

@@ -57,7 +57,7 @@ class TopicArguments(ToolArguments):
             limit=self.limit,
             category_names=self.category_names or None,
             min_importance=self.min_importance,
-            valid_at=_begin("valid_at", self.valid_at),
+            valid_at=_validate_instant_text("valid_at", self.valid_at),
         )
 
 
@@ -99,8 +99,8 @@ class TimelineArguments(ToolArguments):
             space_id,
             entity_id_or_name=self.entity,
             query=self.query,
-            from_=_begin("from", self.from_),
-            to=_end("to", self.to),
+            from_=_validate_instant_text("from", self.from_),
+            to=_parse_window_end("to", self.to),
             limit=self.limit,
             include_superseded=self.include_superseded,
         )
@@ -113,47 +113,47 @@ ARGUMENTS_OF: dict[ToolType, type[ToolArguments]] = {
 }
 
 
-def _begin(name: str, written: str | None) -> str | None:
+def _validate_instant_text(name: str, written: str | None) -> str | None:
     if written is not None:
         # Looked at here, so that an error has the name that the model knows.
         to_micros(written, name)
     return written
 
 
-def _end(name: str, written: str | None) -> str | datetime | None:
+def _parse_window_end(name: str, written: str | None) -> str | datetime | None:
     """Where a window ends: a date alone stands for all of its day."""
     try:
         return None if written is None else datetime.combine(date.fromisoformat(written), time.max, UTC)
     except ValueError:
-        return _begin(name, written)
+        return _validate_instant_text(name, written)
 
 
 def validate_arguments(kind: type[ToolArguments], given: object) -> ToolArguments:
     """The arguments that a model chose, or an error that it can mend them by."""
-    fields = ", ".join(schema_of(kind)["properties"])
+    fields = ", ".join(build_schema(kind)["properties"])
     if not isinstance(given, dict):
         raise InvalidInput(f"The arguments must be an object, not {type(given).__name__}.", hint=f"It takes {fields}.")
     try:
         return kind.model_validate(given)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=False, include_input=False)
-        told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
-        raise InvalidInput(f"The arguments are wrong: {told}.", hint=f"The tool takes {fields}.") from None
+        problems = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
+        raise InvalidInput(f"The arguments are wrong: {problems}.", hint=f"The tool takes {fields}.") from None
 
 
 @cache
-def schema_of(kind: type[ToolArguments]) -> dict[str, Any]:
+def build_schema(kind: type[ToolArguments]) -> dict[str, Any]:
     """The JSON schema as models read it best: no titles, and what may be left out is simply not required."""
     schema = kind.model_json_schema()
     return {
         "type": "object",
-        "properties": {name: _plain(each) for name, each in schema["properties"].items()},
+        "properties": {name: _simplify_field(each) for name, each in schema["properties"].items()},
         "required": schema.get("required", []),
         "additionalProperties": False,
     }
 
 
-def _plain(field: dict[str, Any]) -> dict[str, Any]:
+def _simplify_field(field: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in field.items() if key not in ("title", "anyOf") and value is not None}
-    told: dict[str, Any] = next((each for each in field.get("anyOf", []) if each["type"] != "null"), {})
-    return {**told, **kept}
+    problems: dict[str, Any] = next((each for each in field.get("anyOf", []) if each["type"] != "null"), {})
+    return {**problems, **kept}

@@ -33,7 +33,7 @@ class ToolDefinition(Value):
         return self.memory_space_id[1:] if self.memory_space_id.startswith("$") else None
 
 
-def validate_definitions(given: object) -> list[ToolDefinition]:
+def validate_tool_definitions(given: object) -> list[ToolDefinition]:
     """The recall tools of one definition, of a list of them, or of a whole agent, whose other tools are left alone."""
     whole = isinstance(given, dict) and "tools" in given
     listed = given["tools"] if isinstance(given, dict) and whole else [given] if isinstance(given, dict) else given
@@ -48,7 +48,7 @@ def validate_definitions(given: object) -> list[ToolDefinition]:
     if twice:
         raise InvalidInput(f"Two tools have the name {twice[0]!r}.", hint="A model calls a tool by its name.")
     ours = [(place, each) for place, each in enumerate(listed) if not (whole and _is_of_others(each))]
-    return [_checked(each, f"tools[{place}]") for place, each in ours]
+    return [_validate_definition(each, f"tools[{place}]") for place, each in ours]
 
 
 def _is_of_others(definition: object) -> bool:
@@ -62,7 +62,7 @@ def _name_of(definition: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _checked(given: object, where: str) -> ToolDefinition:
+def _validate_definition(given: object, where: str) -> ToolDefinition:
     if isinstance(given, dict) and given.get("type") not in get_args(ToolType):
         raise InvalidInput(
             f"{where}.type is {given.get('type')!r}.", hint=f"It is one of {', '.join(get_args(ToolType))}."

@@ -9,9 +9,9 @@ from typing import Any
 
 from longmind.errors import InvalidInput
 from longmind.memory.recall import Recalls
-from longmind.memory.recall_tool_arguments import ARGUMENTS_OF, schema_of, validate_arguments
-from longmind.memory.recall_tool_schema import ToolDefinition, validate_definitions
-from longmind.memory.recalled_text import recalled_text
+from longmind.memory.recall_tool_arguments import ARGUMENTS_OF, build_schema, validate_arguments
+from longmind.memory.recall_tool_schema import ToolDefinition, validate_tool_definitions
+from longmind.memory.recalled_text import format_recall
 from longmind.models.recall import Recall
 from longmind.providers.language_model import BoundTool, Tool
 
@@ -30,11 +30,11 @@ class AgentTools(Recalls):
         if arguments is not None and not isinstance(arguments, Mapping):
             raise InvalidInput(f"arguments must be a dict, not {type(arguments).__name__}.")
         given = {} if arguments is None else arguments
-        return [self._bound(definition, given) for definition in validate_definitions(definitions)]
+        return [self._bound(definition, given) for definition in validate_tool_definitions(definitions)]
 
     def _bound(self, definition: ToolDefinition, arguments: Mapping[str, Any]) -> BoundTool:
         kind = ARGUMENTS_OF[definition.type]
-        tool = Tool(definition.name, definition.description or kind.purpose, deepcopy(schema_of(kind)))
+        tool = Tool(definition.name, definition.description or kind.purpose, deepcopy(build_schema(kind)))
         return BoundTool(tool, RecallTool(definition, arguments, self))
 
 
@@ -47,7 +47,7 @@ class RecallTool:
     recalls: Recalls = field(repr=False)
 
     def __call__(self, chosen: dict[str, Any]) -> str:
-        return recalled_text(self.find(chosen))
+        return format_recall(self.find(chosen))
 
     def find(self, chosen: dict[str, Any]) -> Recall:
         """The same as a value, for callers that show more than text."""

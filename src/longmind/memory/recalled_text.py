@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE, harmless
+from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE, sanitise
 from longmind.models.atom import Atom
 from longmind.models.recall import Recall
 
@@ -19,33 +19,35 @@ _FULL_DATE = 10
 _TOLD_BY = {"assistant": "told by the assistant", "tool": "told by a tool"}
 
 
-def recalled_text(recall: Recall) -> str:
+def format_recall(recall: Recall) -> str:
     """The facts that were found, in their order, with dates on a timeline; rules and preferences under their notice."""
     if not recall.hits:
         return NOTHING_FOUND
     shown, room = [], TEXT_LIMIT
     for hit in recall.hits:
-        fact = _fact(hit.atom, dated=recall.mode == "TIMELINE")
+        fact = _format_fact(hit.atom, dated=recall.mode == "TIMELINE")
         # One long fact must not starve those after it.
         if len(fact) <= room:
             shown.append((hit.atom, fact))
             room -= len(fact)
     facts = [fact for atom, fact in shown if not atom.behavioral]
     suggestions = [fact for atom, fact in shown if atom.behavioral]
-    return "\n".join([*_joined(facts), *_joined(suggestions, SUGGESTIONS_NOTICE), *_left_out(recall, len(shown))])
+    return "\n".join(
+        [*_join_facts(facts), *_join_facts(suggestions, SUGGESTIONS_NOTICE), *_note_missing(recall, len(shown))]
+    )
 
 
-def _joined(facts: Sequence[str], *above: str) -> list[str]:
+def _join_facts(facts: Sequence[str], *above: str) -> list[str]:
     return [*above, "; ".join(facts)] if facts else []
 
 
-def _left_out(recall: Recall, shown: int) -> list[str]:
+def _note_missing(recall: Recall, shown: int) -> list[str]:
     missing = len(recall.hits) - shown
     return [f"({missing} more did not fit: ask for something narrower.)"] if missing else []
 
 
-def _fact(atom: Atom, *, dated: bool) -> str:
-    text = harmless(atom.text)
+def _format_fact(atom: Atom, *, dated: bool) -> str:
+    text = sanitise(atom.text)
     if len(text) > FACT_LIMIT:
         text = text[: FACT_LIMIT - 1].rstrip() + "…"
     elif text.endswith(".") and text.count(".") == 1:

@@ -13,7 +13,7 @@ _MEANT_FIRST: tuple[SpaceKind, ...] = ("user", "shared", "agent", "group")
 _OF_CONVERSATIONS: tuple[SpaceKind, ...] = ("user", "shared")
 
 
-def named_space(memory: Memory, id_or_name: str) -> MemorySpace:
+def find_space(memory: Memory, id_or_name: str) -> MemorySpace:
     """The space of this id or name: one of the user's, or else one that somebody shares with them."""
     own = sorted(memory.list_memory_spaces(), key=lambda space: _MEANT_FIRST.index(space.kind))
     others = memory.list_shared_spaces()
@@ -24,11 +24,11 @@ def named_space(memory: Memory, id_or_name: str) -> MemorySpace:
         if space.name == id_or_name:
             return space
     missing = NotFound("memory space", id_or_name)
-    missing.hint = _listed([*own, *others])
+    missing.hint = _list_names([*own, *others])
     raise missing
 
 
-def default_space(memory: Memory, group: str | None = None) -> MemorySpace | None:
+def find_default_space(memory: Memory, group: str | None = None) -> MemorySpace | None:
     """The space that is meant when none is named; None when there is no memory yet.
 
     It is the only one the user has, and of several the one called `default`. Who has none, but a group that the memory
@@ -43,9 +43,9 @@ def default_space(memory: Memory, group: str | None = None) -> MemorySpace | Non
     called = [space for space in candidates if space.name == DEFAULT_SPACE]
     if called:
         return called[0]
-    raise InvalidInput(f"There are {len(candidates)} memory spaces, and none was named.", hint=_listed(candidates))
+    raise InvalidInput(f"There are {len(candidates)} memory spaces, and none was named.", hint=_list_names(candidates))
 
 
-def _listed(spaces: list[MemorySpace]) -> str:
+def _list_names(spaces: list[MemorySpace]) -> str:
     names = [space.name or space.id for space in spaces]
     return f"Name one of these: {', '.join(names)}." if names else "There is no memory space yet."

@@ -6,7 +6,7 @@ from typing import Any
 
 from longmind.clock import Micros
 from longmind.errors import InvalidInput
-from longmind.memory.base import Bound
+from longmind.memory.base import MemoryBase
 from longmind.memory.validation import validate_name
 from longmind.models.space import MemorySpace, SpaceKind
 from longmind.scope import Scope
@@ -19,7 +19,7 @@ from longmind.validation.identifiers import validate_id, validate_metadata
 _MADE_BY_APPS: tuple[SpaceKind, ...] = ("user", "shared")
 
 
-class Spaces(Bound):
+class Spaces(MemoryBase):
     """Named partitions of the current user's memory."""
 
     def create_memory_space(
@@ -40,7 +40,7 @@ class Spaces(Bound):
         """Look a space up; None when it is not there, was deleted, or is neither the user's nor shared with them."""
         space_id = validate_id("memory_space_id", memory_space_id)
         own = self._database.read(self._scope, store.get, space_id)
-        owner = self._owner_of(space_id) if own is None else None
+        owner = self._find_owner(space_id) if own is None else None
         return own if owner is None else self._database.read(owner, store.get, space_id)
 
     def list_memory_spaces(self) -> list[MemorySpace]:

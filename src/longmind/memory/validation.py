@@ -69,10 +69,10 @@ def _validate_atom(given: AtomInput, now: Micros, where: str, random: str | None
     # By their places, in the order of the fields: to name them takes as long as all of the checks.
     return PreparedAtom(
         new_id("atom", created_at) if random is None else id_of("atom", created_at, random),
-        text if _plain(text) else ATOM_TEXT.check(f"{where}.text", text),
+        text if _is_usual_text(text) else ATOM_TEXT.check(f"{where}.text", text),
         _validate_context(f"{where}.search_context", context) if context else (),
         _SPEAKERS.get(trust) if speaker is None else validate_name(f"{where}.speaker", speaker),
-        name if _plain(name, _NAME_LENGTH) else validate_name(f"{where}.category.name", name),
+        name if _is_usual_text(name, _NAME_LENGTH) else validate_name(f"{where}.category.name", name),
         kind,
         validate_importance(f"{where}.importance", fields["importance"]),
         float(confidence),
@@ -146,7 +146,7 @@ _KINDS, _TRUSTS, _ORIGINS = frozenset(get_args(AtomKind)), frozenset(get_args(Tr
 _CHOICES = frozenset(product(_KINDS, _TRUSTS, _ORIGINS))
 
 
-def _plain(text: object, limit: int = _TEXT_LENGTH) -> bool:
+def _is_usual_text(text: object, limit: int = _TEXT_LENGTH) -> bool:
     """Whether a text is of the usual kind, in which nothing can be wrong."""
     return isinstance(text, str) and text.isascii() and "\x00" not in text and len(text) <= limit and bool(text.strip())
 
@@ -223,7 +223,7 @@ def _validate_list(where: str, members: object) -> tuple[str, ...]:
     if len(members) > LIST_LIMIT:
         raise LimitExceeded(where, limit=LIST_LIMIT, given=len(members), unit="members")
     checked = [
-        member if _plain(member, _NAME_LENGTH) else validate_name(f"{where}[{place}]", member)
+        member if _is_usual_text(member, _NAME_LENGTH) else validate_name(f"{where}[{place}]", member)
         for place, member in enumerate(members)
     ]
     # Order is kept, and what is said twice counts once.

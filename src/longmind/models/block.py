@@ -39,7 +39,7 @@ class Block(BlockValue):
 
     @property
     def entries(self) -> list[str]:
-        return entries_of(self.content)
+        return list_entries(self.content)
 
 
 class BlockRevision(BlockValue):
@@ -91,9 +91,9 @@ class SleepTime(BlockValue):
     idle_seconds: float
 
 
-def lines_of(content: str) -> list[str]:
+def split_lines(content: str) -> list[str]:
     return content.split("\n")
 
 
-def entries_of(content: str) -> list[str]:
-    return [line for line in lines_of(content) if line.strip()]
+def list_entries(content: str) -> list[str]:
+    return [line for line in split_lines(content) if line.strip()]

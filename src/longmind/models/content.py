@@ -59,7 +59,7 @@ def encode_content(content: object, field: str = "content", *, may_be_empty: boo
         raise InvalidInput(f"{field} must be a text or a list of content blocks, not {type(content).__name__}.")
     plain = [block.model_dump() if isinstance(block, Value) else block for block in content]
     encode_json(field, plain, limit=MESSAGE_LIMIT)
-    blocks = _validated(plain, field)
+    blocks = _validate_blocks(plain, field)
     if not may_be_empty and all(isinstance(block, TextBlock) and not block.text.strip() for block in blocks):
         raise _blank(field)
     return encode_json(field, _BLOCKS.dump_python(blocks, mode="json"), limit=MESSAGE_LIMIT)
@@ -79,19 +79,19 @@ def decode_content(stored: str) -> list[Block]:
     blocks = decode_json(stored, list)
     if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == _TEXT_FIELDS:
         # Nearly every message, and many are read at a time.
-        return [TextBlock.trusted(blocks[0])]
+        return [TextBlock.from_trusted(blocks[0])]
     try:
         return _BLOCKS.validate_python(blocks)
     except ValidationError as error:
         raise make_damage_error() from error
 
 
-def text_of(content: list[Block]) -> str:
+def extract_words(content: list[Block]) -> str:
     """What the blocks say in words."""
     return "\n".join(block.text for block in content if isinstance(block, TextBlock))
 
 
-def said_in(stored: str) -> str:
+def extract_stored_words(stored: str) -> str:
     """What a stored message says in words, those that a tool has answered with included."""
     blocks = decode_json(stored, list)
     if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == _TEXT_FIELDS:
@@ -121,7 +121,7 @@ def _blank(field: str) -> InvalidInput:
     return InvalidInput(f"{field} is blank.", hint="Say something, or do not append the message.")
 
 
-def _validated(blocks: list[Any], field: str) -> list[Block]:
+def _validate_blocks(blocks: list[Any], field: str) -> list[Block]:
     try:
         return _BLOCKS.validate_python(blocks)
     except ValidationError as error:

@@ -31,7 +31,7 @@ class Entity(Value):
     updated_at: str
 
 
-def folded_name(name: str) -> str:
+def fold_name(name: str) -> str:
     """The form in which two spellings of a name are the same: NFKC, no case, single spaces."""
     folded = unicodedata.normalize("NFKC", name).casefold()
     # Folding takes some letters apart that another spelling of the name has in one.

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from longmind.models.content import Block, text_of
+from longmind.models.content import Block, extract_words
 from longmind.models.value import Value
 from longmind.validation.annotated import Label
 from longmind.validation.text import make_damage_error
@@ -67,7 +67,7 @@ class Message(Value):
     @property
     def text(self) -> str:
         """What the message says in words."""
-        return text_of(self.content)
+        return extract_words(self.content)
 
 
 class Turn(Value):

@@ -33,20 +33,20 @@ class Value(BaseModel):
     )
 
     @classmethod
-    def trusted(cls, fields: dict[str, Any]) -> Self:
+    def from_trusted(cls, fields: dict[str, Any]) -> Self:
         """Make a value from all of its fields as they came out of our own database, without checking them again."""
         return _maker(cls)(fields)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        cls.trusted = _maker(cls)  # type: ignore[method-assign, assignment]  # it need not be told the class each time
+        cls.from_trusted = _maker(cls)  # type: ignore[method-assign, assignment]  # it need not be told the class each time
 
 
 Beside = tuple[tuple[Any, Any], ...]
 """Descriptors, each with what it puts into an instance."""
 
 
-def beside_fields(cls: type[Value]) -> Beside:
+def list_hidden_attributes(cls: type[Value]) -> Beside:
     """What an instance holds besides its fields when all of them were given."""
     held = {"__pydantic_fields_set__": set(cls.model_fields), "__pydantic_extra__": None, "__pydantic_private__": None}
     return tuple([(BaseModel.__dict__[name], content) for name, content in held.items()])
@@ -55,7 +55,7 @@ def beside_fields(cls: type[Value]) -> Beside:
 def _maker(cls: type[V]) -> Callable[[dict[str, Any]], V]:
     every_field = set(cls.model_fields)
 
-    def trusted(fields: dict[str, Any]) -> V:
+    def from_trusted(fields: dict[str, Any]) -> V:
         value = _new(cls)
         _set_fields(value, fields)
         _set_known(value, every_field)
@@ -63,7 +63,7 @@ def _maker(cls: type[V]) -> Callable[[dict[str, Any]], V]:
         _set_private(value, None)
         return value
 
-    return trusted
+    return from_trusted
 
 
 class Page(list[T], Generic[T]):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from longmind.errors import ModelCancelled
-from longmind.models.content import Block, TextBlock, ToolUseBlock, text_of
+from longmind.models.content import Block, TextBlock, ToolUseBlock, extract_words
 from longmind.models.message import Usage
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class ModelReply:
 
     @property
     def text(self) -> str:
-        return text_of(self.content)
+        return extract_words(self.content)
 
     @property
     def tool_uses(self) -> list[ToolUseBlock]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from longmind.language.words import COMBINING, UNSPACED
-from longmind.models.entity import folded_name
+from longmind.models.entity import fold_name
 from longmind.recall.index.atom_columns import FOREVER
 
 _CLINGING = (
@@ -58,7 +58,7 @@ class EntityNames:
 
     def entities_in(self, query: str, known_at: int | None = None) -> list[str]:
         """The entities that a question names, by the names that were known at an instant."""
-        words = _plain(folded_name(query))
+        words = _plain(fold_name(query))
         found = set(self._find_in_words(words))
         parts = self._split_parts(words)
         if parts != words:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from longmind.models.atom import Atom
 from longmind.models.recall import Explanation, Hit, Recall, RecallMode
-from longmind.models.value import beside_fields
+from longmind.models.value import list_hidden_attributes
 from longmind.recall import kernels as kernel
 from longmind.recall.index.atom_columns import FOREVER
 from longmind.recall.index.space_index import SpaceIndex
@@ -19,7 +19,7 @@ from longmind.recall.ranking.atoms import MatchScores, Query, Scores
 from longmind.recall.ranking.filter_masks import Mask, find_ends, mask_allowed
 from longmind.recall.request import Filters
 
-_BESIDE_FIELDS = beside_fields(Hit)
+_BESIDE_FIELDS = list_hidden_attributes(Hit)
 _FIELDS = ("atom", "score", "decay_weight", "entity_match_bonus", "explanation")
 
 Choice = tuple[Scores, int, MatchScores | None]
@@ -89,7 +89,9 @@ def to_hits(selection: Selection) -> list[Hit]:
 def to_recall(selection: Selection, hits: list[Hit], mode: RecallMode, began: float) -> Recall:
     """Return the answer to a request that began at a time of `perf_counter`."""
     latency = (time.perf_counter() - began) * 1000
-    return Recall.trusted({"mode": mode, "total_candidates": selection.candidates, "latency_ms": latency, "hits": hits})
+    return Recall.from_trusted(
+        {"mode": mode, "total_candidates": selection.candidates, "latency_ms": latency, "hits": hits}
+    )
 
 
 def explain_score(scores: Scores, matches: MatchScores, passed: Mask, place: int) -> Explanation:

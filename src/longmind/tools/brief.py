@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE, harmless
+from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE, sanitise
 from longmind.clock import Micros
 from longmind.models.atom import Atom
 from longmind.models.tool import Brief, BriefEntry
@@ -98,4 +98,4 @@ _FACTS_NOTICE = "What was noted in earlier sessions. The older it is, the more l
 
 
 def _to_line(entry: BriefEntry) -> str:
-    return f"- [{entry.type}] {harmless(entry.content)} ({entry.age_days}d ago)"
+    return f"- [{entry.type}] {sanitise(entry.content)} ({entry.age_days}d ago)"

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from longmind.assembly.assembler import assemble
-from longmind.assembly.budget import Fitted
-from longmind.assembly.sanitiser import harmless
-from longmind.assembly.sections import Piece, Section, in_order
+from longmind.assembly.budget import FittedPrompt
+from longmind.assembly.sanitiser import sanitise
+from longmind.assembly.sections import Piece, Section, list_atoms_in_order
 from longmind.assembly.templates import Templates
 from longmind.assembly.tokens import TokenCounter
-from longmind.assembly.wording import memory_line, turn_lines
+from longmind.assembly.wording import make_atom_piece, make_turns_piece
 from longmind.clock import Clock, Instant, Micros, to_iso, to_micros
 from longmind.conversations.validation import validate_policy
 from longmind.errors import InvalidInput, LimitExceeded, NotFound
@@ -37,8 +37,8 @@ from longmind.validation.annotated import (
 )
 from longmind.validation.identifiers import validate_id
 from longmind.validation.text import quote_value, validate_text
-from longmind.working_context.turns import Turn, inseparable, last_turns
-from longmind.working_context.user_memory import BlockMemory, user_memory, wording
+from longmind.working_context.turns import Turn, join_inseparable_turns, read_last_turns
+from longmind.working_context.user_memory import BlockMemory, make_user_memory_section, normalise_wording
 
 if TYPE_CHECKING:
     from longmind.recall.retriever import AtomRetriever
@@ -51,7 +51,7 @@ CATEGORIES_LIMIT = 100
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Conversation:
     """What was said, as of one look at the database."""
 
     summary: str
@@ -126,30 +126,30 @@ class WorkingContexts:
         if owner is None:
             raise NotFound("memory space", space_id)
         for _ in range(_TRIES):
-            always_on = self._always_on(owner, space_id, names, now, known)
-            recalled = self._recalled(owner, space_id, query or "", wanted_hits, tuple(always_on), now, known)
+            always_on = self._read_always_on(owner, space_id, names, now, known)
+            recalled = self._recall(owner, space_id, query or "", wanted_hits, tuple(always_on), now, known)
             if {atom.id for atom in always_on.values()}.isdisjoint(atom.supersedes for atom in recalled):
                 break
             # It was replaced while the question took its time, and a prompt would say both.
-        standing = Section("always_on", "memory", _told_once(always_on.values()))
+        standing = Section("always_on", "memory", _make_unique_pieces(always_on.values()))
         remembered = Section("user_memory", "lines")
         if policy is not None and remembered.name in template.shows:
             core = self._blocks.core(agent, policy, known)
             archival = self._blocks.reminding(query or "", agent, policy, known)
             # Only what the template shows is said already.
-            remembered = user_memory(core, archival, template.seen([standing])[0].pieces)
-        summary = harmless(said.summary) if include_rolling_summary else ""
+            remembered = make_user_memory_section(core, archival, template.select_visible([standing])[0].pieces)
+        summary = sanitise(said.summary) if include_rolling_summary else ""
         sections = [
             remembered,
-            Section("summary", "text").saying(summary),
+            Section("summary", "text").with_text(summary),
             standing,
-            Section("recalled", "memory", _told_once(recalled, standing.pieces, remembered.pieces)),
-            _turns_section(said.turns),
+            Section("recalled", "memory", _make_unique_pieces(recalled, standing.pieces, remembered.pieces)),
+            _make_turns_section(said.turns),
         ]
         fitted = assemble(sections, template, budget, self._count)
-        return _context(fitted, said.until_seq if summary else 0, now if known is None else known)
+        return _to_working_context(fitted, said.until_seq if summary else 0, now if known is None else known)
 
-    def _always_on(
+    def _read_always_on(
         self, owner: Scope, space_id: str, names: tuple[str, ...], now: Micros, known_at: Micros | None
     ) -> dict[int, Atom]:
         if not names:
@@ -157,7 +157,7 @@ class WorkingContexts:
         filters = Filters(now=now, category_names=names, known_at=known_at, begun=True)
         return self._find_retriever().list_by_importance(owner, space_id, filters, ALWAYS_ON_LIMIT)
 
-    def _recalled(
+    def _recall(
         self,
         owner: Scope,
         space_id: str,
@@ -174,39 +174,41 @@ class WorkingContexts:
         return [hit.atom for hit in hits]
 
 
-def _told_once(
+def _make_unique_pieces(
     atoms: Iterable[Atom], before: Sequence[Piece] = (), in_blocks: Sequence[Piece] = ()
 ) -> tuple[Piece, ...]:
     """The lines of atoms, without those that say the same in the same words as one before them or one of a block."""
-    told = {_wording_of_kind(piece) for piece in before}
+    told = {_normalise_with_kind(piece) for piece in before}
     # The lines of blocks are of no kind.
-    said = set(map(wording, in_blocks))
+    said = set(map(normalise_wording, in_blocks))
     lines: dict[tuple[str, bool], Piece] = {}
-    for piece in map(memory_line, atoms):
-        lines.setdefault(_wording_of_kind(piece), piece)
+    for piece in map(make_atom_piece, atoms):
+        lines.setdefault(_normalise_with_kind(piece), piece)
     return tuple(piece for words, piece in lines.items() if words not in told and words[0] not in said)
 
 
-def _wording_of_kind(piece: Piece) -> tuple[str, bool]:
-    return wording(piece), piece.atom is not None and piece.atom.behavioral
+def _normalise_with_kind(piece: Piece) -> tuple[str, bool]:
+    return normalise_wording(piece), piece.atom is not None and piece.atom.behavioral
 
 
-def _read(run: Transaction, conversation_id: str, space_id: str, wanted_turns: int, known_at: Micros | None) -> _Said:
+def _read(
+    run: Transaction, conversation_id: str, space_id: str, wanted_turns: int, known_at: Micros | None
+) -> _Conversation:
     if conversations.read_status(run, conversation_id) is None:
         raise NotFound("conversation", conversation_id)
     own_space = spaces.is_live(run, space_id)
-    turns = last_turns(run, conversation_id, wanted_turns, known_at) if wanted_turns else []
+    turns = read_last_turns(run, conversation_id, wanted_turns, known_at) if wanted_turns else []
     summary = summaries.find_latest(run, conversation_id, known_at)
-    return _Said(summary.text or "", summary.until, turns, own_space)
+    return _Conversation(summary.text or "", summary.until, turns, own_space)
 
 
-def _turns_section(turns: list[Turn]) -> Section:
+def _make_turns_section(turns: list[Turn]) -> Section:
     """The turns in their order, of which the newest stay the longest."""
-    pieces = tuple(turn_lines(together) for together in inseparable(turns))
+    pieces = tuple(make_turns_piece(together) for together in join_inseparable_turns(turns))
     return Section("turns", "turns", pieces, last_to_go=tuple(reversed(range(len(pieces)))))
 
 
-def _context(fitted: Fitted, until_seq: int, built_at: Micros) -> WorkingContext:
+def _to_working_context(fitted: FittedPrompt, until_seq: int, built_at: Micros) -> WorkingContext:
     messages = [message for section in fitted.sections for piece in section.pieces for message in piece.messages]
     gone = fitted.dropped
     left_out = LeftOut(
@@ -217,21 +219,21 @@ def _context(fitted: Fitted, until_seq: int, built_at: Micros) -> WorkingContext
         user_memory=len(gone.get("user_memory", ())),
     )
     sections = [
-        ContextSection.trusted(
+        ContextSection.from_trusted(
             {
                 "name": section.name,
-                "atom_ids": [atom.id for atom in in_order([section])],
+                "atom_ids": [atom.id for atom in list_atoms_in_order([section])],
                 "message_ids": [message.id for piece in section.pieces for message in piece.messages],
             }
         )
         for section in fitted.sections
         if section.pieces
     ]
-    return WorkingContext.trusted(
+    return WorkingContext.from_trusted(
         {
             "context_block": fitted.text,
             "messages": messages,
-            "atoms_used": in_order(fitted.sections),
+            "atoms_used": list_atoms_in_order(fitted.sections),
             "tokens_estimated": fitted.tokens,
             "sections": sections,
             "left_out": left_out,

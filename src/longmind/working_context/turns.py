@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from longmind.clock import Micros
-from longmind.conversations.history import turns_of
+from longmind.conversations.history import group_turns
 from longmind.models.content import ToolResultBlock, ToolUseBlock
 from longmind.models.message import Message
 from longmind.store.database import Transaction
@@ -17,7 +17,7 @@ _ROWS_FOR_A_TURN = 3
 Turn = list[Message]
 
 
-def last_turns(run: Transaction, conversation_id: str, wanted: int, known_at: Micros | None) -> list[Turn]:
+def read_last_turns(run: Transaction, conversation_id: str, wanted: int, known_at: Micros | None) -> list[Turn]:
     """The newest turns, oldest first. Only the end of the conversation is read, however long it is."""
     rows: list[Message] = []
     page = wanted * _ROWS_FOR_A_TURN + 2
@@ -25,14 +25,14 @@ def last_turns(run: Transaction, conversation_id: str, wanted: int, known_at: Mi
         before = rows[0].sequence if rows else messages.BEYOND_ALL_SEQUENCES
         read = messages.read_before(run, conversation_id, before, page, known_at)
         rows = [*read, *rows]
-        whole = turns_of(rows)
+        whole = group_turns(rows)
         if len(read) < page or len(whole) >= wanted:
             return whole[-wanted:]
         # Twice as many each time: all rows are looked at anew, and of a very long turn that must not be often.
         page *= 2
 
 
-def inseparable(turns: Iterable[Turn]) -> list[Turn]:
+def join_inseparable_turns(turns: Iterable[Turn]) -> list[Turn]:
     """The turns, with those made one in which a tool was called and in which it answered.
 
     An answer whose call is not there is left out: it was made in a turn before, or nobody may see it.
@@ -44,7 +44,7 @@ def inseparable(turns: Iterable[Turn]) -> list[Turn]:
         groups.append([])
         begins.append(number)
         for row in turn:
-            kept, answered = _answering(row, called_in)
+            kept, answered = _find_answered_calls(row, called_in)
             while begins[-1] > min(answered, default=number):
                 begins.pop()
                 last = groups.pop()
@@ -55,7 +55,7 @@ def inseparable(turns: Iterable[Turn]) -> list[Turn]:
     return [group for group in groups if group]
 
 
-def _answering(row: Message, called_in: dict[str, int]) -> tuple[Message | None, list[int]]:
+def _find_answered_calls(row: Message, called_in: dict[str, int]) -> tuple[Message | None, list[int]]:
     """The row without answers to calls that are not there, and in which turns the others were called."""
     ids = [block.tool_use_id for block in row.content if isinstance(block, ToolResultBlock)]
     answered = [called_in[id] for id in ids if id in called_in]

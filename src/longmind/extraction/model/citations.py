@@ -9,7 +9,7 @@ from longmind.extraction.candidate import Candidate, Slot, SourceMessage
 from longmind.extraction.model.answer_schema import Fact, FactV2, read_moment
 from longmind.extraction.model.transcript import TranscriptWindow
 from longmind.models.atom import BEHAVIORAL_KINDS, AtomKind
-from longmind.models.entity import folded_name
+from longmind.models.entity import fold_name
 
 _FROM_MOST_TRUSTED = ("user", "assistant", "tool")
 _WORDS_AROUND = 50
@@ -70,7 +70,7 @@ def _detailed(candidate: Candidate, fact: FactV2) -> Candidate:
         candidate,
         valid_to=ended[0] if ended and (candidate.valid_from is None or ended[0] > candidate.valid_from) else None,
         precision=fact.precision if exact else candidate.precision,
-        slot=Slot(*map(folded_name, (slot.subject, slot.attribute, slot.value))) if slot else None,
+        slot=Slot(*map(fold_name, (slot.subject, slot.attribute, slot.value))) if slot else None,
         corrects=fact.corrects,
         tags=tuple(dict.fromkeys(fact.tags)),
     )

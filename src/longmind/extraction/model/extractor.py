@@ -12,7 +12,7 @@ from longmind.extraction.model.citations import build_candidates
 from longmind.extraction.model.prompt_versions import Prompt, load_prompt
 from longmind.extraction.model.spend_cap import Budget, CallCost, UnlimitedBudget
 from longmind.extraction.model.transcript import TranscriptWindow, split_into_windows
-from longmind.models.entity import folded_name
+from longmind.models.entity import fold_name
 from longmind.providers.language_model import LanguageModel, ModelMessage, ModelReply, ModelRequest
 from longmind.providers.prices import Prices
 
@@ -154,7 +154,7 @@ def _best(found: Sequence[Candidate]) -> list[Candidate]:
     # A later window may see a fact again that an earlier one has found.
     firsts: dict[tuple[str, str], Candidate] = {}
     for candidate in found:
-        firsts.setdefault((candidate.kind, folded_name(candidate.text)), candidate)
+        firsts.setdefault((candidate.kind, fold_name(candidate.text)), candidate)
     once = list(firsts.values())
     kept = sorted(range(len(once)), key=lambda place: (-once[place].importance, -once[place].confidence, place))
     return [once[place] for place in sorted(kept[:ATOMS_A_JOB])]

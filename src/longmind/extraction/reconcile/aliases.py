@@ -9,7 +9,7 @@ from dataclasses import replace
 from longmind.extraction.candidate import Candidate, Mention
 from longmind.extraction.reconcile.decisions import KnownAtom
 from longmind.extraction.reconcile.endings import strip_speaker
-from longmind.models.entity import folded_name
+from longmind.models.entity import fold_name
 from longmind.store.database import Transaction
 from longmind.store.tables import entities
 
@@ -25,7 +25,7 @@ class PersonAliases:
         self._told: dict[str, set[str]] = {}
         for mention in mentions:
             if mention.type == "PERSON" and mention.aliases:
-                names = {folded_name(name) for name in (mention.name, *mention.aliases)}
+                names = {fold_name(name) for name in (mention.name, *mention.aliases)}
                 for name in names:
                     self._told.setdefault(name, set()).update(names)
         self._found: dict[str, frozenset[str]] = {}
@@ -54,14 +54,14 @@ class PersonAliases:
         first, other = _BEGINNING.match(new), _BEGINNING.match(old)
         if first is None or other is None or first[0] == other[0]:
             return None
-        mine, theirs = folded_name(first[0]), folded_name(other[0])
+        mine, theirs = fold_name(first[0]), fold_name(other[0])
         return first[0] + old[other.end() :] if mine != _USER and theirs in self.of(mine) else None
 
     def _stored(self, name: str) -> set[str]:
         entity_id = entities.find_folded(self._run, self._space_id, "PERSON", name)
         if entity_id is None:
             return set()
-        return {folded_name(each) for each in entities.list_names(self._run, entity_id)}
+        return {fold_name(each) for each in entities.list_names(self._run, entity_id)}
 
 
 _BEGINNING = re.compile(r"[A-Z]\w*'s (?:best friend|[a-z-]+)(?=[ ,])|[A-Z]\w*(?= [a-z])")

@@ -44,13 +44,13 @@ class KnownAtom:
     def from_candidate(cls, candidate: Candidate, atom_id: str, said_at: Micros) -> Self:
         """A candidate that the same job will write, as the later ones see it."""
         began = said_at if candidate.valid_from is None else candidate.valid_from
-        atom = Atom.trusted(
+        atom = Atom.from_trusted(
             # Whose it is, and what else the database will say of it, is of no matter here.
             dict.fromkeys(Atom.model_fields)
             | {
                 "id": atom_id,
                 "text": candidate.text,
-                "category": Category.trusted({"name": candidate.category_name, "kind": candidate.kind}),
+                "category": Category.from_trusted({"name": candidate.category_name, "kind": candidate.kind}),
                 "importance": candidate.importance,
                 "confidence": candidate.confidence,
                 "valid_from": to_iso(began),

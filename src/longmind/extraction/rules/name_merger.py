@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from longmind.extraction.candidate import Mention
 from longmind.extraction.rules.names import NameMention
-from longmind.models.entity import EntityType, folded_name
+from longmind.models.entity import EntityType, fold_name
 
 
 class NameMerger:
@@ -21,7 +21,7 @@ class NameMerger:
         sure: set[str] = set()
         spelling: dict[str, str] = {}
         for each in names:
-            name = spelling.setdefault(folded_name(each.name), each.name)
+            name = spelling.setdefault(fold_name(each.name), each.name)
             if name not in self._type or (each.is_sure and name not in sure):
                 self._type[name] = each.type
             if each.is_sure:
@@ -35,7 +35,7 @@ class NameMerger:
 
     def to_mention(self, found: NameMention) -> Mention:
         """Return the entity of a name, under its fullest name."""
-        name = self._spelling.get(folded_name(found.name), found.name)
+        name = self._spelling.get(fold_name(found.name), found.name)
         name = self._name_of_role.get(name, name)
         full = self._full.get(name, name)
         return Mention(full, self._type.get(full, found.type), self._aliases.get(full, ()))

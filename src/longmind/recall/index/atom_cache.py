@@ -10,11 +10,11 @@ from sys import getsizeof
 from typing import Any
 
 from longmind.models.atom import Atom
-from longmind.models.value import beside_fields
+from longmind.models.value import list_hidden_attributes
 from longmind.recall import kernels as kernel
 from longmind.store.tables.atoms import LIST_FIELDS
 
-_BESIDE_FIELDS = beside_fields(Atom)
+_BESIDE_FIELDS = list_hidden_attributes(Atom)
 
 _Common = dict[str, Any]
 _CachedAtom = tuple[_Common, str, str, str, str, str, tuple[tuple[str, ...], ...] | None, int]

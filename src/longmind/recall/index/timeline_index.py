@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from longmind.models.content import said_in
+from longmind.models.content import extract_stored_words
 from longmind.recall.event_vectors import EventVectors
 from longmind.recall.index.atom_columns import NOBODY
 from longmind.recall.index.growable_column import Column
@@ -174,4 +174,4 @@ def _forget_replaced(run: Transaction, index: TimelineIndex, rows: Sequence[Row]
 
 
 def _text(text: str | None, content: str | None) -> str:
-    return (text or "") if content is None else said_in(content)
+    return (text or "") if content is None else extract_stored_words(content)

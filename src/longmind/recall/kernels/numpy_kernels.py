@@ -120,7 +120,7 @@ def values(kind: type[V], beside: Beside, names: tuple[str, ...], columns: tuple
 
     beside: the attributes of a value that are no fields, which the compiled version sets directly.
     """
-    return [kind.trusted(dict(zip(names, fields, strict=True))) for fields in zip(*columns, strict=True)]
+    return [kind.from_trusted(dict(zip(names, fields, strict=True))) for fields in zip(*columns, strict=True)]
 
 
 def copy_values(
@@ -145,5 +145,5 @@ def copy_values(
         fields = {**common, **dict(zip(own, found[1:], strict=False))}
         for at, name in enumerate(lists):
             fields[name] = [] if members is None else list(members[at])
-        made.append(kind.trusted(fields))
+        made.append(kind.from_trusted(fields))
     return made

@@ -523,7 +523,7 @@ def _to_inserted_atoms(
         for name, values in _collect_differing(checked, rows).items():
             for fields, value in zip(every, values, strict=True):
                 fields[name] = value
-        return list(map(Atom.trusted, every))
+        return list(map(Atom.from_trusted, every))
 
 
 def _collect_differing(checked: Sequence[PreparedAtom], rows: Mapping[str, Sequence[Any]]) -> dict[str, Iterable[Any]]:
@@ -656,7 +656,7 @@ def _to_atom(row: Row) -> tuple[int, Atom]:
         "extraction_version": extraction_version,
         "evidence": _decode_list(evidence) if evidence else [],
     }
-    return position, Atom.trusted(fields)
+    return position, Atom.from_trusted(fields)
 
 
 def _decode_list(written: str) -> list[str]:
@@ -666,4 +666,4 @@ def _decode_list(written: str) -> list[str]:
 # A space has few categories and many atoms, and a category is never changed.
 @lru_cache(maxsize=4096)
 def _make_category(name: str, kind: AtomKind) -> Category:
-    return Category.trusted({"name": name, "kind": kind})
+    return Category.from_trusted({"name": name, "kind": kind})

@@ -10,7 +10,7 @@ from typing import Any
 from longmind.clock import Micros, to_iso
 from longmind.errors import BlockConflict, NotFound
 from longmind.ids import new_id
-from longmind.models.block import Block, BlockRevision, BlockScope, BlockType, Writer, entries_of
+from longmind.models.block import Block, BlockRevision, BlockScope, BlockType, Writer, list_entries
 from longmind.scope import Scope
 from longmind.store.database import Row, Transaction
 from longmind.store.tables.ledger import record_change
@@ -205,7 +205,7 @@ def _keep_revision(run: Transaction, place: BlockPlace, known: StoredBlock, writ
 def _date_lines(content: str, known: StoredBlock | None, said_at: Mapping[str, Micros], now: Micros) -> list[Micros]:
     """When each line was said: as it is told, else as it is known of the same line before, else now."""
     before = dict(zip(known.block.entries, known.line_times, strict=True)) if known else {}
-    return [said_at.get(line, before.get(line, now)) for line in entries_of(content)]
+    return [said_at.get(line, before.get(line, now)) for line in list_entries(content)]
 
 
 def _make_conflict(place: BlockPlace, known: StoredBlock | None, expected: Micros | None) -> BlockConflict:
@@ -219,7 +219,7 @@ def _name_scope(agent_id: str | None) -> BlockScope:
 
 def _to_stored(row: Row) -> StoredBlock:
     id, block_type, content, agent_id, created_at, updated_at, version, line_times, written_by = row
-    block = Block.trusted(
+    block = Block.from_trusted(
         {
             "id": id,
             "block_type": block_type,
@@ -236,7 +236,7 @@ def _to_stored(row: Row) -> StoredBlock:
 
 def _to_revision(row: Row) -> BlockRevision:
     version, block_type, agent_id, content, written_by, updated_at, replaced_at, shrunk = row
-    return BlockRevision.trusted(
+    return BlockRevision.from_trusted(
         {
             "revision": version,
             "block_type": block_type,

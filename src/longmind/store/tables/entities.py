@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from longmind.clock import Micros, to_iso, to_micros
 from longmind.errors import Conflict, InvalidInput, NotFound
 from longmind.ids import new_id
-from longmind.models.entity import Entity, EntityType, folded_name
+from longmind.models.entity import Entity, EntityType, fold_name
 from longmind.scope import Scope
 from longmind.store.database import PendingRow, Row, Transaction
 from longmind.store.tables import atoms, spaces
@@ -155,7 +155,7 @@ _APOSTROPHES = str.maketrans(dict.fromkeys(_CURLED, "'"))
 
 def _look_up_name(run: Transaction, space_id: str, type: EntityType | None, name: str) -> list[Row]:
     """What a name leads to; one with an apostrophe also as it is written with another kind of it."""
-    folded = folded_name(name)
+    folded = fold_name(name)
     plainly = folded.translate(_APOSTROPHES)
     spellings = dict.fromkeys((folded, plainly, *(plainly.replace("'", each) for each in _CURLED)))
     if plainly.count("'") > 1:
@@ -248,7 +248,7 @@ def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, enti
         "insert_entity_name",
         space_id=space_id,
         type=type,
-        folded=folded_name(name),
+        folded=fold_name(name),
         name=name,
         entity_id=entity_id,
         now=now,
@@ -267,8 +267,8 @@ def _to_entity(run: Transaction, row: Row) -> Entity:
         id, space_id, tenant_id, app_id, user_id, type, canonical_name, description, attributes, merged_into,
         first_seen_at, last_seen_at, created_at, updated_at,
     ) = row  # fmt: skip
-    canonical = folded_name(canonical_name)
-    names = {folded_name(name): name for name in list_names(run, id)}
+    canonical = fold_name(canonical_name)
+    names = {fold_name(name): name for name in list_names(run, id)}
     counted = run.one("count_atoms_of_entity", entity_id=id)
     return Entity(
         id=id,

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from longmind.clock import Micros, to_iso
-from longmind.models.content import said_in
+from longmind.models.content import extract_stored_words
 from longmind.models.event import CHAT_TURN, Event
 from longmind.scope import Scope, bucket_of
 from longmind.store.database import Row, Transaction
@@ -230,7 +230,7 @@ def to_event(row: Row, scope: Scope) -> Event:
         conversation_id, turn_id, sequence, content,
     ) = row  # fmt: skip
     if content is not None:
-        text = said_in(content)
+        text = extract_stored_words(content)
         said: Any = {
             "role": stage,
             "text": text,
@@ -240,7 +240,7 @@ def to_event(row: Row, scope: Scope) -> Event:
         }
     else:
         said = decode_json(data, dict) if data is not None else None
-    return Event.trusted(
+    return Event.from_trusted(
         {
             "event_id": event_id,
             "ts": to_iso(ts),

@@ -90,7 +90,7 @@ def note_uses(run: Transaction, uses: dict[str, Micros]) -> None:
 
 def _to_key(row: Row) -> AccessKey:
     id, name, tenant_id, app_id, access, user_id, rate, created_at, expires_at, revoked_at, last_used_at = row
-    return AccessKey.trusted(
+    return AccessKey.from_trusted(
         {
             "id": id,
             "name": name,

@@ -245,4 +245,4 @@ def _to_message(row: Row | list[Any], *, replayed: bool = False) -> Message:
     fields["created_at"] = to_iso(fields["created_at"])
     # Set last: JSON has the fields in this order.
     fields["replayed"] = replayed
-    return Message.trusted(fields)
+    return Message.from_trusted(fields)
