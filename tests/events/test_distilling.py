@@ -231,7 +231,7 @@ def test_words_in_the_place_of_an_object_are_the_summary(ctx: longmind.Context, 
 def test_without_a_model_to_ask_a_clear_error_says_so(ctx: longmind.Context, recorded: list[longmind.Event]) -> None:
     before = ctx.events.recent()
     for distill in (lambda: ctx.events.distill_long_term(use_llm=True), ctx.events.distill_meta_summary):
-        with pytest.raises(RuntimeError, match="has to be chosen") as caught:
+        with pytest.raises(RuntimeError, match="needs a model") as caught:
             distill()
         assert isinstance(caught.value, longmind.ModelNotChosen)
     with pytest.raises(longmind.InvalidInput, match="use_llm is False"):

@@ -58,5 +58,5 @@ def test_an_answer_without_a_summary_of_the_right_length_is_asked_for_once_more(
 
 def test_an_answer_that_was_cut_off_is_no_summary() -> None:
     reply = ModelReply([TextBlock(text='{"summary": "Ra')], "max_tokens", Usage(), "model", "scripted")
-    with pytest.raises(longmind.ModelFailed, match="asked twice"):
+    with pytest.raises(longmind.ModelFailed, match="in two attempts"):
         ModelDistiller(ScriptedModel([reply, reply])).distill([noted("It rains.")], 500)

@@ -69,7 +69,7 @@ def test_an_answer_that_was_cut_off_or_refused_is_no_summary() -> None:
         return ModelReply([TextBlock(text="Ada mov")], reason, Usage(), "model", "scripted")  # type: ignore[arg-type]
 
     model = ScriptedModel([ended("max_tokens"), ended("refusal")])
-    with pytest.raises(longmind.ModelFailed, match="asked twice"):
+    with pytest.raises(longmind.ModelFailed, match="in two attempts"):
         ModelSummariser(model).summarise(None, [said("I moved.")], 500)
 
 

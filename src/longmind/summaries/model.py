@@ -33,7 +33,7 @@ class ModelSummariser:
 
     def _summary(self, earlier: str | None, window: TranscriptWindow, limit: int) -> str:
         fence = fence_window(None if earlier is None else {"summary": earlier}, window)
-        # Each window has its own random boundary, so that no text in the conversation can close the fence.
+        # The boundary occurs nowhere in the window, so that no text in the conversation can close the fence.
         prompt = load_prompt().fill(boundary=fence.boundary, characters=int(limit * ASKED_SHARE))
         request = ModelRequest(
             [ModelMessage("user", str(fence))], system=prompt, max_tokens=limit_tokens(limit), temperature=0.0

@@ -32,7 +32,7 @@ def render_lines(lines: Iterable[SummaryLine]) -> str:
     """Return the lines as text: each day once, and below it the sentences of each speaker."""
     parts: list[str] = []
     day = ""
-    # Grouping keeps the order, so a speaker who is interrupted appears twice.
+    # Grouping keeps the order, so an interrupted speaker appears twice.
     for (said_on, speaker), said in groupby(lines, key=lambda line: (line.day, line.speaker)):
         if said_on and said_on != day:
             parts.append(said_on)
