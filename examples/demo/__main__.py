@@ -35,7 +35,7 @@ def main() -> int:
     try:
         failures = _tell_story(options.url, as_json=options.json)
     except longmind.LongmindError as error:
-        print(f"Error: {error.message}\nHint: {error.hint}", file=sys.stderr)
+        print(f"Error: {error.message}" + (f"\nHint: {error.hint}" if error.hint else ""), file=sys.stderr)
         return 1
     if failures:
         print(f"{failures} of the checks above failed.", file=sys.stderr)

@@ -12,7 +12,7 @@ from typing import Any
 import longmind
 from longmind.assembly.templates import BUILT_IN
 from longmind.extraction.model.extractor import ModelExtractor
-from longmind.mcp.resources import READABLE, brief
+from longmind.mcp.resources import RESOURCES, make_brief
 from longmind.models.content import ToolUseBlock
 from longmind.providers.language_model import ModelRequest
 from longmind.providers.testing import ScriptedModel
@@ -164,8 +164,8 @@ def _looked_up(ctx: longmind.Context, space_id: str) -> dict[str, str]:
     stale = {"block_type": "core", "scope": "agent", "edit": "replace_all", "content": "x", "expected_updated_at": None}
     found["tool update_memory, refused"] = tools["update_memory"](stale)
     found |= {f"reminder {place}": each for place, each in enumerate(ctx.blocks.reminders(MARK, policy=_AUTO))}
-    found |= {f"resource {uri}": each.read(ctx) for uri, each in READABLE.items() if uri.startswith(_OF_MEMORY)}
-    found["prompt of the protocol"] = str(brief(ctx).messages[0].content.text)  # type: ignore[union-attr]
+    found |= {f"resource {uri}": each.read(ctx) for uri, each in RESOURCES.items() if uri.startswith(_OF_MEMORY)}
+    found["prompt of the protocol"] = str(make_brief(ctx).messages[0].content.text)  # type: ignore[union-attr]
     return {name: _without_times(text) for name, text in found.items()}
 
 

@@ -31,7 +31,7 @@ NOT_FROM_OUTSIDE: dict[str, str] = {
     "events.mirror_folder": "reads numbers and names that the mirror itself has written",
     "events.searching": "gets the arguments of a search; `calls` gives it any text",
     "jobs.handler_registry": "gets the kind of a job; `calls` gives it any text",
-    "mcp.toolbox": "gets arguments of tools through the library of the protocol; `messages` sends any",
+    "mcp.tools": "gets arguments of tools through the library of the protocol; `messages` sends any",
     "memory.bindings": "gets arguments of operations; `calls` gives it values of any shape",
     "memory.checks": "gets arguments of operations; `calls` gives it values of any shape",
     "memory.tool_definitions": "gets what a host defines; `calls` gives it values of any shape",

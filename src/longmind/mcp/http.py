@@ -1,7 +1,7 @@
-"""Over streamable HTTP: an application for the server to mount, with a scope of its own for every request.
+"""MCP over streamable HTTP: an ASGI application for the server to mount, with a scope of its own for each request.
 
-app = McpApp(engine, authenticator.identify, problem_of)
-Route("/mcp", app)  # and `async with app.run_sessions()` as long as the server is up
+app = McpApp(engine, authenticator.identify, describe_problem)
+Route("/mcp", app)  # hold `async with app.run_sessions()` open while the server is up
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from starlette.types import Scope as AsgiScope
 from longmind.context import Context
 from longmind.engine import Engine
 from longmind.errors import LongmindError
-from longmind.mcp.server import Asked, make_server
+from longmind.mcp.server import McpRequest, make_server
 from longmind.scope import Scope
 
 
-class Identity(Protocol):
-    """Whose a request is, and the headers that its answer has because of that."""
+class RequestIdentity(Protocol):
+    """The owner of a request, and the headers that its response needs."""
 
     @property
     def scope(self) -> Scope: ...
@@ -35,43 +35,47 @@ class Identity(Protocol):
     def headers(self) -> Mapping[str, str]: ...
 
 
-Identify = Callable[[AsgiScope], Identity]
-"""Says whose a request is, or raises an error of `errors.py`. It may read the database, and is called in a thread."""
-ProblemOf = Callable[[LongmindError], tuple[int, Mapping[str, str], bytes]]
-"""How the server tells an error: status, headers and body."""
+Identify = Callable[[AsgiScope], RequestIdentity]
+"""Authenticates a request, or raises a LongmindError. It may read the database, so it is called in a thread."""
+DescribeProblem = Callable[[LongmindError], tuple[int, Mapping[str, str], bytes]]
+"""Returns the response to an error: status, headers and body."""
 
 _SCOPE = "longmind.scope"
 
 
 class McpApp:
-    """An ASGI application. It keeps no session: each request proves anew whose it is, and any node may answer it.
+    """The ASGI application of one path.
 
-    Serve it at one path, and hold `run_sessions()` open as long as the server is up. It can be run once.
+    It keeps no sessions: every request is authenticated by itself and may reach any node behind a load balancer. The
+    SDK's session manager runs once, so an application cannot be restarted.
     """
 
-    def __init__(self, engine: Engine, identify: Identify, problem_of: ProblemOf, space: str | None = None) -> None:
+    def __init__(
+        self, engine: Engine, identify: Identify, describe_problem: DescribeProblem, space: str | None = None
+    ) -> None:
         self._engine = engine
         self._identify = identify
-        self._problem_of = problem_of
+        self._describe_problem = describe_problem
         self._manager = StreamableHTTPSessionManager(
-            make_server(self._context_of, space),
+            make_server(self._get_context, space),
             stateless=True,
             json_response=True,
             max_request_body_size=int(engine.settings.request_megabytes * 1024 * 1024),
         )
 
     def run_sessions(self) -> AbstractAsyncContextManager[None]:
+        """Run the SDK's session manager; requests fail outside of this context."""
         return self._manager.run()
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            # Without sessions there is nothing to listen to, and none to end.
+            # GET would open an event stream and DELETE would end a session; without sessions neither has a meaning.
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
             return
         try:
             identity = await anyio.to_thread.run_sync(self._identify, scope)
         except LongmindError as error:
-            status, headers, body = self._problem_of(error)
+            status, headers, body = self._describe_problem(error)
             await Response(body, status, dict(headers))(scope, receive, send)
             return
 
@@ -82,6 +86,6 @@ class McpApp:
 
         await self._manager.handle_request({**scope, _SCOPE: identity.scope}, receive, send_with_headers)
 
-    def _context_of(self, asked: Asked) -> Context:
-        request: Any = asked.request
-        return self._engine.context(**asdict(request.scope[_SCOPE]))
+    def _get_context(self, request: McpRequest) -> Context:
+        http_request: Any = request.request
+        return self._engine.context(**asdict(http_request.scope[_SCOPE]))

@@ -1,4 +1,4 @@
-"""What an agent's host may read beside the tools: the skill, the user's memory blocks and spaces; and the brief."""
+"""Resources and the prompt that a host may read: the skill, the user's memory blocks, the spaces, and the brief."""
 
 from __future__ import annotations
 
@@ -15,86 +15,87 @@ from longmind.tools.skill_text import load_skill_text
 
 BRIEF = Prompt(
     name="memory_brief",
-    title="What is remembered",
-    description="What earlier sessions have remembered, for the start of a new one.",
+    title="Memory brief",
+    description="An overview of what earlier sessions remembered, for the start of a new session.",
 )
 NOTHING_REMEMBERED = "Nothing is remembered yet."
 
 
 @dataclass(frozen=True)
-class Readable:
-    """One resource, and how to read it."""
+class ReadableResource:
+    """A resource, and the function that reads it. Reading uses the database: call it in a thread."""
 
     resource: Resource
     read: Callable[[Context], str] = field(repr=False)
 
-    def contents(self, context: Context) -> TextResourceContents:
+    def read_contents(self, context: Context) -> TextResourceContents:
+        """Read the resource for a user."""
         return TextResourceContents(uri=self.resource.uri, mime_type=self.resource.mime_type, text=self.read(context))
 
 
-def _user_memory(context: Context) -> str:
+def _read_core_memory(context: Context) -> str:
     return context.blocks.user_memory(context.scope.agent_id) or NOTHING_REMEMBERED
 
 
-def _archive(context: Context) -> str:
+def _read_archive(context: Context) -> str:
     lines = context.blocks.recall("", agent_id=context.scope.agent_id, limit=100)
     return reminder_of(lines) or NOTHING_REMEMBERED
 
 
-def _spaces(context: Context) -> str:
+def _list_spaces(context: Context) -> str:
     spaces = [*context.memory.list_memory_spaces(), *context.memory.list_shared_spaces()]
-    told = [{"name": each.name, "id": each.id, "kind": each.kind, "facts": each.atom_count} for each in spaces]
-    return json.dumps(told, ensure_ascii=False, indent=1)
+    rows = [{"name": each.name, "id": each.id, "kind": each.kind, "facts": each.atom_count} for each in spaces]
+    return json.dumps(rows, ensure_ascii=False, indent=1)
 
 
-_READABLE = (
-    Readable(
+_ALL = (
+    ReadableResource(
         Resource(
             uri="longmind://skill",
             name="skill",
             title="How to use memory",
-            description="When to remember something, when not to, and how to take what is found. Read it once.",
+            description="When to remember something, when not to, and how to treat what is found. Read it once.",
             mime_type="text/markdown",
         ),
         lambda context: load_skill_text(),
     ),
-    Readable(
+    ReadableResource(
         Resource(
             uri="longmind://memory/core",
             name="core_memory",
             title="Core memory",
-            description="What update_memory keeps for every prompt, ready to be put into one.",
+            description="The memory that update_memory keeps for every prompt, formatted for a prompt.",
             mime_type="text/plain",
         ),
-        _user_memory,
+        _read_core_memory,
     ),
-    Readable(
+    ReadableResource(
         Resource(
             uri="longmind://memory/archival",
             name="archival_memory",
             title="Archival memory",
-            description="The lines that update_memory keeps apart from the prompt.",
+            description="The lines that update_memory keeps outside the prompt.",
             mime_type="text/plain",
         ),
-        _archive,
+        _read_archive,
     ),
-    Readable(
+    ReadableResource(
         Resource(
             uri="longmind://spaces",
             name="spaces",
             title="Memory spaces",
-            description="The names of the memory spaces that the recall tools can look in.",
+            description="The names of the memory spaces that the recall tools can search.",
             mime_type="application/json",
         ),
-        _spaces,
+        _list_spaces,
     ),
 )
-READABLE: dict[str, Readable] = {each.resource.uri: each for each in _READABLE}
+RESOURCES: dict[str, ReadableResource] = {each.resource.uri: each for each in _ALL}
 
 
-def brief(context: Context) -> GetPromptResult:
-    """The brief as a message, worded by the tools so that memories read as suggestions."""
-    # Not `session_brief`, which is empty when memory cannot be reached: a user who asks is told so.
+def make_brief(context: Context) -> GetPromptResult:
+    """Return the brief as a prompt. Its wording presents memories as suggestions, not as commands."""
+    # `session_brief` would be empty if memory cannot be reached; a user who asks for the brief should see the error.
     text = as_prompt(context.tools.memory_brief()) or NOTHING_REMEMBERED
     return GetPromptResult(
         description=BRIEF.description, messages=[PromptMessage(role="user", content=TextContent(text=text))]

@@ -1,4 +1,4 @@
-"""Over standard input and output: one program, one user, from the start of the program to its end."""
+"""MCP over standard input and output: one process per user, for as long as the host keeps it running."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from longmind.mcp.server import make_server
 
 
 def serve_stdio(context: Context, space: str | None = None) -> None:
-    """Answer until standard input ends. What anything prints meanwhile goes to standard error: the rest is protocol."""
+    """Serve until standard input ends. Anything else that prints must use standard error: stdout is the protocol."""
     anyio.run(_serve, context, space)
 
 
 async def _serve(context: Context, space: str | None) -> None:
-    server = make_server(lambda asked: context, space)
+    # A host starts one process per user, so all requests share one context.
+    server = make_server(lambda request: context, space)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())

@@ -1,4 +1,13 @@
-"""The tools an agent is offered: those of a context, each with how it is shown and how it is answered."""
+"""The eight tools of an agent: four memory tools, three recall tools and update_memory.
+
+Tools belong to a context, so they are built for each request, by `build_tools`. Each one is a definition for the
+protocol (`tool`) and a function (`run`) that takes the arguments of the model, in three kinds:
+
+- The memory tools answer with JSON, which is both the text and the value.
+- The recall tools take one more argument, the name of a memory space, because a model does not know ids. The arguments
+  are validated before the space is looked up, so that the error about an argument is the same for every space.
+- update_memory answers with a sentence and has no value.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +21,7 @@ from mcp_types import Tool, ToolAnnotations
 from longmind.blocks.tools import BlockTool, describe_update_tool
 from longmind.context import Context
 from longmind.errors import InvalidInput
-from longmind.mcp.recall_results import RecalledFacts, recalled_facts
+from longmind.mcp.tool_results import RecalledFacts, ToolAnswer, to_recalled_facts
 from longmind.memory.recall_tool_arguments import ARGUMENTS_OF, validate_arguments
 from longmind.memory.recall_tool_schema import ToolType
 from longmind.memory.recall_tools import RecallTool
@@ -27,15 +36,15 @@ _SPACE_SCHEMA = {
     "type": "string",
     "minLength": 1,
     "maxLength": 255,
-    "description": "The name of the memory space to look in. Leave it out unless an error asks you to name one.",
+    "description": "The name of the memory space to search. Leave it out unless an error asks you to name one.",
 }
-_UPDATE = describe_update_tool("is not in prompts, and is read as the resource longmind://memory/archival")
+_UPDATE_DESCRIPTION = describe_update_tool("is not in prompts, and is read as the resource longmind://memory/archival")
 _RECALLS: dict[str, ToolType] = {
     "recall_by_topic": "RECALL_BY_TOPIC",
     "recall_by_entity": "RECALL_BY_ENTITY",
     "recall_timeline": "RECALL_TIMELINE",
 }
-_ANSWERS: dict[str, type[Value]] = {
+_VALUE_TYPES: dict[str, type[Value]] = {
     "memory_store": StoredEntry,
     "memory_search": FoundEntries,
     "memory_brief": Brief,
@@ -44,13 +53,13 @@ _ANSWERS: dict[str, type[Value]] = {
 }
 
 
-def _reads(title: str) -> ToolAnnotations:
+def _make_read_annotations(title: str) -> ToolAnnotations:
     return ToolAnnotations(
         title=title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
 
 
-def _writes(title: str, *, destructive: bool, idempotent: bool) -> ToolAnnotations:
+def _make_write_annotations(title: str, *, destructive: bool, idempotent: bool) -> ToolAnnotations:
     return ToolAnnotations(
         title=title,
         read_only_hint=False,
@@ -61,104 +70,112 @@ def _writes(title: str, *, destructive: bool, idempotent: bool) -> ToolAnnotatio
 
 
 _ANNOTATIONS: dict[str, ToolAnnotations] = {
-    # What is superseded is kept as history, so that storing destroys nothing.
-    "memory_store": _writes("Remember something", destructive=False, idempotent=False),
-    "memory_search": _reads("Search what was remembered"),
-    "memory_brief": _reads("Overview of what was remembered"),
-    "memory_delete": _writes("Forget something for good", destructive=True, idempotent=True),
-    "recall_by_topic": _reads("Recall what is known about a topic"),
-    "recall_by_entity": _reads("Recall what is known about somebody or something"),
-    "recall_timeline": _reads("Recall how things have changed"),
-    "update_memory": _writes("Change the memory that is in every prompt", destructive=True, idempotent=False),
+    # Superseded memories stay as history, so storing destroys nothing.
+    "memory_store": _make_write_annotations("Remember something", destructive=False, idempotent=False),
+    "memory_search": _make_read_annotations("Search memories"),
+    "memory_brief": _make_read_annotations("Overview of memories"),
+    "memory_delete": _make_write_annotations("Delete a memory for good", destructive=True, idempotent=True),
+    "recall_by_topic": _make_read_annotations("Recall facts about a topic"),
+    "recall_by_entity": _make_read_annotations("Recall facts about a person or thing"),
+    "recall_timeline": _make_read_annotations("Recall how facts changed"),
+    "update_memory": _make_write_annotations("Change the memory in every prompt", destructive=True, idempotent=False),
 }
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a tool says, as text for a model and, where it has a shape, as a value for a program."""
-
-    text: str
-    value: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class Offered:
+class McpTool:
     """One tool of one context."""
 
     tool: Tool
-    run: Callable[[dict[str, Any]], Answer] = field(repr=False)
+    run: Callable[[dict[str, Any]], ToolAnswer] = field(repr=False)
+    """Call the tool with the arguments of a model. It blocks, and raises LongmindError for invalid arguments."""
 
 
-def offered(context: Context, space: str | None = None) -> dict[str, Offered]:
-    """The tools of a context by their names. `space` is where recall looks when the agent names no space."""
+def build_tools(context: Context, space: str | None = None) -> dict[str, McpTool]:
+    """Return the tools of a context by name.
+
+    space: the memory space that recall tools search if the agent names none.
+    """
     update = next(each for each in context.blocks.tools(context.scope.agent_id) if each.tool.name == "update_memory")
     tools = [
-        *(Offered(_shown(each), _in_json(each)) for each in context.tools.bound()),
-        *(_recall(context, name, space) for name in _RECALLS),
-        Offered(_shown(update).model_copy(update={"description": _UPDATE}), _in_words(update)),
+        *(McpTool(_define_tool(each), _answer_with_json(each)) for each in context.tools.bound()),
+        *(_build_recall_tool(context, name, space) for name in _RECALLS),
+        # The block tool's own description is about prompts; a host reads the archive as a resource.
+        McpTool(
+            _define_tool(update).model_copy(update={"description": _UPDATE_DESCRIPTION}), _answer_with_text(update)
+        ),
     ]
     return {each.tool.name: each for each in tools}
 
 
-def _shown(bound: BoundTool, **more: Any) -> Tool:
+def _define_tool(bound: BoundTool, **more: Any) -> Tool:
+    """Return the definition of a tool; `more` are additional properties of its input schema."""
     name, parameters = bound.tool.name, bound.tool.parameters
-    answer = _ANSWERS.get(name)
+    value_type = _VALUE_TYPES.get(name)
     return Tool(
         name=name,
         title=_ANNOTATIONS[name].title,
         description=bound.tool.description,
         input_schema={**parameters, "properties": {**parameters["properties"], **more}},
-        # As it is read: what an answer may leave out is not required.
-        output_schema=None if answer is None else answer.model_json_schema(mode="validation"),
+        # The schema for reading: it does not require fields that an answer may leave out.
+        output_schema=None if value_type is None else value_type.model_json_schema(mode="validation"),
         annotations=_ANNOTATIONS[name],
     )
 
 
-def _in_json(bound: BoundTool) -> Callable[[dict[str, Any]], Answer]:
-    def run(given: dict[str, Any]) -> Answer:
-        text = bound.run(given)
-        return Answer(text, json.loads(text))
+def _answer_with_json(bound: BoundTool) -> Callable[[dict[str, Any]], ToolAnswer]:
+    """Return the function of a memory tool, whose text is the JSON of its value."""
+
+    def run(arguments: dict[str, Any]) -> ToolAnswer:
+        text = bound.run(arguments)
+        return ToolAnswer(text, json.loads(text))
 
     return run
 
 
-def _in_words(bound: BoundTool) -> Callable[[dict[str, Any]], Answer]:
+def _answer_with_text(bound: BoundTool) -> Callable[[dict[str, Any]], ToolAnswer]:
+    """Return the function of update_memory. `attempt` raises errors, which `run` would turn into text."""
     tool = bound.run
     assert isinstance(tool, BlockTool)
-    return lambda given: Answer(tool.attempt(given))
+    return lambda arguments: ToolAnswer(tool.attempt(arguments))
 
 
-def _recall(context: Context, name: str, space: str | None) -> Offered:
-    """A recall tool of the context, with one argument more: an agent knows spaces by name, if at all."""
+def _build_recall_tool(context: Context, name: str, space: str | None) -> McpTool:
+    """Return a recall tool with the additional argument `space`.
+
+    The tool is bound twice: here to a placeholder, for its definition, and in each call to the space that is meant.
+    """
     definition = {"type": _RECALLS[name], "name": name, "memorySpaceId": f"${SPACE}"}
     (bound,) = context.memory.agent_tools(definition)
-    shown = _shown(bound, **{SPACE: _SPACE_SCHEMA})
+    tool = _define_tool(bound, **{SPACE: _SPACE_SCHEMA})
 
-    def run(given: dict[str, Any]) -> Answer:
-        chosen = {argument: value for argument, value in given.items() if argument != SPACE}
-        # Looked at first: what is wrong is wrong in any space.
+    def run(arguments: dict[str, Any]) -> ToolAnswer:
+        # `space` is our own argument, which the recall tool does not know.
+        own = {argument: value for argument, value in arguments.items() if argument != SPACE}
         try:
-            validate_arguments(ARGUMENTS_OF[_RECALLS[name]], chosen)
+            validate_arguments(ARGUMENTS_OF[_RECALLS[name]], own)
         except InvalidInput as error:
-            raise InvalidInput(
-                error.message, hint=f"The tool takes {', '.join(shown.input_schema['properties'])}."
-            ) from None
-        space_id = _space_id(context, given, space)
+            # The hint of the error does not know the additional argument.
+            hint = f"The tool takes {', '.join(tool.input_schema['properties'])}."
+            raise InvalidInput(error.message, hint=hint) from None
+        space_id = _find_space(context, arguments, space)
+        # A user without a space has learned nothing yet; that is an empty answer, not an error.
         if space_id is None:
-            return Answer(NOTHING_FOUND, RecalledFacts(facts=[]).model_dump(mode="json"))
-        (tool,) = context.memory.agent_tools(definition, {SPACE: space_id})
-        assert isinstance(tool.run, RecallTool)
-        recall = tool.run.find(chosen)
-        return Answer(format_recall(recall), recalled_facts(recall).model_dump(mode="json"))
+            return ToolAnswer(NOTHING_FOUND, RecalledFacts(facts=[]).model_dump(mode="json"))
+        (bound,) = context.memory.agent_tools(definition, {SPACE: space_id})
+        assert isinstance(bound.run, RecallTool)
+        recall = bound.run.find(own)
+        return ToolAnswer(format_recall(recall), to_recalled_facts(recall).model_dump(mode="json"))
 
-    return Offered(shown, run)
+    return McpTool(tool, run)
 
 
-def _space_id(context: Context, given: dict[str, Any], space: str | None) -> str | None:
-    named = given.get(SPACE, space)
-    if named is None and SPACE not in given:
+def _find_space(context: Context, arguments: dict[str, Any], default: str | None) -> str | None:
+    """Return the id of the space that the arguments name, or of the default; None if the user has no space yet."""
+    name = arguments.get(SPACE, default)
+    if name is None and SPACE not in arguments:
         found = find_default_space(context.memory, context.scope.group)
         return None if found is None else found.id
-    if not isinstance(named, str) or not named.strip():
+    if not isinstance(name, str) or not name.strip():
         raise InvalidInput("space is not a name.", hint="Give the name of a memory space, or leave it out.")
-    return find_space(context.memory, named).id
+    return find_space(context.memory, name).id

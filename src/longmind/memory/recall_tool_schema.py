@@ -20,7 +20,7 @@ _OURS = "RECALL"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-class ToolDefinition(Value):
+class RecallToolDefinition(Value):
     type: ToolType
     name: str
     """What the model calls it by."""
@@ -33,7 +33,7 @@ class ToolDefinition(Value):
         return self.memory_space_id[1:] if self.memory_space_id.startswith("$") else None
 
 
-def validate_tool_definitions(given: object) -> list[ToolDefinition]:
+def validate_tool_definitions(given: object) -> list[RecallToolDefinition]:
     """The recall tools of one definition, of a list of them, or of a whole agent, whose other tools are left alone."""
     whole = isinstance(given, dict) and "tools" in given
     listed = given["tools"] if isinstance(given, dict) and whole else [given] if isinstance(given, dict) else given
@@ -62,12 +62,12 @@ def _name_of(definition: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _validate_definition(given: object, where: str) -> ToolDefinition:
+def _validate_definition(given: object, where: str) -> RecallToolDefinition:
     if isinstance(given, dict) and given.get("type") not in get_args(ToolType):
         raise InvalidInput(
             f"{where}.type is {given.get('type')!r}.", hint=f"It is one of {', '.join(get_args(ToolType))}."
         )
-    definition = validate_value(ToolDefinition, given, where)
+    definition = validate_value(RecallToolDefinition, given, where)
     if not _NAME.fullmatch(definition.name):
         raise InvalidInput(
             f"{where}.name is {definition.name!r}.",

@@ -10,7 +10,7 @@ from typing import Any
 from longmind.errors import InvalidInput
 from longmind.memory.recall import Recalls
 from longmind.memory.recall_tool_arguments import ARGUMENTS_OF, build_schema, validate_arguments
-from longmind.memory.recall_tool_schema import ToolDefinition, validate_tool_definitions
+from longmind.memory.recall_tool_schema import RecallToolDefinition, validate_tool_definitions
 from longmind.memory.recalled_text import format_recall
 from longmind.models.recall import Recall
 from longmind.providers.language_model import BoundTool, Tool
@@ -32,7 +32,7 @@ class AgentTools(Recalls):
         given = {} if arguments is None else arguments
         return [self._bound(definition, given) for definition in validate_tool_definitions(definitions)]
 
-    def _bound(self, definition: ToolDefinition, arguments: Mapping[str, Any]) -> BoundTool:
+    def _bound(self, definition: RecallToolDefinition, arguments: Mapping[str, Any]) -> BoundTool:
         kind = ARGUMENTS_OF[definition.type]
         tool = Tool(definition.name, definition.description or kind.purpose, deepcopy(build_schema(kind)))
         return BoundTool(tool, RecallTool(definition, arguments, self))
@@ -42,7 +42,7 @@ class AgentTools(Recalls):
 class RecallTool:
     """One recall tool at work: called with what a model chose, it gives text, or raises what was wrong."""
 
-    definition: ToolDefinition
+    definition: RecallToolDefinition
     arguments: Mapping[str, Any] = field(repr=False)
     recalls: Recalls = field(repr=False)
 

@@ -1,4 +1,9 @@
-"""The ASGI application: the routes of all operations, their OpenAPI document, MCP, probes and middleware."""
+"""The ASGI application: the routes of all operations, their OpenAPI document, MCP, probes and middleware.
+
+From the outside in, a request passes request ids and tracing, security headers, CORS (if configured), encoded slashes,
+Starlette's router, and one `Endpoint`. Starlette only routes: parsing, validation and errors are ours, because they
+follow from the signatures of the operations (docs/decisions/0001-starlette-without-fastapi.md).
+"""
 
 from __future__ import annotations
 
@@ -53,6 +58,7 @@ def make_app(engine: Engine, *, host: str = "127.0.0.1") -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with agents.run_sessions():
             yield
+        # Threads finish their operations before the engine may be closed.
         await shared.hop.close()
 
     routes = make_routes()
@@ -64,6 +70,7 @@ def make_app(engine: Engine, *, host: str = "127.0.0.1") -> Starlette:
     document = PathRoute("/openapi.json", DocumentEndpoint(to_json(describe_api(routes))))
     app = Starlette(routes=[*paths, document, PathRoute(MCP_PATH, agents)], lifespan=lifespan)
     app.state.authenticator = authenticator
+    # A redirect would turn a POST to a path with a final slash into a GET.
     app.router.redirect_slashes = False
     app.router.default = _answer_unknown_path
     app.add_middleware(EncodedSlashMiddleware)
@@ -89,6 +96,7 @@ class DocumentEndpoint:
 
 
 async def _answer_unknown_path(scope: Any, receive: Any, send: Any) -> None:
+    """Answer 404 as a problem document, and refuse WebSockets, of which there are none."""
     if scope["type"] == "http":
         error = UnknownPath(f"There is nothing at {decode_slashes(scope['path'])}.")
         await send_response(send, to_error_response(error))

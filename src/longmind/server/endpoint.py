@@ -52,6 +52,7 @@ class EndpointContext:
         self.hop = Hop()
         self.seconds = engine.settings.request_seconds
         self.turn_seconds = engine.settings.turn_seconds
+        # A limit in bytes, since the setting allows fractions of a megabyte.
         self.most_bytes = int(engine.settings.request_megabytes * 1024 * 1024)
 
         # Building a context creates eight services; clients send many requests with one scope.
@@ -86,6 +87,7 @@ class OperationHandler:
         self.arguments = ArgumentReader(route)
         self.result = ResultWriter(route)
         self._service = route.operation.service
+        # A tool route calls `tools.invoke` with the name of its tool, so that the call is audited.
         self._name = "invoke" if route.http.tool is not None else route.operation.name
 
     def read_arguments(self, request: ReceivedRequest) -> tuple[Identity, dict[str, Any]]:
@@ -127,6 +129,7 @@ class OperationHandler:
         await send_response(send, response)
 
     def _to_response(self, result: Any, headers: dict[str, str]) -> HttpResponse:
+        """Return the response to a result; a block carries its version as an ETag."""
         body = self.result.write(result)
         if not self.result.is_empty:
             headers = {**headers, **_JSON}
@@ -168,6 +171,7 @@ class Endpoint:
         except LongmindError as error:
             await send_response(send, to_error_response(error))
         except ClientGone:
+            # No one is left to answer; the middleware logs the request with status 499.
             return
 
 

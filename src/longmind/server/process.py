@@ -86,6 +86,7 @@ class HttpServer(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
+        # Signals can be handled in the main thread only; in another thread the caller uses `stop`.
         before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield

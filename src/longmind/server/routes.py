@@ -1,4 +1,8 @@
-"""Routes: the method and the path of each operation. Parameters and results follow from its signature."""
+"""Routes: the method and the path of each operation. Parameters and results follow from its signature.
+
+To add an operation to REST, add one line to HTTP_MAPPINGS and one example to openapi/examples.py. Paths, methods and
+operation ids are public and never change; a test compares the OpenAPI document with the committed one.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +52,7 @@ class Route:
 
     @property
     def is_snake_case(self) -> bool:
+        """True if names in requests and responses are snake_case; all other services use camelCase."""
         return self.operation.service in _SNAKE_CASE_SERVICES
 
     @property
@@ -63,6 +68,7 @@ class Route:
 
     @property
     def has_body(self) -> bool:
+        """True if parameters that are not in the path are sent in the body instead of the query."""
         return self.http.method in ("POST", "PUT", "PATCH")
 
     def to_wire_name(self, parameter: str) -> str:
@@ -99,6 +105,7 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "conversations.refresh_rolling_summary": HttpMapping("POST", "/ai-conversations/{conversationId}/rolling-summary"),
     "memory.recall_by_entity": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/recall/entity"),
     "memory.recall_timeline": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/recall/timeline"),
+    # Memory spaces and who may read them.
     "memory.create_memory_space": HttpMapping("POST", "/ai-memory/spaces", status=201),
     "memory.list_memory_spaces": HttpMapping("GET", "/ai-memory/spaces"),
     "memory.list_shared_spaces": HttpMapping("GET", "/ai-memory/shared-spaces"),
@@ -107,6 +114,7 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "memory.list_grants": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/grants"),
     "memory.grant_space": HttpMapping("PUT", "/ai-memory/spaces/{memorySpaceId}/grants/{reader}"),
     "memory.revoke_space": HttpMapping("DELETE", "/ai-memory/spaces/{memorySpaceId}/grants/{reader}"),
+    # Atoms: one fact each.
     "memory.add_atom": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/atoms", status=201, whole_body="atom"),
     "memory.list_atoms": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/atoms"),
     "memory.add_atoms": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/atoms/batch", status=201),
@@ -116,11 +124,13 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "memory.archive_atom": HttpMapping("POST", "/ai-memory/atoms/{atomId}/archive"),
     "memory.restore_atom": HttpMapping("POST", "/ai-memory/atoms/{atomId}/restore"),
     "memory.why_not": HttpMapping("POST", "/ai-memory/atoms/{atomId}/why-not"),
+    # Entities: the people and things that atoms mention.
     "memory.create_entity": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/entities", status=201),
     "memory.search_entities": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/entities"),
     "memory.find_entity_by_name": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/entities/by-name"),
     "memory.get_entity": HttpMapping("GET", "/ai-memory/entities/{entityId}"),
     "memory.merge_entities": HttpMapping("POST", "/ai-memory/entities/{canonicalId}/merge"),
+    # Bindings decide which conversations are extracted into which spaces.
     "memory.create_binding": HttpMapping("POST", "/ai-memory/bindings", status=201),
     "memory.list_bindings": HttpMapping("GET", "/ai-memory/bindings"),
     "memory.get_binding": HttpMapping("GET", "/ai-memory/bindings/{bindingId}"),
@@ -129,6 +139,7 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "memory.run_extraction_for_conversation": HttpMapping("POST", "/ai-memory/conversations/{conversationId}/extract"),
     "memory.mine_patterns": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/patterns"),
     "memory.agent_tools": HttpMapping("POST", "/ai-memory/agent-tools"),
+    # The paths of blocks, tools and events are those of the interfaces that they implement.
     "blocks.list": HttpMapping("GET", "/api/v1/memory/blocks", bare=True),
     "blocks.get": HttpMapping("GET", "/api/v1/memory/blocks/{block_type}", of_block=True),
     "blocks.update": HttpMapping("PUT", "/api/v1/memory/blocks/{block_type}", of_block=True),
@@ -144,6 +155,7 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "tools.bound": HttpMapping("GET", "/tools", bare=True),
     "tools.session_brief": HttpMapping("GET", "/tools/session-brief"),
     "tools.audit": HttpMapping("GET", "/tools/audit"),
+    # Fixed tool names come before {tool_name}, which would match them too.
     "tools.memory_store": HttpMapping("POST", "/tools/memory_store", tool="memory_store"),
     "tools.memory_search": HttpMapping("POST", "/tools/memory_search", tool="memory_search"),
     "tools.memory_brief": HttpMapping("POST", "/tools/memory_brief", tool="memory_brief"),
@@ -174,7 +186,9 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "events.record": HttpMapping("POST", "/events", status=201),
     "events.record_raw": HttpMapping("POST", "/events/raw", status=201),
     "events.record_many": HttpMapping("POST", "/events/batch", status=201, bare=True),
+    # Last of all GETs below /events, since {event_id} matches every name above.
     "events.get_event": HttpMapping("GET", "/events/{event_id}"),
+    # Whole users: export, import and erasure.
     "admin.export_user_data": HttpMapping("POST", "/ai-admin/export"),
     "admin.export_user_archive": HttpMapping("POST", "/ai-admin/export-archive"),
     "admin.import_user_data": HttpMapping("POST", "/ai-admin/import"),

@@ -64,6 +64,7 @@ class RunTurnHandler(OperationHandler):
                 await asyncio.shield(turn)
 
     def _respond(self, request: ReceivedRequest, on_text: Any, cancel: Cancel) -> HttpResponse:
+        """Run the turn and return its response; this blocks until the model has finished."""
         try:
             identity, arguments = self.read_arguments(request)
             return self.call(identity, {**arguments, "on_text": on_text, "cancel": cancel})
@@ -72,6 +73,7 @@ class RunTurnHandler(OperationHandler):
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
+    """Return when the client has disconnected. The body must have been read, since `receive` also delivers it."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -102,6 +104,7 @@ async def _read_events(
 
 
 async def _send_whole(events: AsyncIterator[tuple[str, Any]], send: Send) -> None:
+    """Wait for the end of the turn and send its response; a client without `text/event-stream` gets no pieces."""
     async for kind, payload in events:
         if kind == "end":
             await send_response(send, payload)
@@ -126,6 +129,7 @@ async def _stream(events: AsyncIterator[tuple[str, Any]], scope: Message, send: 
 
 
 def _format_event(kind: str, payload: Any) -> bytes:
+    """Return one server-sent event; silence becomes a comment, which clients ignore."""
     if kind == "silence":
         return b": the turn goes on\n\n"
     if kind == "end":

@@ -99,7 +99,7 @@ class Authenticator:
 
     @property
     def single_user(self) -> bool:
-        """Whether a request without a credential belongs to the user of this machine.
+        """True if a request without a credential belongs to the user of this machine.
 
         The first key ends this for good. Until then each request asks the database, since another process may create
         the key.
@@ -130,6 +130,7 @@ class Authenticator:
             raise Forbidden("This needs an admin key.", hint="Create one with `longmind keys create --admin`.")
 
     def _check_credential(self, headers: RequestHeaders, client: str | None) -> _CredentialGrant:
+        """Verify the credential of a request. The prefix distinguishes an API key from a web token."""
         credential = read_credential(headers)
         if credential is None:
             return self._grant_to_local_user(headers, client)
@@ -149,6 +150,7 @@ class Authenticator:
         raise Unauthenticated("Unknown credential.")
 
     def _grant_to_local_user(self, headers: RequestHeaders, client: str | None) -> _CredentialGrant:
+        """Accept a request without a credential in single-user mode; raise Unauthenticated or Forbidden otherwise."""
         if not self.single_user:
             raise Unauthenticated("The request has no credential.", given=False)
         refuse_strangers(headers, client, self._origins)
@@ -161,7 +163,7 @@ def make_error_headers(error: LongmindError) -> dict[str, str]:
     """Return the headers that the response to an authentication error needs."""
     match error:
         case Unauthenticated():
-            # RFC 6750: a request without a credential must not be told an error code.
+            # RFC 6750: a request without a credential must not learn an error code.
             return {"WWW-Authenticate": 'Bearer realm="longmind"' + (', error="invalid_token"' if error.given else "")}
         case RateLimited():
             spent = RateAllowance(error.limit, error.window, 0, error.retry_after)
@@ -176,6 +178,10 @@ def parse_origins(setting: str) -> list[str]:
 
 
 def _make_scope(grant: _CredentialGrant, headers: RequestHeaders) -> Scope:
+    """Combine the statement of a credential with the headers of a request.
+
+    Raises Forbidden if a header contradicts the credential, and InvalidInput if no user is named.
+    """
     for header, bound in (("x-longmind-tenant", grant.tenant_id), ("x-longmind-app", grant.app_id)):
         _refuse_other(headers, header, bound)
     user_id = grant.user_id
@@ -195,6 +201,7 @@ def _make_scope(grant: _CredentialGrant, headers: RequestHeaders) -> Scope:
 
 
 def _refuse_other(headers: RequestHeaders, header: str, bound: str) -> None:
+    """Raise Forbidden if a header names something else than the credential is bound to."""
     if headers.get(header) not in (None, bound):
         raise Forbidden(f"The credential is not valid for the value of {header}.", hint="Remove this header.")
 

@@ -1,4 +1,8 @@
-"""Rate limits: how many requests a credential may send in a window of time."""
+"""Rate limits: how many requests a credential may send in a window of time.
+
+With the storage in memory each process counts for itself; several nodes behind one load balancer share a limit only
+with a Redis storage. A refused request is not counted, so a client that waits for RateLimit-Reset is admitted.
+"""
 
 from __future__ import annotations
 

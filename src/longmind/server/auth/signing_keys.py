@@ -55,7 +55,7 @@ class SigningKeyFile:
         self._path = path
         self._algorithm = algorithm
         self._lock = threading.Lock()
-        self._seen = _stamp(path)
+        self._seen = _get_stamp(path)
         self._keys = _read_keys(path, algorithm)
 
     def pick(self, kid: object) -> SigningKey:
@@ -67,7 +67,7 @@ class SigningKeyFile:
         return keys[kid]
 
     def _current(self) -> dict[str, SigningKey]:
-        stamp = _stamp(self._path)
+        stamp = _get_stamp(self._path)
         if stamp != self._seen:
             with self._lock:
                 if stamp != self._seen:
@@ -99,11 +99,12 @@ def open_signing_keys(settings: Settings) -> SigningKeys:
     if settings.jwt_jwks:
         return SigningKeyFile(Path(settings.jwt_jwks), algorithm)
     if algorithm == "HS256":
-        return SingleSigningKey(_secret("jwt_secret", settings.jwt_secret.encode()))
-    return SingleSigningKey(_public_key(Path(settings.jwt_public_key)))
+        return SingleSigningKey(_check_secret("jwt_secret", settings.jwt_secret.encode()))
+    return SingleSigningKey(_read_public_key(Path(settings.jwt_public_key)))
 
 
-def _secret(name: str, secret: bytes) -> bytes:
+def _check_secret(name: str, secret: bytes) -> bytes:
+    """Return a secret, or raise InvalidInput if it is too short or is in fact a public key."""
     if len(secret) < SHORTEST_SECRET:
         raise InvalidInput(
             f"{name} has only {len(secret)} bytes and can be guessed.",
@@ -114,7 +115,8 @@ def _secret(name: str, secret: bytes) -> bytes:
     return secret
 
 
-def _public_key(path: Path) -> RSAPublicKey:
+def _read_public_key(path: Path) -> RSAPublicKey:
+    """Read a public key or a certificate in PEM form."""
     text = _read("jwt_public_key", path)
     try:
         if b"-----BEGIN CERTIFICATE-----" in text:
@@ -126,10 +128,11 @@ def _public_key(path: Path) -> RSAPublicKey:
             "The file of jwt_public_key does not contain a public key.",
             hint="Use a PEM file that begins with BEGIN PUBLIC KEY.",
         ) from None
-    return _strong("jwt_public_key", key)
+    return _check_rsa_key("jwt_public_key", key)
 
 
-def _strong(name: str, key: object) -> RSAPublicKey:
+def _check_rsa_key(name: str, key: object) -> RSAPublicKey:
+    """Return a key, or raise InvalidInput if it is not RSA or too small."""
     if not isinstance(key, RSAPublicKey):
         raise InvalidInput(f"{name} is not an RSA public key.", hint="RS256 needs an RSA key of at least 2,048 bits.")
     if key.key_size < SMALLEST_RSA:
@@ -140,10 +143,11 @@ def _strong(name: str, key: object) -> RSAPublicKey:
 
 
 def _read_keys(path: Path, algorithm: str) -> dict[str, SigningKey]:
+    """Return the keys of a JWKS file for one algorithm, by `kid`; keys for other purposes are skipped."""
     try:
         entries = json.loads(_read("jwt_jwks", path))["keys"]
         usable = [entry for entry in entries if _is_usable(entry, algorithm)]
-        keys = {str(entry.get("kid", "")): _key_of(entry, algorithm) for entry in usable}
+        keys = {str(entry.get("kid", "")): _parse_key(entry, algorithm) for entry in usable}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, jwt.PyJWTError):
         raise InvalidInput(
             "The file of jwt_jwks is not a JWKS.", hint='Use a file of the form {"keys": [{"kty": …}]}.'
@@ -166,12 +170,12 @@ def _is_usable(entry: dict[str, Any], algorithm: str) -> bool:
     )
 
 
-def _key_of(entry: dict[str, Any], algorithm: str) -> SigningKey:
+def _parse_key(entry: dict[str, Any], algorithm: str) -> SigningKey:
     if algorithm == "HS256":
-        return _secret("A secret in jwt_jwks", jwt.algorithms.HMACAlgorithm.from_jwk(entry))
+        return _check_secret("A secret in jwt_jwks", jwt.algorithms.HMACAlgorithm.from_jwk(entry))
     # The private half can sign tokens; a server that only verifies must not keep it.
     public = {name: value for name, value in entry.items() if name not in ("d", "p", "q", "dp", "dq", "qi", "oth")}
-    return _strong("A key in jwt_jwks", jwt.algorithms.RSAAlgorithm.from_jwk(public))
+    return _check_rsa_key("A key in jwt_jwks", jwt.algorithms.RSAAlgorithm.from_jwk(public))
 
 
 def _read(name: str, path: Path) -> bytes:
@@ -183,7 +187,7 @@ def _read(name: str, path: Path) -> bytes:
         ) from None
 
 
-def _stamp(path: Path) -> tuple[int, int, int]:
+def _get_stamp(path: Path) -> tuple[int, int, int]:
     """Return a value that changes when the file does; zeros if it does not exist."""
     try:
         status = os.stat(path)

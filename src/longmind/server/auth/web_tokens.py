@@ -1,4 +1,8 @@
-"""JSON web tokens of another issuer, signed with the one configured algorithm, for one tenant, app and user."""
+"""JSON web tokens of another issuer, signed with the one configured algorithm, for one tenant, app and user.
+
+The server never issues tokens. A token must carry an expiry; issuer and audience are required if they are configured.
+Which claims name the tenant, the app and the user is configured too, since issuers differ.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +47,7 @@ class WebTokenVerifier:
             header = jwt.get_unverified_header(token)
             if header.get("alg") != settings.jwt_algorithm:
                 raise Unauthenticated(f"The token is not signed with {settings.jwt_algorithm}.")
+            # A critical extension that we do not implement must make the token invalid (RFC 7515).
             if "crit" in header or str(header.get("typ") or "jwt").lower() not in _TYPES:
                 raise Unauthenticated("The token is not an access token.")
             claims: dict[str, Any] = jwt.decode(

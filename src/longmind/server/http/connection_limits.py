@@ -61,6 +61,7 @@ def make_connection_class(settings: Settings) -> type[asyncio.Protocol]:
 
         def _refuse(self, error: LongmindError) -> None:
             """Send a problem document, unless a response has started, and close the connection."""
+            # "idle" means that no response is pending; a started response cannot be replaced by a problem.
             idle = self.cycle is None or self.cycle.response_complete
             if idle or not self.cycle.response_started:
                 status, headers, body = to_problem(error)
@@ -82,10 +83,12 @@ def make_connection_class(settings: Settings) -> type[asyncio.Protocol]:
                 self.transport.close()
 
         def _wait_for_head(self) -> None:
+            """Start the timer that closes the connection, unless it runs already."""
             if self._head_timer is None:
                 self._head_timer = self.loop.call_later(head_seconds, self.transport.close)
 
         def _stop_waiting(self) -> None:
+            """Stop the timer and count the next headers from zero."""
             self._head_bytes = 0
             if self._head_timer is not None:
                 self._head_timer.cancel()

@@ -1,4 +1,8 @@
-"""Encoded slashes: `%2F` in a path is part of a name and does not separate segments."""
+"""Encoded slashes: `%2F` in a path is part of a name and does not separate segments.
+
+Names of states, entities and readers may contain slashes. The router sees a placeholder in their place; whatever reads
+a path parameter or reports a path restores them with `decode_slashes`.
+"""
 
 from __future__ import annotations
 

@@ -73,6 +73,7 @@ class ArgumentReader:
         }
 
     def _make_body_adapter(self) -> TypeAdapter[Any] | None:
+        """Return the validator of the body, or None if the operation takes no body."""
         http = self.route.http
         if not self.in_body:
             return None
@@ -98,6 +99,7 @@ class ArgumentReader:
         return arguments
 
     def _read_query(self, query: bytes) -> dict[str, Any]:
+        """Return the arguments in the query. Repetition is allowed only for parameters that are lists."""
         sent: dict[str, Any] = {}
         for name, text in _parse_query(query):
             if name in self._lists:
@@ -117,6 +119,7 @@ class ArgumentReader:
         return arguments
 
     def _read_body(self, adapter: TypeAdapter[Any], body: bytes) -> dict[str, Any]:
+        """Return the arguments in the body; an empty body equals an empty object unless something is required."""
         if not body and not self.body_required:
             body = b"{}"
         try:
@@ -143,11 +146,13 @@ def _parse_query(query: bytes) -> list[tuple[str, str]]:
 
 
 def _make_model(route: Route, part: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
+    """Return a model of the query or body. Its name is public: it becomes a component of the OpenAPI document."""
     fields: dict[str, Any] = {}
     for name, parameter in parameters.items():
         default = ... if parameter.default is parameter.empty else parameter.default
         if isinstance(default, tuple):
             default = list(default)
+        # Here null means "the block must not exist", so a missing argument needs a value of its own.
         known = {"default_factory": lambda: ABSENT} if name == "expected_updated_at" else {"default": default}
         fields[name] = (to_wire_type(parameter.annotation), Field(alias=route.to_wire_name(name), **known))
     if part == "Query" and route.http.of_block:
@@ -191,6 +196,7 @@ def to_wire_type(annotation: Any) -> Any:
 
 
 def _make_union(members: list[Any]) -> Any:
+    """Return the union of types that can be sent."""
     # A dict next to a model is that model in another form; the model alone describes it.
     if any(isinstance(each, type) and issubclass(each, Value) for each in map(_unwrap, members)):
         members = [each for each in members if get_origin(each) is not dict]

@@ -1,4 +1,7 @@
-"""Request bodies, read within limits of size and time."""
+"""Request bodies, read within limits of size and time.
+
+A body is read before authentication, because that needs a thread and the database; the limits apply to everyone.
+"""
 
 from __future__ import annotations
 

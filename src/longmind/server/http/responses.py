@@ -62,6 +62,7 @@ class ResultWriter:
         return reduce(or_, (list[kind] for kind in kinds))  # type: ignore[valid-type]  # built at run time
 
     def _make_writer(self) -> Callable[[Any], bytes]:
+        """Choose the serialiser once, so that a request does not inspect types."""
         if not self.is_list:
             return _write_text if self.body_type is Text else _write_one
         if self._item_types == [BoundTool]:
@@ -78,6 +79,7 @@ class ResultWriter:
         return self._write(result)
 
     def _wrap_list(self, items: bytes, page: Any) -> bytes:
+        """Wrap the JSON of a list in its object; a page adds the cursor of the next one."""
         if self.is_bare:
             return items
         if not self.is_paged:

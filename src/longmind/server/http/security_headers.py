@@ -1,4 +1,8 @@
-"""Response headers that stop browsers from misusing a response."""
+"""Response headers that stop browsers from misusing a response.
+
+The API serves no pages, so its content security policy forbids everything; this protects a user who opens a response
+directly in a browser.
+"""
 
 from __future__ import annotations
 

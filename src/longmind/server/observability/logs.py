@@ -74,6 +74,7 @@ def _get_ids() -> dict[str, str]:
 
 
 def _describe_error(record: logging.LogRecord) -> dict[str, Any]:
+    """Return the type of a logged exception and the source lines it passed, without its message."""
     if not isinstance(record.exc_info, tuple) or record.exc_info[0] is None:
         return {}
     kind, _, trace = record.exc_info

@@ -1,4 +1,7 @@
-"""OpenTelemetry tracing: one span per request, with its operation and status but no content."""
+"""OpenTelemetry tracing: one span per request, with its operation and status but no content.
+
+OpenTelemetry is an optional dependency and is imported only when tracing is on.
+"""
 
 from __future__ import annotations
 

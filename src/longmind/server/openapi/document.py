@@ -159,6 +159,7 @@ class _RouteDescription:
         return description
 
     def _describe_path(self) -> list[dict[str, Any]]:
+        """Return the path parameters; the generator of requests in the tests needs their examples."""
         examples = EXAMPLES[self.route.operation.path].get("path", {})
         return [
             {
@@ -184,6 +185,7 @@ class _RouteDescription:
         ]
 
     def _describe_headers(self) -> list[dict[str, Any]]:
+        """Return the header parameters: Idempotency-Key, If-Match and If-None-Match where they apply."""
         headers = []
         if find_key_parameter(self.route) is not None:
             text = "A key that the client chooses: a request repeated with the same key and body is done once."
@@ -201,7 +203,7 @@ class _RouteDescription:
 
     @property
     def guarded(self) -> bool:
-        """Whether a precondition may guard the operation."""
+        """True if a precondition may guard the operation."""
         return "expected_updated_at" in self.route.operation.signature.parameters
 
     def _describe_success(self, schemas: _Schemas) -> dict[str, Any]:
@@ -259,10 +261,12 @@ class _Schemas:
         }
 
     def get_query(self, each: _RouteDescription) -> Schema:
+        """Return the schema of an operation's query, as an object whose properties are the parameters."""
         schema = self._resolve(self._schemas[f"query {each.route.id}"])
         return _limit_fields(schema, each.annotations)
 
     def get_body(self, each: _RouteDescription) -> Schema:
+        """Return the schema of an operation's body. A tool route shows the schema that a model would receive."""
         if each.route.http.tool is not None:
             return build_json_schema(TOOLS[each.route.http.tool].takes)
         schema = self._schemas[f"body {each.route.id}"]
@@ -273,6 +277,7 @@ class _Schemas:
         return schema
 
     def get_result(self, each: _RouteDescription) -> Schema:
+        """Return the schema of an operation's result, with the object that wraps a list or page."""
         schema = self._schemas[f"result {each.route.id}"]
         if not each.result.is_list or each.result.is_bare:
             return schema
@@ -327,6 +332,7 @@ def _limit_fields(schema: Schema, annotations: Mapping[str, Any]) -> Schema:
 
 
 def _limit(schema: Schema, annotation: Any) -> Schema:
+    """Return a schema with the limits of an annotation, if it has any."""
     limits = find_limits(annotation)
     return schema if limits is None else _apply_limits(schema, limits.published)
 

@@ -1,4 +1,8 @@
-"""An example for each operation, as its description shows it."""
+"""Examples of requests: one for each operation, shown in the OpenAPI document and sent by the tests.
+
+Each entry may have `path`, `query` and `body`. A test validates every example against the schema of its operation, and
+the isolation tests send them with another user's credential, so the ids are well formed but unknown.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ _FACT = {
 }
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    # Conversations
     "conversations.get_conversation": {"path": _CONVERSATION},
     "conversations.list_conversations": {"query": {"namespace": "daily-checkin", "status": "open", "limit": 20}},
     "conversations.get_messages": {"path": _CONVERSATION, "query": {"limit": 20}},
@@ -61,6 +66,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "conversations.close_conversation": {"path": _CONVERSATION},
     "conversations.close_stale": {"body": {"idle": 3600, "namespace": "daily-checkin"}},
     "conversations.refresh_rolling_summary": {"path": _CONVERSATION},
+    # Memory
     "memory.get_memory_space": {"path": _SPACE},
     "memory.list_memory_spaces": {},
     "memory.list_shared_spaces": {"query": {"limit": 20}},
@@ -111,6 +117,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory.delete_binding": {"path": _BINDING},
     "memory.run_extraction_for_conversation": {"path": _CONVERSATION, "body": {"dryRun": True}},
     "memory.mine_patterns": {"path": _SPACE},
+    # Working context
     "working_context.build_working_context": {
         "path": _CONVERSATION,
         "body": {
@@ -120,6 +127,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "alwaysOnCategoryNames": ["rules"],
         },
     },
+    # Blocks
     "blocks.get": {"path": _CORE, "query": {"scope": "agent", "agent_id": "planner"}},
     "blocks.list": {"query": {"scope": "all"}},
     "blocks.recall": {"body": {"query": "office plants", "limit": 5}},
@@ -132,6 +140,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "blocks.delete": {"path": _CORE, "query": {"agent_id": "planner"}},
     "blocks.restore": {"path": _CORE, "body": {"revision": 1, "expected_updated_at": "2026-03-01T09:30:00Z"}},
     "blocks.set_sleep_time": {"body": {"enabled": True, "idle_seconds": 600}},
+    # Tools
     "tools.memory_search": {"body": {"query": "coffee", "tags": ["drinks"]}},
     "tools.memory_brief": {"body": {"include_provenance": True}},
     "tools.session_brief": {},
@@ -140,6 +149,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "tools.memory_store": {"body": {"type": "preference", "content": "Drinks coffee black.", "tags": ["drinks"]}},
     "tools.memory_delete": {"body": {"id": "mem-0c7b8f5e-3f1a-4c56-9f51-2f0f4c3a9d11"}},
     "tools.invoke": {"path": {"tool_name": "memory_search"}, "body": {"query": "coffee"}},
+    # Events
     "events.recent": {"query": {"kinds": ["chat.turn"], "limit": 20}},
     "events.recent_persisted": {"query": {"tags": ["planning"], "since": "2026-03-01T00:00:00Z", "limit": 20}},
     "events.get_event": {"path": {"event_id": "evt_0190a1b2c3d4e5f60718293a4b5c6d7e"}},
@@ -166,11 +176,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "events.soft_hydrate_last_summary": {"body": {"summary_tag": "session"}},
     "events.chat_history_for_llm": {"body": {"limit": 10}},
     "events.build_prompt_segments": {"body": {"recent_chat_limit": 6, "include_recent_tools": True}},
+    # Admin
     "admin.export_user_data": {"body": {"userId": "ada"}},
     "admin.export_user_archive": {"body": {"userId": "ada"}},
     "admin.import_user_data": {"body": {"source": {"format": "longmind-export"}, "userId": "ada"}},
     "admin.delete_user_data": {"body": {"userId": "ada", "confirm": True}},
     "admin.verify_receipt": {"body": {"id": "era_0190a1b2c3d4e5f60718293a4b5c6d7e"}},
+    # Jobs
     "jobs.get_job": {"path": _JOB},
     "jobs.list_jobs": {"query": {"status": "dead", "limit": 20}},
     "jobs.enqueue": {"body": {"kind": "mail.send", "payload": {"to": "ada"}, "uniqueKey": "mail-1"}},
