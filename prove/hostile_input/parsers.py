@@ -30,7 +30,7 @@ from longmind.extraction.model.transcript import split_into_windows
 from longmind.extraction.rules.extractor import RulesExtractor
 from longmind.keys.service import validate_rate
 from longmind.keys.token import read_token
-from longmind.language.dates import find_dates, resolved
+from longmind.language.dates import find_dates, resolve_dates
 from longmind.language.statement import parse_statement
 from longmind.language.words import count_statement_words, terms_of, words_of
 from longmind.memory import recall_tool_arguments as tool_arguments
@@ -260,10 +260,10 @@ PARSERS: tuple[Parser, ...] = (
     Parser("stored JSON", _stored_json, _JSONS, ("models.text", "events.checks", "events.composing")),
     Parser("instants", _instant, _DATES, ("clock",)),
     Parser("moments of models", read_moment, _DATES, ("extraction.moments",)),
-    Parser("the grammar of dates", lambda text: resolved(text, find_dates(text, NOW)), _DATES, ("extraction.dates",)),
     Parser(
-        "dates in questions", lambda text: list(find_intervals(text[:10_000], NOW)), _DATES, ("recall.dates",), False
+        "the grammar of dates", lambda text: resolve_dates(text, find_dates(text, NOW)), _DATES, ("language.dates",)
     ),
+    Parser("dates in questions", lambda text: find_intervals(text[:10_000], NOW), _DATES, ("recall.question",), False),
     Parser(
         "answers of models",
         _answer,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longmind.clock import Micros, to_micros
-from longmind.language.dates import DateSpan, find_dates, resolved
+from longmind.language.dates import DateSpan, find_dates, resolve_dates
 
 MONDAY = to_micros("2023-05-08T13:56:00Z")
 WEDNESDAY = to_micros("2023-05-10T09:00:00Z")
@@ -313,7 +313,7 @@ def test_what_is_no_date_is_left_alone(text: str) -> None:
 def test_a_habit_is_told_apart_from_an_event(text: str, words: str) -> None:
     found = the_date_in(text)
     assert (text[found.start : found.end], found.relation) == (words, "recurring")
-    assert resolved(text, [found]) == text
+    assert resolve_dates(text, [found]) == text
 
 
 @pytest.mark.parametrize(
@@ -417,7 +417,7 @@ def test_it_is_known_how_exact_a_date_is(text: str, precision: str) -> None:
     ],
 )
 def test_a_text_is_made_self_contained(text: str, whole: str) -> None:
-    assert resolved(text, find_dates(text, MONDAY)) == whole
+    assert resolve_dates(text, find_dates(text, MONDAY)) == whole
 
 
 def test_several_dates_are_found_in_their_order() -> None:
@@ -468,7 +468,7 @@ def test_dates_at_the_edge_of_the_calendar_do_no_harm(said_at: Micros) -> None:
     for text in words:
         for found in find_dates(text, said_at):
             assert date.min <= found.first <= found.last <= date.max
-            assert resolved(text, [found]).startswith(text[: found.end])
+            assert resolve_dates(text, [found]).startswith(text[: found.end])
 
 
 WORDS = st.sampled_from(
@@ -491,4 +491,4 @@ def test_any_text_can_be_read_and_its_spans_are_apart_and_in_order(text: str, sa
         assert end <= found.start < found.end <= len(text)
         assert found.first <= found.last
         end = found.end
-    assert len(resolved(text, spans)) >= len(text)
+    assert len(resolve_dates(text, spans)) >= len(text)

@@ -16,7 +16,7 @@ from longmind.extraction.candidate import SourceMessage
 from longmind.extraction.rules.speakers import SpokenMessage, identify_speakers
 from longmind.language.calendar import MONTHS
 from longmind.language.chat_text import ChatText, parse_chat_text
-from longmind.language.dates import find_dates, resolved
+from longmind.language.dates import find_dates, resolve_dates
 from longmind.language.english_detection import is_english
 from longmind.language.speech_acts import SpeechAct, classify_speech_act, strip_filler
 from longmind.summaries.summary_line import SummaryLine
@@ -85,7 +85,7 @@ def _read_statements(speech: SpokenMessage, text: ChatText, answers: bool) -> It
         if classify_speech_act(words) not in _LEFT_OUT:
             if yes_or_no and len(sentence.split()) < _SHORT_ANSWER:
                 words = sentence
-            yield _close_sentence(resolved(words, find_dates(words, speech.source.said_at)))
+            yield _close_sentence(resolve_dates(words, find_dates(words, speech.source.said_at)))
         elif yes_or_no:
             yield _close_sentence(yes_or_no[0])
 

@@ -21,7 +21,7 @@ from longmind.extraction.rules.pronouns import PronounResolver
 from longmind.extraction.rules.slots.finder import find_slot, is_correction
 from longmind.extraction.rules.speakers import SpokenMessage
 from longmind.extraction.rules.third_person import QUOTED, PersonRewriter
-from longmind.language.dates import DateSpan, find_dates, resolved
+from longmind.language.dates import DateSpan, find_dates, resolve_dates
 from longmind.language.mixed_sentences import split_mixed_sentence
 from longmind.language.speech_acts import SpeechAct, classify_speech_act, strip_filler
 
@@ -148,7 +148,7 @@ class MessageRewriter:
         """
         hypothetical = act is SpeechAct.HYPOTHETICAL
         whole = restore_subject(original)
-        dated = resolved(whole, find_dates(whole, self._message.source.said_at)) if dates else whole
+        dated = resolve_dates(whole, find_dates(whole, self._message.source.said_at)) if dates else whole
         plain = self._pronouns.resolve(self._persons.rewrite(whole, hypothetical=hypothetical))
         if dated == whole:
             return plain, plain
@@ -157,7 +157,7 @@ class MessageRewriter:
     def _quote_question(self, question: str, dates: tuple[DateSpan, ...]) -> str:
         """Return a question as reported speech: 'User asks: "Is there a museum in Graz?"'."""
         addressee = f" {self._message.addressee}" if self._message.is_named else ""
-        return f'{self._message.speaker} asks{addressee}: "{resolved(question, dates)}"'
+        return f'{self._message.speaker} asks{addressee}: "{resolve_dates(question, dates)}"'
 
     def _find_names(self, text: str) -> tuple[NameMention, ...]:
         """Return the names in a text, and remember the persons for pronouns that follow."""

@@ -1,4 +1,4 @@
-"""Makes a text that names dates self-contained: the days stand in brackets behind the words that mean them."""
+"""Annotation of a text with its dates: the resolve_dates days follow, in brackets, the words that name them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,27 @@ from datetime import date, timedelta
 
 from longmind.language.calendar import MONTHS
 from longmind.language.dates.span import DateSpan
-from longmind.language.dates.words import DAY_NUMBER, MONTH_OR_SHORT, YEAR, pattern
+from longmind.language.dates.time_words import DAY_NUMBER, MONTH_OR_SHORT, YEAR, compile_pattern
 
 _TO = "\N{EN DASH}"
-_FULL = pattern(rf"(?<!\d){YEAR}(?:s\b|(?!\d))|\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}}|['\u2019]\d0s$|\d{{4}}-\d\d-\d\d")
-_TOLD_FROM_ANOTHER = pattern(r"\b(?:before|after|following|prior|week|weekend|first|second|third|fourth|last|from)\b")
-_MONTH_LAST = pattern(rf"(?:.*[\s-])?(?:{MONTH_OR_SHORT})$")
-_DAY_LAST = pattern(rf".*?{MONTH_OR_SHORT} (?:the )?{DAY_NUMBER}$")
+_FULL = compile_pattern(
+    rf"(?<!\d){YEAR}(?:s\b|(?!\d))|\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}}|['\u2019]\d0s$|\d{{4}}-\d\d-\d\d"
+)
+_FROM_ANOTHER_DATE = compile_pattern(
+    r"\b(?:before|after|following|prior|week|weekend|first|second|third|fourth|last|from)\b"
+)
+_MONTH_LAST = compile_pattern(rf"(?:.*[\s-])?(?:{MONTH_OR_SHORT})$")
+_DAY_LAST = compile_pattern(rf".*?{MONTH_OR_SHORT} (?:the )?{DAY_NUMBER}$")
 
 
-def resolved(text: str, spans: Iterable[DateSpan]) -> str:
-    """The text with each date that only its time could explain made whole; what is whole already stays as it is."""
+def resolve_dates(text: str, spans: Iterable[DateSpan]) -> str:
+    """Return a text in which each date can be understood without knowing when it was said; complete dates stay as they
+    are.
+    """
     pieces: list[str] = []
     done = 0
     for span in spans:
-        addition = _addition(text[span.start : span.end], span)
+        addition = _write_addition(text[span.start : span.end], span)
         if addition:
             # "Friday's game" stays together.
             end = span.end + 2 if text[span.end : span.end + 2] in ("'s", "\u2019s") else span.end
@@ -31,17 +37,18 @@ def resolved(text: str, spans: Iterable[DateSpan]) -> str:
     return "".join(pieces) + text[done:]
 
 
-def _addition(words: str, span: DateSpan) -> str:
-    if span.relation == "recurring" or (_FULL.search(words) and not _TOLD_FROM_ANOTHER.search(words)):
+def _write_addition(words: str, span: DateSpan) -> str:
+    """Return what to insert after the words of a date; nothing if they are complete."""
+    if span.relation == "recurring" or (_FULL.search(words) and not _FROM_ANOTHER_DATE.search(words)):
         return ""
     if span.relation == "duration":
-        return f" (since {days_written(span)})"
-    return _without_year(words, span) or f" ({days_written(span)})"
+        return f" (since {write_days(span)})"
+    return _write_year(words, span) or f" ({write_days(span)})"
 
 
-def _without_year(words: str, span: DateSpan) -> str:
-    """The year alone, for "7 May", "May 7th" and "in May"."""
-    if re.search(r"\b(?:last|this|next|past|coming)\b", words, re.IGNORECASE) or _TOLD_FROM_ANOTHER.search(words):
+def _write_year(words: str, span: DateSpan) -> str:
+    """Return the year alone, which is all that "7 May", "May 7th" and "in May" lack; nothing for other words."""
+    if re.search(r"\b(?:last|this|next|past|coming)\b", words, re.IGNORECASE) or _FROM_ANOTHER_DATE.search(words):
         return ""
     if span.first.year != span.last.year:
         return ""
@@ -50,8 +57,8 @@ def _without_year(words: str, span: DateSpan) -> str:
     return f" {span.last.year}" if _MONTH_LAST.fullmatch(words) else ""
 
 
-def days_written(span: DateSpan) -> str:
-    """The days in words, as exactly as they are known: "7 May 2023", "June 2023", "2022"."""
+def write_days(span: DateSpan) -> str:
+    """Return the days in words, as precisely as they are known: "7 May 2023", "June 2023", "2022"."""
     first, last = span.first, span.last
     if first == last:
         return f"around {_day(first)}" if span.precision == "week" else _day(first)
@@ -61,7 +68,7 @@ def days_written(span: DateSpan) -> str:
         and first.day == 1
         and first.month % 3 == 0
     ):
-        # The words name the season, and the months of it are not the same everywhere.
+        # The words name the season already, and its months differ between the hemispheres.
         return _range(str(first.year), str(last.year))
     if (first.month, first.day, last.month, last.day) == (1, 1, 12, 31):
         return _range(str(first.year), str(last.year))

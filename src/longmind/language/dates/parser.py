@@ -1,4 +1,9 @@
-"""Finds the dates that a message names."""
+"""The parser of dates in English text.
+
+It works in three steps: words that dates are made of open windows in the text, the rules for each kind of date run on
+the windows of that kind, and modifiers next to the dates are applied. A text without such words costs a few
+microseconds. An earlier rule takes a piece of the text away from the later ones, see `_ORDER`.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +18,13 @@ from longmind.clock import Micros
 from longmind.language.calendar import MONTH_NUMBERS, WEEKDAY_NUMBERS, day_of
 from longmind.language.dates.days import DAY_OF_MONTH_RULES, DAY_RULES, NUMBERED_RULES, WEEKDAY_RULES
 from longmind.language.dates.holidays import HOLIDAY_RULES, HOLIDAYS
-from longmind.language.dates.modifiers import settle
+from longmind.language.dates.modifiers import apply_modifiers
 from longmind.language.dates.months import MONTH_RULES
 from longmind.language.dates.numeric import NUMERIC_RULES
 from longmind.language.dates.periods import PERIOD_RULES, SEASON_OF_YEAR_RULES, SEASON_RULES
-from longmind.language.dates.recurring import RECURRING_DAY_RULES, RECURRING_RULES
+from longmind.language.dates.recurrence import RECURRING_DAY_RULES, RECURRING_RULES
 from longmind.language.dates.relative import COUNTED_RULES
-from longmind.language.dates.rule import Rule, Said
+from longmind.language.dates.rule import DatedText, Rule
 from longmind.language.dates.span import DateSpan
 from longmind.language.dates.years import YEAR_RULES
 
@@ -39,7 +44,7 @@ _KINDS = {
     word: [kind for kind, words in _TRIGGERS.items() if word in words]
     for word in chain.from_iterable(_TRIGGERS.values())
 }
-"""What kinds of date a word can be part of."""
+"""The kinds of date that a word can be part of."""
 
 _NAMES_OF_DATES = frozenset(word for kind in ("named", "weekday", "month", "holiday") for word in _TRIGGERS[kind]) - {
     "night", "morning", "afternoon", "evening",
@@ -66,12 +71,12 @@ _ORDER: tuple[tuple[Kind, tuple[Rule, ...]], ...] = (
     ("digits", YEAR_RULES),
     ("digits", NUMBERED_RULES),
 )
-"""The rules in the order in which they may take a piece of the text, each with the kind of words that it needs."""
+"""The rules in the order in which they may claim a piece of the text, each with the kind of words that it needs."""
 
 _REACH = 60
-"""No date has more characters than this between its first word and one that is a date's."""
+"""The longest distance, in characters, from a word that opens a window to the ends of its date."""
 _MOST = 300
-"""A text with more dates of one kind is a table or a log, and the rest of it is not read."""
+"""The most matches of one rule; a text with more is a table or a log, and the rest is not read."""
 _WORD = re.compile("[a-z]+")
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d(?:\d\d\d|[/.-]\d|st\b|nd\b|rd\b|th\b|0?'?s\b)|'\d\d\b", re.ASCII)
@@ -79,7 +84,7 @@ _PLAIN = {
     "\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": ";", "\u00a0": " ",
     "\u202f": " ",
 }  # fmt: skip
-"""Signs of print that stand for plain ones; a long dash parts sentences, a short one joins dates."""
+"""Typographic signs and their plain forms; a long dash separates sentences, a short one joins dates."""
 _QUOTED = re.compile(r"\"([^\"\n]{2,80})\"|(?<!\w)['*_]([A-Z][^'*_\n]{1,80})['*_](?!\w)")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 
@@ -101,11 +106,11 @@ def find_dates(text: str, said_at: Micros, *, is_question: bool = False) -> list
     A date without a direction of its own, such as "on Friday" and "7 May", lies where the verbs around it point. In a
     question to a memory (`is_question`) it lies in the past. A vague word, such as "recently", is no date.
     """
-    windows = _windows(text)
+    windows = _find_windows(text)
     if not windows:
         return []
-    text = _plain(text)
-    said = Said(text, day_of(said_at), is_question)
+    text = _normalise(text)
+    said = DatedText(text, day_of(said_at), is_question)
     spans: list[DateSpan] = []
     for kind, rules in _ORDER:
         if kind in windows:
@@ -113,42 +118,42 @@ def find_dates(text: str, said_at: Micros, *, is_question: bool = False) -> list
                 _apply(rule, said, windows[kind], spans)
     if not spans:
         return []
-    titles = _titles(text)
+    titles = _find_titles(text)
     kept = [found for found in spans if not any(start <= found.start and found.end <= end for start, end in titles)]
     try:
-        return settle(said, kept)
+        return apply_modifiers(said, kept)
     except (ValueError, OverflowError):
-        # "The week before 1 January 0001": the dates as they were found have to do.
+        # "The week before 1 January 0001": keep the dates without their modifiers.
         return kept
 
 
-def _plain(text: str) -> str:
-    """The text with signs that the rules know, each in the place where it was."""
+def _normalise(text: str) -> str:
+    """Replace typographic signs by the plain ones that the rules know, without moving any character."""
     if not text.isascii():
         for sign, plain in _PLAIN.items():
             text = text.replace(sign, plain)
     return text
 
 
-def _windows(text: str) -> dict[Kind, list[Window]]:
-    """Where there are words that a date of each kind can be made of. Most texts have none, and cost no more."""
+def _find_windows(text: str) -> dict[Kind, list[Window]]:
+    """Return, for each kind of date, the parts of a text that can contain one. Most texts have none."""
     lower = text.lower()
     places: dict[Kind, list[Window]] = {}
     for word in _KINDS.keys() & _WORD.findall(lower):
-        stands = _standing(lower, word)
+        stands = _find_all(lower, word)
         for kind in _KINDS[word]:
             places.setdefault(kind, []).extend(stands)
     digits = [found.span() for found in _DIGITS.finditer(lower)]
     if digits:
         places["digits"] = digits
     if len(lower) != len(text):
-        # A letter that is two in lower case has moved the others.
+        # A letter that becomes two in lower case moves the others, so search the whole text.
         return {kind: [(0, len(text))] for kind in places}
-    return {kind: _widened(lower, sorted(found)) for kind, found in places.items()}
+    return {kind: _widen(lower, sorted(found)) for kind, found in places.items()}
 
 
-def _standing(text: str, word: str) -> list[Window]:
-    """Where a word stands, also within another; searching for it is much faster than looking at every word."""
+def _find_all(text: str, word: str) -> list[Window]:
+    """Return where a word stands, also inside another word; this is much faster than looking at every word."""
     found: list[Window] = []
     start = text.find(word)
     while start >= 0:
@@ -157,8 +162,8 @@ def _standing(text: str, word: str) -> list[Window]:
     return found
 
 
-def _widened(text: str, places: list[Window]) -> list[Window]:
-    """What is near to some words, joined where it meets."""
+def _widen(text: str, places: list[Window]) -> list[Window]:
+    """Return windows around places, joined where they meet."""
     windows: list[Window] = []
     for start, end in places:
         first = text.rfind(" ", 0, start - _REACH) + 1 if start > _REACH else 0
@@ -171,8 +176,8 @@ def _widened(text: str, places: list[Window]) -> list[Window]:
     return windows
 
 
-def _apply(rule: Rule, said: Said, windows: list[Window], spans: list[DateSpan]) -> None:
-    """Add what a rule finds where no other rule was before it; the spans stay in order."""
+def _apply(rule: Rule, said: DatedText, windows: list[Window], spans: list[DateSpan]) -> None:
+    """Insert the dates that a rule finds outside of the spans of earlier rules, and keep the spans in order."""
     pattern, read = rule
     matches = chain.from_iterable(pattern.finditer(said.text, *window) for window in windows)
     for match in islice(matches, _MOST):
@@ -190,8 +195,8 @@ def _apply(rule: Rule, said: Said, windows: list[Window], spans: list[DateSpan])
             spans.insert(place, found if said.text[found.end - 1] != "." else replace(found, end=found.end - 1))
 
 
-def _titles(text: str) -> list[tuple[int, int]]:
-    """Where something is quoted that looks like the title of a song, a film or a book."""
+def _find_titles(text: str) -> list[tuple[int, int]]:
+    """Return where something is quoted that looks like the title of a song, a film or a book."""
     return [
         quoted.span()
         for quoted in _QUOTED.finditer(text)

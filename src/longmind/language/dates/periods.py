@@ -1,4 +1,4 @@
-"""Weeks, weekends, months, seasons and years that are named from the day it was said: "last week", "this summer"."""
+"""Rules for weeks, months, seasons and years named from the day they were said: "last week", "this summer"."""
 
 from __future__ import annotations
 
@@ -11,77 +11,80 @@ from longmind.language.dates.rule import (
     OF_YEAR,
     OFFSET,
     WHICH_WORDS,
+    DatedText,
     Days,
     Rule,
-    Said,
-    chosen,
-    span,
-    which_of,
-    year_in,
-    years_around,
+    choose,
+    list_years,
+    make_span,
+    read_which,
+    read_year,
 )
 from longmind.language.dates.span import DateSpan, Distance
-from longmind.language.dates.words import SEASON, any_of, number_of, pattern
+from longmind.language.dates.time_words import SEASON, compile_pattern, match_any, to_number
 from longmind.models.atom import Precision
 
-_PERIOD = any_of("week", "weekend", "month", "year", "decade")
-_RELATIVE = pattern(rf"\b(?P<which>{WHICH_WORDS}) (?P<unit>{_PERIOD}|{SEASON})(?:'s)?\b")
-_IN_A_ROW = pattern(r"\b(?:the|that|every|each|my|our|his|her|their) $")
-_OUTER = pattern(
+_PERIOD = match_any("week", "weekend", "month", "year", "decade")
+_RELATIVE = compile_pattern(rf"\b(?P<which>{WHICH_WORDS}) (?P<unit>{_PERIOD}|{SEASON})(?:'s)?\b")
+_IN_A_ROW = compile_pattern(r"\b(?:the|that|every|each|my|our|his|her|their) $")
+_OUTER = compile_pattern(
     r"\b(?:the )?(?P<unit>week|weekend|month|year|summer|winter|spring|autumn|fall) (?P<where>before last|after next)\b"
 )
-_OF_THIS = pattern(r"\bthe (?:very )?(?P<part>end|beginning|start|middle|rest) of the (?P<unit>week|month|year)\b")
-_WEEKEND = pattern(r"\b(?:over|on|during|at|for|this|after) (?P<phrase>the weekend)\b")
-_SEASON = pattern(
+_OF_THIS = compile_pattern(
+    r"\bthe (?:very )?(?P<part>end|beginning|start|middle|rest) of the (?P<unit>week|month|year)\b"
+)
+_WEEKEND = compile_pattern(r"\b(?:over|on|during|at|for|this|after) (?P<phrase>the weekend)\b")
+_SEASON = compile_pattern(
     r"\b(?:over|in|during|for|throughout|since|until|by|before|after) (?:the |(?:the )?(?:early|late|mid)[\s-]+)"
     rf"(?P<season>{SEASON})\b(?! (?:months?|time|season|of|and|or|semester|heat|menu|sun|air)\b)"
 )
-_SEASON_OF_YEAR = pattern(rf"\b(?P<season>{SEASON}) (?:of )?{OF_YEAR}")
-_SEASONS_AGO = pattern(rf"\b(?P<count>\d|two|three|four|five|six) (?P<season>{SEASON})s ago\b")
-_THIS_TIME = pattern(r"\b(?:this|around this|same) time (?P<which>last|next) (?P<unit>week|month|year)\b")
+_SEASON_OF_YEAR = compile_pattern(rf"\b(?P<season>{SEASON}) (?:of )?{OF_YEAR}")
+_SEASONS_AGO = compile_pattern(rf"\b(?P<count>\d|two|three|four|five|six) (?P<season>{SEASON})s ago\b")
+_THIS_TIME = compile_pattern(r"\b(?:this|around this|same) time (?P<which>last|next) (?P<unit>week|month|year)\b")
 
 _SUNDAY = 6
 _WEEK: Precision = "week"
 SEASON_MONTHS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-"""The month in which a season begins north of the equator; a winter bears the year of its December."""
+"""The first month of each season north of the equator."""
 
 
-def season_of(year: int, season: str) -> Days:
+def get_season(year: int, season: str) -> Days:
+    """Return the days of a season, north of the equator; a winter belongs to the year of its December."""
     first = SEASON_MONTHS[season]
     return month_of(year, first)[0], month_of(year, first + 2)[1]
 
 
-def weekend_of(day: date) -> Days:
-    """Saturday and Sunday of the week of a day."""
+def get_weekend(day: date) -> Days:
+    """Return Saturday and Sunday of the week of a day."""
     sunday = week_of(day)[1]
     return sunday - timedelta(days=1), sunday
 
 
-def _relative(found: re.Match[str], said: Said) -> DateSpan | None:
-    which = which_of(found["which"])
+def _read_period(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    which = read_which(found["which"])
     unit = found["unit"].lower()
-    before = said.before(found)
+    before = said.text_before(found)
     in_a_row = found["which"].lower() in ("past", "last", "next", "previous") and _IN_A_ROW.search(before)
     if in_a_row and not (said.is_question and which == "last"):
         # "The next week" and "the last year" follow another time, or say how long something took.
         return None
     if unit in SEASON_MONTHS:
-        seasons = [season_of(year, unit) for year in years_around(said.today)]
-        return span(found, chosen(seasons, said.today, which, said.leaning(found)), "season")
+        seasons = [get_season(year, unit) for year in list_years(said.today)]
+        return make_span(found, choose(seasons, said.today, which, said.find_direction(found)), "season")
     if which == "this" and unit == "weekend":
-        days, precision = _the_weekend(found, said), _WEEK
+        days, precision = _find_weekend(found, said), _WEEK
     else:
-        days, precision = period(said.today, unit, OFFSET[which])
-    return replace(span(found, days, precision), distance=Distance(OFFSET[which], unit, is_period=True))
+        days, precision = get_period(said.today, unit, OFFSET[which])
+    return replace(make_span(found, days, precision), distance=Distance(OFFSET[which], unit, is_period=True))
 
 
-def period(today: date, unit: str, offset: int) -> tuple[Days, Precision]:
-    """The week, weekend, month or year so many before or after the one that is now."""
+def get_period(today: date, unit: str, offset: int) -> tuple[Days, Precision]:
+    """Return the week, weekend, month, year or decade that is `offset` periods after the current one."""
     match unit:
         case "week":
-            return week_away(today, offset), "week"
+            return get_week(today, offset), "week"
         case "weekend":
-            return weekend_of(today + timedelta(weeks=offset)), "week"
+            return get_weekend(today + timedelta(weeks=offset)), "week"
         case "month":
             return month_of(today.year, today.month + offset), "month"
         case "year":
@@ -91,40 +94,40 @@ def period(today: date, unit: str, offset: int) -> tuple[Days, Precision]:
             return (date(decade, 1, 1), date(decade + 9, 12, 31)), "year"
 
 
-def week_away(today: date, offset: int) -> Days:
-    """From Monday to Sunday; but on a Sunday, when the week is nearly over, "last week" is the seven days before."""
+def get_week(today: date, offset: int) -> Days:
+    """Return Monday to Sunday of another week. On a Sunday, "last week" is the seven days before it."""
     if offset < 0 and today.weekday() == _SUNDAY:
         return today + timedelta(weeks=offset), today + timedelta(weeks=offset + 1, days=-1)
     return week_of(today + timedelta(weeks=offset))
 
 
-def _outer(found: re.Match[str], said: Said) -> DateSpan:
+def _read_outer_period(found: re.Match[str], said: DatedText) -> DateSpan:
     sign = -1 if found["where"].lower().startswith("before") else 1
     unit = found["unit"].lower()
     if unit in SEASON_MONTHS:
-        nearest = chosen(
-            [season_of(year, unit) for year in years_around(said.today)],
+        nearest = choose(
+            [get_season(year, unit) for year in list_years(said.today)],
             said.today,
             "last" if sign < 0 else "next",
             None,
         )
-        return span(found, season_of(nearest[0].year + sign, unit), "season")
-    return span(found, *period(said.today, unit, 2 * sign))
+        return make_span(found, get_season(nearest[0].year + sign, unit), "season")
+    return make_span(found, *get_period(said.today, unit, 2 * sign))
 
 
-def _of_this(found: re.Match[str], said: Said) -> DateSpan | None:
-    (first, last), precision = period(said.today, found["unit"].lower(), 0)
+def _read_part_of_period(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    (first, last), precision = get_period(said.today, found["unit"].lower(), 0)
     part = found["part"].lower()
     if part == "rest":
         return DateSpan(found.start(), found.end(), said.today, last, precision)
-    return span(found, part_of((first, last), part), finer(precision))
+    return make_span(found, get_part((first, last), part), refine_precision(precision))
 
 
 _PARTS = {"early": (0, 1, 3), "mid": (1, 2, 3), "late": (2, 3, 3), "start": (0, 1, 6), "end": (5, 6, 6)}
 
 
-def part_of(days: Days, part: str) -> Days:
-    """The first, the middle or the last third of some days; their start and their end are shorter."""
+def get_part(days: Days, part: str) -> Days:
+    """Return the first, middle or last third of some days; a start or an end is shorter."""
     first, last = days
     begin, end, parts = _PARTS[{"beginning": "start", "middle": "mid"}.get(part, part)]
     months = (last.year - first.year) * 12 + last.month - first.month + 1
@@ -139,66 +142,66 @@ def part_of(days: Days, part: str) -> Days:
     return first + timedelta(days=length * begin // parts), first + timedelta(days=-(-length * end // parts) - 1)
 
 
-def finer(precision: Precision) -> Precision:
-    """How exactly a third of something is known."""
+def refine_precision(precision: Precision) -> Precision:
+    """Return the precision of a third of a period."""
     steps: dict[Precision, Precision] = {"year": "season", "season": "month", "month": "week"}
     return steps.get(precision, precision)
 
 
-def _weekend(found: re.Match[str], said: Said) -> DateSpan | None:
+def _read_weekend(found: re.Match[str], said: DatedText) -> DateSpan | None:
     if said.is_generic(found):
         return None
-    days = _the_weekend(found, said)
+    days = _find_weekend(found, said)
     return DateSpan(found.start("phrase"), found.end(), *days, "week")
 
 
-def _the_weekend(found: re.Match[str], said: Said) -> Days:
-    saturday, sunday = weekend_of(said.today)
-    if said.today < saturday and said.leaning(found) == "past":
+def _find_weekend(found: re.Match[str], said: DatedText) -> Days:
+    saturday, sunday = get_weekend(said.today)
+    if said.today < saturday and said.find_direction(found) == "past":
         return saturday - timedelta(weeks=1), sunday - timedelta(weeks=1)
     return saturday, sunday
 
 
-def _season(found: re.Match[str], said: Said) -> DateSpan | None:
-    lean = said.leaning(found)
+def _read_season(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    lean = said.find_direction(found)
     if lean is None or said.is_generic(found):
         return None
     season = found["season"].lower()
-    seasons = [season_of(year, season) for year in years_around(said.today)]
-    days = chosen(seasons, said.today, "this", lean)
+    seasons = [get_season(year, season) for year in list_years(said.today)]
+    days = choose(seasons, said.today, "this", lean)
     return DateSpan(found.start("season"), found.end(), *days, "season")
 
 
-def _season_of_year(found: re.Match[str], said: Said) -> DateSpan | None:
-    year = year_in(found, said)
-    return None if year is None else span(found, season_of(year, found["season"].lower()), "season")
+def _read_season_of_year(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    year = read_year(found, said)
+    return None if year is None else make_span(found, get_season(year, found["season"].lower()), "season")
 
 
-def _seasons_ago(found: re.Match[str], said: Said) -> DateSpan:
+def _read_seasons_ago(found: re.Match[str], said: DatedText) -> DateSpan:
     season = found["season"].lower()
-    last = chosen([season_of(year, season) for year in years_around(said.today)], said.today, "last", None)
-    return span(found, season_of(last[0].year - number_of(found["count"]) + 1, season), "season")
+    last = choose([get_season(year, season) for year in list_years(said.today)], said.today, "last", None)
+    return make_span(found, get_season(last[0].year - to_number(found["count"]) + 1, season), "season")
 
 
-def _this_time(found: re.Match[str], said: Said) -> DateSpan:
+def _read_same_time(found: re.Match[str], said: DatedText) -> DateSpan:
     offset = -1 if found["which"].lower() == "last" else 1
     if found["unit"].lower() == "year":
-        return span(found, month_of(said.today.year + offset, said.today.month), "month")
-    days, precision = period(said.today, found["unit"].lower(), offset)
-    return span(found, days, precision)
+        return make_span(found, month_of(said.today.year + offset, said.today.month), "month")
+    days, precision = get_period(said.today, found["unit"].lower(), offset)
+    return make_span(found, days, precision)
 
 
 PERIOD_RULES: tuple[Rule, ...] = (
-    (_THIS_TIME, _this_time),
-    (_OUTER, _outer),
-    (_OF_THIS, _of_this),
-    (_RELATIVE, _relative),
-    (_WEEKEND, _weekend),
+    (_THIS_TIME, _read_same_time),
+    (_OUTER, _read_outer_period),
+    (_OF_THIS, _read_part_of_period),
+    (_RELATIVE, _read_period),
+    (_WEEKEND, _read_weekend),
 )
-SEASON_OF_YEAR_RULES: tuple[Rule, ...] = ((_SEASON_OF_YEAR, _season_of_year),)
+SEASON_OF_YEAR_RULES: tuple[Rule, ...] = ((_SEASON_OF_YEAR, _read_season_of_year),)
 SEASON_RULES: tuple[Rule, ...] = (
-    (_SEASONS_AGO, _seasons_ago),
-    (_OUTER, _outer),
-    (_RELATIVE, _relative),
-    (_SEASON, _season),
+    (_SEASONS_AGO, _read_seasons_ago),
+    (_OUTER, _read_outer_period),
+    (_RELATIVE, _read_period),
+    (_SEASON, _read_season),
 )

@@ -1,4 +1,4 @@
-"""What a rule of the grammar is: a pattern, and how what it finds is read against the day it was said."""
+"""Rules of the grammar: a pattern, and a reader that resolves a match against the day on which it was said."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Literal
 
 from longmind.language.calendar import month_of
 from longmind.language.dates.span import DateSpan, Relation
-from longmind.language.dates.tense import Leaning, is_generic, leaning
-from longmind.language.dates.words import YEAR, any_of
+from longmind.language.dates.tense import Direction, find_direction, is_generic
+from longmind.language.dates.time_words import YEAR, match_any
 from longmind.models.atom import Precision
 
 Days = tuple[date, date]
@@ -19,24 +19,26 @@ Which = Literal["last", "this", "next"]
 
 
 @dataclass(frozen=True)
-class Said:
+class DatedText:
     """A text with the day on which it was said."""
 
     text: str
     today: date
     is_question: bool = False
-    """Whether the text asks a memory: its dates lie in the past, and each is one time, even beside "usually"."""
+    """Whether the text asks a memory: its dates lie in the past, and each is one time, even next to "usually"."""
 
-    def leaning(self, found: re.Match[str]) -> Leaning | None:
-        return "past" if self.is_question else leaning(self.text, *found.span())
+    def find_direction(self, found: re.Match[str]) -> Direction | None:
+        """Return where the verbs around a match point; always to the past in a question."""
+        return "past" if self.is_question else find_direction(self.text, *found.span())
 
     def is_generic(self, found: re.Match[str]) -> bool:
+        """Return whether a match is about no particular time, as in "I usually run on Friday"."""
         return not self.is_question and is_generic(self.text, *found.span())
 
-    def before(self, found: re.Match[str], reach: int = 40) -> str:
+    def text_before(self, found: re.Match[str], reach: int = 40) -> str:
         return self.text[max(0, found.start() - reach) : found.start()]
 
-    def after(self, found: re.Match[str], reach: int = 40) -> str:
+    def text_after(self, found: re.Match[str], reach: int = 40) -> str:
         return self.text[found.end() : found.end() + reach]
 
 
@@ -46,43 +48,47 @@ WHICH: dict[str, Which] = {
     "the coming": "next", "the upcoming": "next",
 }  # fmt: skip
 OFFSET = {"last": -1, "this": 0, "next": 1}
-WHICH_WORDS = any_of(*WHICH)
+WHICH_WORDS = match_any(*WHICH)
 OF_YEAR = rf"(?:(?P<year>{YEAR})\b|(?P<which_year>last|this|next) year\b)"
 
 
-def which_of(words: str) -> Which:
+def read_which(words: str) -> Which:
+    """Return the direction of words such as "this past" and "the upcoming"."""
     return WHICH[" ".join(words.lower().split())]
 
 
-def year_in(found: re.Match[str], said: Said) -> int | None:
-    """The year that a pattern with `OF_YEAR` has found."""
+def read_year(found: re.Match[str], said: DatedText) -> int | None:
+    """Return the year that a pattern with `OF_YEAR` has found, if any."""
     if found["year"]:
         return int(found["year"])
     return said.today.year + OFFSET[found["which_year"].lower()] if found["which_year"] else None
 
 
-Read = Callable[[re.Match[str], Said], DateSpan | None]
+Read = Callable[[re.Match[str], DatedText], DateSpan | None]
 Rule = tuple[re.Pattern[str], Read]
 
 
-def span(
+def make_span(
     found: re.Match[str], days: Days, precision: Precision, at: time | None = None, relation: Relation = "on"
 ) -> DateSpan:
+    """Return the span of a match."""
     return DateSpan(found.start(), found.end(), *days, precision, at, relation)
 
 
-def chosen(times: Iterable[Days], today: date, which: Which, lean: Leaning | None) -> Days:
-    """Which of the times that bear one name is meant, given in the order of time: "last May", "this summer"."""
+def choose(times: Iterable[Days], today: date, which: Which, lean: Direction | None) -> Days:
+    """Return the one of the times that a direction selects: "last May", "this summer". The times are in order. Raises
+    `IndexError` or `StopIteration` if there is none.
+    """
     times = list(times)
     if which == "last":
         return [days for days in times if days[1] < today][-1]
     if which == "next":
         return next(days for days in times if days[0] > today)
-    return directed(times, today, lean or "future")
+    return choose_by_direction(times, today, lean or "future")
 
 
-def directed(times: Iterable[Days], today: date, lean: Leaning | None) -> Days:
-    """Which of them is meant when only the verb tells; without one, what is near."""
+def choose_by_direction(times: Iterable[Days], today: date, lean: Direction | None) -> Days:
+    """Return the one of the times that the verbs point to or, without a verb, the nearest."""
     times = list(times)
     if lean == "past":
         return [days for days in times if days[0] <= today][-1]
@@ -92,19 +98,19 @@ def directed(times: Iterable[Days], today: date, lean: Leaning | None) -> Days:
 
 
 def _distance(days: Days, today: date) -> timedelta:
-    # What has no verb is more often to come: "Trip to Rome in March!"
+    # A phrase without a verb is more often about the future: "Trip to Rome in March!"
     return max((days[0] - today) / 3, today - days[1], timedelta())
 
 
-def years_around(today: date) -> range:
-    """Years in which to look for something that comes once in each."""
+def list_years(today: date) -> range:
+    """Return the years in which to look for something that comes once a year."""
     return range(max(2, today.year - 2), min(9998, today.year + 2) + 1)
 
 
-def each_year(today: date, month: int, day: int, upto: int | None = None) -> list[Days]:
-    """A day of the calendar, or the days from one to another in its month, in each of the years."""
+def list_dates(today: date, month: int, day: int, upto: int | None = None) -> list[Days]:
+    """Return a day of the calendar, or a range of days in one month, in each of these years that has it."""
     days = []
-    for year in years_around(today):
+    for year in list_years(today):
         # The 29th of February is not in every year.
         if day <= month_of(year, month)[1].day:
             days.append((date(year, month, day), date(year, month, upto or day)))

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from longmind.models.atom import Precision
 
 Relation = Literal["on", "before", "after", "since", "until", "duration", "recurring"]
-"""How what is told lies to the days: `duration` began on them and goes on; `recurring` is a habit and no event."""
+"""How an event relates to the days: a `duration` began on them and goes on, and `recurring` is a habit."""
 
 
 class Distance(NamedTuple):
@@ -28,9 +28,10 @@ class Distance(NamedTuple):
 
 @dataclass(frozen=True)
 class DateSpan:
-    """The characters from `start` to before `end` name the days from `first` to `last`, both within.
+    """The days that a piece of text names.
 
-    A single day whose precision is not a day is the middle of what is meant: "a couple of days ago".
+    The characters from `start` to before `end` name the days from `first` to `last`, both included. A single day whose
+    precision is not a day is the middle of the time that is meant: "a couple of days ago".
     """
 
     start: int
@@ -39,7 +40,7 @@ class DateSpan:
     last: date
     precision: Precision
     at: time | None = None
-    """The time of day that is said, or at which the said part of the day begins."""
+    """The time of day, or the beginning of a part of the day."""
     relation: Relation = "on"
     distance: Distance | None = None
     """Set only where `first` and `last` were worked out from it."""

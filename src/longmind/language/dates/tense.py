@@ -1,13 +1,13 @@
-"""Whether a date without its own direction ("on Friday", "in May") lies behind or ahead: the verbs around it tell."""
+"""The direction of a date that has none of its own ("on Friday", "in May"), found in the verbs around it."""
 
 from __future__ import annotations
 
 import re
 from typing import Literal
 
-from longmind.language.dates.words import any_of, pattern
+from longmind.language.dates.time_words import compile_pattern, match_any
 
-Leaning = Literal["past", "future"]
+Direction = Literal["past", "future"]
 
 _DID = (
     "was were went had did saw took made met came found bought began begun became ran won lost told said gave wrote "
@@ -23,7 +23,7 @@ _NO_VERBS = (
     "supposed planned stoked thrilled pumped prepared united advanced detailed dedicated limited related required "
     "needed married beloved sacred naked wicked talented stressed worried scared bored booked invited"
 ).split()
-"""Words in -ed that do not tell that something happened."""
+"""Words in -ed that are no verbs in the past."""
 _WILL = (
     "will", "won't", "gonna", "going to", "plan to", "plans to", "planning", "planned", "scheduled", "hope to",
     "hoping", "want to", "wanna", "need to", "needs to", "have to", "has to", "gotta", "must", "should", "shall",
@@ -43,37 +43,37 @@ _PUT_OFF = (
     r" (?:to|for|until|till)(?= |$)"
     r"|\b(?:moved|pushed)(?: up| back| forward)? to(?= (?:the )?$)"
 )
-"""What was put off to a day is still to come; who moved to a place in May has done so."""
+"""An event that was postponed to a day is still to come, but "moved to Rome in May" is past."""
 _UNDERTOOK = (
     r"\b(?:decided|agreed|promised|offered|arranged|volunteered|committed|signed up"
     r"|(?:asked|told|reminded|invited)(?: (?:me|us|you|him|her|them))?)(?: not)? to(?= )"
 )
-"""What somebody has decided to do, or was asked to do, was still to come then, and mostly is."""
+"""An action that somebody decided or was asked to do lay ahead then, and mostly still does."""
 _NOT_ABOUT_A_STATE = "".join(
     rf"(?<!\b{word}\s)"
     for word in ("a", "an", "the", "of", "with", "my", "your", "more", "so", "is", "are", "be", "it's")
 )
 _NOT_AFTER_AN_AUXILIARY = r"(?<!\bto\s)(?<!ll\s)(?<!\bcan\s)(?<!ve\s)(?<!\bhas\s)"
-_CUE = pattern(
-    rf"(?P<past>{_WAS_DOING})|(?P<future>\b{any_of(*_WILL)}\b|'ll\b|'d like\b|{_IS_DOING}|{_PUT_OFF}|{_UNDERTOOK})"
-    rf"|\b(?!{any_of(*_NO_VERBS)}\b)(?:{_NOT_ABOUT_A_STATE}[a-z]{{2,}}ed|{any_of(*_DID)}"
-    rf"|{_NOT_AFTER_AN_AUXILIARY}{any_of(*_SAME_IN_PAST)})\b"
+_CUE = compile_pattern(
+    rf"(?P<past>{_WAS_DOING})|(?P<future>\b{match_any(*_WILL)}\b|'ll\b|'d like\b|{_IS_DOING}|{_PUT_OFF}|{_UNDERTOOK})"
+    rf"|\b(?!{match_any(*_NO_VERBS)}\b)(?:{_NOT_ABOUT_A_STATE}[a-z]{{2,}}ed|{match_any(*_DID)}"
+    rf"|{_NOT_AFTER_AN_AUXILIARY}{match_any(*_SAME_IN_PAST)})\b"
 )
-"""A verb that tells the time; one that is in neither group is in the past."""
-_CLAUSE_END = pattern(r"[,;:()]|\s-+\s|\b(?:and|but|so|because|then|which|that|while|when|where|since|if|as)\b")
+"""A verb with a tense; a match in neither group is in the past."""
+_CLAUSE_END = compile_pattern(r"[,;:()]|\s-+\s|\b(?:and|but|so|because|then|which|that|while|when|where|since|if|as)\b")
 _SENTENCE_END = re.compile(r"(?<!\b[ap]\.m)[.!?]+(?=\s+[^\sa-z\d]|\s*\Z)|\n")
 _FAR = 200
-"""A sentence that begins or ends further away than this has no verb there that belongs to the date."""
-_GENERIC = pattern(
+"""The farthest, in characters, that a verb can be from a date."""
+_GENERIC = compile_pattern(
     r"\b(?:always|usually|typically|often|generally|normally|sometimes|tends? to|best time|annual|annually"
     r"|traditionally|on average|peak|(?:every|each) (?:time|day|week|weekend|month|year|season|morning|night))\b"
 )
 
 
-def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """From where to where the sentence goes that holds a piece of text."""
+def find_sentence(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the start and the end of the sentence around a piece of text."""
     first, last = max(0, start - _FAR), min(len(text), end + _FAR)
-    # One character more is read, as only a capital letter after it makes a full stop the end of a sentence.
+    # Read one character more, since only a following capital makes a full stop the end of a sentence.
     for found in _SENTENCE_END.finditer(text, first, start + 1):
         first = found.end()
     after = _SENTENCE_END.search(text, end, last)
@@ -81,33 +81,33 @@ def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def is_generic(text: str, start: int, end: int) -> bool:
-    """Whether it is said of no one time: "I usually run on Friday"."""
-    first, last = sentence_around(text, start, end)
-    if _GENERIC.search(text, *_clause_around(text, start, end, first, last)):
+    """Return whether a date is about no particular time: "I usually run on Friday"."""
+    first, last = find_sentence(text, start, end)
+    if _GENERIC.search(text, *_find_clause(text, start, end, first, last)):
         return True
-    return _GENERIC.search(text, first, last) is not None and leaning(text, start, end) is None
+    return _GENERIC.search(text, first, last) is not None and find_direction(text, start, end) is None
 
 
-def leaning(text: str, start: int, end: int) -> Leaning | None:
-    """Where the nearest verb points: in the clause of the date first, then in its sentence."""
-    first, last = sentence_around(text, start, end)
-    clause_first, clause_last = _clause_around(text, start, end, first, last)
+def find_direction(text: str, start: int, end: int) -> Direction | None:
+    """Return where the nearest verb points, looking in the clause of the date first and then in its sentence."""
+    first, last = find_sentence(text, start, end)
+    clause_first, clause_last = _find_clause(text, start, end, first, last)
     return (
-        _nearest(text, clause_first, start, backwards=True)
-        or _nearest(text, end, clause_last)
-        or _nearest(text, first, clause_first, backwards=True)
-        or _nearest(text, clause_last, last)
+        _find_nearest(text, clause_first, start, backwards=True)
+        or _find_nearest(text, end, clause_last)
+        or _find_nearest(text, first, clause_first, backwards=True)
+        or _find_nearest(text, clause_last, last)
     )
 
 
-def _clause_around(text: str, start: int, end: int, first: int, last: int) -> tuple[int, int]:
+def _find_clause(text: str, start: int, end: int, first: int, last: int) -> tuple[int, int]:
     for found in _CLAUSE_END.finditer(text, first, start):
         first = found.end()
     stop = _CLAUSE_END.search(text, end, last)
     return first, stop.start() if stop else last
 
 
-def _nearest(text: str, first: int, last: int, *, backwards: bool = False) -> Leaning | None:
+def _find_nearest(text: str, first: int, last: int, *, backwards: bool = False) -> Direction | None:
     cues = list(_CUE.finditer(text, first, last))
     if not cues:
         return None

@@ -1,4 +1,4 @@
-"""Years and decades: "in 2019", "since '98", "2016-2019", "the 1990s"."""
+"""Rules for years and decades: "in 2019", "since '98", "2016-2019", "the 1990s"."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ import re
 from datetime import date
 
 from longmind.language.calendar import year_of
-from longmind.language.dates.rule import Rule, Said, span
+from longmind.language.dates.rule import DatedText, Rule, make_span
 from longmind.language.dates.span import DateSpan
-from longmind.language.dates.words import YEAR, pattern
+from longmind.language.dates.time_words import YEAR, compile_pattern
 
 _UNIT_AFTER = (
     r"(?!\s*(?:%|[$€£]|-\w)|[.,]\d| (?:people|feet|ft|km|kg|kcal|mg|ml|square|calorie|per)\b"
     r"| (?!(?:was|is|has|as|this|its|his|always|perhaps|thus|us)\b)[a-z]+s\b)"
 )
-_YEAR = pattern(
+_YEAR = compile_pattern(
     rf"\b(?:in|since|until|till|during|year|early|late|mid|throughout|circa)[\s-]+(?:the year )?(?P<year>{YEAR})\b"
     rf"(?:\s*(?:-|to|and)\s*(?P<upto>(?:19|20)\d\d)\b)?{_UNIT_AFTER}"
     r"|\b(?:of|by|before|after|from|to|around|through) (?P<near>(?:19|20)\d\d)\b"
     rf"(?:\s*(?:-|to|and)\s*(?P<near_upto>(?:19|20)\d\d)\b)?{_UNIT_AFTER}"
 )
-_DECADE = pattern(
+_DECADE = compile_pattern(
     r"\b(?P<decade>(?:1[5-9]|20)\d0)'?s\b|\bthe (?:early |mid |late )?'(?P<short>[3-9]0)s\b"
     r"|\bback in the (?P<back>[3-9]0)s\b"
 )
-_YEARS = pattern(r"(?<![\w-])(?P<year>(?:19|20)\d\d)\s?-\s?(?P<upto>(?:19|20)\d\d)(?![\w-])")
-_SHORT_YEAR = pattern(r"\b(?:in|since|of|from) (?P<year>'(?P<short>\d\d))\b(?!')")
+_YEARS = compile_pattern(r"(?<![\w-])(?P<year>(?:19|20)\d\d)\s?-\s?(?P<upto>(?:19|20)\d\d)(?![\w-])")
+_SHORT_YEAR = compile_pattern(r"\b(?:in|since|of|from) (?P<year>'(?P<short>\d\d))\b(?!')")
 
 
-def whole_year(short: int, today: date) -> int:
-    """A year of two digits: of this century up to ten years from now, else of the last."""
+def complete_year(short: int, today: date) -> int:
+    """Return the year of two digits: of this century up to ten years from now, and of the last one otherwise."""
     return short + (2000 if short <= (today.year + 10) % 100 else 1900)
 
 
-def _year(found: re.Match[str], said: Said) -> DateSpan:
+def _read_years(found: re.Match[str], said: DatedText) -> DateSpan:
     group = "year" if found["year"] else "near"
     last = found["upto"] or found["near_upto"]
     year = int(found[group])
@@ -41,7 +41,7 @@ def _year(found: re.Match[str], said: Said) -> DateSpan:
     return DateSpan(found.start(group), found.end(), *days, "year")
 
 
-def _decade(found: re.Match[str], said: Said) -> DateSpan:
+def _read_decade(found: re.Match[str], said: DatedText) -> DateSpan:
     group = "decade" if found["decade"] else "short" if found["short"] else "back"
     first = int(found[group]) + (0 if group == "decade" else 1900)
     # "The 1800s" are a century, but the two thousands have only begun.
@@ -50,19 +50,19 @@ def _decade(found: re.Match[str], said: Said) -> DateSpan:
     return DateSpan(start, found.end(), date(first, 1, 1), date(first + years - 1, 12, 31), "year")
 
 
-def _years(found: re.Match[str], said: Said) -> DateSpan | None:
+def _read_range(found: re.Match[str], said: DatedText) -> DateSpan | None:
     first, last = int(found["year"]), int(found["upto"])
-    return span(found, (date(first, 1, 1), date(last, 12, 31)), "year") if first < last else None
+    return make_span(found, (date(first, 1, 1), date(last, 12, 31)), "year") if first < last else None
 
 
-def _short_year(found: re.Match[str], said: Said) -> DateSpan:
-    days = year_of(whole_year(int(found["short"]), said.today))
+def _read_short_year(found: re.Match[str], said: DatedText) -> DateSpan:
+    days = year_of(complete_year(int(found["short"]), said.today))
     return DateSpan(found.start("year"), found.end(), *days, "year")
 
 
 YEAR_RULES: tuple[Rule, ...] = (
-    (_DECADE, _decade),
-    (_YEAR, _year),
-    (_YEARS, _years),
-    (_SHORT_YEAR, _short_year),
+    (_DECADE, _read_decade),
+    (_YEAR, _read_years),
+    (_YEARS, _read_range),
+    (_SHORT_YEAR, _read_short_year),
 )
