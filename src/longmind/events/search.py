@@ -79,7 +79,10 @@ class EventSearch:
             if instant is not None:
                 bounds[bound] = _read_instant(name, instant)
         window = self._log.build_window(None, all_tags=required, **bounds)
-        return [EventSearchResult.of(event, score) for event, score in self._rank(query, window, None, "auto", limit)]
+        return [
+            EventSearchResult.from_event(event, score)
+            for event, score in self._rank(query, window, None, "auto", limit)
+        ]
 
     def _rank(
         self, query: object, window: store.EventWindow | None, kinds: Sequence[str] | None, mode: SearchMode, limit: int

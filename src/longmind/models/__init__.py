@@ -1,1 +1,1 @@
-"""The values that go in and out: frozen, snake_case in Python, the documented camelCase names as JSON."""
+"""Frozen values that operations take and return: snake_case in Python, the documented names in JSON."""

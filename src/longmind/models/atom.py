@@ -1,4 +1,8 @@
-"""An atom: one self-contained fact, with where it was learned and when it is true."""
+"""Atoms: self-contained facts, with their source and the time in which they are true.
+
+An atom has two times. `valid_from` and `valid_to` say when the fact holds in the world; `created_at` and
+`superseded_at` say when it was recorded and replaced. Recall can ask for either.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +22,25 @@ Decided = Literal["add", "supersede"]
 Precision = Literal["instant", "day", "week", "month", "season", "year"]
 
 BEHAVIORAL_KINDS = frozenset({"RULE", "PREFERENCE"})
-"""Kinds that tell an agent how to behave; in a prompt they are suggestions, never commands."""
+"""Kinds that say how an agent should behave; prompts show them as suggestions, never as commands."""
 
 
 GivenInstant = Annotated[str | Annotated[datetime, Field(strict=True)], INSTANT]
-"""An instant as a caller writes it. A number is none: nobody could tell seconds from milliseconds."""
+"""An instant as a caller writes it. Numbers are refused: seconds and milliseconds look the same."""
 
 
 class Category(Value):
-    """`name` is the app's own word, `kind` says how the platform treats it."""
+    """A category of facts: `name` is the app's own word, `kind` decides how the platform treats the fact."""
 
     name: Name
     kind: AtomKind
 
 
 class NewAtom(Value):
-    """A fact as the caller gives it."""
+    """A fact as the caller passes it. Only `text` and `category` are required.
+
+    A `PATTERN` cannot be passed: the platform finds patterns in episodes.
+    """
 
     text: AtomText = Field(strict=True)
     category: Category
@@ -46,21 +53,28 @@ class NewAtom(Value):
     entity_ids: list[str] = Field(default_factory=list)
     tags: list[str] = Field(default_factory=list)
     search_context: str | list[str] = Field(default_factory=list)
-    """Texts around the fact, the nearest first, that help to find it and are shown to nobody."""
+    """Texts around the fact, the nearest first. They help recall to find it and are never shown."""
     speaker: Name | None = None
-    """Who said it, by name; without one, the user or the assistant as `trust` tells."""
+    """The name of the speaker; by default the user or the assistant, as `trust` says."""
     origin: Origin = "app"
     trust: Trust = "app"
     created_at: GivenInstant | None = None
-    """When it was recorded: now, unless older memory is being brought in."""
+    """When it was recorded, by default now; for imports of older memory."""
 
 
 class Atom(Value):
+    """A fact as it is stored. Its text never changes: a changed fact gets a new version, which supersedes this one.
+
+    A fact that has ended or was superseded is ACTIVE still; its times say so.
+    """
+
+    # The owner.
     id: str
     memory_space_id: str
     tenant_id: str
     app_id: str
     user_id: str
+    # The fact, and the time in which it is true.
     text: str
     category: Category
     importance: int
@@ -68,16 +82,19 @@ class Atom(Value):
     valid_from: str
     valid_to: str | None
     status: AtomStatus
+    # Its sources, and what it is about.
     source_conversation_id: str | None
     source_message_ids: list[str]
     entity_ids: list[str]
     tags: list[str]
     behavioral: bool
+    # Its versions: ids of other atoms, and when this one changed its state.
     supersedes: str | None
     superseded_by: str | None
     superseded_at: str | None
     archived_at: str | None
     last_confirmed_at: str | None
+    # Who said it, and the context that recorded it.
     origin: Origin
     trust: Trust
     session_id: str | None
@@ -86,16 +103,17 @@ class Atom(Value):
     agent_id: str | None
     created_at: str
     updated_at: str
+    # Results of extraction; None for atoms that the app added.
     decision: Decided | None = None
-    """What extraction made of it when it was first told: a new fact, or one in the place of another."""
+    """The decision of extraction when the fact was first heard: `add`, or `supersede` for a changed fact."""
     because: str | None = None
-    """Why."""
+    """The reason for the decision."""
     precision: Precision | None = None
     """How exactly `valid_from` is known."""
     extraction_version: str | None = None
-    """The version of the extractor's instructions that it was found with."""
+    """The version of the extractor's instructions that found it."""
     evidence: list[str] = Field(default_factory=list)
-    """Of a pattern: the ids of the events that it was found in."""
+    """For a pattern, the ids of the episodes that show it."""
 
 
 AtomInput = NewAtom | dict[str, Any]

@@ -1,4 +1,4 @@
-"""A binding: which conversations become memory, in which spaces, and when."""
+"""Bindings: rules for which conversations become memory, in which spaces, and when."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from longmind.models.value import Value
 from longmind.validation.annotated import Label, Namespace
 
 EVERYBODY = "*"
-"""In the place of a user or a namespace: all of them."""
+"""Stands for all users, or all namespaces."""
 
 
 class ConversationScope(Value):
@@ -22,20 +22,24 @@ class ConversationScope(Value):
 
 
 class ExtractionPolicy(Value):
+    """The rules of a binding for when to extract: by default once, when a conversation closes."""
+
     extraction_version: Label = Field(default="v1", strict=True)
-    """Which version of the extractor's instructions is used. A new one is for what is extracted from then on."""
+    """The version of the extractor's instructions. A new one applies to later extractions."""
     on_conversation_closed: StrictBool = True
     windowed: StrictBool = False
-    """Whether to extract also every `window_turns` answered turns of an open conversation."""
+    """Whether to extract an open conversation too, after every `window_turns` answered turns."""
     window_turns: int = Field(default=0, strict=True)
 
 
 class Binding(Value):
+    """A rule that sends conversations of a scope to memory spaces. The scope never changes; the policy may."""
+
     id: str
     tenant_id: str
     app_id: str
     user_id: str
-    """Who made it."""
+    """The user who made the binding."""
     conversation_scope: ConversationScope | list[ConversationScope]
     memory_space_ids: list[str]
     extraction_policy: ExtractionPolicy
@@ -45,13 +49,13 @@ class Binding(Value):
 
     @property
     def members(self) -> list[ConversationScope]:
-        """The alternatives: a conversation that falls under one of them falls under the binding."""
+        """Return the alternatives of the scope; the binding covers a conversation that matches one of them."""
         scope = self.conversation_scope
         return [scope] if isinstance(scope, ConversationScope) else scope
 
 
 class PlannedAtom(Value):
-    """What extraction would do with one fact."""
+    """A fact as a dry run of extraction found it, with the decision about it."""
 
     text: str
     kind: str
@@ -59,15 +63,15 @@ class PlannedAtom(Value):
     source_message_ids: list[str]
     because: str
     atom_id: str | None = None
-    """The atom that is known already: the one it confirms, takes the place of, or is left out for."""
+    """The known atom that the fact confirms, supersedes or repeats; None if there is none."""
 
 
 class ExtractionPreview(Value):
-    """What extraction of a conversation would change in one space; nothing was written."""
+    """The changes that extraction of a conversation would make in one space; nothing was written."""
 
     binding_id: str
     memory_space_id: str | None
-    """None when the space would be made."""
+    """None if the space does not exist yet."""
     extraction_version: str
     added: list[PlannedAtom]
     reinforced: list[PlannedAtom]

@@ -1,4 +1,7 @@
-"""Memory blocks: short documents of a user, or of one agent of a user, that are replaced as a whole."""
+"""Memory blocks: short documents of a user, or of one agent of a user, that are replaced as a whole.
+
+Core blocks stand in every prompt and are small; archival blocks are searched line by line.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,14 @@ ARCHIVAL_LIMIT = 8_000
 
 
 class BlockValue(Value):
-    """A value of blocks: their JSON has the names that blocks have had from the start, in snake_case."""
+    """Base of the values of blocks, whose JSON keeps its original snake_case names."""
 
     model_config = ConfigDict(serialize_by_alias=False)
 
 
 class Block(BlockValue):
+    """A memory block as it is now."""
+
     id: str
     block_type: BlockType
     content: str
@@ -33,17 +38,18 @@ class Block(BlockValue):
     agent_id: str | None
     created_at: str
     updated_at: str
-    """Grows with every write, and is what the next write has to name."""
+    """Grows with every write; the next write has to pass it."""
     version: int
-    """Grows by one with every write, and never begins anew, even if the block was deleted in between."""
+    """Grows by one with every write, and never restarts, even if the block was deleted in between."""
 
     @property
     def entries(self) -> list[str]:
+        """Return the lines that are not blank."""
         return list_entries(self.content)
 
 
 class BlockRevision(BlockValue):
-    """What a block held before it was written again."""
+    """An earlier content of a block, kept when the block was written again."""
 
     revision: int
     """The version of the block that this was."""
@@ -56,11 +62,11 @@ class BlockRevision(BlockValue):
     """When it was written."""
     replaced_at: str
     shrunk: bool
-    """Whether a model or sleep-time memory has left less than half of it: the one to look at after a mishap."""
+    """Whether a model or sleep-time memory then kept less than half of it: the revision to check after a mishap."""
 
 
 class BlockLine(BlockValue):
-    """A line of archival memory that was recalled."""
+    """A line of archival memory that a search found."""
 
     content: str
     score: float
@@ -75,7 +81,11 @@ class BlockLine(BlockValue):
 
 
 class MemoryPolicy(BlockValue):
-    """Which memory reaches the model by itself."""
+    """The blocks that reach the model without a tool call.
+
+    archival_mode: `auto` adds archival lines about the user's message; `tool_only` and `off` add none.
+    archival_limit, archival_min_score: the most lines that `auto` adds, and the least score of each.
+    """
 
     archival_mode: ArchivalMode = "tool_only"
     archival_limit: int = Field(default=10, ge=1, le=200, strict=True)
@@ -85,15 +95,17 @@ class MemoryPolicy(BlockValue):
 
 
 class SleepTime(BlockValue):
-    """Whether blocks are updated from conversations that have settled, and when one has."""
+    """Settings of sleep-time memory: `enabled`, and the seconds of silence after which a conversation is read."""
 
     enabled: bool
     idle_seconds: float
 
 
 def split_lines(content: str) -> list[str]:
+    """Return the lines of a block, blank ones included, so that line numbers stay true."""
     return content.split("\n")
 
 
 def list_entries(content: str) -> list[str]:
+    """Return the lines of a block that are not blank."""
     return [line for line in split_lines(content) if line.strip()]

@@ -1,4 +1,8 @@
-"""A change: what subscribers are told and followers read."""
+"""Changes: entries of the ledger as subscribers and followers receive them.
+
+A change is written in the transaction that it reports, so there is none without its effect, and no effect without
+its change.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ ChangeKind = Literal[
 
 
 class Change(Value):
-    """Something that was committed. `cursor` is its place in the ledger; follow on from there."""
+    """A committed change. `cursor` is its position in the ledger; follow on from it."""
 
     cursor: int
     kind: str
@@ -48,4 +52,4 @@ class Change(Value):
     """The id of the ledger row; for message.appended it is the message's id."""
     at: str
     data: dict[str, Any]
-    """What is needed to act on it without reading more; never what was said."""
+    """The ids needed to act on the change without another read; never any content."""

@@ -1,4 +1,8 @@
-"""What a message says: a list of blocks, each a text, an image, a tool call or a tool's answer."""
+"""Content of messages: lists of blocks, each a text, an image, a tool call or a tool's answer.
+
+Content is stored as JSON with the camelCase names of the blocks. It is checked once, when it is appended, so
+stored content is read without full validation where it is a single text.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +18,27 @@ from longmind.validation.annotated import SPOKEN_TEXT, Label, Name, Text
 from longmind.validation.text import decode_json, encode_json, make_damage_error, validate_size, validate_text
 
 MESSAGE_LIMIT = 1024 * 1024
-"""Bytes of UTF-8 that the content of one message may have, written as JSON."""
+"""Bytes of UTF-8 in the content of one message, written as JSON."""
 
 
 class TextBlock(Value):
+    """A text."""
+
     type: Literal["text"] = "text"
     text: Text
 
 
 class ImageBlock(Value):
+    """An image by its address, which may be a data URL."""
+
     type: Literal["image"] = "image"
     url: Text
     mime_type: str
 
 
 class ToolUseBlock(Value):
+    """A call of a tool by the model."""
+
     type: Literal["tool_use"] = "tool_use"
     id: str
     name: Name
@@ -36,6 +46,8 @@ class ToolUseBlock(Value):
 
 
 class ToolResultBlock(Value):
+    """The answer of a tool to a call of the same id."""
+
     type: Literal["tool_result"] = "tool_result"
     tool_use_id: Label
     content: str | list[TextBlock | ImageBlock]
@@ -52,7 +64,10 @@ _BLOCKS: TypeAdapter[list[Block]] = TypeAdapter(list[Block])
 
 
 def encode_content(content: object, field: str = "content", *, may_be_empty: bool = False) -> str:
-    """Turn a text or a list of blocks into the JSON that is stored; anything else is refused with its reason."""
+    """Return a text or a list of blocks as the JSON that is stored.
+
+    Raises InvalidInput for blank or malformed content and LimitExceeded beyond 1 MiB of JSON.
+    """
     if isinstance(content, str):
         return _encode_text(content, field, may_be_empty=may_be_empty)
     if not isinstance(content, list | tuple):
@@ -66,7 +81,7 @@ def encode_content(content: object, field: str = "content", *, may_be_empty: boo
 
 
 def encode_tool_result(tool_use_id: str, content: object, is_error: bool) -> str:
-    """The content of a tool's message: one tool_result block."""
+    """Return the content of a tool's message as stored JSON: one tool_result block."""
     answer = (
         [block.model_dump() if isinstance(block, Value) else block for block in content]
         if isinstance(content, list | tuple)
@@ -76,9 +91,10 @@ def encode_tool_result(tool_use_id: str, content: object, is_error: bool) -> str
 
 
 def decode_content(stored: str) -> list[Block]:
+    """Return the blocks of stored JSON; raise StoreError if it was damaged since it was written."""
     blocks = decode_json(stored, list)
     if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == _TEXT_FIELDS:
-        # Nearly every message, and many are read at a time.
+        # The shape of nearly every message, and many are read at a time.
         return [TextBlock.from_trusted(blocks[0])]
     try:
         return _BLOCKS.validate_python(blocks)
@@ -87,25 +103,25 @@ def decode_content(stored: str) -> list[Block]:
 
 
 def extract_words(content: list[Block]) -> str:
-    """What the blocks say in words."""
+    """Return the texts of blocks, one per line, without tool calls and results."""
     return "\n".join(block.text for block in content if isinstance(block, TextBlock))
 
 
 def extract_stored_words(stored: str) -> str:
-    """What a stored message says in words, those that a tool has answered with included."""
+    """Return the texts of a stored message, one per line, answers of tools included."""
     blocks = decode_json(stored, list)
     if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == _TEXT_FIELDS:
         return str(blocks[0]["text"])
-    said: list[str] = []
+    texts: list[str] = []
     for block in decode_content(stored):
         match block:
             case TextBlock(text=text):
-                said.append(text)
+                texts.append(text)
             case ToolResultBlock(content=str(answer)):
-                said.append(answer)
+                texts.append(answer)
             case ToolResultBlock(content=answers):
-                said += [each.text for each in answers if isinstance(each, TextBlock)]
-    return "\n".join(said)
+                texts += [each.text for each in answers if isinstance(each, TextBlock)]
+    return "\n".join(texts)
 
 
 def _encode_text(text: str, field: str, *, may_be_empty: bool) -> str:
@@ -118,7 +134,7 @@ def _encode_text(text: str, field: str, *, may_be_empty: bool) -> str:
 
 
 def _blank(field: str) -> InvalidInput:
-    return InvalidInput(f"{field} is blank.", hint="Say something, or do not append the message.")
+    return InvalidInput(f"{field} is blank.", hint="Pass some text, or do not append the message.")
 
 
 def _validate_blocks(blocks: list[Any], field: str) -> list[Block]:
@@ -126,12 +142,12 @@ def _validate_blocks(blocks: list[Any], field: str) -> list[Block]:
         return _BLOCKS.validate_python(blocks)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        # The second part of the way to the error is the type of the block, which is no field.
+        # The second part of the location is the type of the block, which is no field.
         way = (*first["loc"][:1], *first["loc"][2:])
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in way)
         raise InvalidInput(
             f"{field}{place}: {first['msg']}.",
-            hint="A block is one of {type: text, text}, {type: image, url, mimeType}, "
+            hint="Pass blocks of {type: text, text}, {type: image, url, mimeType}, "
             "{type: tool_use, id, name, arguments}, {type: tool_result, toolUseId, content, isError}.",
         ) from None
 

@@ -1,4 +1,8 @@
-"""A conversation: an append-only stream of messages of one user in one namespace."""
+"""Conversations: append-only streams of messages of one user in one namespace.
+
+A closed conversation takes no more messages. Its rolling summary covers whole turns from the beginning up to a
+sequence number.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ ConversationStatus = Literal["open", "closed"]
 
 
 class Conversation(Value):
+    """A conversation as it is now, without its messages."""
+
     id: str
     tenant_id: str
     app_id: str
@@ -19,6 +25,7 @@ class Conversation(Value):
     session_id: str | None
     status: ConversationStatus
     metadata: dict[str, Any]
+    # Derived from its messages.
     message_count: int
     rolling_summary: str | None
     rolling_summary_until_seq: int
@@ -31,12 +38,12 @@ SummaryOutcome = Literal["updated", "unchanged", "skipped_empty", "failed"]
 
 
 class RollingSummary(Value):
-    """What a refresh of a rolling summary came to, and the summary as it is now."""
+    """The outcome of a refresh of a rolling summary, and the summary as it is now."""
 
     outcome: SummaryOutcome
-    """`unchanged`: no turn was finished since; `skipped_empty`: nothing was said yet that a summary could tell."""
+    """`unchanged`: no turn was finished since; `skipped_empty`: there is nothing to summarise yet."""
     rolling_summary: str | None
     rolling_summary_until_seq: int
     """The last message that is covered, always the end of a turn."""
     error: str | None = None
-    """Why it has `failed`. The summary is then what it was before."""
+    """Why the refresh `failed`; the summary is then unchanged."""

@@ -1,4 +1,4 @@
-"""What is measured of an engine: its queue, how far extraction is behind, and what it keeps in memory."""
+"""Measures of an engine: its job queue, the lag of extraction and its caches."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from longmind.models.value import Value
 
 
 class QueueLength(Value):
-    """The jobs of one kind that have not ended, and those that were given up."""
+    """The jobs of one kind that are not finished, and those that were given up."""
 
     kind: str
     due: int
-    """May be taken now, and no worker has."""
+    """Jobs that no worker has taken yet."""
     running: int
     later: int
-    """Wait for their time, or for their next attempt."""
+    """Jobs that wait for their time or their next attempt."""
     dead: int
     oldest_due_seconds: float
-    """How long the one that has waited longest could have been taken."""
+    """How long the oldest due job has been waiting."""
 
 
 class ExtractionLag(Value):
-    """From the append, or the close, that set an extraction off until what it found could be recalled.
+    """The time from the append or close that requested an extraction until its facts could be recalled.
 
-    Of the extractions that ended within the last minutes; zeros when there were none.
+    Covers the extractions that ended within the last minutes; all numbers are zero if there were none.
     """
 
     extractions: int
@@ -32,11 +32,11 @@ class ExtractionLag(Value):
 
 
 class Measures(Value):
-    """A moment's look at an engine and its database."""
+    """Measures of an engine and its database at one moment."""
 
     queue: list[QueueLength]
     extraction_lag: ExtractionLag
     cached_spaces: int
-    """Of this process."""
+    """Memory spaces in the cache of this process."""
     cached_bytes: int
     cache_limit_bytes: int

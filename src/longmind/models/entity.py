@@ -1,4 +1,7 @@
-"""An entity: a person, place or thing that atoms are about."""
+"""Entities: people, places and things that atoms are about.
+
+A folded name belongs to at most one entity of a type in a space, as its canonical name or as an alias.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ EntityStatus = Literal["ACTIVE", "MERGED"]
 
 
 class Entity(Value):
+    """An entity of a memory space. A merged one has the status MERGED and the id that it was merged into."""
+
     id: str
     memory_space_id: str
     tenant_id: str
@@ -22,8 +27,10 @@ class Entity(Value):
     description: str | None
     attributes: dict[str, Any]
     aliases: list[str]
+    # Set when it was merged into another entity, to which its id then leads.
     status: EntityStatus
     merged_into: str | None
+    # Derived from the atoms that mention it.
     first_seen_at: str
     last_seen_at: str
     atom_count: int
@@ -32,7 +39,7 @@ class Entity(Value):
 
 
 def fold_name(name: str) -> str:
-    """The form in which two spellings of a name are the same: NFKC, no case, single spaces."""
+    """Return the form of a name in which its spellings are equal: NFKC, case folded, single spaces."""
     folded = unicodedata.normalize("NFKC", name).casefold()
-    # Folding takes some letters apart that another spelling of the name has in one.
+    # Case folding decomposes some letters, so the result is normalised again.
     return " ".join(unicodedata.normalize("NFKC", folded).split())

@@ -1,4 +1,7 @@
-"""An event: one row of the ledger that was recorded on a timeline."""
+"""Events: rows of the ledger that were recorded on a timeline.
+
+An event never changes. Optional attributes are None where nothing was recorded.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,18 @@ from longmind.models.value import Value
 ChatRole = Literal["user", "assistant", "system", "tool"]
 
 CHAT_TURN = "chat.turn"
-"""The kind of every row that is something said, in a conversation or out of one."""
+"""The kind of every row with something said, inside a conversation or outside."""
 TOOL_RESULT = "tool_result"
 STATE_SNAPSHOT = "state.snapshot"
 
 EVENT_TEXT_LIMIT = 1024 * 1024
-"""Characters that the text of an event may have."""
+"""Characters in the text of an event."""
 EVENT_DATA_LIMIT = 1024 * 1024
-"""Bytes of JSON that each of data, inputs and outputs may have."""
+"""Bytes of JSON in each of data, inputs and outputs."""
 EVENT_TAGS_LIMIT = 100
-"""How many tags an event may have, each of at most 255 characters."""
+"""Tags of an event, each of at most 255 characters."""
 RECORD_LIMIT = 10_000
-"""How many events one call may record."""
+"""Events that one call records at most."""
 
 _ROW = (
     "event_id", "ts", "kind", "stage", "text", "tags", "data", "metrics", "tool", "topic", "severity", "signal",
@@ -39,6 +42,7 @@ class Event(Value):
     ts: str
     """When it happened: ISO 8601 in UTC, with six decimals and `Z`."""
     kind: str = "misc"
+    # The timeline, and the context that recorded it.
     run_id: str | None = None
     scope_id: str | None = None
     """The bucket of its timeline, such as `session:s1`."""
@@ -47,6 +51,7 @@ class Event(Value):
     """The tenant."""
     client_id: str | None = None
     session_id: str | None = None
+    # What happened.
     stage: str | None = None
     text: str | None = None
     tags: list[str] | None = None
@@ -57,6 +62,7 @@ class Event(Value):
     tool: str | None = None
     """The old name of `topic`, and always the same."""
     topic: str | None = None
+    # How much it matters: distillation selects events by their signal.
     severity: int = Field(default=2, ge=1, le=3)
     signal: float = Field(default=0.0, ge=0, le=1)
     inputs: list[Any] | None = None
@@ -80,12 +86,12 @@ class Event(Value):
         return given
 
     def as_row(self) -> dict[str, Any]:
-        """The event as a plain dict, for who asked with `return_event=False`."""
+        """Return the event as a plain dict, for callers that pass `return_event=False`."""
         return {name: getattr(self, name) for name in _ROW}
 
 
 class EventUsage(Value):
-    """How many events of a kind somebody has recorded."""
+    """The number of events of a kind that a user recorded."""
 
     model_config = ConfigDict(serialize_by_alias=False)
 
@@ -94,5 +100,5 @@ class EventUsage(Value):
     user_id: str
     kind: str
     meter: str
-    """The name it is counted under: `memory.` and the kind."""
+    """The name of the count: `memory.` followed by the kind."""
     events: int

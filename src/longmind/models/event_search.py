@@ -1,4 +1,4 @@
-"""What a search among events answers."""
+"""Results of a search among events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SearchMode = Literal["auto", "semantic", "lexical", "hybrid", "structural"]
 
 
 class SearchItem(Value):
-    """What an index knows of a hit."""
+    """The entry of the search index for a hit."""
 
     model_config = ConfigDict(serialize_by_alias=False)
 
@@ -24,7 +24,7 @@ class SearchItem(Value):
 
 
 class EventSearchResult(Value):
-    """An event that was found, and how well it answers the query."""
+    """An event that was found, with its score."""
 
     model_config = ConfigDict(serialize_by_alias=False)
 
@@ -33,11 +33,12 @@ class EventSearchResult(Value):
 
     @property
     def score(self) -> float:
-        """From 0 to 1; 0 where nothing was asked for."""
+        """The score from 0 to 1; 0 where the search had no query."""
         return self.item.score
 
     @classmethod
-    def of(cls, event: Event, score: float) -> EventSearchResult:
+    def from_event(cls, event: Event, score: float) -> EventSearchResult:
+        """Make a result from an event and its score."""
         metadata = {name: getattr(event, name) for name in _METADATA}
         return cls(item=SearchItem(item_id=event.event_id, corpus="event", score=score, metadata=metadata), event=event)
 

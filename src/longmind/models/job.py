@@ -1,4 +1,8 @@
-"""A job: work that was decided on in a transaction and is done after it."""
+"""Jobs: work that is queued in the transaction of its cause and done after it.
+
+The effect of a job is committed together with its end, so it happens once even if a worker dies and another one
+repeats the job.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ JobStatus = Literal["queued", "running", "succeeded", "failed", "dead"]
 
 
 class Job(Value):
-    """`failed` is between two attempts, `dead` is after the last one; `error` says why."""
+    """A job. `failed` waits for another attempt, `dead` had its last one; `error` says why."""
 
     id: str
     kind: str
@@ -22,22 +26,23 @@ class Job(Value):
     max_attempts: int
     unique_key: str | None
     due_at: str | None
-    """When it may next be taken: its time, its next attempt, or the end of the present worker's lease."""
+    """When a worker may next take it: at its time, its next attempt, or the end of the present lease."""
     created_at: str
     updated_at: str
     finished_at: str | None
 
 
 class WorkReport(Value):
-    """What a call of `engine.work()` did, in attempts."""
+    """The number of attempts that a call of `engine.work()` made, by outcome."""
 
     succeeded: int = 0
     failed: int = 0
     dead: int = 0
     lost: int = 0
-    """Attempts whose result was refused because another worker had taken the job over."""
+    """Attempts whose result was refused because another worker took the job over."""
 
     def __add__(self, other: WorkReport) -> WorkReport:
+        """Return the sums of two reports."""
         return WorkReport(
             succeeded=self.succeeded + other.succeeded,
             failed=self.failed + other.failed,

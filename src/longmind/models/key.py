@@ -1,4 +1,4 @@
-"""A key of the server: who may use it, and as whom."""
+"""Keys of the server: who may use it, and for which user."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ KeyAccess = Literal["user", "any-user", "admin"]
 
 
 class AccessKey(Value):
-    """What is known of a key. The key itself is known to nobody but those it was given to."""
+    """A key as the server knows it, without its secret part."""
 
     id: str
-    """The first part of the key: it is no secret, and found in logs."""
+    """The first part of the key, which is not secret and appears in logs."""
     name: str
     tenant_id: str
     app_id: str
     access: KeyAccess
-    """`user` is for one user; with `any-user` each request names one; `admin` may do what needs that capability too."""
+    """`user` serves one user, `any-user` the user that each request names; `admin` adds the capability `admin`."""
     user_id: str | None
     rate: str | None
-    """How often it may be used, `600/minute`; None is what the setting `rate_limit` says."""
+    """The rate limit, such as `600/minute`; None applies the setting `rate_limit`."""
     created_at: str
     expires_at: str | None
     revoked_at: str | None
     last_used_at: str | None
-    """To the minute."""
+    """Exact to the minute."""
 
 
 class MadeKey(AccessKey):
-    """A new key, with the one chance to see it whole."""
+    """A new key, with its only chance to be seen whole."""
 
     token: str = Field(repr=False)

@@ -1,4 +1,8 @@
-"""A message: one row of the ledger that belongs to a conversation."""
+"""Messages: rows of the ledger that belong to a conversation.
+
+A turn begins with a user's message, and the rows of its answer share its `turn_id`. A turn that is answered again
+gets another `attempt`; earlier ones stay, but a model sees only the last.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ Visibility = Literal["user", "internal", "hidden"]
 
 
 class Usage(Value):
-    """What a model call cost."""
+    """The tokens and the time that a model call took."""
 
     input_tokens: int | None = Field(default=None, ge=0)
     output_tokens: int | None = Field(default=None, ge=0)
@@ -24,6 +28,7 @@ class Usage(Value):
 
 
 def decode_usage(stored: str) -> Usage:
+    """Return stored usage; raise StoreError if it was damaged since it was written."""
     try:
         return Usage.model_validate_json(stored)
     except ValidationError as error:
@@ -31,7 +36,7 @@ def decode_usage(stored: str) -> Usage:
 
 
 class AssistantTurn(Value):
-    """The assistant's side of a turn, as the caller gives it."""
+    """The assistant's side of a turn, as the caller passes it."""
 
     content: Any
     """A text or a list of content blocks; checked when it is appended."""
@@ -42,31 +47,37 @@ class AssistantTurn(Value):
 
 
 class Message(Value):
+    """A message as it is stored. Messages never change and are never deleted one by one."""
+
     id: str
     conversation_id: str
     turn_id: str
     sequence: int
+    # What was said, and who may see it.
     role: Role
     content: list[Block]
     visibility: Visibility
+    # Of an assistant's message: the model call that made it.
     stop_reason: str | None = None
     model: str | None = None
     provider: str | None = None
     usage: Usage | None = None
+    # Of a tool's message: the call that it answers.
     tool_use_id: str | None = None
     tool_name: str | None = None
     is_error: bool | None = None
+    # Set by the caller, for tracing and for safe retries.
     trace_id: str | None = None
     idempotency_key: str | None = None
     created_at: str
     attempt: int = 1
-    """Which answer to its turn this row belongs to; only the highest one of a turn is fed to a model."""
+    """The number of the answer that this row belongs to; a model sees only the highest of a turn."""
     replayed: bool = False
-    """True when the row was there already and its idempotency key brought it back."""
+    """True if the row existed already and its idempotency key found it."""
 
     @property
     def text(self) -> str:
-        """What the message says in words."""
+        """The texts of the message, one per line."""
         return extract_words(self.content)
 
 

@@ -1,4 +1,4 @@
-"""What a recall answers: one shape for all three modes."""
+"""Results of a recall, in one shape for all three modes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RecallMode = Literal["BY_TOPIC", "BY_ENTITY", "TIMELINE"]
 
 
 class Explanation(Value):
-    """How a hit came to its score: each factor, and its place in each of the two lists."""
+    """The factors of a hit's score, and its rank in the lists by meaning and by words."""
 
     similarity: float
     dense: float | None
@@ -19,13 +19,15 @@ class Explanation(Value):
     dense_rank: int | None
     lexical_rank: int | None
     rerank: float | None = None
-    """What the reranker thinks of it, where there is one and the hit was among those it read."""
+    """The reranker's score, if there is a reranker and it read the hit."""
     decay_weight: float
     importance_weight: float
     entity_match_bonus: float
 
 
 class Hit(Value):
+    """An atom that was found, with its score."""
+
     atom: Atom
     score: float
     decay_weight: float
@@ -34,15 +36,20 @@ class Hit(Value):
 
 
 class Recall(Value):
+    """The hits of a recall and how they were found.
+
+    By topic the best hit comes first, by entity the newest, on a timeline the oldest.
+    """
+
     mode: RecallMode
     total_candidates: int
-    """How many atoms passed the filters and matched at all, before the limit."""
+    """Atoms that passed the filters and matched, before the limit."""
     latency_ms: float
     hits: list[Hit]
 
 
 class WhyNot(Value):
-    """Why an atom is not among the hits of a query, or at which place it is."""
+    """The reasons why an atom is not among the hits of a query, or its rank if it is."""
 
     atom_id: str
     found: bool

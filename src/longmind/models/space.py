@@ -1,4 +1,4 @@
-"""A memory space: a named partition of one user's memory."""
+"""Memory spaces: named partitions of one user's memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ SpaceKind = Literal["user", "group", "agent", "shared"]
 
 
 class MemorySpace(Value):
+    """A memory space. Spaces of the kind `shared` can be granted to other users to read."""
+
     id: str
     tenant_id: str
     app_id: str

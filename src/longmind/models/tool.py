@@ -1,4 +1,4 @@
-"""What the memory tools answer, in the words of their callers: JSON in snake_case, and values in Python."""
+"""Answers of the memory tools: values in Python, snake_case JSON for models."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Outcome = Literal["routed", "rejected", "sanitized", "error"]
 
 
 class ToolValue(Value):
-    """An answer of a tool. It is JSON to a model and a value to a program, so it can be read both ways."""
+    """Base of the tools' answers: a value to a program, a mapping to code that expects JSON."""
 
-    # Built at the first use: most programs that import Longmind call no tool.
+    # The validator is built on first use: most programs that import Longmind call no tool.
     model_config = ConfigDict(alias_generator=None, defer_build=True)
 
     def __getitem__(self, name: str) -> Any:
@@ -24,11 +24,13 @@ class ToolValue(Value):
         return getattr(self, name)
 
     def as_json(self) -> dict[str, Any]:
-        """What was told, and nothing that was left out."""
+        """Return the fields that were set, as JSON data."""
         return self.model_dump(exclude_unset=True)
 
 
 class StoredEntry(ToolValue):
+    """An entry as memory_store wrote it."""
+
     id: str
     type: EntryType
     content: str
@@ -42,6 +44,8 @@ class StoredEntry(ToolValue):
 
 
 class FoundEntry(ToolValue):
+    """An entry that memory_search found."""
+
     id: str
     type: EntryType
     content: str
@@ -52,7 +56,7 @@ class FoundEntry(ToolValue):
 
 
 class Provenance(ToolValue):
-    """Where an entry came from: who said it is `trust`, and the way it came in `origin`."""
+    """The source of an entry: `trust` says who said it, `origin` how it arrived."""
 
     session_id: str | None
     group: str | None
@@ -61,14 +65,18 @@ class Provenance(ToolValue):
 
 
 class FoundEntries(ToolValue):
+    """The answer of memory_search."""
+
     results: list[FoundEntry]
     notice: str | None = None
-    """How to take the behavioural ones among them."""
+    """How a model should treat the behavioural entries among them."""
     provenance: dict[str, Provenance] | None = None
-    """Where the behavioural ones came from, by their ids."""
+    """The sources of the behavioural entries, by their ids."""
 
 
 class BriefEntry(ToolValue):
+    """An entry of a brief."""
+
     id: str
     type: EntryType
     content: str
@@ -82,6 +90,8 @@ class BriefEntry(ToolValue):
 
 
 class Brief(ToolValue):
+    """The answer of memory_brief: the entries that a session should start with."""
+
     entries: list[BriefEntry]
     generated_at: str
     entry_count: int
@@ -90,12 +100,14 @@ class Brief(ToolValue):
 
 
 class DeletedEntry(ToolValue):
+    """The answer of memory_delete."""
+
     deleted: bool
     id: str
 
 
 class AuditEntry(Value):
-    """A line of the audit. It tells what was asked and what came of it, never what memory says."""
+    """A line of the audit: what was asked and what came of it, never what memory says."""
 
     model_config = ConfigDict(defer_build=True)
 

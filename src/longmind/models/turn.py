@@ -1,4 +1,4 @@
-"""A turn that is run: what may be chosen for it, and what came of it."""
+"""Turns that a model answers: their options and their results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TurnStatus = Literal["completed", "max_cycles", "error"]
 
 
 class TurnOptions(Value):
-    """How a model is asked."""
+    """Options of the model call: the app's system prompt and the sampling parameters."""
 
     system_prompt: str | None = None
     max_tokens: int | None = Field(default=None, ge=1)
@@ -21,7 +21,7 @@ class TurnOptions(Value):
 
 
 class ToolInvocation(Value):
-    """One call of a tool by the model."""
+    """One call of a tool by the model, with its result."""
 
     id: str
     name: str
@@ -32,21 +32,22 @@ class ToolInvocation(Value):
 
 
 class TurnResult(Value):
-    """What came of a turn that was run."""
+    """The result of a turn that was run. Once the user's message is stored there is always one."""
 
     turn_id: str
     status: TurnStatus
     appended_messages: list[Message]
-    """The user's message first; one that was there already has `replayed` set."""
+    """The user's message first; `replayed` is set if it existed already."""
+    # Sums over all calls of the model.
     aggregate_usage: Usage
-    """The tokens and milliseconds of all calls of the model together."""
+    """The tokens and milliseconds of all model calls together."""
     tool_invocations: list[ToolInvocation]
     total_latency_ms: float
     error: str | None = None
-    """What went wrong, when the status is `error`."""
+    """The failure, if the status is `error`."""
 
     @property
     def text(self) -> str:
-        """What the assistant said in words, in all of its messages."""
-        said = (message.text for message in self.appended_messages if message.role == "assistant")
-        return "\n".join(text for text in said if text)
+        """The texts of all messages of the assistant in this turn, one per line."""
+        texts = (message.text for message in self.appended_messages if message.role == "assistant")
+        return "\n".join(text for text in texts if text)

@@ -1,4 +1,8 @@
-"""What all values have in common, and the list type that carries a cursor."""
+"""The base of all values, and the list type that carries a cursor.
+
+A recall makes twenty values and a page of messages hundreds, so values that come from the database skip
+validation: `from_trusted` fills the instance's slots directly.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ T = TypeVar("T")
 V = TypeVar("V", bound="Value")
 
 _new = object.__new__
-# A frozen value cannot be filled by assignment, and these are the fastest way: a recall makes twenty values.
+# A frozen value refuses assignment; these descriptors set its slots, and are the fastest way to do so.
 _set_fields = BaseModel.__dict__["__dict__"].__set__
 _set_known = BaseModel.__dict__["__pydantic_fields_set__"].__set__
 _set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
@@ -20,7 +24,7 @@ _set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
 class Value(BaseModel):
-    """A frozen value: attributes in snake_case, JSON in camelCase, both accepted on the way in."""
+    """A frozen value: attributes in snake_case, JSON in camelCase, both accepted as input."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -34,20 +38,20 @@ class Value(BaseModel):
 
     @classmethod
     def from_trusted(cls, fields: dict[str, Any]) -> Self:
-        """Make a value from all of its fields as they came out of our own database, without checking them again."""
+        """Make a value from all of its fields as the database returned them, without validation."""
         return _maker(cls)(fields)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        cls.from_trusted = _maker(cls)  # type: ignore[method-assign, assignment]  # it need not be told the class each time
+        cls.from_trusted = _maker(cls)  # type: ignore[method-assign, assignment]  # bound to the class once
 
 
-Beside = tuple[tuple[Any, Any], ...]
-"""Descriptors, each with what it puts into an instance."""
+HiddenAttributes = tuple[tuple[Any, Any], ...]
+"""Descriptors, each with the value that it sets in an instance."""
 
 
-def list_hidden_attributes(cls: type[Value]) -> Beside:
-    """What an instance holds besides its fields when all of them were given."""
+def list_hidden_attributes(cls: type[Value]) -> HiddenAttributes:
+    """Return the attributes that pydantic keeps in an instance besides its fields, all of which were set."""
     held = {"__pydantic_fields_set__": set(cls.model_fields), "__pydantic_extra__": None, "__pydantic_private__": None}
     return tuple([(BaseModel.__dict__[name], content) for name, content in held.items()])
 
@@ -67,7 +71,7 @@ def _maker(cls: type[V]) -> Callable[[dict[str, Any]], V]:
 
 
 class Page(list[T], Generic[T]):
-    """A list that knows how to go on: pass `next_cursor` to the same call for what comes after; None is the end."""
+    """A list with `next_cursor`: pass it to the same call for the next page; None is the end."""
 
     def __init__(self, items: Iterable[T] = (), next_cursor: str | None = None) -> None:
         super().__init__(items)

@@ -1,4 +1,4 @@
-"""A working context: what a model is given so that it remembers, and what it was made of."""
+"""Working contexts: prompts with memory, and the parts that they were made of."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ class ContextSection(Value):
     name: str
     """`user_memory`, `summary`, `always_on`, `recalled` or `turns`."""
     atom_ids: list[str]
-    """In the order in which they are shown, facts before suggestions."""
+    """In the order of the prompt, facts before suggestions."""
     message_ids: list[str]
 
 
 class LeftOut(Value):
-    """What the token budget had no room for."""
+    """The parts that the token budget had no room for."""
 
     turns: int
-    """How many of the recent turns, the oldest ones."""
+    """The number of recent turns, the oldest ones."""
     recalled: list[str]
     """The ids of atoms that were found for the query, the best first."""
     always_on: list[str]
@@ -29,16 +29,19 @@ class LeftOut(Value):
     summary_shortened: bool
     """Whether the rolling summary was cut short, or did not fit at all."""
     user_memory: int = 0
-    """How many lines of memory blocks, the last ones."""
+    """The number of lines of memory blocks, the last ones."""
 
 
 class WorkingContext(Value):
+    """A prompt that remembers: the text for the model, and the atoms and messages in it."""
+
     context_block: str
-    """For the system prompt, or the head of the user's: memory on lines of its own, harmless, with its sources."""
+    """Text for the system prompt, or the head of the user's: sanitised memory with its sources, one fact per line."""
     messages: list[Message]
-    """The recent turns once more, as messages: whole turns, oldest first, without what no model may see."""
+    """The recent turns as messages: whole turns, oldest first, without hidden rows."""
     atoms_used: list[Atom]
-    """Exactly the atoms in the block, in its order: line `[n]` is the nth of them."""
+    """The atoms in the block, in its order: line `[n]` is the nth of them."""
+    # How the budget was used.
     tokens_estimated: int
     """The tokens of the block; with a template that does not show the turns, of the block and the messages."""
     sections: list[ContextSection]
@@ -46,4 +49,4 @@ class WorkingContext(Value):
     rolling_summary_until_seq: int
     """The last message that the summary covers; 0 without one."""
     built_at: str
-    """The instant that it tells of: to be given as `known_at` to build the same once more."""
+    """The instant of the memory in it; pass it as `known_at` to build the same context again."""

@@ -51,7 +51,7 @@ CATEGORIES_LIMIT = 100
 
 
 @dataclass(frozen=True)
-class _Conversation:
+class _ConversationState:
     """What was said, as of one look at the database."""
 
     summary: str
@@ -193,13 +193,13 @@ def _normalise_with_kind(piece: Piece) -> tuple[str, bool]:
 
 def _read(
     run: Transaction, conversation_id: str, space_id: str, wanted_turns: int, known_at: Micros | None
-) -> _Conversation:
+) -> _ConversationState:
     if conversations.read_status(run, conversation_id) is None:
         raise NotFound("conversation", conversation_id)
     own_space = spaces.is_live(run, space_id)
     turns = read_last_turns(run, conversation_id, wanted_turns, known_at) if wanted_turns else []
     summary = summaries.find_latest(run, conversation_id, known_at)
-    return _Conversation(summary.text or "", summary.until, turns, own_space)
+    return _ConversationState(summary.text or "", summary.until, turns, own_space)
 
 
 def _make_turns_section(turns: list[Turn]) -> Section:

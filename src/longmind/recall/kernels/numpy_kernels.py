@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from longmind.models.value import Beside, Value
+from longmind.models.value import HiddenAttributes, Value
 from longmind.recall.index.postings import RunArrays
 from longmind.recall.kernels.numpy_best import BestAtoms, Columns, Weights, best
 from longmind.recall.kernels.numpy_totals import is_too_rough, total, zero_missing
@@ -115,7 +115,7 @@ def _make_refiner(
     return settle
 
 
-def values(kind: type[V], beside: Beside, names: tuple[str, ...], columns: tuple[list[Any], ...]) -> list[V]:
+def values(kind: type[V], beside: HiddenAttributes, names: tuple[str, ...], columns: tuple[list[Any], ...]) -> list[V]:
     """Return values of a class from columns of all their fields, without validation.
 
     beside: the attributes of a value that are no fields, which the compiled version sets directly.
@@ -125,7 +125,7 @@ def values(kind: type[V], beside: Beside, names: tuple[str, ...], columns: tuple
 
 def copy_values(
     kind: type[V],
-    beside: Beside,
+    beside: HiddenAttributes,
     own: tuple[str, ...],
     lists: tuple[str, ...],
     kept: Mapping[int, tuple[Any, ...]],
