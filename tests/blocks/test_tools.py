@@ -52,7 +52,7 @@ def test_lines_are_added_replaced_and_removed_and_the_rest_stays(ctx: longmind.C
     assert core(ctx) == ["Likes tea.", "Lives in Oslo."]
     assert update_memory(ctx, edit="remove_line", line="Likes tea.").startswith("Done.")
     assert core(ctx) == ["Lives in Oslo."]
-    assert "Copy it as it stands" in update_memory(ctx, edit="remove_line", line="Likes tea.")
+    assert "Copy the line as it is" in update_memory(ctx, edit="remove_line", line="Likes tea.")
 
 
 def test_lines_that_a_model_only_copies_stay_as_they_were(ctx: longmind.Context, blocks: Blocks) -> None:

@@ -210,41 +210,41 @@ class AsyncWorkingContexts:
 class AsyncBlocks:
     def __init__(self, original: Blocks, hop: Hop) -> None: ...
     async def get(self, block_type: BlockType, *, agent_id: Identity | None=None) -> Block | None:
-        """Read a block: the user's, or with an agent id that agent's; None when there is none."""
+        """Return a block of the user, or with an agent id of that agent; None if there is none."""
     async def list(self, scope: Literal['all', 'user', 'agent']='all', agent_id: Identity | None=None) -> Page[Block]:
-        """All blocks, the user's first; with an agent id, of the agents' only those of that agent."""
+        """List all blocks, the user's first; with an agent id, of the agents' blocks only those of that agent."""
     async def update(self, block_type: BlockType, content: str, expected_updated_at: Instant | None, *, agent_id: Identity | None=None) -> Block:
-        """Replace a whole block, or with `expected_updated_at=None` make one that is not there yet.
+        """Replace a whole block, or with `expected_updated_at=None` create one that does not exist yet.
 
-        The instant is the `updated_at` that was last read, in any ISO form or zone; without a zone it is UTC. When
-        somebody else was faster, `BlockConflict` is raised, whose `current` is the block as it is now."""
+        The instant is the `updated_at` that was last read, in any ISO form or zone; without a zone it is UTC. If
+        another writer was faster, `BlockConflict` is raised, whose `current` is the block as it is now."""
     async def delete(self, block_type: BlockType, *, agent_id: Identity | None=None, expected_updated_at: Instant | None=None) -> None:
-        """Delete a block with its revisions; with an instant, only if nobody has written since it was read."""
+        """Delete a block with its revisions; with an instant, only if it has not been written since it was read."""
     async def recall(self, query: Query, *, agent_id: Identity | None=None, limit: Hits=10) -> Page[BlockLine]:
         """Find lines of the user's archival block and, with an agent id, of that agent's; best first.
 
-        An empty query lists the lines as they stand."""
+        An empty query lists the lines in their order."""
     async def revisions(self, block_type: BlockType, *, agent_id: Identity | None=None, limit: Limit=20) -> Page[BlockRevision]:
-        """What a block held before, newest first."""
+        """List earlier contents of a block, newest first."""
     async def restore(self, block_type: BlockType, revision: Ordinal, expected_updated_at: Instant | None, *, agent_id: Identity | None=None) -> Block:
-        """Write what a block held in a revision once more; what it holds now becomes a revision in turn."""
+        """Write the content of a revision again; the present content becomes a revision in turn."""
     async def user_memory(self, agent_id: Identity | None=None, policy: MemoryPolicy | dict[str, Any] | None=None) -> str:
-        """The section of a system prompt with the user's core memory and the active agent's; empty without any.
+        """Return the section of a system prompt with the core memory of user and active agent; empty if there is none.
 
-        It is read anew each time, so that what was written is in the next prompt."""
+        It is read from the database each time, so that every write is in the next prompt."""
     async def reminders(self, text: Text, *, agent_id: Identity | None=None, policy: MemoryPolicy | dict[str, Any] | None=None) -> Page[str]:
-        """What archival memory has to say to a message of the user, as texts for the model's eyes only.
+        """Return archival memory related to a message of the user, as texts for the model only.
 
-        Empty unless the policy's `archival_mode` is `auto`; its limit and its least score bound the lines."""
+        Empty unless the policy's `archival_mode` is `auto`; its limit and minimum score bound the lines."""
     async def tools(self, agent_id: Identity | None=None) -> Page[BoundTool]:
-        """The tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
+        """Return the tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
     async def set_sleep_time(self, enabled: bool, *, agent_id: Identity | None=None, idle_seconds: float=600.0) -> SleepTime:
-        """Have blocks updated from conversations that are closed or idle, or stop that.
+        """Turn on or off that blocks are updated from conversations that are closed or idle.
 
-        Without an agent it is about the user's blocks and all conversations; an agent's own setting goes before that,
-        and is about the agent's blocks and the conversations of contexts that have this agent."""
+        Without an agent it applies to the user's blocks and all conversations. An agent's own setting takes precedence,
+        and applies to the agent's blocks and the conversations of contexts that have this agent."""
     async def get_sleep_time(self, *, agent_id: Identity | None=None) -> SleepTime:
-        """Whether blocks are updated from conversations, with an agent or without."""
+        """Return whether blocks are updated from conversations, of the user or of an agent."""
 
 class AsyncTools:
     def __init__(self, original: Tools, hop: Hop) -> None: ...

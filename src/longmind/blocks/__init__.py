@@ -1,4 +1,4 @@
-"""Memory blocks: core and archival documents of a user, written by compare-and-set."""
+"""Memory blocks: short core and archival documents of a user or an agent, written by compare-and-set."""
 
 from longmind.blocks.reader import BlockReader
 from longmind.blocks.service import Blocks

@@ -1,4 +1,8 @@
-"""Small changes to a block's text, as a model asks for them: it names lines in the form in which it has seen them."""
+"""Line edits of a block's text, as a model requests them.
+
+A model names a line in the form in which a prompt showed it: sanitised, with a bullet. The stored line may differ, so
+lines are compared in that form, and lines that a model merely copies are stored as they were.
+"""
 
 from __future__ import annotations
 
@@ -7,47 +11,50 @@ from longmind.errors import InvalidInput
 from longmind.models.block import split_lines
 
 
-def with_line(content: str, line: str) -> str:
-    """The text with one more line at its end; one that it has already is not doubled."""
-    new = _single(line)
+def add_line(content: str, line: str) -> str:
+    """Return the text with a line added at its end; a line that it has already is not added again."""
+    new = _to_single_line(line)
+    # Compared as shown: to the model two lines that look alike are the same line.
     if any(shown_line(each) == shown_line(new) for each in split_lines(content)):
         return content
     text = content.rstrip("\n")
     return f"{text}\n{new}" if text.strip() else new
 
 
-def with_line_replaced(content: str, old: str, new: str) -> str:
-    place = _place_of(content, old)
+def replace_line(content: str, old: str, new: str) -> str:
+    """Return the text with a line replaced; raise InvalidInput if it has no such line."""
+    place = _find_place(content, old)
     lines = split_lines(content)
-    return "\n".join([*lines[:place], _single(new), *lines[place + 1 :]])
+    return "\n".join([*lines[:place], _to_single_line(new), *lines[place + 1 :]])
 
 
-def without_line(content: str, old: str) -> str:
-    place = _place_of(content, old)
+def remove_line(content: str, old: str) -> str:
+    """Return the text without a line; raise InvalidInput if it has no such line."""
+    place = _find_place(content, old)
     lines = split_lines(content)
     return "\n".join([*lines[:place], *lines[place + 1 :]])
 
 
-def written_anew(before: str, content: str) -> str:
-    """A whole text from a model: lines that it has only copied are kept as they were, not as it was shown them."""
-    shown = {shown_line(line): line for line in split_lines(before)}
-    return "\n".join(shown.get(line.removeprefix("- ").strip(), line) for line in content.splitlines())
+def restore_lines(before: str, content: str) -> str:
+    """Return a whole text from a model, with the lines that it only copied as they were stored before."""
+    stored = {shown_line(line): line for line in split_lines(before)}
+    return "\n".join(stored.get(line.removeprefix("- ").strip(), line) for line in content.splitlines())
 
 
-def _place_of(content: str, line: str) -> int:
-    wanted = {line.strip(), line.strip().removeprefix("- "), shown_line(line)}
-    found = [
+def _find_place(content: str, line: str) -> int:
+    forms = {line.strip(), line.strip().removeprefix("- "), shown_line(line)}
+    places = [
         place
         for place, each in enumerate(split_lines(content))
-        if each.strip() and (each.strip() in wanted or shown_line(each) in wanted)
+        if each.strip() and (each.strip() in forms or shown_line(each) in forms)
     ]
-    if not found:
-        raise InvalidInput("No line of the block is like the one you named.", hint="Copy it as it stands in the block.")
-    return found[0]
+    if not places:
+        raise InvalidInput("The block has no such line.", hint="Copy the line as it is in the block.")
+    return places[0]
 
 
-def _single(line: str) -> str:
+def _to_single_line(line: str) -> str:
     text = " ".join(line.split()).removeprefix("- ")
     if not text:
-        raise InvalidInput("The line is blank.", hint="Give its text, or remove the line instead.")
+        raise InvalidInput("The line is blank.", hint="Pass its text, or use remove_line.")
     return text

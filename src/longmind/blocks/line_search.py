@@ -1,4 +1,9 @@
-"""Recall by line: finds the lines of blocks that are about something, with the index that finds atoms."""
+"""Search of the lines of blocks, with the kind of index that finds atoms.
+
+Blocks are small and change often, so an index is built per set of block versions and kept in memory only. A new
+version is a new key: an index never has to be updated, and an outdated one leaves the cache by age. Vectors are kept by
+text and user, so that a changed block embeds only its new lines.
+"""
 
 from __future__ import annotations
 
@@ -21,28 +26,30 @@ from longmind.runtime.fork_safety import survive_forks
 from longmind.scope import Scope
 
 QUERY_LIMIT = 10_000
-"""Characters of a question that are read."""
-_REMEMBERED_BLOCKS = 64
-_REMEMBERED_LINES = 4_096
+"""Characters of a query that are read."""
+_CACHED_INDEXES = 64
+_CACHED_VECTORS = 4_096
 _MIDDLE = 4.0
-"""The sum at which a score is a half: about what words in common count, where meaning says nothing. Atoms are ranked
-by a much steeper curve that begins far above it, so that only the best of thousands stand out; of a few lines nearly
-all would score 0 by that one, also the one that answers the question."""
+"""The sum of evidence at which a score is a half: about the weight of common words when meaning says nothing. The curve
+for atoms is much steeper and begins far above, so that only the best of thousands stand out; by that curve nearly all
+of a few lines would score 0, also the one that answers the query."""
 _LEAST_ALIKE = 0.25
-"""The score below which a line that shares no word with the question has nothing to do with it."""
+"""The score below which a line that shares no word with the query is unrelated to it."""
 _MISSING_WEIGHT = 0.25
-"""What a word of the question counts that no line has."""
+"""The weight of a word of the query that no line has."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class _Line:
+class _NumberedLine:
+    """A line, its number from 1, and its block."""
+
     text: str
     number: int
     block: Block
 
-    def found(self, score: float, raw: float) -> BlockLine:
+    def to_block_line(self, score: float, raw: float) -> BlockLine:
         block = self.block
         return BlockLine(
             content=self.text,
@@ -57,7 +64,7 @@ class _Line:
 
 
 class LineRetriever:
-    """Keeps what it has made of the blocks that were asked last, and of their lines. Threads may share it."""
+    """Finds lines of blocks, and keeps the indexes and vectors that were used last. Threads may share it."""
 
     def __init__(self, retriever: AtomRetriever) -> None:
         self._retriever = retriever
@@ -67,81 +74,89 @@ class LineRetriever:
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
+        """Replace the lock, which another thread of the parent may hold for ever."""
         self._lock = threading.Lock()
 
     def find(self, scope: Scope, blocks: Sequence[Block], query: str, limit: int, now: Micros) -> list[BlockLine]:
-        """The lines that are about the query, best first; with a blank query the first lines as they stand."""
+        """Return the lines that are about the query, best first; for a blank query the first lines in their order."""
         lines = [
-            _Line(text, number, block)
+            _NumberedLine(text, number, block)
             for block in blocks
             for number, text in enumerate(split_lines(block.content), start=1)
             if text.strip()
         ]
         if not query.strip() or not lines:
-            return [line.found(0.0, 0.0) for line in lines[:limit]]
-        asked = self._retriever.understand_query(query[:QUERY_LIMIT], now)
-        index = self._index(scope, blocks, lines, asked.model)
-        # An index is for one caller at a time: what it derives is made when it is first asked for.
+            return [line.to_block_line(0.0, 0.0) for line in lines[:limit]]
+        parsed = self._retriever.understand_query(query[:QUERY_LIMIT], now)
+        index = self._get_index(scope, blocks, lines, parsed.model)
+        # An index derives data lazily, so only one caller may use it at a time.
         with self._lock:
-            scores, raw, matching = _by_words(index, asked) if asked.vector is None else _by_meaning(index, asked)
+            scores, raw, related = (
+                _score_by_words(index, parsed) if parsed.vector is None else _score_by_meaning(index, parsed)
+            )
+        # Of equal scores the earlier line comes first.
         best = np.lexsort((np.arange(len(lines)), -raw))
-        chosen = [place for place in best.tolist() if matching[place]][:limit]
-        return [lines[place].found(float(scores[place]), float(raw[place])) for place in chosen]
+        chosen = [place for place in best.tolist() if related[place]][:limit]
+        return [lines[place].to_block_line(float(scores[place]), float(raw[place])) for place in chosen]
 
-    def _index(self, scope: Scope, blocks: Sequence[Block], lines: Sequence[_Line], model: str | None) -> SpaceIndex:
+    def _get_index(
+        self, scope: Scope, blocks: Sequence[Block], lines: Sequence[_NumberedLine], model: str | None
+    ) -> SpaceIndex:
         key = (scope.id, *((block.id, block.version) for block in blocks))
         with self._lock:
-            known = self._indexes.get(key)
-            if known is not None:
+            cached = self._indexes.get(key)
+            if cached is not None:
                 self._indexes.move_to_end(key)
-                return known
+                return cached
+        # Two threads may build the same index at once. Both results are equal, so the later one simply stays.
         texts = [line.text for line in lines]
         index = SpaceIndex.from_words(WordsSegment.from_texts(texts, [()] * len(texts)))
         if model is not None:
             index.model = model
-            index.add_vectors(0, self._vectors_of(scope, texts))
+            index.add_vectors(0, self._embed_lines(scope, texts))
         with self._lock:
             self._indexes[key] = index
-            while len(self._indexes) > _REMEMBERED_BLOCKS:
+            while len(self._indexes) > _CACHED_INDEXES:
                 self._indexes.popitem(last=False)
         return index
 
-    def _vectors_of(self, scope: Scope, texts: Sequence[str]) -> VectorsSegment:
-        """The vectors of all lines; only those that are new are made, outside of the lock."""
+    def _embed_lines(self, scope: Scope, texts: Sequence[str]) -> VectorsSegment:
+        """Return the vectors of texts. Missing ones are made outside of the lock, since embedding is slow."""
         with self._lock:
-            known = {text: self._vectors[scope.id, text] for text in texts if (scope.id, text) in self._vectors}
-        missing = list(dict.fromkeys(text for text in texts if text not in known))
-        made = self._retriever.index_texts([IndexedText(text) for text in missing]).vectors
-        if made is not None:
-            known |= {text: made.select([at]) for at, text in enumerate(missing)}
+            vectors = {text: self._vectors[scope.id, text] for text in texts if (scope.id, text) in self._vectors}
+        missing = list(dict.fromkeys(text for text in texts if text not in vectors))
+        embedded = self._retriever.index_texts([IndexedText(text) for text in missing]).vectors
+        if embedded is not None:
+            vectors |= {text: embedded.select([at]) for at, text in enumerate(missing)}
         with self._lock:
             for text in texts:
-                self._vectors[scope.id, text] = known[text]
+                self._vectors[scope.id, text] = vectors[text]
                 self._vectors.move_to_end((scope.id, text))
-            while len(self._vectors) > _REMEMBERED_LINES:
+            while len(self._vectors) > _CACHED_VECTORS:
                 self._vectors.popitem(last=False)
-        return VectorsSegment.join([known[text] for text in texts])
+        return VectorsSegment.join([vectors[text] for text in texts])
 
 
-def _by_words(index: SpaceIndex, asked: Query) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """BM25, and the share of it that a line would have which held all words of the question without end.
+def _score_by_words(index: SpaceIndex, query: Query) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return scores by words, BM25, and which lines match.
 
-    A word of the question that no line has is missed in every line, so that a question about something else scores low
-    whatever is there; but people say much beside what they ask for, so that it counts less.
+    The score is BM25 as a share of its upper bound, which a line with endless repetitions of every word would reach. A
+    word that no line has raises the bound, so that a query about something else scores low everywhere; but it counts
+    less, since people add words that are not essential.
     """
-    raw, most = np.zeros(index.atoms), 0.0
-    for term in asked.question.terms:
-        held = index.word_scores([term]).astype(np.float64)
-        holders = int(np.count_nonzero(held))
+    raw, bound = np.zeros(index.atoms), 0.0
+    for term in query.question.terms:
+        matches = index.word_scores([term]).astype(np.float64)
+        holders = int(np.count_nonzero(matches))
         rarity = math.log1p((index.atoms - (holders or 1) + 0.5) / ((holders or 1) + 0.5))
-        most += rarity if holders else rarity * _MISSING_WEIGHT
-        raw += rarity * held
-    return raw / (most or 1.0), raw, raw > 0
+        bound += rarity if holders else rarity * _MISSING_WEIGHT
+        raw += rarity * matches
+    return raw / (bound or 1.0), raw, raw > 0
 
 
-def _by_meaning(index: SpaceIndex, asked: Query) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """The sum of evidence that atoms are ranked by too, and the odds that it stands for."""
-    evidence = measure_matches(index, asked)
-    # The logistic function, in the form that cannot overflow.
+def _score_by_meaning(index: SpaceIndex, query: Query) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return scores by words and meaning, the sums of evidence that also rank atoms, and which lines match."""
+    evidence = measure_matches(index, query)
+    # The logistic function in a form that cannot overflow.
     scores = 0.5 + 0.5 * np.tanh((evidence.standing - _MIDDLE) / 2)
     return scores, evidence.standing, (evidence.lexical > 0) | (scores >= _LEAST_ALIKE)

@@ -1,4 +1,4 @@
-"""How blocks reach a model: as data, each line harmless, under the notice that they are suggestions."""
+"""Text of blocks for prompts: sanitised lines, under a notice that they are suggestions and no commands."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from longmind.models.block import Block, BlockLine
 USER_MEMORY = "user_memory"
 
 
-def user_memory_of(blocks: Sequence[Block]) -> str:
-    """The section with core memory, or nothing where there is none."""
-    sections = "\n".join(section for section in map(_section, blocks) if section)
+def build_user_memory(blocks: Sequence[Block]) -> str:
+    """Return the section with core memory; empty if there is none."""
+    sections = "\n".join(section for section in map(_format_block, blocks) if section)
     return f"<{USER_MEMORY}>\n{SUGGESTIONS_NOTICE}\n{sections}\n</{USER_MEMORY}>" if sections else ""
 
 
-def reminder_of(lines: Sequence[BlockLine]) -> str:
-    """What is put beside a message of the user that brings archival memory to mind, or nothing.
+def build_reminder(lines: Sequence[BlockLine]) -> str:
+    """Return the note that accompanies a message of the user with related archival memory; empty without lines.
 
-    It stands between no tags: how a prompt sets off what the application says is for the prompt to decide.
+    It has no tags around it: the prompt decides how to set off what the application adds.
     """
-    told = listed([line.content for line in lines])
-    return f"{SUGGESTIONS_NOTICE}\n{ARCHIVAL_TITLE}:\n{told}" if told else ""
+    entries = format_lines([line.content for line in lines])
+    return f"{SUGGESTIONS_NOTICE}\n{ARCHIVAL_TITLE}:\n{entries}" if entries else ""
 
 
-def listed(lines: Sequence[str]) -> str:
-    """Lines of memory as a list that can be nothing else."""
+def format_lines(lines: Sequence[str]) -> str:
+    """Return lines of memory as a sanitised list, which cannot be taken for anything else in a prompt."""
     return "\n".join(f"- {line}" for line in shown_lines(lines))
 
 
-def _section(block: Block) -> str:
-    lines = listed(block.entries)
-    # The time is what a model has to name when it replaces the whole block.
+def _format_block(block: Block) -> str:
+    lines = format_lines(block.entries)
+    # A model has to pass this time when it replaces the whole block.
     return f"{CORE_TITLES[block.scope]} (core, updated_at {block.updated_at}):\n{lines}" if lines else ""

@@ -1,4 +1,4 @@
-"""The blocks of a scope as prompts have them: which of them, for which agent, and as of when."""
+"""Reads of the blocks that a prompt shows: by policy, for an agent, and as of an instant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BlockReader:
-    """Reads anew each time, so that what was written is in the next prompt; or as it was at an instant."""
+    """Reads the blocks of a scope from the database each time, so that every write is in the next prompt."""
 
     def __init__(self, database: Database, scope: Scope, clock: Clock, retriever: Callable[[], LineRetriever]) -> None:
         self._database = database
@@ -25,12 +25,12 @@ class BlockReader:
         self._clock = clock
         self._retriever = retriever
 
-    def active(self, agent_id: str | None) -> str | None:
-        """The agent that a prompt is for: the one that is named, else the context's."""
+    def choose_agent(self, agent_id: str | None) -> str | None:
+        """Return the agent that a prompt is for: the given one, or else the one of the context."""
         return self._scope.agent_id if agent_id is None else validate_agent(agent_id)
 
-    def core(self, agent_id: str | None, policy: MemoryPolicy, known_at: Micros | None = None) -> list[Block]:
-        """The core blocks that the policy lets into a prompt, the user's first."""
+    def read_core(self, agent_id: str | None, policy: MemoryPolicy, known_at: Micros | None = None) -> list[Block]:
+        """Return the core blocks that the policy admits, the user's first; `known_at` reads them as of an instant."""
         return self._database.read(
             self._scope,
             store.list_all,
@@ -41,18 +41,19 @@ class BlockReader:
             known_at=known_at,
         )
 
-    def reminding(
+    def find_reminders(
         self, text: str, agent_id: str | None, policy: MemoryPolicy, known_at: Micros | None = None
     ) -> list[BlockLine]:
-        """What archival memory has to say to a text without being asked, best first: nothing unless by the policy."""
+        """Return archival lines about a text, best first; none unless the policy's `archival_mode` is `auto`."""
         if policy.archival_mode != "auto" or not text.strip():
             return []
-        least = policy.archival_min_score or 0.0
-        return [line for line in self.find(text, agent_id, policy.archival_limit, known_at) if line.score >= least]
+        # Filtered after the limit, which loses nothing: the lines come best first.
+        min_score = policy.archival_min_score or 0.0
+        return [line for line in self.find(text, agent_id, policy.archival_limit, known_at) if line.score >= min_score]
 
     def find(self, query: str, agent_id: str | None, limit: int, known_at: Micros | None = None) -> list[BlockLine]:
-        """Lines of the user's archival block and the agent's that are about a query, best first."""
-        found = self._database.read(
+        """Return lines of the user's and the agent's archival blocks that are about a query, best first."""
+        blocks = self._database.read(
             self._scope,
             store.list_all,
             users=True,
@@ -62,4 +63,4 @@ class BlockReader:
             known_at=known_at,
         )
         now = self._clock() if known_at is None else known_at
-        return self._retriever().find(self._scope, found, query, limit, now) if found else []
+        return self._retriever().find(self._scope, blocks, query, limit, now) if blocks else []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from longmind.blocks.prompt_text import reminder_of, user_memory_of
+from longmind.blocks.prompt_text import build_reminder, build_user_memory
 from longmind.blocks.reader import BlockReader
-from longmind.blocks.tools import tools_of
+from longmind.blocks.tools import build_tools
 from longmind.blocks.validation import (
     validate_agent,
     validate_content,
@@ -40,16 +40,16 @@ from longmind.validation.identifiers import validate_count
 from longmind.validation.text import quote_value, validate_text
 
 _QUERY_LIMIT = 10_000
-_USUAL_IDLE_SECONDS = 600.0
-_EDIT_TRIES = 5
+_DEFAULT_IDLE_SECONDS = 600.0
+_EDIT_ATTEMPTS = 5
 
 
 class Blocks:
     """The core and archival blocks of the current user, and those of each agent for this user.
 
     Without an `agent_id` an operation is about the user's own blocks, also in a context that has an agent: to write
-    what only one agent sees, it has to be named. What goes into prompts (`user_memory`, `reminders`, `tools`) takes
-    the agent of the context where none is named.
+    blocks that only one agent sees, name it. The operations for prompts (`user_memory`, `reminders`, `tools`) use the
+    agent of the context where none is named.
     """
 
     def __init__(self, database: Database, scope: Scope, clock: Clock, reader: BlockReader) -> None:
@@ -59,16 +59,16 @@ class Blocks:
         self._reader = reader
 
     def get(self, block_type: BlockType, *, agent_id: Identity | None = None) -> Block | None:
-        """Read a block: the user's, or with an agent id that agent's; None when there is none."""
+        """Return a block of the user, or with an agent id of that agent; None if there is none."""
         return self._database.read(self._scope, store.get, validate_place(block_type, agent_id))
 
     def list(self, scope: Literal["all", "user", "agent"] = "all", agent_id: Identity | None = None) -> Page[Block]:
-        """All blocks, the user's first; with an agent id, of the agents' only those of that agent."""
+        """List all blocks, the user's first; with an agent id, of the agents' blocks only those of that agent."""
         if scope not in ("all", "user", "agent"):
-            raise InvalidInput(f"scope is {quote_value(scope)}.", hint="It is 'all', 'user' or 'agent'.")
+            raise InvalidInput(f"scope is {quote_value(scope)}.", hint="Use 'all', 'user' or 'agent'.")
         agent = validate_agent(agent_id)
         if scope == "user" and agent is not None:
-            raise InvalidInput("The scope 'user' has no agent.", hint="Leave agent_id out, or ask for scope='agent'.")
+            raise InvalidInput("The scope 'user' has no agent.", hint="Leave agent_id out, or pass scope='agent'.")
         return Page(
             self._database.read(
                 self._scope, store.list_all, users=scope != "agent", agents=scope != "user", agent_id=agent
@@ -83,17 +83,17 @@ class Blocks:
         *,
         agent_id: Identity | None = None,
     ) -> Block:
-        """Replace a whole block, or with `expected_updated_at=None` make one that is not there yet.
+        """Replace a whole block, or with `expected_updated_at=None` create one that does not exist yet.
 
-        The instant is the `updated_at` that was last read, in any ISO form or zone; without a zone it is UTC. When
-        somebody else was faster, `BlockConflict` is raised, whose `current` is the block as it is now.
+        The instant is the `updated_at` that was last read, in any ISO form or zone; without a zone it is UTC. If
+        another writer was faster, `BlockConflict` is raised, whose `current` is the block as it is now.
         """
         return self._write(validate_place(block_type, agent_id), content, expected_updated_at, "app")
 
     def delete(
         self, block_type: BlockType, *, agent_id: Identity | None = None, expected_updated_at: Instant | None = None
     ) -> None:
-        """Delete a block with its revisions; with an instant, only if nobody has written since it was read."""
+        """Delete a block with its revisions; with an instant, only if it has not been written since it was read."""
         self._database.write(
             self._scope,
             store.delete,
@@ -106,16 +106,16 @@ class Blocks:
     def recall(self, query: Query, *, agent_id: Identity | None = None, limit: Hits = 10) -> Page[BlockLine]:
         """Find lines of the user's archival block and, with an agent id, of that agent's; best first.
 
-        An empty query lists the lines as they stand.
+        An empty query lists the lines in their order.
         """
-        asked = validate_text("query", query, limit=_QUERY_LIMIT)
+        text = validate_text("query", query, limit=_QUERY_LIMIT)
         most = HITS.check("limit", limit)
-        return Page(self._reader.find(asked, validate_agent(agent_id), most))
+        return Page(self._reader.find(text, validate_agent(agent_id), most))
 
     def revisions(
         self, block_type: BlockType, *, agent_id: Identity | None = None, limit: Limit = 20
     ) -> Page[BlockRevision]:
-        """What a block held before, newest first."""
+        """List earlier contents of a block, newest first."""
         most = validate_count("limit", limit, most=store.REVISIONS_KEPT + store.MARKED_REVISIONS_KEPT)
         return Page(self._database.read(self._scope, store.list_revisions, validate_place(block_type, agent_id), most))
 
@@ -127,7 +127,7 @@ class Blocks:
         *,
         agent_id: Identity | None = None,
     ) -> Block:
-        """Write what a block held in a revision once more; what it holds now becomes a revision in turn."""
+        """Write the content of a revision again; the present content becomes a revision in turn."""
         return self._database.write(
             self._scope,
             store.restore,
@@ -139,65 +139,67 @@ class Blocks:
         )
 
     def user_memory(self, agent_id: Identity | None = None, policy: MemoryPolicy | dict[str, Any] | None = None) -> str:
-        """The section of a system prompt with the user's core memory and the active agent's; empty without any.
+        """Return the section of a system prompt with the core memory of user and active agent; empty if there is none.
 
-        It is read anew each time, so that what was written is in the next prompt.
+        It is read from the database each time, so that every write is in the next prompt.
         """
         chosen = validate_policy(policy)
-        return user_memory_of(self._reader.core(self._reader.active(agent_id), chosen))
+        return build_user_memory(self._reader.read_core(self._reader.choose_agent(agent_id), chosen))
 
     def reminders(
         self, text: Text, *, agent_id: Identity | None = None, policy: MemoryPolicy | dict[str, Any] | None = None
     ) -> Page[str]:
-        """What archival memory has to say to a message of the user, as texts for the model's eyes only.
+        """Return archival memory related to a message of the user, as texts for the model only.
 
-        Empty unless the policy's `archival_mode` is `auto`; its limit and its least score bound the lines.
+        Empty unless the policy's `archival_mode` is `auto`; its limit and minimum score bound the lines.
         """
         chosen = validate_policy(policy)
-        asked = validate_text("text", text)
-        reminder = reminder_of(self._reader.reminding(asked, self._reader.active(agent_id), chosen))
+        message = validate_text("text", text)
+        reminder = build_reminder(self._reader.find_reminders(message, self._reader.choose_agent(agent_id), chosen))
         return Page([reminder] if reminder else [])
 
     def tools(self, agent_id: Identity | None = None) -> Page[BoundTool]:
-        """The tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
-        return Page(tools_of(self, self._reader.active(agent_id)))
+        """Return the tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
+        return Page(build_tools(self, self._reader.choose_agent(agent_id)))
 
     def set_sleep_time(
         self, enabled: bool, *, agent_id: Identity | None = None, idle_seconds: float = 600.0
     ) -> SleepTime:
-        """Have blocks updated from conversations that are closed or idle, or stop that.
+        """Turn on or off that blocks are updated from conversations that are closed or idle.
 
-        Without an agent it is about the user's blocks and all conversations; an agent's own setting goes before that,
-        and is about the agent's blocks and the conversations of contexts that have this agent.
+        Without an agent it applies to the user's blocks and all conversations. An agent's own setting takes precedence,
+        and applies to the agent's blocks and the conversations of contexts that have this agent.
         """
         if not isinstance(enabled, bool):
             raise InvalidInput(f"enabled must be True or False, not {quote_value(enabled)}.")
         rule = SleepRule(enabled, validate_idle(idle_seconds), validate_agent(agent_id))
         self._database.write(self._scope, sleep_rules.put, rule, self._clock())
-        return _as_told(rule)
+        return _to_sleep_time(rule)
 
     def get_sleep_time(self, *, agent_id: Identity | None = None) -> SleepTime:
-        """Whether blocks are updated from conversations, with an agent or without."""
+        """Return whether blocks are updated from conversations, of the user or of an agent."""
         rule = self._database.read(self._scope, sleep_rules.find, validate_agent(agent_id))
-        return _as_told(rule) if rule else SleepTime(enabled=False, idle_seconds=_USUAL_IDLE_SECONDS)
+        return _to_sleep_time(rule) if rule else SleepTime(enabled=False, idle_seconds=_DEFAULT_IDLE_SECONDS)
 
     def _write(self, place: BlockPlace, content: str, expected_updated_at: Instant | None, by: Writer) -> Block:
-        checked = validate_content(place.block_type, content)
+        text = validate_content(place.block_type, content)
         expected = validate_expectation(expected_updated_at)
-        return self._database.write(self._scope, store.update, self._scope, place, checked, expected, by, self._clock())
+        return self._database.write(self._scope, store.update, self._scope, place, text, expected, by, self._clock())
 
     def _edit(self, place: BlockPlace, change: Callable[[str], str], by: Writer) -> Block:
-        """Change a block in the light of what it holds; who else writes it meanwhile waits, or is waited for."""
-        for _ in range(_EDIT_TRIES):
-            edited = self._database.write(self._scope, _edited, self._scope, place, change, by, self._clock())
+        """Apply a change to the present content of a block. Concurrent writers of the block wait for each other."""
+        # The lock covers a block that exists. One that another writer creates at the same time takes a second attempt.
+        for _ in range(_EDIT_ATTEMPTS):
+            edited = self._database.write(self._scope, _edit_block, self._scope, place, change, by, self._clock())
             if edited is not None:
                 return edited
         raise BlockConflict(place.name, self.get(place.block_type, agent_id=place.agent_id), None)
 
 
-def _edited(
+def _edit_block(
     run: Transaction, scope: Scope, place: BlockPlace, change: Callable[[str], str], by: Writer, now: Micros
 ) -> Block | None:
+    """Apply a change in a transaction; None if another writer was faster."""
     store.hold(run, place)
     known = store.find(run, place)
     before = known.block.content if known else ""
@@ -207,5 +209,5 @@ def _edited(
     return store.write(run, scope, place, content, known, by, now)
 
 
-def _as_told(rule: SleepRule) -> SleepTime:
+def _to_sleep_time(rule: SleepRule) -> SleepTime:
     return SleepTime(enabled=rule.enabled, idle_seconds=rule.idle / 1_000_000)

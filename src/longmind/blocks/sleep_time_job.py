@@ -1,7 +1,9 @@
-"""Sleep-time memory: when a conversation has settled, the blocks take in what it told.
+"""Sleep-time memory: once a conversation is idle or closed, its facts are merged into the blocks.
 
-Thinking happens outside of a transaction, against the blocks as they are then. The transaction that writes compares
-and sets; when somebody was faster, all is read and merged anew. At the third time both happen in one transaction.
+Facts are read and merged outside of a transaction, against the blocks as they are then. The transaction that writes
+compares and sets; if another writer was faster, the blocks are read and merged again. After two such rounds the merge
+happens inside the transaction, with the blocks locked, so that a busy block cannot starve the job. The transaction also
+moves the conversation's mark, so that each message is merged exactly once.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from longmind.blocks.fact_merge import Merge, merge
+from longmind.blocks.fact_merge import BlockMerge, merge_facts
 from longmind.clock import Clock, Micros
 from longmind.errors import NotFound
 from longmind.extraction.conversation_facts import ConversationFactReader, ConversationFacts
@@ -24,91 +26,99 @@ from longmind.store.triggers.sleep_time import IdleState, read_idle_state
 Result = dict[str, Any]
 Write = Callable[[Transaction], Result]
 PATIENT_ROUNDS = 2
-_MOMENT: Micros = 1_000
+"""Rounds in which the merge happens outside of the transaction."""
+_MIN_WAIT: Micros = 1_000
 
 _OFF = "Sleep-time memory is off."
 
 
 @dataclass(frozen=True)
-class _Work:
+class _FactMergeWork:
+    """The messages of one run, and the facts in them."""
+
     conversation_id: str
     idle: IdleState
     agent_id: str | None
-    told: ConversationFacts
+    found: ConversationFacts
 
 
 class SleepTimeUpdater:
-    def __init__(self, database: Database, telling: ConversationFactReader, clock: Clock) -> None:
+    """Merges the facts of one conversation into the blocks of a user or an agent."""
+
+    def __init__(self, database: Database, fact_reader: ConversationFactReader, clock: Clock) -> None:
         self._database = database
-        self._telling = telling
+        self._fact_reader = fact_reader
         self._clock = clock
 
     def prepare(
         self, scope: Scope, conversation_id: str, kept: dict[str, Any], *, patient: bool
     ) -> Result | JobPostponement | Write:
-        """Do all up to the transaction that writes, or say why there is nothing to write, or not yet.
+        """Do all the work except the write, which is returned for the transaction that ends the job.
 
-        What was told is kept for when this is asked again: a model costs money.
+        Returns a result instead if there is nothing to write, and a postponement if the conversation is not idle yet.
+        The facts are kept in `kept` for the next round: finding them again may cost money.
         """
         try:
-            found = self._database.read(scope, read_idle_state, conversation_id, self._clock())
+            idle = self._database.read(scope, read_idle_state, conversation_id, self._clock())
         except NotFound:
             return {"skipped": "The conversation is gone."}
-        if found.rule is None or not found.rule.enabled:
+        if idle.rule is None or not idle.rule.enabled:
             return {"skipped": _OFF}
-        if not found.settled:
-            # It went on since, or the time of silence was made longer. Seconds are rounded: a moment is always waited.
-            return JobPostponement(max(found.settles_at - self._clock(), _MOMENT) / 1_000_000)
-        if found.until <= found.begun_at:
+        if not idle.settled:
+            # The conversation went on, or the idle time was raised. The minimum makes up for the rounding of seconds.
+            return JobPostponement(max(idle.settles_at - self._clock(), _MIN_WAIT) / 1_000_000)
+        if idle.until <= idle.begun_at:
             return {"skipped": "Nothing was said since."}
-        part = (found.begun_at, found.until)
-        if kept.get("part") != part:
-            kept["part"], kept["told"] = part, self._telling.tell(scope, conversation_id, *part)
-        work = _Work(conversation_id, found, found.rule.agent_id, kept["told"])
+        span = (idle.begun_at, idle.until)
+        if kept.get("span") != span:
+            kept["span"], kept["found"] = span, self._fact_reader.tell(scope, conversation_id, *span)
+        work = _FactMergeWork(conversation_id, idle, idle.rule.agent_id, kept["found"])
         if not patient:
             return lambda run: self._merge_and_write(run, scope, work)
-        known = self._database.read(scope, _blocks_of, work.agent_id)
-        made = merge(*known, work.told.facts)
-        return lambda run: self._write(run, scope, work, known, made)
+        stored = self._database.read(scope, _read_blocks, work.agent_id)
+        merged = merge_facts(*stored, work.found.facts)
+        return lambda run: self._write(run, scope, work, stored, merged)
 
-    def _merge_and_write(self, run: Transaction, scope: Scope, work: _Work) -> Result:
-        known = _blocks_of(run, work.agent_id, held=True)
-        return self._write(run, scope, work, known, merge(*known, work.told.facts))
+    def _merge_and_write(self, run: Transaction, scope: Scope, work: _FactMergeWork) -> Result:
+        stored = _read_blocks(run, work.agent_id, lock=True)
+        return self._write(run, scope, work, stored, merge_facts(*stored, work.found.facts))
 
     def _write(
         self,
         run: Transaction,
         scope: Scope,
-        work: _Work,
-        known: tuple[StoredBlock | None, StoredBlock | None],
-        made: Merge,
+        work: _FactMergeWork,
+        stored: tuple[StoredBlock | None, StoredBlock | None],
+        merged: BlockMerge,
     ) -> Result:
+        # Read again in this transaction: the user may have turned it off since.
         rule = sleep_rules.find(run, work.agent_id)
         if rule is None or not rule.enabled:
             return {"skipped": _OFF}
         if not conversations.move_sleep_mark(run, work.conversation_id, work.idle.begun_at, work.idle.until):
             raise EffectConflict("The conversation was read by another job at the same time.")
         now = self._clock()
-        for draft, before in zip(made.drafts, known, strict=True):
+        for draft, before in zip(merged.drafts, stored, strict=True):
             if draft.changed:
                 place = BlockPlace(draft.block_type, work.agent_id)
                 if blocks.write(run, scope, place, draft.content, before, "sleep", now, draft.said_at) is None:
                     raise EffectConflict("A block was written while a conversation was read.")
-        # Numbers, never what was said, which may have to be forgotten later.
-        told = work.told
+        # Numbers, never words of the conversation, which may have to be erased later.
+        found = work.found
         return {
-            **made.counts,
-            "messages": told.messages,
-            "cost": asdict(told.cost),
-            **({"note": told.note} if told.note else {}),
+            **merged.counts,
+            "messages": found.messages,
+            "cost": asdict(found.cost),
+            **({"note": found.note} if found.note else {}),
         }
 
 
-def _blocks_of(
-    run: Transaction, agent_id: str | None, held: bool = False
+def _read_blocks(
+    run: Transaction, agent_id: str | None, lock: bool = False
 ) -> tuple[StoredBlock | None, StoredBlock | None]:
     core, archival = BlockPlace("core", agent_id), BlockPlace("archival", agent_id)
-    if held:
+    # Always in this order, so that two transactions never wait for each other.
+    if lock:
         blocks.hold(run, core)
         blocks.hold(run, archival)
     return blocks.find(run, core), blocks.find(run, archival)

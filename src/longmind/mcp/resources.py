@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from mcp_types import GetPromptResult, Prompt, PromptMessage, Resource, TextContent, TextResourceContents
 
-from longmind.blocks.prompt_text import reminder_of
+from longmind.blocks.prompt_text import build_reminder
 from longmind.context import Context
 from longmind.tools.brief import as_prompt
 from longmind.tools.skill_text import load_skill_text
@@ -39,7 +39,7 @@ def _read_core_memory(context: Context) -> str:
 
 def _read_archive(context: Context) -> str:
     lines = context.blocks.recall("", agent_id=context.scope.agent_id, limit=100)
-    return reminder_of(lines) or NOTHING_REMEMBERED
+    return build_reminder(lines) or NOTHING_REMEMBERED
 
 
 def _list_spaces(context: Context) -> str:

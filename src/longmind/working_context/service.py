@@ -116,7 +116,7 @@ class WorkingContexts:
         query = None if recall_query is None else QUERY.check("recall_query", recall_query)
         known = None if known_at is None else to_micros(known_at, "known_at")
         policy = None if memory_policy is None else validate_policy(memory_policy)
-        agent = self._blocks.active(agent_id)
+        agent = self._blocks.choose_agent(agent_id)
         template = self._templates.find(template_id)
         now = self._clock()
         said = self._database.read(
@@ -134,8 +134,8 @@ class WorkingContexts:
         standing = Section("always_on", "memory", _make_unique_pieces(always_on.values()))
         remembered = Section("user_memory", "lines")
         if policy is not None and remembered.name in template.shows:
-            core = self._blocks.core(agent, policy, known)
-            archival = self._blocks.reminding(query or "", agent, policy, known)
+            core = self._blocks.read_core(agent, policy, known)
+            archival = self._blocks.find_reminders(query or "", agent, policy, known)
             # Only what the template shows is said already.
             remembered = make_user_memory_section(core, archival, template.select_visible([standing])[0].pieces)
         summary = sanitise(said.summary) if include_rolling_summary else ""
