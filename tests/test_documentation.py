@@ -277,6 +277,10 @@ def test_the_readme_begins_with_two_commands() -> None:
     assert all(re.search(r"# \w", line) for line in first.text.splitlines())
 
 
+def test_the_readme_can_be_read_in_three_minutes() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150
+
+
 def test_the_statements_for_a_role_that_owns_nothing_are_enough(
     postgres_server: PostgresServer, postgres_url: str
 ) -> None:

@@ -81,7 +81,7 @@ def test_figures_alone_are_no_claim_that_held(add: Add, tmp_path: Path, capsys: 
     add("one", tells)
     assert prove(tmp_path, "--report", str(tmp_path / "proof.md")) == 3
     assert "measured  what it takes" in capsys.readouterr().out
-    assert "| measured | what it takes | bytes 1,234 |" in (tmp_path / "proof.md").read_text("utf-8")
+    assert "| Title of one | 0 | 0 | 0 | 1 | " in (tmp_path / "proof.md").read_text("utf-8")
 
 
 def test_a_section_without_a_check_fails(add: Add, tmp_path: Path) -> None:
