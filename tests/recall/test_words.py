@@ -194,7 +194,7 @@ def test_the_words_of_many_texts_are_those_of_each(texts: list[str]) -> None:
 
 def test_texts_are_told_apart_also_when_another_thread_has_just_forgotten_all_words() -> None:
     terms_of_each(["red tea", "green tea"])
-    reading._remembered.__self__.clear()  # type: ignore[attr-defined]  # a method of the dict
+    reading._cached_number.__self__.clear()  # type: ignore[attr-defined]  # a method of the dict
     _, places = terms_of_each(["red tea", "green tea"])
     assert places.tolist() == [0, 0, 1, 1]
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import longmind
+from longmind.context import SERVICE_NAMES
 from longmind.models.space import SpaceKind
 from longmind.models.value import Value
 from longmind.operations import OPERATIONS, Operation
@@ -450,7 +451,8 @@ def test_every_operation_of_the_table_is_tried() -> None:
 
 def test_the_table_has_every_public_method_of_every_service_and_no_other() -> None:
     with longmind.open("sqlite:///:memory:") as engine:
-        services = {name: service for name, service in vars(engine.context(**OWNER)).items() if name != "scope"}
+        context = engine.context(**OWNER)
+        services = {name: getattr(context, name) for name in SERVICE_NAMES}
     methods = {
         f"{name}.{method}": function
         for name, service in services.items()
