@@ -27,7 +27,7 @@ from functools import lru_cache
 from longmind.language.words import STOP_WORDS, stem_of, words_of
 from longmind.store.database import Transaction
 from longmind.store.tables import tombstones
-from longmind.store.tables.atoms import Slot
+from longmind.store.tables.atom_rows import Slot
 
 _FEWEST_LEFT = 3
 """Words that must be left of a fact for it to be known again by them alone."""

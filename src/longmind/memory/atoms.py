@@ -19,7 +19,7 @@ from longmind.store.database import Transaction
 from longmind.store.tables import atoms as store
 from longmind.store.tables import restored_atoms as restoring
 from longmind.store.tables import spaces
-from longmind.store.tables.atoms import PreparedAtom, Slot
+from longmind.store.tables.atom_rows import PreparedAtom, Slot
 from longmind.store.tables.spaces import SpaceChange
 from longmind.validation.annotated import LIMIT, AtomId, CategoryName, Limit, NumberCursor, SpaceId
 from longmind.validation.identifiers import validate_id

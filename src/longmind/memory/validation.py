@@ -15,7 +15,7 @@ from longmind.ids import id_of, new_id
 from longmind.models.atom import AtomInput, AtomKind, AtomStatus, Category, NewAtom, Origin, Trust
 from longmind.models.entity import EntityType
 from longmind.models.value import Value
-from longmind.store.tables.atoms import PreparedAtom
+from longmind.store.tables.atom_rows import PreparedAtom
 from longmind.validation.annotated import ATOM_TEXT, CONFIDENCE, IMPORTANCE, NAME
 from longmind.validation.identifiers import validate_label
 from longmind.validation.text import validate_text

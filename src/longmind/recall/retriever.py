@@ -39,7 +39,7 @@ from longmind.recall.space_indexes import SpaceIndexes
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.tables import atoms
-from longmind.store.tables.atoms import PreparedAtom
+from longmind.store.tables.atom_rows import PreparedAtom
 
 RERANKED = 20
 """The number of best hits that a reranker reads."""

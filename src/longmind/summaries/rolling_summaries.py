@@ -59,7 +59,7 @@ class RollingSummaries:
         if not messages:
             return None
         summariser = self._summariser()
-        text = summariser.summarise(None if found.anew else found.standing.text, messages, self._limit)
+        text = summariser.summarise(None if found.from_start else found.standing.text, messages, self._limit)
         # A summariser of the host may return anything; what is stored is checked like any other input.
         text = validate_text("The summary", text, limit=self._limit).strip()
         return NewSummary(text, found.until, summariser.name) if text else None

@@ -15,7 +15,7 @@ from longmind.models.atom import Atom, Trust
 from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import atoms, quotas, spaces
-from longmind.store.tables.atoms import PreparedAtom
+from longmind.store.tables.atom_rows import PreparedAtom
 from longmind.store.tables.quotas import LIMITS, Counter
 from longmind.tools.consent import CONSENT_STAGE, NeedsConfirmation
 

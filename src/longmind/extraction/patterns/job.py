@@ -30,7 +30,7 @@ from longmind.scope import Scope
 from longmind.store.database import Database, EffectConflict, Transaction
 from longmind.store.tables import atoms, spaces
 from longmind.store.tables.atom_changes import AtomAddition, apply_steps
-from longmind.store.tables.atoms import PreparedAtom, Slot
+from longmind.store.tables.atom_rows import PreparedAtom, Slot
 
 MOST_EPISODES = 2_000
 """Events that are looked at: those that happened last."""

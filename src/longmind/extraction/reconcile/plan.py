@@ -40,7 +40,7 @@ from longmind.store.tables.atom_changes import (
     EntityMention,
     LearningStep,
 )
-from longmind.store.tables.atoms import PreparedAtom, Slot
+from longmind.store.tables.atom_rows import PreparedAtom, Slot
 from longmind.store.triggers.extraction_orders import ExtractionOrder
 
 _SPEAKERS = {"user": "user", "assistant": "assistant"}

@@ -12,7 +12,7 @@ from typing import Any
 from longmind.models.atom import Atom
 from longmind.models.value import list_hidden_attributes
 from longmind.recall import kernels as kernel
-from longmind.store.tables.atoms import LIST_FIELDS
+from longmind.store.tables.atom_rows import LIST_FIELDS
 
 _BESIDE_FIELDS = list_hidden_attributes(Atom)
 

@@ -18,7 +18,7 @@ from pydantic_core import from_json, to_json
 from longmind.models.atom import AtomKind, Trust
 from longmind.recall.index.segments import seal, unseal
 from longmind.store.database import Row
-from longmind.store.tables.atoms import PreparedAtom
+from longmind.store.tables.atom_rows import PreparedAtom
 from longmind.validation.text import decode_json
 
 # What is written down are places in these lists: new members go to the end.

@@ -9,7 +9,7 @@ from longmind.providers.embedder import Vectors
 from longmind.recall.index.atom_columns import AtomColumns
 from longmind.recall.index.segments import VectorsSegment, WordsReader
 from longmind.recall.index.storage import SMALL, IndexEntries
-from longmind.store.tables.atoms import PreparedAtom
+from longmind.store.tables.atom_rows import PreparedAtom
 
 
 class IndexBatch:

@@ -1,4 +1,8 @@
-"""Units of work that carry out what extraction has decided, as one change to a space."""
+"""The steps that extraction has decided on, carried out as one change of a space.
+
+Extraction compares candidates with the atoms of a space outside of any transaction. What it decides arrives here as
+steps, in the transaction that has verified that the space did not change since.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +14,18 @@ from longmind.clock import Micros, to_micros
 from longmind.models.entity import EntityType
 from longmind.scope import Scope
 from longmind.store.database import Transaction
-from longmind.store.tables import atom_versions as versions
-from longmind.store.tables import atoms, entities
-from longmind.store.tables.atoms import PreparedAtom
+from longmind.store.tables import atom_versions, atoms, entities
+from longmind.store.tables.atom_rows import PreparedAtom
 from longmind.store.tables.ledger import record_change
 from longmind.store.tables.spaces import SpaceChange
 
 EntityMention = tuple[str, EntityType, tuple[str, ...]]
-"""A name, what kind of thing it is, and other names of it."""
+"""A name, the type of what it names, and its other names."""
 
 
 @dataclass(frozen=True)
 class AtomAddition:
-    """An atom to keep, under the id it has, and what it takes the place of."""
+    """An atom to add, under the id it has, and the atoms that it replaces."""
 
     atom: PreparedAtom
     mentions: tuple[EntityMention, ...] = ()
@@ -34,7 +37,7 @@ class AtomAddition:
 
 @dataclass(frozen=True)
 class AtomReinforcement:
-    """What was told again: more sources, and how sure and how important it now is."""
+    """A known atom that was stated again, with its sources, confidence and importance from now on."""
 
     atom_id: str
     source_message_ids: tuple[str, ...]
@@ -58,7 +61,7 @@ LearningStep = AtomAddition | AtomReinforcement | AtomRetirement
 def apply_steps(
     run: Transaction, scope: Scope, space_id: str, change: SpaceChange, steps: Sequence[LearningStep], now: Micros
 ) -> None:
-    """Carry the steps out in their order. The change has taken a place for each addition."""
+    """Carry the steps out in their order. The change has taken a position for each addition."""
     position = change.first
     added: list[str] = []
     for step in steps:
@@ -69,8 +72,7 @@ def apply_steps(
             case AtomReinforcement():
                 _reinforce(run, scope, space_id, step, change.revision, now)
             case AtomRetirement(atom_id):
-                if run.one("archive_atom", id=atom_id, revision=change.revision, now=now):
-                    record_change(run, scope, "atom.archived", now, space_id=space_id, atom_id=atom_id)
+                atoms.archive_known(run, scope, space_id, atom_id, change.revision, now)
     if added:
         record_change(run, scope, "atoms.added", now, space_id=space_id, atom_ids=added)
 
@@ -86,28 +88,28 @@ def _add(
     for old_id in step.supersedes:
         _close(run, scope, space_id, old_id, atom.id, new.valid_from, revision, now)
     if step.superseded_by is not None:
-        _add_before(run, scope, space_id, new, step.superseded_by, revision, now)
+        _link_before(run, scope, space_id, new, step.superseded_by, revision, now)
     return atom.id
 
 
-def _add_before(
+def _link_before(
     run: Transaction, scope: Scope, space_id: str, old: PreparedAtom, newer_id: str, revision: int, now: Micros
 ) -> None:
-    """Make an atom that was just added the version before one that is known, or was before it was deleted."""
+    """Make an atom that was just added the version before a newer one, which may be deleted by now."""
     newer = atoms.get(run, newer_id)
     own_end = old.valid_from if old.valid_to is None else old.valid_to
     begins = own_end if newer is None else to_micros(newer.valid_from)
     _close(run, scope, space_id, old.id, newer_id, begins, revision, now)
     run.send("name_predecessor", id=newer_id, supersedes=old.id, revision=revision, now=now)
     if newer is not None and newer.valid_to == newer.valid_from:
-        # One after that begins earlier still.
-        versions.settle_ends(run, space_id, newer_id, revision, now)
+        # The newer one was cut by a version after it that begins earlier still; that one cuts this one too.
+        atom_versions.settle_ends(run, space_id, newer_id, revision, now)
 
 
 def _close(
     run: Transaction, scope: Scope, space_id: str, old_id: str, new_id: str, begins: Micros, revision: int, now: Micros
 ) -> None:
-    if versions.close(
+    if atom_versions.close(
         run,
         "supersede_known",
         space_id,
@@ -127,8 +129,8 @@ def _reinforce(
     known = atoms.get(run, step.atom_id)
     if known is None:
         return
-    met = _find_or_make_entities(run, scope, space_id, step.mentions, revision, now)
-    entity_ids = list(dict.fromkeys((*known.entity_ids, *met)))
+    mentioned = _find_or_make_entities(run, scope, space_id, step.mentions, revision, now)
+    entity_ids = list(dict.fromkeys((*known.entity_ids, *mentioned)))
     run.send(
         "reinforce_atom",
         id=known.id,

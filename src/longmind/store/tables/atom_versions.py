@@ -1,7 +1,13 @@
-"""Where the versions of a fact end: each where a later one begins, in whichever order they begin.
+"""Ends of the versions of a fact.
 
-An atom keeps the end that holds now. Which it had at an earlier instant follows from the versions that were recorded by
-then, so it is written nowhere.
+Versions form a chain by what superseded them, in the order in which they were recorded. They may begin in any order: a
+version that is recorded later can begin earlier, and then cuts several before it. Invariants:
+
+- A version ends where it was to end at first (`open_until`), or where a version after it in the chain begins, whichever
+  is earlier, but never before it begins itself.
+- An atom stores the end that holds now. The end that was known at an earlier instant follows from the versions that
+  were recorded by then (`list_cuts`), and is stored nowhere.
+- Deleting a version joins its neighbours; the ends that it brought about stay.
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ from longmind.store.database import Transaction
 
 
 class SupersededVersion(NamedTuple):
-    """A version that another has taken the place of, as SQL calls it `superseded_versions`."""
+    """A version that another has superseded: a row of `superseded_versions`."""
 
     id: str
     position: int
@@ -24,12 +30,12 @@ class SupersededVersion(NamedTuple):
     superseded_by: str
     superseded_at: Micros
     next_begins: Micros | None
-    """Where the one after it begins; None when that was deleted."""
+    """The beginning of the version after it; None when that was deleted."""
     next_recorded: Micros | None
 
 
 class VersionCut(NamedTuple):
-    """Since when it was known that the atom at a position ends no later than there."""
+    """An end of the atom at a position, and the instant since which it was known to end no later."""
 
     position: int
     known_from: Micros
@@ -48,7 +54,10 @@ def close(
     revision: int,
     now: Micros,
 ) -> bool:
-    """End a version where a new one begins, and the versions before it that reach further; False if it was closed."""
+    """End a version where a new one begins, and the versions before it that reach further.
+
+    Return False, and change nothing, if the version was closed already; `statement` says what counts as closed.
+    """
     closed = run.one(
         statement,
         id=old_id,
@@ -69,7 +78,10 @@ def close(
 def settle_ends(
     run: Transaction, space_id: str, atom_id: str, revision: int, now: Micros, *, undoing: bool = False
 ) -> None:
-    """Let the versions before an atom end where those after them begin; later than now only where that is undone."""
+    """Let the versions before an atom end where those after them begin.
+
+    undoing: a version after them was taken back, so that they may end later than they do now.
+    """
     newer = {atom_id}
     for version, later, gap in _walk_superseded(run, space_id):
         if version.superseded_by in newer:
@@ -82,9 +94,9 @@ def settle_ends(
 
 
 def list_cuts(run: Transaction, space_id: str) -> list[VersionCut]:
-    """What was known when of the ends of those atoms that a version has cut which is not the next after them.
+    """Return what was known when of the ends of atoms that were cut by a version which is not the next after them.
 
-    All others have had one end before they were superseded, and have another since.
+    All other superseded atoms have had one end until they were superseded, and have another since.
     """
     found: list[VersionCut] = []
     for version, later, gap in _walk_superseded(run, space_id):
@@ -95,27 +107,28 @@ def list_cuts(run: Transaction, space_id: str) -> list[VersionCut]:
             known_from = later.recorded
             found.append(VersionCut(version.position, known_from, later.begins))
             later = later.then
-        # Since then it ends where it ends now, whichever of them has brought that about.
+        # Since the last cut it ends where it ends now, whichever version has brought that about.
         found.append(VersionCut(version.position, known_from if gap is None else gap, version.valid_to))
     return found
 
 
 class _LaterVersion(NamedTuple):
-    """A version that comes after another, and of those after it the first that begins earlier."""
+    """A version that comes after another, linked to the next one after it that begins earlier."""
 
     begins: Micros
     recorded: Micros
     then: _LaterVersion | None
     lowest: Micros
-    """Where the one begins that begins first."""
+    """The earliest beginning of this version and those after it."""
 
 
 def _walk_superseded(
     run: Transaction, space_id: str
 ) -> Iterator[tuple[SupersededVersion, _LaterVersion | None, Micros | None]]:
-    """Each version that was superseded, the newest first, what comes after it, and since when one of that is deleted.
+    """Yield each superseded version, newest first, with the versions after it.
 
-    Where a deleted one began was forgotten with it, but not the ends that it may have brought about.
+    Third is the instant since which one of those is deleted: its beginning was forgotten with it, but not the ends that
+    it may have brought about.
     """
     before: dict[str, list[SupersededVersion]] = {}
     superseded: set[str] = set()

@@ -1,4 +1,9 @@
-"""Units of work on bindings. They belong to an app; who made one sees it, and so does an administrator of the app."""
+"""Bindings: which conversations are extracted into which spaces.
+
+They belong to an app, since a binding may cover the conversations of several users. The user who made one sees it, and
+so does an administrator of the app. Members of a binding stand in a table of their own, by which an append finds out in
+one lookup whether anything counts its turns.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ from longmind.store.tables import spaces
 from longmind.store.tables.ledger import record_change
 
 _ALL = 2**53
-"""More than anybody has bindings."""
+"""More bindings than anybody has."""
 
 
 BindingState = Literal["active", "paused", "gone"]
@@ -31,33 +36,38 @@ class BoundSpace:
     name: str | None
     deleted: bool = False
     owner: str | None = None
-    """Whose it is if it is a shared one, which stands for nothing but itself."""
+    """The owner of a shared space, which stands for nothing but itself."""
 
 
 @dataclass(frozen=True)
 class NewBinding:
+    """A binding that was validated, but has no id yet."""
+
     conversation_scope: ConversationScope | list[ConversationScope]
     space_ids: tuple[str, ...]
     policy: ExtractionPolicy
 
     @property
     def members(self) -> list[ConversationScope]:
+        """The scopes that it covers, also where it was made for a single one."""
         scope = self.conversation_scope
         return [scope] if isinstance(scope, ConversationScope) else scope
 
 
 def reaches_others(members: list[ConversationScope], user_id: str) -> bool:
+    """Return whether any member is a user other than the given one."""
     return any(member.user_id != user_id for member in members)
 
 
 def create(run: Transaction, scope: Scope, new: NewBinding, now: Micros) -> Binding:
+    """Make a binding; raise NotFound for an unknown space, and InvalidInput for one that others cannot match."""
     bound = [_to_bound_space(run, space_id) for space_id in new.space_ids]
     if reaches_others(new.members, scope.user_id):
         unnamed = [space.id for space in bound if space.name is None and space.owner is None]
         if unnamed:
             raise InvalidInput(
                 f"The space {unnamed[0]!r} has no name.",
-                hint="What other users say goes into their own spaces of the same name: bind spaces that have one.",
+                hint="Bind named spaces: memory of other users goes into their own spaces of the same name.",
             )
     binding_id = new_id("bind", now)
     single = isinstance(new.conversation_scope, ConversationScope)
@@ -80,11 +90,13 @@ def create(run: Transaction, scope: Scope, new: NewBinding, now: Micros) -> Bind
 
 
 def find(run: Transaction, scope: Scope, binding_id: str) -> Binding | None:
+    """Return a binding, if there is one that the user may see."""
     row = run.one("get_binding", id=binding_id, user_id=_limit_to_own(scope))
     return _to_binding(row) if row else None
 
 
 def get(run: Transaction, scope: Scope, binding_id: str) -> Binding:
+    """Return a binding; raise NotFound unless there is one that the user may see."""
     binding = find(run, scope, binding_id)
     if binding is None:
         raise NotFound("binding", binding_id)
@@ -92,19 +104,20 @@ def get(run: Transaction, scope: Scope, binding_id: str) -> Binding:
 
 
 def list_newest_first(run: Transaction, scope: Scope, before_id: str | None, limit: int) -> list[Binding]:
+    """Return bindings that the user may see, newest first, that come before the one that was listed last."""
     rows = run.all("list_bindings", user_id=_limit_to_own(scope), before_id=before_id or BEYOND_ALL_IDS, limit=limit)
     return [_to_binding(row) for row in rows]
 
 
 def read_every(run: Transaction, scope: Scope) -> Iterator[Binding]:
-    """All bindings that a user has made. Only inside of `read_snapshot`."""
+    """Yield all bindings that a user has made. Only inside of `read_snapshot`."""
     return map(_to_binding, run.each("every_binding", user_id=scope.user_id))
 
 
 def update(
     run: Transaction, scope: Scope, binding_id: str, policy: ExtractionPolicy, enabled: bool | None, now: Micros
 ) -> Binding:
-    """Give a binding a policy, and pause or resume it."""
+    """Give a binding a policy, and pause or resume it; `enabled` None leaves that as it is."""
     known = get(run, scope, binding_id)
     _require_reach(scope, known)
     row = run.one(
@@ -124,6 +137,7 @@ def update(
 
 
 def delete(run: Transaction, scope: Scope, binding_id: str, now: Micros) -> None:
+    """Delete a binding. What it has extracted stays."""
     _require_reach(scope, get(run, scope, binding_id))
     if run.one("delete_binding", id=binding_id) is None:
         raise NotFound("binding", binding_id)
@@ -132,13 +146,13 @@ def delete(run: Transaction, scope: Scope, binding_id: str, now: Micros) -> None
 
 
 def list_matching(run: Transaction, user_id: str, namespace: str) -> list[tuple[Binding, list[BoundSpace]]]:
-    """The bindings that a conversation falls under, with their spaces; not those that are paused."""
+    """Return the enabled bindings that a conversation falls under, each with its spaces that are not deleted."""
     rows = run.all("bindings_of_conversation", user_id=user_id, namespace=namespace)
     return [(_to_binding(row), [space for space in _read_spaces(row) if not space.deleted]) for row in rows]
 
 
 def find_space(run: Transaction, binding_id: str, space_id: str) -> tuple[BindingState, BoundSpace | None]:
-    """Whether a binding extracts into a space, is paused, or is gone, or its space is; and the space."""
+    """Return whether a binding extracts into a space, is paused, or is gone as its space may be; and the space."""
     row = run.one("get_binding", id=binding_id, user_id=None)
     bound = [] if row is None else [space for space in _read_spaces(row) if space.id == space_id and not space.deleted]
     if row is None or not bound:
@@ -147,7 +161,7 @@ def find_space(run: Transaction, binding_id: str, space_id: str) -> tuple[Bindin
 
 
 def mark_space_deleted(run: Transaction, scope: Scope, space_id: str) -> None:
-    """Let the bindings of a space that is deleted extract no more into it, and for others into theirs of that name."""
+    """Keep the bindings of a deleted space from extracting into it, and for others into theirs of the same name."""
     for row in run.all("list_bindings", user_id=scope.user_id, before_id=BEYOND_ALL_IDS, limit=_ALL):
         bound = _read_spaces(row)
         if any(space.id == space_id for space in bound):
@@ -156,9 +170,9 @@ def mark_space_deleted(run: Transaction, scope: Scope, space_id: str) -> None:
 
 
 def forget_user(run: Transaction, user_id: str) -> int:
-    """Take a user out of the bindings that others have made; gives how many named them.
+    """Take an erased user out of the bindings that others have made, and return how many named them.
 
-    A binding that is for nobody else goes with them.
+    A binding that covers nobody else is deleted.
     """
     named = 0
     for row in run.all("list_bindings", user_id=None, before_id=BEYOND_ALL_IDS, limit=_ALL):

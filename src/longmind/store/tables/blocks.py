@@ -1,4 +1,8 @@
-"""Units of work on memory blocks."""
+"""Memory blocks and their revisions.
+
+A block is replaced as a whole, and only if it is still what the writer has read: by its instant for callers, by its
+version for jobs. What it held before goes to its revisions, of which the newest are kept, and marked ones longer.
+"""
 
 from __future__ import annotations
 
@@ -24,48 +28,52 @@ _USER = ""
 
 @dataclass(frozen=True)
 class BlockPlace:
-    """Which block of a user: its type and, if it is one agent's, whose."""
+    """A block of a user by its type and, if it belongs to one agent, that agent."""
 
     block_type: BlockType
     agent_id: str | None = None
 
     @property
     def columns(self) -> dict[str, str]:
+        """The key of its row."""
         return {"agent_id": self.agent_id or _USER, "block_type": self.block_type}
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What a change says of it."""
+    def change_fields(self) -> dict[str, Any]:
+        """The fields by which a recorded change names it."""
         return {"block_type": self.block_type, "agent_id": self.agent_id}
 
     @property
     def name(self) -> str:
+        """Its name in messages."""
         whose = "the user" if self.agent_id is None else f"the agent {self.agent_id!r}"
         return f"{self.block_type} block of {whose}"
 
 
 @dataclass(frozen=True)
 class StoredBlock:
-    """A block with what is kept beside it."""
+    """A block with the columns that are not shown."""
 
     block: Block
     updated_at: Micros
     line_times: tuple[Micros, ...]
-    """When each line that is not blank was said or, if that is not known, written."""
+    """The instants at which each line that is not blank was said or, if that is unknown, written."""
     written_by: Writer
 
 
 def find(run: Transaction, place: BlockPlace) -> StoredBlock | None:
+    """Return a block with the columns that are not shown; None when it was never written, or was deleted."""
     row = run.one("get_block", **place.columns)
     return _to_stored(row) if row else None
 
 
 def hold(run: Transaction, place: BlockPlace) -> None:
-    """Keep a block as it is, until the end of the transaction, from whoever else would write it."""
+    """Keep others from writing a block until the transaction ends. A block that is not there cannot be held."""
     run.one("hold_block", **place.columns)
 
 
 def get(run: Transaction, place: BlockPlace) -> Block | None:
+    """Return a block; None when it was never written, or was deleted."""
     kept = find(run, place)
     return kept.block if kept else None
 
@@ -79,7 +87,11 @@ def list_all(
     block_type: BlockType | None = None,
     known_at: Micros | None = None,
 ) -> list[Block]:
-    """The blocks as they are, or as they were at an instant as far as their revisions are kept."""
+    """Return blocks as they are, or as they were at an instant as far as their revisions are kept.
+
+    users, agents: whether blocks of the user across all agents, and of single agents, are among them.
+    agent_id, block_type: None lets every agent and type through.
+    """
     wanted = {"users": int(users), "agents": int(agents), "agent_id": agent_id, "block_type": block_type}
     if known_at is None:
         rows = run.all("list_blocks", **wanted)
@@ -91,14 +103,17 @@ def list_all(
 def update(
     run: Transaction, scope: Scope, place: BlockPlace, content: str, expected: Micros | None, by: Writer, now: Micros
 ) -> Block:
-    """Replace a block that was read at an instant, or make one where none was; else the error shows what there is."""
+    """Replace a block that was read at an instant, or make one where there was none.
+
+    Raise BlockConflict, which carries the block as it is now, if it was written since.
+    """
     known = find(run, place)
     if (known.updated_at if known else None) != expected:
         raise _make_conflict(place, known, expected)
     written = write(run, scope, place, content, known, by, now)
     if written is not None:
         return written
-    # Somebody was faster, and what is there may be gone again. Held, it stays as it is when it is next looked at.
+    # Another writer was faster. Held, the block stays as the next look finds it.
     hold(run, place)
     return update(run, scope, place, content, expected, by, now)
 
@@ -113,7 +128,10 @@ def write(
     now: Micros,
     said_at: Mapping[str, Micros] | None = None,
 ) -> Block | None:
-    """Write a block in the place of what is known of it; None when that is no longer so."""
+    """Write a block in the place of one that is known; return None, and write nothing, if it was written since.
+
+    said_at: the instants at which lines were said, where that is known.
+    """
     values = {
         **place.columns,
         "content": content,
@@ -133,15 +151,22 @@ def write(
         _keep_revision(run, place, known, written, by)
     kind = "block.created" if known is None else "block.updated"
     record_change(
-        run, scope, kind, now, block_id=written.block.id, version=written.block.version, written_by=by, **place.told
+        run,
+        scope,
+        kind,
+        now,
+        block_id=written.block.id,
+        version=written.block.version,
+        written_by=by,
+        **place.change_fields,
     )
     return written.block
 
 
 def delete(run: Transaction, scope: Scope, place: BlockPlace, expected: Micros | None, now: Micros) -> None:
-    """Remove a block and all that it held before; given an instant, only if nobody has written since."""
+    """Delete a block with its revisions; given an instant, only if it was not written since."""
     while True:
-        # Without an instant it is removed whoever writes it at the same time.
+        # Without an instant it is deleted even if it is being written at the same time.
         hold(run, place)
         known = find(run, place)
         if known is None:
@@ -150,30 +175,30 @@ def delete(run: Transaction, scope: Scope, place: BlockPlace, expected: Micros |
             raise _make_conflict(place, known, expected)
         if run.one("delete_block", version=known.block.version, now=now, **place.columns) is not None:
             break
-        # It was not there to be held, and was made and written again since. Now it can be.
+        # There was no row to hold, and one was made and written since. Now it can be held.
     run.send("drop_revisions", **place.columns)
-    record_change(run, scope, "block.deleted", now, block_id=known.block.id, **place.told)
+    record_change(run, scope, "block.deleted", now, block_id=known.block.id, **place.change_fields)
 
 
 def list_revisions(run: Transaction, place: BlockPlace, limit: int) -> list[BlockRevision]:
-    """What a block held before, newest first."""
+    """Return what a block held before, newest first."""
     return [_to_revision(row) for row in run.all("list_revisions", limit=limit, **place.columns)]
 
 
 def read_every(run: Transaction) -> Iterator[Block]:
-    """All blocks of a user. Only inside of `read_snapshot`, like the next."""
+    """Yield all blocks of a user. Only inside of `read_snapshot`."""
     return (_to_stored(row).block for row in run.each("every_block"))
 
 
 def read_every_revision(run: Transaction) -> Iterator[BlockRevision]:
-    """What all blocks of a user held before."""
+    """Yield what all blocks of a user held before. Only inside of `read_snapshot`."""
     return map(_to_revision, run.each("every_revision"))
 
 
 def restore(
     run: Transaction, scope: Scope, place: BlockPlace, revision: int, expected: Micros | None, now: Micros
 ) -> Block:
-    """Write what a block held before once more."""
+    """Write what a block held before as a new version; raise NotFound if that revision is not kept."""
     row = run.one("get_revision", version=revision, **place.columns)
     if row is None:
         raise NotFound(f"revision of the {place.name}", str(revision))
@@ -181,7 +206,7 @@ def restore(
 
 
 def is_much_shorter(new: str, old: str) -> bool:
-    """Whether less than half is left."""
+    """Return whether less than half of a text is left."""
     return 2 * len(new) < len(old)
 
 
@@ -203,7 +228,7 @@ def _keep_revision(run: Transaction, place: BlockPlace, known: StoredBlock, writ
 
 
 def _date_lines(content: str, known: StoredBlock | None, said_at: Mapping[str, Micros], now: Micros) -> list[Micros]:
-    """When each line was said: as it is told, else as it is known of the same line before, else now."""
+    """Return when each line was said: as the caller says, else as known of an equal line before, else now."""
     before = dict(zip(known.block.entries, known.line_times, strict=True)) if known else {}
     return [said_at.get(line, before.get(line, now)) for line in list_entries(content)]
 

@@ -1,4 +1,8 @@
-"""Units of work on entities and their names."""
+"""Entities and their names.
+
+A name leads to one entity per type and space, in the folded form in which names are compared. Merging two entities
+moves the names and atoms of one to the other; the row stays, so that its id still leads there.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,15 @@ def create(
     aliases: tuple[str, ...],
     now: Micros,
 ) -> Entity:
-    """Make an entity, or find the one that is known by this name already."""
+    """Make an entity, or return the one that has this name already.
+
+    Raise Conflict if an alias is a name of another entity.
+    """
     known = find(run, space_id, type, canonical_name)
     if known is not None:
         return known
     change = spaces.begin_change(run, space_id, now)
-    # Now that the space is held nobody can be first any more, but somebody may have been.
+    # Look again, now that the space is held: another transaction may have made it in between.
     known = find(run, space_id, type, canonical_name)
     if known is not None:
         return known
@@ -40,7 +47,7 @@ def create(
         if owner is not None:
             raise Conflict(
                 f"The alias {alias!r} is a name of the entity {owner.id!r} ({owner.canonical_name}).",
-                hint="If they are one, create this one without the alias and call merge_entities; else leave it out.",
+                hint="If both are one entity, leave the alias out and call merge_entities; else leave it out.",
             )
     entity_id = _make(
         run, scope, space_id, type, canonical_name, description, attributes, aliases, change.revision, now
@@ -58,9 +65,10 @@ def find_or_make(
     revision: int,
     now: Micros,
 ) -> str:
-    """The id of the entity that a name or one of its aliases stands for, which is made if there is none.
+    """Return the id of the entity that a name or one of its aliases stands for; it is made if there is none.
 
-    The caller has begun to change the space. Names that are new are learned; one that is another entity's stays theirs.
+    The caller has begun a change of the space. New names are added to the entity; one that leads to another stays with
+    that one.
     """
     for each in (name, *aliases):
         rows = _look_up_name(run, space_id, type, each)
@@ -106,18 +114,18 @@ def _make(
 
 
 def get(run: Transaction, entity_id: str) -> Entity | None:
-    """The entity of an id as it is; one that was merged says into which."""
+    """Return the entity of an id as it is; one that was merged says into which."""
     row = run.one("get_entity", id=entity_id)
     return _to_entity(run, row) if row else None
 
 
 def read_every(run: Transaction) -> Iterator[Entity]:
-    """All entities of a user. Only inside of `read_snapshot`."""
+    """Yield all entities of a user. Only inside of `read_snapshot`."""
     return (_to_entity(run, row) for row in run.each("every_entity"))
 
 
 def resolve(run: Transaction, entity_id: str) -> Entity | None:
-    """The entity that an id stands for now: the end of the chain of merges."""
+    """Return the entity that an id stands for now: the end of the chain of merges."""
     entity = get(run, entity_id)
     while entity is not None and entity.merged_into is not None:
         entity = get(run, entity.merged_into)
@@ -125,7 +133,7 @@ def resolve(run: Transaction, entity_id: str) -> Entity | None:
 
 
 def find(run: Transaction, space_id: str, type: EntityType | None, name: str) -> Entity | None:
-    """The entity known by a name. Names of merged entities belong to the one they were merged into."""
+    """Return the entity that has a name. Names of merged entities belong to the one they were merged into."""
     rows = _look_up_name(run, space_id, type, name)
     return resolve(run, rows[0][1]) if rows else None
 
@@ -142,7 +150,10 @@ def list_names(run: Transaction, entity_id: str) -> list[str]:
 
 
 def list_ids(run: Transaction, space_id: str, id_or_name: str) -> list[str]:
-    """The entities that an id or a name stands for in a space; a name may stand for several, of different types."""
+    """Return the entities that an id or a name stands for in a space.
+
+    A name may stand for several, of different types.
+    """
     entity = resolve(run, id_or_name)
     if entity is not None:
         return [entity.id] if entity.memory_space_id == space_id else []
@@ -154,44 +165,46 @@ _APOSTROPHES = str.maketrans(dict.fromkeys(_CURLED, "'"))
 
 
 def _look_up_name(run: Transaction, space_id: str, type: EntityType | None, name: str) -> list[Row]:
-    """What a name leads to; one with an apostrophe also as it is written with another kind of it."""
+    """Return the rows that a name leads to, whichever kind of apostrophe it is written with."""
     folded = fold_name(name)
     plainly = folded.translate(_APOSTROPHES)
     spellings = dict.fromkeys((folded, plainly, *(plainly.replace("'", each) for each in _CURLED)))
     if plainly.count("'") > 1:
-        # As quotation marks: one that opens, and one that closes.
+        # A pair of apostrophes may be quotation marks: one that opens, and one that closes.
         opened = plainly.replace("'", "\u2018", 1).replace("'", "\u2019")
         spellings[opened] = None
     return [row for each in spellings for row in run.all("entities_named", space_id=space_id, folded=each, type=type)]
 
 
 def list_positions(run: Transaction, space_id: str, entity_id: str) -> tuple[int, ...]:
+    """Return the positions of the atoms of a space that mention an entity, ascending."""
     return tuple(row[0] for row in run.all("positions_of_entity", space_id=space_id, entity_id=entity_id))
 
 
 def map_positions(run: Transaction, space_id: str, entity_ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Return the positions of the atoms that mention each of some entities."""
     return {entity_id: list_positions(run, space_id, entity_id) for entity_id in entity_ids}
 
 
 def list_positions_by_name(run: Transaction, space_id: str, id_or_name: str) -> tuple[int, ...]:
-    """Where the atoms are that mention the entities an id or a name stands for."""
+    """Return the positions of the atoms that mention the entities an id or a name stands for."""
     spaces.require(run, space_id)
     found = {place for each in list_ids(run, space_id, id_or_name) for place in list_positions(run, space_id, each)}
     return tuple(sorted(found))
 
 
 def list_folded_names(run: Transaction, space_id: str, type: EntityType | None = None) -> list[tuple[str, str, Micros]]:
-    """All names in a space, in the form in which they are compared, each with its entity, and since when it has it."""
+    """Return all folded names in a space, each with its entity and the instant since which that has it."""
     rows = run.all("names_in_space", space_id=space_id, type=type)
     return [(folded, entity_id, since) for folded, entity_id, _, since in rows]
 
 
 def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now: Micros) -> Entity:
-    """Fold one entity into another: its atoms and its names go over, and its id leads there."""
+    """Merge one entity into another: its atoms and its names move over, and its id leads there."""
     found = get(run, canonical_id)
     if found is None:
         raise NotFound("entity", canonical_id)
-    # First the space is held: of two merges at once, the second must see where the first has led.
+    # Hold the space first: of two merges at once, the second must see where the first has led.
     revision = spaces.begin_change(run, found.memory_space_id, now).revision
     canonical, alias = resolve(run, canonical_id), resolve(run, alias_id)
     if canonical is None:
@@ -199,7 +212,7 @@ def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now:
     if alias is None:
         raise NotFound("entity", alias_id)
     if canonical.id == alias.id:
-        raise InvalidInput(f"{canonical_id!r} and {alias_id!r} are one entity already.")
+        raise InvalidInput(f"{canonical_id!r} and {alias_id!r} are the same entity already.")
     if canonical.memory_space_id != alias.memory_space_id:
         raise InvalidInput("Entities of different spaces cannot be merged.")
     for (atom_id,) in run.all("atoms_of_entity", entity_id=alias.id):
@@ -207,7 +220,7 @@ def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now:
     run.send("unlink_entity", entity_id=alias.id)
     run.send("move_names", canonical_id=canonical.id, alias_id=alias.id)
     if alias.type != canonical.type:
-        # Names are looked up by type, so the alias' names must also be found under the type it now has.
+        # Names are looked up by type, so the names of the alias must also be found under the type it now has.
         for name in (alias.canonical_name, *alias.aliases):
             _add_name(run, canonical.memory_space_id, canonical.type, name, canonical.id, now)
     spaces.note_names(run, canonical.memory_space_id, revision)
@@ -243,7 +256,7 @@ def forget_learned(run: Transaction, space_id: str, learned_at: Iterable[Micros]
 
 
 def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, entity_id: str, now: Micros) -> PendingRow:
-    """Let a name lead to an entity, unless it leads to one already; a row comes back if it is new."""
+    """Let a name lead to an entity, unless it leads to one already; a row comes back if the name is new."""
     return run.send(
         "insert_entity_name",
         space_id=space_id,

@@ -1,4 +1,8 @@
-"""Units of work on recorded events: they go into the ledger, and are read back timeline by timeline, newest first."""
+"""Recorded events: rows of the ledger that have a timeline and are no messages.
+
+They are read timeline by timeline, newest first, and messages are read along with them as chat events. Each kind of
+read goes through an index that has the rows in order, so that a page costs what it returns on a timeline of any length.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +29,19 @@ RECORDED_COLUMNS = (
     "event_id", "graph_id", "node_id", "ts", "kind", "stage", "text", "tags", "data", "metrics", "topic", "severity",
     "signal", "inputs", "outputs", "embedding", "pii_flags", "state_key", "version",
 )  # fmt: skip
-"""What a row brings itself, in this order."""
+"""The columns that each row has values of its own for, in this order."""
 EVENT_COLUMNS = (
     "position", "ts", "event_id", "kind", "timeline_id", "stage", "text", "tags", "data", "metrics", "topic",
     "severity", "signal", "inputs", "outputs", "session_id", "run_id", "client_id", "agent_id", "graph_id", "node_id",
     "embedding", "pii_flags", "version", "conversation_id", "turn_id", "sequence", "content",
 )  # fmt: skip
-"""What a row is read as: the fragment event_columns has the same."""
+"""The order of a row that is read; the fragment event_columns has the same."""
 _ROLES = ("first_role", "second_role", "third_role", "fourth_role")
 
 
 @dataclass(frozen=True)
 class EventWindow:
-    """Which rows of a timeline are wanted. What is left out is not asked for."""
+    """The part of a timeline to read. A field that is left as it is lets every row through."""
 
     timeline_id: str
     since: Micros = -_BEYOND_ALL_TIMES
@@ -48,25 +52,26 @@ class EventWindow:
     any_tags: Sequence[str] = ()
     min_signal: float = 0.0
     kept: int | None = None
-    """How many of the newest rows are looked at, whatever else is asked for; None is all of them."""
+    """The number of newest rows that are looked at, before any other filter; None stands for all."""
 
     @property
     def narrows(self) -> bool:
+        """True if a filter may leave rows out."""
         return bool(self.session_id or self.run_id or self.all_tags or self.any_tags or self.min_signal)
 
 
-def insert(run: Transaction, same: Mapping[str, Any], rows: Sequence[Row]) -> None:
-    """Append rows of RECORDED columns that were checked and encoded, and announce each once all are committed.
+def insert(run: Transaction, shared: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    """Append rows of RECORDED_COLUMNS that were validated and encoded, and announce each once all are committed.
 
-    What is the same for all of them are the columns that the context knows.
+    shared: the columns that are the same for all of them, which the context knows.
     """
     if len(rows) == 1:
-        whole = _merge_columns(same, rows[0])
+        whole = _merge_columns(shared, rows[0])
         ledger.announce(run, whole, run.send("insert_recorded", **whole))
         return
-    positions = run.number_each("insert_many_recorded", RECORDED_COLUMNS, rows, **same)
+    positions = run.number_each("insert_many_recorded", RECORDED_COLUMNS, rows, **shared)
     run.emit_each(
-        ledger.Announcement(partial(_merge_columns, same, row), partial(_take_nth, positions, number))
+        ledger.Announcement(partial(_merge_columns, shared, row), partial(_take_nth, positions, number))
         for number, row in enumerate(rows)
     )
 
@@ -74,14 +79,14 @@ def insert(run: Transaction, same: Mapping[str, Any], rows: Sequence[Row]) -> No
 def list_newest(
     run: Transaction, scope: Scope, window: EventWindow, limit: int, offset: int = 0, kinds: Sequence[str] | None = None
 ) -> list[Event]:
-    """The newest events after so many newer ones were skipped, in the order in which they happened."""
+    """Return the newest events in the order in which they happened, after skipping `offset` newer ones."""
     values = _to_values(run, window, filtered=kinds is not None)
     if kinds is None:
         rows = run.all("newest_events", **values, limit=limit, offset=offset)
     elif len(kinds) == 1:
         rows = _read_kind(run, kinds[0], values, limit, offset)
     else:
-        # Each kind comes in order out of its index, so that a rare one is not looked for among all others.
+        # Each kind comes in order from its index, so that a rare one is not searched for among all others.
         each = [_read_kind(run, kind, values, limit + offset, 0) for kind in kinds]
         rows = list(islice(heapq.merge(*each, key=_WHEN, reverse=True), offset, offset + limit))
     return _to_events(rows, scope)
@@ -111,7 +116,7 @@ def list_newest_states(
 
 
 def list_newest_summaries(run: Transaction, scope: Scope, window: EventWindow, limit: int) -> list[Event]:
-    """Summaries of whatever kind."""
+    """Return the newest summaries of every kind, in the order in which they happened."""
     return _to_events(run.all("newest_summaries", **_to_values(run, window, filtered=True), limit=limit), scope)
 
 
@@ -123,7 +128,7 @@ def list_newest_sources(
     kinds: Sequence[str] | None,
     left_out: Callable[[Event], bool],
 ) -> list[Event]:
-    """The newest events but for those left out, which are few among the others."""
+    """Return the newest events but for those that are left out, which must be few among the others."""
     found: list[Event] = []
     offset = 0
     while True:
@@ -135,7 +140,7 @@ def list_newest_sources(
 
 
 def read_at(run: Transaction, scope: Scope, timeline_id: str, positions: Sequence[int]) -> dict[int, Event]:
-    """Those of the events at some places of the ledger that are there."""
+    """Return the events at some positions of the ledger; one that is gone is left out."""
     rows = run.all("events_at", timeline_id=timeline_id, positions=json.dumps(list(positions)))
     return {row[0]: to_event(row, scope) for row in rows}
 
@@ -160,6 +165,7 @@ def list_replaced_answers(run: Transaction, conversation_id: str, turn_id: str, 
 
 
 def get(run: Transaction, scope: Scope, event_id: str) -> Event | None:
+    """Return an event; None when the scope has no such one."""
     row = run.one("get_event", event_id=event_id)
     return to_event(row, scope) if row else None
 
@@ -170,7 +176,7 @@ def read_every_row(run: Transaction) -> Iterator[Row]:
 
 
 def count_by_kind(run: Transaction, since: Micros) -> list[tuple[str, int]]:
-    """How many events of each kind there are."""
+    """Return the number of events of each kind since an instant, by kind."""
     return sorted((kind, count) for kind, count in run.all("usage_by_kind", since=since) if count)
 
 
@@ -181,13 +187,13 @@ def _read_kind(run: Transaction, kind: str, values: Mapping[str, Any], limit: in
 
 
 def _to_role_values(roles: Sequence[str] | None) -> dict[str, str | None]:
-    """There are four roles, so a list of them has four places."""
+    """Return the parameters for a list of roles: there are four roles, so a statement has four places."""
     return dict(zip(_ROLES, [*(roles or ()), *[None] * len(_ROLES)], strict=False))
 
 
 def _to_values(run: Transaction, window: EventWindow, *, filtered: bool) -> dict[str, Any]:
     since, first = window.since, 0
-    # The newest rows of all are the newest of the hot log too: only a filter could reach below it.
+    # Without a filter the newest rows are within the hot log anyway: only a filter could reach below it.
     if window.kept is not None and (filtered or window.narrows):
         floor = run.one("hot_log_floor", timeline_id=window.timeline_id, since=since, kept=window.kept - 1)
         since, first = floor or (since, 0)
@@ -204,8 +210,8 @@ def _to_values(run: Transaction, window: EventWindow, *, filtered: bool) -> dict
     }
 
 
-def _merge_columns(same: Mapping[str, Any], row: Row) -> dict[str, Any]:
-    return {**same, **dict(zip(RECORDED_COLUMNS, row, strict=True))}
+def _merge_columns(shared: Mapping[str, Any], row: Row) -> dict[str, Any]:
+    return {**shared, **dict(zip(RECORDED_COLUMNS, row, strict=True))}
 
 
 def _take_nth(positions: Callable[[], Sequence[int]], number: int) -> int:
@@ -214,7 +220,7 @@ def _take_nth(positions: Callable[[], Sequence[int]], number: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _decode_tags(stored: str) -> tuple[str, ...]:
-    # The same few are read over and over.
+    # Most events share a few lists of tags, which are decoded once.
     return tuple(decode_json(stored, list))
 
 

@@ -1,4 +1,8 @@
-"""Units of work on grants. They belong to an app, since owner and reader are two users of it."""
+"""Grants: which user may read a shared space of another.
+
+They belong to an app, since owner and reader are two of its users. A grant is never enough to read by: the space must
+also exist in the scope of its owner, and be a shared one.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,14 @@ from longmind.store.tables import spaces
 from longmind.store.tables.ledger import record_change
 
 GrantedSpace = tuple[str, ReaderScope]
-"""A space, and the scope it is read in: its owner's, with none of the rights that a call of theirs may have."""
+"""A space, and the scope that it is read in: that of its owner, without any of the owner's rights."""
 
 _ALL = 2**53
-"""More than anybody is granted."""
+"""More spaces than any user is granted."""
 
 
 def grant(run: Transaction, scope: Scope, space_id: str, user_id: str, now: Micros) -> SpaceGrant:
-    """Let a user read a shared space; one who has the grant already keeps it as it is."""
+    """Let a user read a shared space; a grant that exists stays as it is."""
     _hold(run, space_id)
     row = run.one("insert_grant", space_id=space_id, user_id=user_id, owner_id=scope.user_id, now=now)
     if row is None:
@@ -30,30 +34,32 @@ def grant(run: Transaction, scope: Scope, space_id: str, user_id: str, now: Micr
 
 
 def revoke(run: Transaction, scope: Scope, space_id: str, user_id: str, now: Micros) -> None:
+    """Take a grant back. Without such a grant nothing changes."""
     _hold(run, space_id)
     if run.one("delete_grant", space_id=space_id, user_id=user_id, owner_id=scope.user_id) is not None:
         record_change(run, scope, "space.revoked", now, space_id=space_id, reader_id=user_id)
 
 
 def revoke_all(run: Transaction, scope: Scope, space_id: str) -> None:
-    """With a space that is deleted its grants go too."""
+    """Remove all grants of a space that is being deleted."""
     run.send("drop_grants", space_id=space_id, owner_id=scope.user_id)
 
 
 def list_of_space(run: Transaction, scope: Scope, space_id: str) -> list[SpaceGrant]:
+    """Return the grants of a space of the user; raise NotFound if there is no such space."""
     spaces.require(run, space_id)
     rows = run.all("grants_of_space", space_id=space_id, owner_id=scope.user_id)
     return [_to_grant(scope, space_id, row) for row in rows]
 
 
 def find_owner_scope(run: Transaction, scope: Scope, space_id: str) -> ReaderScope | None:
-    """In whose scope a space may be looked for that is not the user's own."""
+    """Return the scope to look for a space in that another user has granted."""
     row = run.one("owner_of_granted", space_id=space_id, user_id=scope.user_id)
     return _to_reader_scope(scope, row[0]) if row else None
 
 
 def list_held(run: Transaction, scope: Scope, after_id: str = "", limit: int = _ALL) -> list[GrantedSpace]:
-    """The spaces that a user may read beside their own, oldest first."""
+    """Return the spaces of others that a user may read, oldest first, that come after an id."""
     rows = run.all("spaces_granted_to", user_id=scope.user_id, after_id=after_id, limit=limit)
     return [(space_id, _to_reader_scope(scope, owner_id)) for space_id, owner_id in rows]
 
@@ -64,14 +70,14 @@ def read_every(run: Transaction, scope: Scope) -> Iterator[Row]:
 
 
 def find_shared_owner(database: Database, scope: Scope, space_id: str) -> ReaderScope | None:
-    """The scope to read a space in that somebody else shares with the user; None when nobody does."""
+    """Return the scope to read a space in that another user shares with this one; None when nobody does."""
     owner = database.read(scope, find_owner_scope, scope, space_id)
-    # The grant alone is not believed: the space must be there, and be one that can be granted.
+    # The grant alone does not count: the space must exist, and be one that can be granted.
     return owner if owner is not None and database.read(owner, is_shared, space_id) else None
 
 
 def is_shared(run: Transaction, space_id: str) -> bool:
-    """Whether a space is there in the scope of the transaction, and one that can be granted."""
+    """Return whether the scope of the transaction has such a space, and it is one that can be granted."""
     return run.one("shared_space", space_id=space_id) is not None
 
 
@@ -80,8 +86,8 @@ def _hold(run: Transaction, space_id: str) -> None:
         if spaces.get(run, space_id) is None:
             raise NotFound("memory space", space_id)
         raise InvalidInput(
-            f"The space {space_id!r} is not a shared one.",
-            hint="Only a space that was created with kind='shared' can be granted; a user's own stays their own.",
+            f"The space {space_id!r} is not a shared space.",
+            hint="Grant a space that was created with kind='shared'.",
         )
 
 

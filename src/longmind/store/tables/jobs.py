@@ -1,4 +1,9 @@
-"""Units of work on the queue of jobs."""
+"""The queue of jobs.
+
+A job is queued in the transaction of the change that causes it, so that neither is there without the other. A worker
+claims it for a while with a fencing token, and every write of the attempt proves that its claim is still the newest.
+A job also carries the epoch of its user: what was queued before an erasure is never claimed after it.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,8 @@ from longmind.validation.text import decode_json
 
 @dataclass(frozen=True)
 class NewJob:
+    """A job that is to be queued; its payload is JSON."""
+
     kind: str
     payload: str
     due_at: Micros
@@ -26,18 +33,18 @@ class NewJob:
 
 @dataclass(frozen=True)
 class JobClaim:
-    """A job in the hands of one worker: whose it is, and the token that proves the claim."""
+    """A job that a worker has taken, with its user's scope and the token that proves the claim."""
 
     scope: Scope
     job: Job
     fencing_token: int
     epoch: int
-    """How often the user had been erased when it was queued."""
+    """The number of erasures of the user when it was queued."""
 
 
 @dataclass(frozen=True)
 class AttemptEnding:
-    """How an attempt ended: with a result, with an error and a next attempt, or with an error for good."""
+    """The end of an attempt: with a result, with an error and a next attempt, or with an error for good."""
 
     status: str
     result: str | None = None
@@ -47,13 +54,13 @@ class AttemptEnding:
 
 @dataclass(frozen=True)
 class JobPostponement:
-    """What a handler gives back when its job has to wait for something: it was no attempt."""
+    """The answer of a handler whose job has to wait for something: it does not count as an attempt."""
 
     seconds: float
 
 
 def enqueue(run: Transaction, scope: Scope, new: NewJob, now: Micros) -> Job:
-    """Queue a job in the transaction of the change that causes it. A job with a known unique key is that job."""
+    """Queue a job in the transaction of the change that causes it, or return the one that has its unique key."""
     row = run.one(
         "insert_job",
         id=new_id("job", now),
@@ -68,7 +75,7 @@ def enqueue(run: Transaction, scope: Scope, new: NewJob, now: Micros) -> Job:
         now=now,
     ) or run.one("job_by_key", kind=new.kind, unique_key=new.unique_key)
     if row is None:
-        raise Conflict("The job of this unique key was removed this moment.", hint="Try again.")
+        raise Conflict("The job of this unique key was removed at the same moment.", hint="Try again.")
     return _to_job(row)
 
 
@@ -94,6 +101,7 @@ def put_off_waiting(run: Transaction, scope: Scope, new: NewJob, now: Micros) ->
 
 
 def get(run: Transaction, job_id: str) -> Job | None:
+    """Return a job; None when the scope has no such one."""
     row = run.one("get_job", id=job_id)
     return _to_job(row) if row else None
 
@@ -101,6 +109,7 @@ def get(run: Transaction, job_id: str) -> Job | None:
 def list_newest_first(
     run: Transaction, status: str | None, kind: str | None, before_id: str | None, limit: int
 ) -> list[Job]:
+    """Return jobs of a user, newest first, that come before an id; a filter that is None lets every job through."""
     return [
         _to_job(row)
         for row in run.all("list_jobs", status=status, kind=kind, before_id=before_id or BEYOND_ALL_IDS, limit=limit)
@@ -110,7 +119,7 @@ def list_newest_first(
 def list_of_all_scopes(
     run: Transaction, status: str | None, kind: str | None, job_id: str | None, limit: int
 ) -> list[tuple[Scope, Job]]:
-    """Jobs of all users, newest first, each with whose it is."""
+    """Return jobs of all users, newest first, each with the scope of its user."""
     if job_id is not None:
         rows = run.all("job_of_any_scope", id=job_id, status=status, kind=kind)
     else:
@@ -119,17 +128,18 @@ def list_of_all_scopes(
 
 
 def read_every(run: Transaction) -> Iterator[Job]:
-    """All jobs of a user, oldest first. Only inside of `read_snapshot`."""
+    """Yield all jobs of a user, oldest first. Only inside of `read_snapshot`."""
     return map(_to_job, run.each("every_job"))
 
 
 def find_by_key(run: Transaction, kind: str, unique_key: str) -> Job | None:
+    """Return the job of a kind that has a unique key."""
     row = run.one("job_by_key", kind=kind, unique_key=unique_key)
     return _to_job(row) if row else None
 
 
 def is_over(job: Job, done_until: Micros, dead_until: Micros) -> bool:
-    """Whether a job has succeeded by an instant, or was dead by another one."""
+    """Return whether a job had succeeded by one instant, or was dead by the other."""
     until = {"succeeded": done_until, "dead": dead_until}.get(job.status)
     return until is not None and to_micros(job.updated_at) <= until
 
@@ -137,7 +147,7 @@ def is_over(job: Job, done_until: Micros, dead_until: Micros) -> bool:
 def enqueue_again(
     run: Transaction, scope: Scope, new: NewJob, now: Micros, done_until: Micros, dead_until: Micros
 ) -> Job:
-    """Queue a job of a unique key also where the one of that key is over."""
+    """Queue a job of a unique key, also where the one of that key is over, and return the one that is queued."""
     job = enqueue(run, scope, new, now)
     if not is_over(job, done_until, dead_until):
         return job
@@ -146,6 +156,7 @@ def enqueue_again(
 
 
 def retry(run: Transaction, job_id: str, now: Micros) -> Job:
+    """Queue a failed or dead job once more; raise Conflict if it is neither."""
     row = run.one("retry_job", id=job_id, now=now)
     if row:
         return _to_job(row)
@@ -156,12 +167,12 @@ def retry(run: Transaction, job_id: str, now: Micros) -> Job:
 
 
 def list_due_kinds(run: Transaction, kinds: list[str], now: Micros) -> list[str]:
-    """Those of the kinds of which there are due jobs, in the given order."""
+    """Return those kinds of which some job is due, in the given order."""
     return [kind for (kind,) in run.all("due_kinds", kinds=json.dumps(kinds), now=now)]
 
 
 def claim(run: Transaction, kind: str, worker: str, lease: Micros, now: Micros) -> list[JobClaim]:
-    """Take the job of one kind that has been due for longest, of any scope; none is an empty list."""
+    """Take the job of a kind that has been due for longest, of any scope; return an empty list if there is none."""
     rows = run.all("claim_jobs", kind=kind, worker=worker, lease=lease, now=now)
     return [
         JobClaim(Scope(tenant, app, user), _to_job(tuple(rest)), token, epoch)
@@ -170,13 +181,13 @@ def claim(run: Transaction, kind: str, worker: str, lease: Micros, now: Micros) 
 
 
 def extend_lease(run: Transaction, claim: JobClaim, lease: Micros, now: Micros) -> bool:
-    """Give a sign of life; False when the job is no longer this worker's."""
+    """Keep a claim for a while longer; return False when another worker has the job by now."""
     row = run.one("extend_lease", id=claim.job.id, fencing_token=claim.fencing_token, lease=lease, now=now)
     return row is not None
 
 
 def finish(run: Transaction, claim: JobClaim, ending: AttemptEnding, now: Micros) -> None:
-    """End an attempt. Refused, with everything else in the transaction, when the claim is no longer the newest."""
+    """End an attempt; raise LeaseLost, which undoes the whole transaction, if the claim is no longer the newest."""
     row = run.one(
         "finish_job",
         id=claim.job.id,
@@ -193,14 +204,14 @@ def finish(run: Transaction, claim: JobClaim, ending: AttemptEnding, now: Micros
 
 
 def put_off(run: Transaction, claim: JobClaim, due_at: Micros, now: Micros) -> None:
-    """Let a job wait that was taken but not attempted."""
+    """Let a claimed job wait until an instant without counting an attempt."""
     row = run.one("put_off_job", id=claim.job.id, fencing_token=claim.fencing_token, due_at=due_at, now=now)
     if row is None:
         raise LeaseLost(f"Job {claim.job.id!r} was taken over by another worker, or its user's data was erased.")
 
 
 def hasten(run: Transaction, kind: str, named: str, now: Micros) -> None:
-    """Let the jobs of a kind that wait for something be taken now, of all scopes: those that name it."""
+    """Make the waiting jobs of a kind due now, of all scopes, that name something in their payload."""
     run.send("hasten_jobs", kind=kind, named=f"%{named}%", now=now)
 
 

@@ -1,4 +1,9 @@
-"""Units of work on the ledger: rows go in at the end, and are read back as changes."""
+"""The ledger: one append-only table of everything that happens, of all users, in one order of positions.
+
+A row is a message (it has a sequence), a recorded event (it has a timeline), or a change of memory (it has neither).
+Each is announced to subscribers as a Change once its transaction is committed, and followers read the same changes back
+by position. On PostgreSQL positions are taken before the commit, so they may appear out of order.
+"""
 
 from __future__ import annotations
 
@@ -30,29 +35,34 @@ _NOTHING: Mapping[str, None] = dict.fromkeys(_COLUMNS)
 
 
 class Announcement:
-    """A row that was written. Called after the commit, it is the change that subscribers are told."""
+    """A row that was written. Called after the commit, it returns the change for subscribers."""
 
     __slots__ = ("_position", "_row")
 
     def __init__(self, row: Callable[[], Mapping[str, Any]], position: Callable[[], int]) -> None:
-        # Made only when somebody asks, which is seldom.
+        # The row is built only for a subscriber, and mostly there is none.
         self._row = row
         self._position = position
 
     @property
     def row(self) -> Mapping[str, Any]:
+        """The columns that the row was written with."""
         return self._row()
 
     @property
     def position(self) -> int:
+        """The position that the row was given."""
         return self._position()
 
     def __call__(self) -> Change:
-        return _to_change({**_NOTHING, **self.row, "position": self.position})
+        return _make_change({**_NOTHING, **self.row, "position": self.position})
 
 
 def record(run: Transaction, scope: Scope, *, event_id: str, kind: str, at: Micros, **columns: Any) -> None:
-    """Append a row, and announce it as a change once it is committed."""
+    """Append a row with the context of a scope, and announce it once it is committed.
+
+    columns: further columns by name; those that are left out are NULL.
+    """
     row = {
         **_NOTHING,
         "tenant_id": scope.tenant_id,
@@ -73,7 +83,7 @@ def record(run: Transaction, scope: Scope, *, event_id: str, kind: str, at: Micr
 
 
 def announce(run: Transaction, row: Mapping[str, Any], position: PendingRow) -> None:
-    """Tell of a row, once it is committed."""
+    """Announce a row that was sent, once it is committed."""
     run.emit(Announcement(lambda: row, partial(_to_position, position)))
 
 
@@ -85,7 +95,10 @@ def _to_position(position: PendingRow) -> int:
 def record_change(
     run: Transaction, scope: Scope, kind: str, at: Micros, *, conversation_id: str | None = None, **data: Any
 ) -> None:
-    """Append what happened to a conversation or to memory. It has no timeline: nobody said or did it there."""
+    """Append a change of a conversation or of memory. It has no timeline, so that no read of events shows it.
+
+    data: fields of the change by their names in snake_case, stored in camelCase.
+    """
     record(
         run,
         scope,
@@ -109,23 +122,26 @@ def put_change(run: Transaction, event_id: str, data: Mapping[str, Any]) -> None
 
 
 def read_changes(run: Transaction, after: int, limit: int) -> list[Row]:
+    """Return the rows of all scopes after a position, for `to_change`."""
     return run.all("changes_after", after=after, limit=limit)
 
 
 def find_last_position(run: Transaction) -> int:
+    """Return the newest position of the ledger; 0 when it is empty."""
     row = run.one("last_position")
     return int(row[0]) if row else 0
 
 
 def to_change(row: Row) -> Change:
+    """Return a row of `read_changes` as the change that followers get."""
     names = (
         "position", "kind", "tenant_id", "app_id", "user_id", "conversation_id", "event_id", "ts", "stage", "sequence",
         "turn_id", "visibility", "data", "timeline_id",
     )  # fmt: skip
-    return _to_change(dict(zip(names, row, strict=True)))
+    return _make_change(dict(zip(names, row, strict=True)))
 
 
-def _to_change(row: Mapping[str, Any]) -> Change:
+def _make_change(row: Mapping[str, Any]) -> Change:
     if row["sequence"] is not None:
         kind: Any = "message.appended"
         data = {
@@ -136,7 +152,7 @@ def _to_change(row: Mapping[str, Any]) -> Change:
             "visibility": row["visibility"],
         }
     elif row["timeline_id"] is not None:
-        # What was recorded may be of any kind, also of one that a change has, and says nothing here of what it holds.
+        # An event may be of any kind, also of one that a change has. What it holds is not part of the change.
         kind = "event.recorded"
         data = {"kind": row["kind"], "stage": row["stage"], "timelineId": row["timeline_id"]}
     else:

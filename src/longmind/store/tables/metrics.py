@@ -1,4 +1,4 @@
-"""Units of work that only count: the queue of all users, and how long they waited lately."""
+"""Figures on the whole database: the queue of all users, and how long extraction waited lately."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from longmind.models.engine_measures import ExtractionLag, QueueLength
 from longmind.store.database import Transaction
 
 LATELY = 5 * 60 * 1_000_000
+"""The time, in microseconds, that figures on waiting look back."""
 _MOST_LAGS = 1000
 
 
 def measure_queue(run: Transaction, now: Micros) -> list[QueueLength]:
+    """Return the numbers of due, running, later and dead jobs of each kind that has any."""
     dead: dict[str, int] = dict(run.all("dead_by_kind"))
     waiting = {kind: rest for kind, *rest in run.all("queue_by_kind", now=now)}
     lengths = []
@@ -30,6 +32,7 @@ def measure_queue(run: Transaction, now: Micros) -> list[QueueLength]:
 
 
 def measure_extraction_lag(run: Transaction, kind: str, now: Micros) -> ExtractionLag:
+    """Return how long jobs of a kind that ended lately were late, from the instant at which they were due."""
     rows = run.all("recent_lags", kind=kind, since=now - LATELY, limit=_MOST_LAGS)
     lags = sorted(max(0, lag) / 1_000_000 for (lag,) in rows)
     return ExtractionLag(
@@ -41,6 +44,7 @@ def measure_extraction_lag(run: Transaction, kind: str, now: Micros) -> Extracti
 
 
 def list_schema_versions(run: Transaction) -> list[int]:
+    """Return the migrations that the database has been through."""
     return [version for (version,) in run.all("schema_versions")]
 
 

@@ -1,4 +1,8 @@
-"""Rows of the ledger as the JSONL mirror writes them down, and the units of work that a rebuild reads them with."""
+"""Rows of the ledger as the JSONL mirror writes them, from commits as they happen and from the table for a rebuild.
+
+Both must give the same lines. Changes of memory have no timeline, and so no file. A hidden message is left out, since
+the line would not say that it is one.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +19,13 @@ from longmind.store.tables.ledger import Announcement
 
 _MIRRORED = ("tenant_id", "app_id", "user_id", *EVENT_COLUMNS)
 _HIDDEN = "hidden"
-# What the table itself puts where a row says nothing.
+# The table's own defaults, which a row that was just sent does not have.
 _DEFAULTS = {"severity": 2, "signal": 0.0, "version": 2}
 
 
 @dataclass(frozen=True)
 class MirrorRow:
-    """A row that has a place in a file."""
+    """A row that belongs in a file of the mirror."""
 
     user: str
     """The key of the scope."""
@@ -29,14 +33,11 @@ class MirrorRow:
     at: Micros
     position: int
     event: dict[str, Any]
-    """As reads give it as a dict, with its position."""
+    """The event as a dict, with its position."""
 
 
 def select_mirrored(announced: Iterable[Callable[[], object]]) -> list[MirrorRow]:
-    """What belongs in files of what a transaction has committed.
-
-    Changes of memory have no timeline. A hidden message is nobody's to see, and a line does not tell that it is one.
-    """
+    """Return the rows that belong in files of those that a transaction has committed."""
     found = []
     for each in announced:
         if isinstance(each, Announcement):
@@ -61,7 +62,7 @@ def _make_scope(tenant_id: str, app_id: str, user_id: str) -> Scope:
 
 
 def find_newest_place(run: Transaction) -> int:
-    """The newest place in the ledger that was ever taken, be its row there, gone, or still to come."""
+    """Return the newest position that was ever taken, whether its row is there, gone, or not committed yet."""
     row = run.one("newest_place")
     return int(row[0]) if row else 0
 
@@ -69,18 +70,19 @@ def find_newest_place(run: Transaction) -> int:
 def count_rows_of_users(
     run: Transaction, tenant_id: str | None, app_id: str | None, user_id: str | None
 ) -> dict[str, int]:
-    """The keys of the scopes that have something to be mirrored, and how many rows each has."""
+    """Return the ids of the scopes that have rows to mirror, each with their number. A filter may be None."""
     return dict(run.all("mirrored_users", tenant_id=tenant_id, app_id=app_id, user_id=user_id))
 
 
 def list_timelines(run: Transaction, user: str) -> list[str]:
+    """Return the timelines of a scope that have rows to mirror."""
     return [row[0] for row in run.all("mirrored_timelines", user=user)]
 
 
 def read_rows(
     run: Transaction, user: str, timeline_id: str, after: tuple[Micros, int], through: int, limit: int
 ) -> list[MirrorRow]:
-    """The next rows of a timeline after an instant and a position at it, none of them beyond a place."""
+    """Return the next rows of a timeline after an instant and a position at it, up to the position `through`."""
     at, position = after
     found = run.all(
         "mirrored_rows",

@@ -1,7 +1,7 @@
-"""Units of work on the newest rows of a timeline, for who keeps them: which they are, and those that are not kept yet.
+"""The newest rows of a timeline, read so that a cache of them learns what has changed.
 
-A row is known by its id and its version. While both are the same, the row is: versions are all that has to be looked at
-to know that what is kept is what is there.
+A row is known by its id and its version, and has not changed as long as both are the same. So a cache that reads the
+versions alone knows that what it holds is what the database has, and fetches only rows that it lacks.
 """
 
 from __future__ import annotations
@@ -16,30 +16,33 @@ from longmind.store.tables.events import EVENT_COLUMNS, EventWindow
 _SIGNAL = EVENT_COLUMNS.index("signal")
 
 EventVersion = tuple[str, object]
-"""The id of an event, and what tells its row from another one of the same id."""
+"""The id of an event, and a value that differs for every other row of that id."""
 
 
 def list_versions(
     run: Transaction, window: EventWindow, limit: int, known: int
 ) -> tuple[list[EventVersion], dict[EventVersion, Row]]:
-    """Which rows are the newest, newest first; where a look takes long, with those above a position that is known."""
+    """Return the versions of the newest rows, newest first, and some of the rows.
+
+    known: where a read takes long, rows above this position come along.
+    """
     rows = run.all("hot_log_versions", timeline_id=window.timeline_id, since=window.since, limit=limit, known=known)
     return [row[:2] for row in rows], {row[:2]: _decode_row(row[2]) for row in rows if row[2] is not None}
 
 
 def _decode_row(values: list[Any]) -> Row:
-    # A whole number is written like an integer there.
+    # JSON has a whole number without a fraction.
     values[_SIGNAL] = float(values[_SIGNAL])
     return tuple(values)
 
 
 def read_newest(run: Transaction, window: EventWindow, limit: int) -> dict[EventVersion, Row]:
-    """The same with the rows themselves."""
+    """Return the newest rows by their versions."""
     return _index_by_version(run.all("hot_log_rows", timeline_id=window.timeline_id, since=window.since, limit=limit))
 
 
 def read_rows(run: Transaction, timeline_id: str, ids: Iterable[str]) -> dict[EventVersion, Row]:
-    """Those of some events that are there, whatever versions they are of by now."""
+    """Return the rows of some events by the versions that they have by now; one that is gone is left out."""
     return _index_by_version(run.all("hot_log_rows_of", timeline_id=timeline_id, ids=json.dumps(list(ids))))
 
 

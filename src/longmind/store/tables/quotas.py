@@ -1,4 +1,4 @@
-"""Units of work on what a session may do with the memory tools."""
+"""Quotas of the memory tools: how often a session has stored, superseded and deleted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from longmind.store.database import Row, Transaction
 
 Counter = Literal["stores", "supersedes", "deletes"]
 LIMITS: dict[Counter, int] = {"stores": 20, "supersedes": 5, "deletes": 5}
-"""How often each may succeed in a session."""
+"""The number of times that each may succeed in a session."""
 
 
 def take(run: Transaction, scope: Scope, counters: tuple[Counter, ...], now: Micros) -> Counter | None:
-    """Count a call; gives the first counter that has no more, and then the caller must not commit."""
+    """Count a call; return the first counter that is used up, if any, and then the caller must not commit."""
     counted = {name: int(name in counters) for name in LIMITS}
     row = run.one("take_quota", group=scope.group, session_id=scope.session_id, **counted, now=now)
     used = dict(zip(LIMITS, row or (), strict=True))

@@ -1,4 +1,4 @@
-"""The unit of work that makes an older version of a fact the one that holds, after the newer one was deleted."""
+"""Restoring: an older version of a fact holds again, once the newer one was deleted."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from longmind.errors import Conflict, NotFound
 from longmind.models.atom import Atom
 from longmind.scope import Scope
 from longmind.store.database import Transaction
-from longmind.store.tables import atom_versions as versions
-from longmind.store.tables import atoms, spaces
+from longmind.store.tables import atom_versions, atoms, spaces
 from longmind.store.tables.ledger import record_change
 
 
 def restore(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> Atom:
-    """Take back that an atom was superseded. One that holds already is left as it is."""
+    """Take back that an atom was superseded. One that holds already is left as it is.
+
+    Raise Conflict if the version that superseded it is still there, or if the atom was archived.
+    """
     atom = _get_restorable(run, atom_id)
     if atom.superseded_by is None:
         return atom
@@ -22,9 +24,9 @@ def restore(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> Atom:
     if run.one("restore_atom", id=atom_id, revision=change.revision, now=now):
         if atom.supersedes is not None:
             # The deleted version may have ended older ones too.
-            versions.settle_ends(run, space_id, atom_id, change.revision, now, undoing=True)
+            atom_versions.settle_ends(run, space_id, atom_id, change.revision, now, undoing=True)
         record_change(run, scope, "atom.restored", now, space_id=space_id, atom_id=atom_id)
-    # Looked at again, now that the space is held: another process may have restored or archived it meanwhile.
+    # Look again, now that the space is held: another process may have restored or archived it in between.
     atom = _get_restorable(run, atom_id)
     if atom.superseded_by is not None:
         raise _explain_superseded(run, atom_id)
@@ -36,7 +38,9 @@ def _get_restorable(run: Transaction, atom_id: str) -> Atom:
     if atom is None:
         raise NotFound("atom", atom_id)
     if atom.status == "ARCHIVED":
-        raise Conflict(f"Atom {atom_id!r} was archived, and stays so.", hint="Add what is true now as a new atom.")
+        raise Conflict(
+            f"Atom {atom_id!r} was archived and cannot be restored.", hint="Add what is true now as a new atom."
+        )
     return atom
 
 
@@ -46,5 +50,5 @@ def _explain_superseded(run: Transaction, atom_id: str) -> Conflict:
     if newest is not None and newest.superseded_by is not None:
         hint = f"The newest version that is left is {head!r}: restore that one."
     else:
-        hint = f"Its newest version is {head!r}: only when that one is deleted can an older one be restored."
-    return Conflict(f"Atom {atom_id!r} is superseded by a version that is there.", hint=hint)
+        hint = f"Its newest version is {head!r}: delete that one first."
+    return Conflict(f"Atom {atom_id!r} is superseded by a version that still exists.", hint=hint)

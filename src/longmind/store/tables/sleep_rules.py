@@ -11,7 +11,7 @@ from longmind.store.database import Row, Transaction
 
 @dataclass(frozen=True)
 class SleepRule:
-    """Whether blocks are updated from conversations, and after which idle time."""
+    """A setting that turns the updates of blocks from conversations on or off, with the idle time before them."""
 
     enabled: bool
     idle: Micros

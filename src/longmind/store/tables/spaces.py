@@ -1,4 +1,9 @@
-"""Units of work on memory spaces."""
+"""Memory spaces, and the revisions and positions that changes of their memory take.
+
+Every change takes the next revision in the row of its space, which holds the row until the transaction ends: changes of
+one space happen one after another, and a cache that knows a revision can ask for what came after it. Atoms take their
+positions in the same statement, and keep them for ever.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +20,24 @@ from longmind.store.tables.ledger import record_change
 from longmind.validation.text import decode_json
 
 REVISIONS_OF_AN_EPOCH = 2**40
-"""Revisions of memory that was brought in after an erasure begin far beyond those that were there before it: a cache
-that has kept those does not take it for what it knows."""
+"""Revisions of memory that is imported after an erasure begin far beyond those before it, so that no cache takes it
+for the memory that it knows."""
 
 
 def find_next_epoch(revision: int) -> int:
-    """The revision with which the next epoch begins."""
+    """Return the revision with which the next epoch begins."""
     return (revision // REVISIONS_OF_AN_EPOCH + 1) * REVISIONS_OF_AN_EPOCH
 
 
 def is_same_epoch(revision: int, other: int) -> bool:
-    """Whether an atom's position is the same at both."""
+    """Return whether two revisions are of one epoch, so that positions mean the same atoms at both."""
     return find_next_epoch(revision) == find_next_epoch(other)
 
 
 def create(
     run: Transaction, scope: Scope, name: str | None, kind: SpaceKind, metadata: str, now: Micros
 ) -> MemorySpace:
-    """Make a space, or find the live one of that name."""
+    """Make a space, or return the live one of that name."""
     row = run.one(
         "insert_space",
         id=new_id("ms", now),
@@ -46,33 +51,36 @@ def create(
     )
     if row is None:
         row = run.one("space_by_name", kind=kind, name=name)
-        # Deleted between the two looks: then its name is free.
+        # If it was deleted between the two statements, its name is free.
         return _to_space(run, row) if row else create(run, scope, name, kind, metadata, now)
     record_change(run, scope, "space.created", now, space_id=row[0])
     return _to_space(run, row)
 
 
 def get(run: Transaction, space_id: str) -> MemorySpace | None:
+    """Return a live space; None when the scope has no such one."""
     row = run.one("get_space", id=space_id)
     return _to_space(run, row) if row else None
 
 
 def find_id(run: Transaction, name: str, kind: SpaceKind = "user") -> str | None:
-    """The id of the user's live space of a name."""
+    """Return the id of the user's live space of a name."""
     row = run.one("space_by_name", kind=kind, name=name)
     return row[0] if row else None
 
 
 def list_all(run: Transaction) -> list[MemorySpace]:
+    """Return the live spaces of a user."""
     return [_to_space(run, row) for row in run.all("list_spaces")]
 
 
 def read_every(run: Transaction) -> Iterator[MemorySpace]:
-    """All spaces of a user, also those that were put away. Only inside of `read_snapshot`."""
+    """Yield all spaces of a user, deleted ones too. Only inside of `read_snapshot`."""
     return (_to_space(run, row) for row in run.each("every_space"))
 
 
 def delete(run: Transaction, scope: Scope, space_id: str, now: Micros) -> None:
+    """Delete a space. Its rows stay, out of reach, until the user is erased."""
     if run.one("delete_space", id=space_id, now=now) is None:
         raise NotFound("memory space", space_id)
     record_change(run, scope, "space.deleted", now, space_id=space_id)
@@ -80,31 +88,37 @@ def delete(run: Transaction, scope: Scope, space_id: str, now: Micros) -> None:
 
 @dataclass(frozen=True)
 class SpaceChange:
-    """A change to a space's memory that has begun: its number, and the first place for the atoms that it adds."""
+    """A change of a space's memory that has begun: its revision, and the first position for the atoms that it adds."""
 
     revision: int
     first: int
     vector_model: str | None
     tombstone_key: str | None
-    """What the hashes of deleted facts are keyed with; None as long as there are none."""
+    """The secret that hashes of deleted facts are keyed with; None as long as there are none."""
 
 
 def begin_change(run: Transaction, space_id: str, now: Micros, atoms: int = 0) -> SpaceChange:
-    """Begin to change a space's memory; no other transaction changes it before this one has ended."""
+    """Begin to change a space's memory; no other transaction changes it before this one has ended.
+
+    atoms: the number of positions to take.
+    """
     return ask_change(run, space_id, now, atoms)()
 
 
 def ask_change(run: Transaction, space_id: str, now: Micros, atoms: int) -> Callable[[], SpaceChange]:
-    """The same, for who has something else to do before it has to be known where the change begins."""
+    """Send the statement of `begin_change`, and return a function that waits for its answer.
+
+    So a caller can prepare rows while the server takes the revision.
+    """
     pending = run.ask("next_revision", space_id=space_id, atoms=atoms, now=now)
 
-    def begun() -> SpaceChange:
+    def wait() -> SpaceChange:
         row = pending()
         if row is None:
             raise NotFound("memory space", space_id)
         return SpaceChange(*row)
 
-    return begun
+    return wait
 
 
 def read_state(run: Transaction, space_id: str) -> Row | None:
@@ -149,7 +163,7 @@ def _to_space(run: Transaction, row: Row) -> MemorySpace:
 
 
 def read_vector_model(run: Transaction, space_id: str) -> str | None:
-    """The embedder whose vectors recall asks, if any."""
+    """Return the embedder whose vectors recall asks, if any; raise NotFound if there is no such space."""
     state = read_state(run, space_id)
     if state is None:
         raise NotFound("memory space", space_id)
@@ -173,5 +187,5 @@ def list_shared_by_others(run: Transaction, scope: Scope) -> list[Row]:
 
 
 def list_lacking_vectors(run: Transaction, model: str) -> list[tuple[Scope, str]]:
-    """The spaces of all users that have not the vectors of this model, or not all of them."""
+    """Return the spaces of all users in which some atom has no vector of an embedder."""
     return [(Scope(*owner), space_id) for *owner, space_id in run.all("spaces_lacking_vectors", model=model)]

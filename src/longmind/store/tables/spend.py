@@ -1,4 +1,8 @@
-"""Units of work on what language models have cost."""
+"""The money and tokens that language models have cost, by month, for the app and for all.
+
+The most that a call may cost is reserved before it, and settled to the true amount after it: calls at the same time
+cannot exceed a cap together by more than they reserve.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ NO_CAP = 2**62
 
 @dataclass(frozen=True)
 class SpendAmount:
-    """Integers, since the sums of many small fractions drift."""
+    """An amount of money and tokens, in integers: sums of many small fractions drift."""
 
     microdollars: int = 0
     tokens: int = 0
@@ -23,7 +27,7 @@ class SpendAmount:
 
 
 def reserve(run: Transaction, scope: AnyScope, month: str, most: SpendAmount, cap: SpendAmount, now: Micros) -> bool:
-    """Count what a call may cost at the most; False, and nothing counted, when a cap was reached before."""
+    """Reserve the most that a call may cost; return False, and reserve nothing, when a cap was reached before."""
     row = run.one(
         "reserve_spend",
         month=month,
@@ -39,9 +43,11 @@ def reserve(run: Transaction, scope: AnyScope, month: str, most: SpendAmount, ca
 
 
 def settle(run: Transaction, month: str, change: SpendAmount, now: Micros) -> None:
+    """Correct what was reserved by the difference to what a call has cost."""
     run.one("settle_spend", month=month, microdollars=change.microdollars, tokens=change.tokens, now=now)
 
 
 def read_spent(run: Transaction, month: str) -> SpendAmount:
+    """Return the amount of a month, reservations included."""
     row = run.one("get_spend", month=month)
     return SpendAmount(row[0], row[1]) if row else SpendAmount()

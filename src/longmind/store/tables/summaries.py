@@ -1,4 +1,8 @@
-"""Units of work on rolling summaries: what there is to summarise, and the versions that were made of it."""
+"""Rolling summaries: the part of a conversation that is not summarised yet, and the versions that were made.
+
+A summary covers whole turns that are finished. It is replaced only by a version that was made from it, so that of two
+refreshes at once one is given up.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from longmind.store.tables.ledger import record_change
 
 @dataclass(frozen=True)
 class StandingSummary:
-    """A rolling summary as it is: what it says, and the last message that it covers."""
+    """The newest rolling summary: its text, and the sequence number of the last message that it covers."""
 
     text: str | None
     until: int
@@ -26,19 +30,21 @@ class StandingSummary:
 
 @dataclass(frozen=True)
 class Unsummarised:
-    """What a refresh begins with, as of one look at the database."""
+    """The input of a refresh, as of one read of the database."""
 
     standing: StandingSummary
     until: int
-    """The end of the last turn that is finished; what the standing summary covers if there is no later one."""
-    anew: bool
-    """Whether a turn that is covered was answered again, so that what the summary says of it no longer counts."""
+    """The end of the last finished turn; the end of the standing summary if there is no later one."""
+    from_start: bool
+    """Whether the conversation is summarised from its start: a covered turn was answered again since."""
     messages: Sequence[Message]
-    """What is not covered yet, or all when the summary is made anew. Nothing hidden, and only the latest answers."""
+    """The messages to summarise: those not covered yet, or all. Hidden ones and earlier answers are left out."""
 
 
 @dataclass(frozen=True)
 class NewSummary:
+    """A version that is to be stored."""
+
     text: str
     until: int
     made_by: str
@@ -46,7 +52,7 @@ class NewSummary:
 
 @dataclass(frozen=True)
 class _MessageHead:
-    """What is known of a row without reading it."""
+    """The columns of a message that say whether its turn is finished."""
 
     sequence: int
     turn_id: str
@@ -56,13 +62,13 @@ class _MessageHead:
 
 
 def find_latest(run: Transaction, conversation_id: str, known_at: Micros | None = None) -> StandingSummary:
-    """The rolling summary, as it was known at an instant."""
+    """Return the newest rolling summary, given an instant the newest one by then."""
     row = run.one("latest_rolling_summary", conversation_id=conversation_id, known_at=known_at)
     return StandingSummary(row[0], row[1]) if row else StandingSummary(None, 0)
 
 
 def read_unsummarised(run: Transaction, conversation_id: str, now: Micros) -> Unsummarised:
-    """Look at all that a refresh begins with."""
+    """Return the input of a refresh; raise NotFound if there is no such conversation."""
     state = run.one("summary_state", conversation_id=conversation_id)
     if state is None:
         raise NotFound("conversation", conversation_id)
@@ -72,8 +78,8 @@ def read_unsummarised(run: Transaction, conversation_id: str, now: Micros) -> Un
     )
     lines = [_MessageHead(*row) for row in rows]
     until = _find_end_of_turns(lines, covered, open_turn, running_turns.list_running(run, conversation_id, now))
-    anew = covered > 0 and _has_new_answer([line for line in lines if line.sequence <= until])
-    after = 0 if anew else covered
+    from_start = covered > 0 and _has_new_answer([line for line in lines if line.sequence <= until])
+    after = 0 if from_start else covered
     found: list[Message] = []
     if until > after:
         found = messages.read_last(
@@ -86,7 +92,7 @@ def read_unsummarised(run: Transaction, conversation_id: str, now: Micros) -> Un
             latest_attempts=True,
         )
     return Unsummarised(
-        StandingSummary(text, covered), until, anew, [message for message in found if message.sequence > after]
+        StandingSummary(text, covered), until, from_start, [message for message in found if message.sequence > after]
     )
 
 
@@ -98,7 +104,7 @@ def read_every_version(run: Transaction) -> Iterator[Row]:
 def replace(
     run: Transaction, scope: Scope, conversation_id: str, standing: StandingSummary, new: NewSummary, now: Micros
 ) -> bool:
-    """Put a new version in the place of the one it was made from; False when that is no longer the newest."""
+    """Replace a version by the one that was made from it; return False when it is no longer the newest."""
     moved = run.one(
         "move_rolling_summary",
         conversation_id=conversation_id,
@@ -131,7 +137,7 @@ def replace(
 def _find_end_of_turns(
     lines: Sequence[_MessageHead], covered: int, open_turn: str | None, running: AbstractSet[str]
 ) -> int:
-    """The place up to which every turn is finished and none is cut in half."""
+    """Return the sequence number up to which every turn is finished and none is cut in half."""
     unfinished = set(running)
     if not _has_answer([line for line in lines if line.turn_id == open_turn], covered):
         unfinished.add(open_turn or "")
@@ -142,7 +148,7 @@ def _find_end_of_turns(
         first.setdefault(line.turn_id, covered + 1 if began_before else line.sequence)
     until = lines[-1].sequence if lines else covered
     while True:
-        # What is left out of a turn takes the rest of it along, and that may cut another.
+        # A turn that is left out in part is left out as a whole, and that may cut another.
         left = [first[line.turn_id] - 1 for line in lines if line.sequence > until or line.turn_id in unfinished]
         if min(left, default=until) >= until:
             return until
@@ -150,7 +156,7 @@ def _find_end_of_turns(
 
 
 def _has_answer(own: Sequence[_MessageHead], covered: int) -> bool:
-    """Whether the newest turn has got its answer. Earlier ones are finished, unless somebody is still running them."""
+    """Return whether the newest turn has its answer. Earlier ones are finished, unless some process still runs them."""
     answers = [line for line in own if line.stage == "assistant"]
     if not answers:
         # A turn that began before the summary's end was finished then.

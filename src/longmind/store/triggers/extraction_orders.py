@@ -66,7 +66,7 @@ class ExtractionOrder:
 
     @property
     def is_replay(self) -> bool:
-        """Whether it was requested, and reads the whole conversation again."""
+        """True if it was requested, and reads the whole conversation again."""
         return self.trigger == "manual"
 
     @property

@@ -22,7 +22,7 @@ SLEEP = "blocks.sleep"
 
 @dataclass(frozen=True)
 class IdleState:
-    """Whether a conversation may be read by now, by which rule, and which part of it."""
+    """The part of a conversation that is to be read, the rule for it, and whether it has settled."""
 
     rule: SleepRule | None
     settled: bool
