@@ -378,7 +378,7 @@ def test_an_atom_leads_back_to_the_messages_it_came_from(
     assert memory.add_atom(space.id, fact(source_conversation_id=elsewhere.id)).source_message_ids == []
     both = memory.add_atom(space.id, fact(source_message_ids=[said.id, other.id]))
     assert (both.source_conversation_id, both.source_message_ids) == (None, [said.id, other.id])
-    with pytest.raises(longmind.InvalidInput, match="not of conversation"):
+    with pytest.raises(longmind.InvalidInput, match="not in conversation"):
         memory.add_atom(space.id, fact(source_conversation_id=elsewhere.id, source_message_ids=[said.id]))
 
 

@@ -176,7 +176,7 @@ def test_a_grant_of_one_space_opens_no_other_of_the_same_owner(
 def test_only_a_shared_space_can_be_granted_and_only_by_its_owner(
     engine: longmind.Engine, memory: Memory, space: longmind.MemorySpace, handbook: longmind.MemorySpace
 ) -> None:
-    with pytest.raises(longmind.InvalidInput, match="not a shared one"):
+    with pytest.raises(longmind.InvalidInput, match="not a shared space"):
         memory.grant_space(space.id, EVERYBODY)
     assert memory.list_grants(space.id) == []
     administrator = engine.context(tenant_id="acme", app_id="support", user_id="root", capabilities={"admin"}).memory
