@@ -72,9 +72,9 @@ def test_folders_are_made_for_their_owner_alone(tmp_path: Path) -> None:
         (errno.EDQUOT, longmind.StoreFull, "Free some space"),
         (errno.EFBIG, longmind.StoreFull, "Free some space"),
         (errno.EROFS, longmind.StoreReadOnly, "read-only"),
-        (errno.EACCES, longmind.StoreReadOnly, "who owns"),
+        (errno.EACCES, longmind.StoreReadOnly, "owner"),
         (errno.EMFILE, longmind.StoreUnavailable, "ulimit"),
-        (errno.EIO, longmind.StoreError, "check the disk"),
+        (errno.EIO, longmind.StoreError, "Check the disk"),
     ],
 )
 def test_what_the_system_says_about_a_disk_is_told_with_what_to_do(

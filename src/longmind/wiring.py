@@ -27,7 +27,7 @@ from longmind.events.timeline import TimelineLog
 from longmind.extraction.candidate import Extractor
 from longmind.extraction.registry import choose_extractor
 from longmind.jobs import Jobs
-from longmind.jobs.handler_registry import JobHandlers
+from longmind.jobs.handler_registry import HandlerRegistry
 from longmind.jobs.wakeup import Bell
 from longmind.memory import Memory
 from longmind.providers.background_loop import BackgroundLoop
@@ -83,7 +83,7 @@ class EngineParts:
             Mirror(Path(settings.events_jsonl_dir), settings.events_jsonl_fsync) if settings.events_jsonl_dir else None
         )
         self.changes = ChangeFeed(self.mirror.append if self.mirror else None)
-        self.handlers = JobHandlers()
+        self.handlers = HandlerRegistry()
         self.bell = Bell()
         self.loop = BackgroundLoop()
         self.models = ModelPool(self.loop, settings)

@@ -62,7 +62,7 @@ def test_a_key_is_told_as_json_with_its_token(sqlite_url: str, capsys: pytest.Ca
     ("arguments", "words"),
     [
         (("create", "--tenant", "a", "--app", "b"), "exactly one kind of holder"),
-        (("create", "--tenant", "a", "--app", "b", "--user", "u", "--admin"), "told twice"),
+        (("create", "--tenant", "a", "--app", "b", "--user", "u", "--admin"), "exactly one kind of holder"),
         (("create", "--tenant", "a", "--app", "b", "--admin", "--expires", "2020-01-01"), "in the past"),
         (("create", "--tenant", "a", "--app", "b", "--admin", "--expires", "soon"), "ISO 8601"),
         (("create", "--tenant", "a", "--app", "b", "--admin", "--rate", "often"), "rate is 'often'"),

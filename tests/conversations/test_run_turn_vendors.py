@@ -147,7 +147,7 @@ def test_a_vendor_that_is_too_slow_is_given_up(sqlite_url: str, vendor: Vendor, 
             conversation.id, model=NAMES[2], user_text="Hello", on_text=(lambda text: None) if streamed else None
         )
         assert result.status == "error"
-        assert "gave no answer within 0.3 seconds" in (result.error or "")
+        assert "did not answer within 0.3 seconds" in (result.error or "")
 
 
 # Whole answers of Anthropic carry an object, which cannot be broken.

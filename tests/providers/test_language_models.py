@@ -205,7 +205,7 @@ def test_a_vendor_that_stays_in_trouble_is_given_up(vendor: Vendor, loop: Backgr
 
 
 @EVERY_PROTOCOL
-@pytest.mark.parametrize(("status", "hint"), [(401, "key"), (404, "name"), (400, "vendor")])
+@pytest.mark.parametrize(("status", "hint"), [(401, "key"), (404, "name"), (400, "another model")])
 def test_what_would_fail_again_is_not_asked_again(
     vendor: Vendor, loop: BackgroundLoop, name: str, status: int, hint: str
 ) -> None:

@@ -66,7 +66,7 @@ def validate_kind(kind: object) -> str:
     )
 
 
-class JobHandlers:
+class HandlerRegistry:
     """The kinds of jobs that this engine can do."""
 
     def __init__(self) -> None:

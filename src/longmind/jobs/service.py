@@ -61,6 +61,7 @@ class Jobs:
             else ATTEMPTS.check("max_attempts", max_attempts),
             unique_key=validate_label("unique_key", unique_key),
         )
+        # Workers are woken after the commit, when they can see the job.
         job = self._database.write(self._scope, store.enqueue, self._scope, new, now)
         self._wake_workers()
         return job

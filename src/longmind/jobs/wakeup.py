@@ -12,6 +12,7 @@ class Bell:
     """
 
     def __init__(self) -> None:
+        # Never reset, so that two workers can compare it independently.
         self.rung = 0
         self._ringing = threading.Condition()
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from longmind.clock import Clock, Micros
 from longmind.errors import LeaseLost, LongmindError, UserErased
-from longmind.jobs.handler_registry import Effect, JobHandlers, JobRun
+from longmind.jobs.handler_registry import Effect, HandlerRegistry, JobRun
 from longmind.jobs.service import PAYLOAD_LIMIT
 from longmind.jobs.wakeup import Bell
 from longmind.models.job import WorkReport
@@ -53,7 +53,7 @@ class Worker:
     def __init__(
         self,
         database: Database,
-        handlers: JobHandlers,
+        handlers: HandlerRegistry,
         settings: Settings,
         clock: Clock,
         context_of: Callable[[Scope], Context],
@@ -72,6 +72,7 @@ class Worker:
         """
         report = WorkReport()
         done = 0
+        # One heartbeat for all jobs of this call, so that short jobs do not start a thread each.
         with _Heartbeat(self) as heartbeat:
             while (limit is None or done < limit) and not (stop is not None and stop.is_set()):
                 claim = self._claim_next()
@@ -88,11 +89,13 @@ class Worker:
 
     @property
     def seconds_between_beats(self) -> float:
+        # Two beats may be lost before the lease runs out.
         return self._settings.job_lease_seconds / 3
 
     def run_until(self, stop: threading.Event, bell: Bell) -> None:
         """Work until `stop` is set. Errors are logged, and work goes on after a pause: nobody awaits this thread."""
         while True:
+            # Read before the search for jobs, so that a ring during it ends the wait at once.
             heard = bell.rung
             if stop.is_set():
                 return
@@ -124,6 +127,7 @@ class Worker:
     def _attempt(self, claim: JobClaim) -> WorkReport:
         """Do a claimed job once; store its failure if it fails."""
         job = claim.job
+        # The claim counts as an attempt already, so more than the limit means that workers died.
         if job.attempts > job.max_attempts:
             return self._fail(claim, f"The worker died during each of {job.max_attempts} attempts.")
         try:
@@ -254,6 +258,7 @@ class _Heartbeat:
         while not self._stop.wait(self._worker.seconds_between_beats):
             claim = self._claim
             if claim is None:
+                # Between two jobs.
                 continue
             try:
                 self._worker.is_ours(claim)

@@ -1,1 +1,1 @@
-"""What thinks for Longmind: embedders and language models."""
+"""Models that Longmind asks: embedders, rerankers and language models, local and remote."""

@@ -1,4 +1,4 @@
-"""One event loop in a thread of its own, where calls that wait on a network wait."""
+"""One event loop in a background thread, in which all calls over a network wait."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LAST_SECONDS = 5.0
+"""Seconds that cancelled calls have to end."""
 
 
 class BackgroundLoop:
     """Runs coroutines for callers that cannot: plain threads, workers, and threads whose own loop is running.
 
-    Its thread starts with the first call. Connections belong to the loop they were made on, so everything that waits
-    for vendors in an engine shares this one.
+    Its thread starts with the first call. Connections belong to the loop that made them, so all providers of an engine
+    share this one. Any thread may submit, except the loop's own: it would wait for itself.
     """
 
     def __init__(self) -> None:
@@ -39,19 +40,20 @@ class BackgroundLoop:
         self._starting = threading.Lock()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin a call; the answer can be waited for, and cancelled."""
+        """Begin a call; return a future to wait for or cancel. Raises EngineClosed after `close`."""
         import asyncio
 
         try:
-            # What is begun under the lock is there when the loop is closed, to be cancelled: a loop that has been
-            # stopped takes calls too, and never answers them.
+            # Under the lock, so that `close` finds the call and cancels it: a stopped loop accepts calls as well, and
+            # never answers them.
             with self._starting:
-                return asyncio.run_coroutine_threadsafe(coroutine, self._running())
+                return asyncio.run_coroutine_threadsafe(coroutine, self._start_loop())
         except BaseException:
             coroutine.close()
             raise
 
-    def _running(self) -> asyncio.AbstractEventLoop:
+    def _start_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the running loop, started at the first call. The caller holds the lock."""
         import asyncio
 
         if self.closed:
@@ -62,14 +64,14 @@ class BackgroundLoop:
             self._thread.start()
         if threading.current_thread() is self._thread:
             raise InvalidInput(
-                "A model that is being asked cannot ask another one through the engine: the two would wait for each"
+                "A model cannot ask another one through the engine while it is being asked: they would wait for each"
                 " other.",
-                hint="Await the other model inside of the first one.",
+                hint="Await the other model directly.",
             )
         return self._loop
 
     def close(self) -> None:
-        """Cancel what is under way and end the thread; closing again does nothing."""
+        """Cancel all calls under way and end the thread; closing again does nothing."""
         with self._starting:
             self.closed = True
             loop, thread = self._loop, self._thread
@@ -85,12 +87,13 @@ class BackgroundLoop:
 
 
 async def _cancel_all() -> None:
+    """Cancel all other tasks of the loop and wait for them, for a limited time."""
     import asyncio
 
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
     if others:
-        # One that does not heed it is left to its fate.
+        # A task that ignores its cancellation is not waited for any longer.
         await asyncio.wait(others, timeout=_LAST_SECONDS)
     await asyncio.get_running_loop().shutdown_asyncgens()

@@ -1,4 +1,8 @@
-"""The contract of a language model: what it is asked, and what it answers."""
+"""The contract of a language model: requests, replies, tools, and cancelling a call.
+
+Everything in the engine that needs a language model goes by this contract. `VendorModel` implements it for models that
+pydantic-ai knows, `ScriptedModel` for tests, and a host may pass an object of its own.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ OnText = Callable[[str], object]
 
 @dataclass(frozen=True)
 class ModelMessage:
-    """One message of the conversation that a model goes on with.
+    """One message of the conversation that a model continues.
 
     A message of the role `tool` holds tool_result blocks, which answer the tool_use blocks of the assistant before it.
     """
@@ -33,12 +37,13 @@ class ModelMessage:
 
     @property
     def blocks(self) -> list[Block]:
+        """The content as blocks, also if it is plain text."""
         return [TextBlock(text=self.content)] if isinstance(self.content, str) else list(self.content)
 
 
 @dataclass(frozen=True)
 class Tool:
-    """Something a model may ask its caller to do."""
+    """An action that a model may request from its caller."""
 
     name: str
     description: str = ""
@@ -48,22 +53,24 @@ class Tool:
 
 @dataclass(frozen=True)
 class BoundTool:
-    """A tool that brings its own doing: `run_turn` runs it itself, and hands only the others to its caller."""
+    """A tool with its implementation: `run_turn` runs it, and hands only other tools to its caller."""
 
     tool: Tool
     run: Callable[[dict[str, Any]], str]
-    """Given the arguments the model chose; what it returns is the tool's result, and what it raises an error result."""
+    """Receives the arguments that the model chose; returns the tool's result. An exception becomes an error result."""
 
 
 @dataclass(frozen=True)
 class ModelRequest:
+    """One question to a model: the conversation so far, and the form of the answer."""
+
     messages: Sequence[ModelMessage]
     system: str | None = None
     tools: Sequence[Tool] = ()
     output_schema: dict[str, Any] | None = None
-    """A JSON schema of an object: then the text of the answer is JSON like it, in whichever way the vendor does that.
+    """A JSON schema of an object: the text of the answer is then JSON, by the means that the vendor offers.
 
-    Vendors differ in how strictly they keep to it, so the answer has to be checked.
+    Vendors differ in how strictly they follow a schema, so the answer has to be validated.
     """
     max_tokens: int | None = None
     temperature: float | None = None
@@ -71,32 +78,36 @@ class ModelRequest:
 
 @dataclass(frozen=True)
 class ModelReply:
+    """The answer of a model, and its cost."""
+
     content: list[Block]
     stop_reason: StopReason
     usage: Usage
-    """The tokens, and the milliseconds from the question to the answer, pauses between attempts included."""
+    """Tokens, and milliseconds from the question to the answer, including pauses between attempts."""
     model: str
-    """The model as its vendor calls it, which may say more than the name it was chosen by."""
+    """The vendor's name of the model, which may be more specific than the name it was chosen by."""
     provider: str
     dollars: float | None = None
-    """What the call cost, where the price is known."""
+    """The cost of the call as the vendor or its price list states it; None if it is unknown."""
     attempts: int = 1
 
     @property
     def text(self) -> str:
+        """The text blocks, joined."""
         return extract_words(self.content)
 
     @property
     def tool_uses(self) -> list[ToolUseBlock]:
+        """The tools that the model requests."""
         return [block for block in self.content if isinstance(block, ToolUseBlock)]
 
 
 UNREADABLE = "INVALID_JSON"
-"""In the place of a tool's arguments: the only one when what the model wrote is not a JSON object, with its text."""
+"""The only key of a tool's arguments if the model wrote something else than a JSON object; its value is that text."""
 
 
 class Cancel:
-    """Ends the model calls it was given to, from any thread. What is asked with it afterwards is refused."""
+    """Cancels the model calls that it was passed to, from any thread. Later calls with it are refused."""
 
     def __init__(self) -> None:
         self.cancelled = False
@@ -104,6 +115,7 @@ class Cancel:
         self._lock = threading.Lock()
 
     def cancel(self) -> None:
+        """Cancel all calls under way, and every later one."""
         with self._lock:
             self.cancelled = True
             calls = list(self._calls)
@@ -112,7 +124,7 @@ class Cancel:
 
     @contextmanager
     def covering(self, call: Future[Any]) -> Iterator[None]:
-        """While this lasts, `cancel()` ends the call; it ends in any case with what is done inside."""
+        """Let `cancel()` end the call during the block; at the end of the block, the call is ended in any case."""
         with self._lock:
             self._calls.add(call)
         try:
@@ -125,7 +137,7 @@ class Cancel:
             call.cancel()
 
     def result_of(self, call: Future[T]) -> T:
-        """Wait for a call, unless it is ended."""
+        """Wait for a call and return its result; raise ModelCancelled if it was cancelled."""
         from concurrent.futures import CancelledError
 
         try:
@@ -137,14 +149,15 @@ class Cancel:
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """Answers messages. Threads may share it."""
+    """A model that answers messages. Threads may share it."""
 
     @property
     def name(self) -> str:
-        """`vendor:model`."""
+        """The name in the form `vendor:model`."""
 
     def ask(self, request: ModelRequest, *, on_text: OnText | None = None, cancel: Cancel | None = None) -> ModelReply:
-        """Wait for the answer.
+        """Ask the model and wait for its answer.
 
-        With `on_text`, the answer's text is also given piece by piece while it comes, in the thread of the caller.
+        on_text: receives the answer's text piece by piece as it arrives, in the thread of the caller. cancel: ends the
+        call, which then raises ModelCancelled.
         """

@@ -1,4 +1,4 @@
-"""The language models of an engine by their names: each is made once, and keeps its connections."""
+"""The language models of an engine by name: each is made once and keeps its connections."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from longmind.validation.text import validate_text
 if TYPE_CHECKING:
     from longmind.providers.language_model import Cancel, LanguageModel
 
-_HINT = "Write provider='anthropic', model='claude-…', or model='anthropic:claude-…', or give a model itself."
+_HINT = "Pass provider='anthropic', model='claude-…', or model='anthropic:claude-…', or a model object."
 
 
 class ModelPool:
+    """Finds or makes the language model that a caller names. Threads may share it."""
+
     def __init__(self, loop: BackgroundLoop, settings: Settings) -> None:
         self._loop = loop
         self._settings = settings
@@ -31,12 +33,15 @@ class ModelPool:
         self._making = threading.Lock()
 
     def choose(self, model: str | LanguageModel | Any, provider: str | None = None) -> LanguageModel:
-        """The model of a vendor, of a name such as `openai:gpt-5-mini`, or the one that is given."""
+        """Return the model of a name such as `openai:gpt-5-mini`, or the given object as a language model.
+
+        provider: the vendor, if the name does not begin with it.
+        """
         if not isinstance(model, str):
             if model is None:
-                raise InvalidInput("There is no model.", hint=_HINT)
+                raise InvalidInput("No model was given.", hint=_HINT)
             if provider is not None:
-                raise InvalidInput("A provider is for the name of a model, and the model itself is given.", hint=_HINT)
+                raise InvalidInput("provider goes with the name of a model, but model is an object.", hint=_HINT)
             return choose_model(model, self._loop, self._settings)
         name = validate_text("model", model, blank=False).strip()
         if provider is not None:
@@ -48,7 +53,7 @@ class ModelPool:
             return self._made[name]
 
     def wait_for(self, awaitable: Awaitable[Any], cancel: Cancel) -> Any:
-        """Wait for what a coroutine gives on the engine's own loop, in a thread that has none."""
+        """Run an awaitable on the engine's background loop and wait for its result, in a thread without a loop."""
         from longmind.runtime.thread_pool import await_foreign
 
         return cancel.result_of(self._loop.submit(await_foreign(awaitable)))

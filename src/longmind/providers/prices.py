@@ -1,4 +1,4 @@
-"""What model calls cost: the host's prices first, then the list that comes with pydantic-ai."""
+"""Prices of model calls: the host's first, then the list that comes with pydantic-ai."""
 
 from __future__ import annotations
 
@@ -21,12 +21,17 @@ class Price:
 
 @dataclass(frozen=True)
 class Prices:
+    """The prices that the host has set, before those of the public list."""
+
     given: Mapping[str, Price] = field(default_factory=dict)
-    """By `vendor:model`."""
+    """The host's prices by `vendor:model`."""
 
     @classmethod
     def read(cls, text: str) -> Prices:
-        """Read `openai:gpt-5-mini=0.25/2, ollama:llama3=0/0`: dollars for a million tokens, in and out."""
+        """Parse `openai:gpt-5-mini=0.25/2, ollama:llama3=0/0`: dollars for a million tokens, in and out.
+
+        Raises InvalidInput for an entry of another form.
+        """
         given = {}
         for entry in filter(None, (part.strip() for part in text.split(","))):
             model, _, price = entry.rpartition("=")
@@ -43,26 +48,30 @@ class Prices:
         return cls(given)
 
     def dollars(self, model: str, input_tokens: int, output_tokens: int) -> float | None:
-        """What so many tokens of a model cost; None where nobody knows."""
+        """Return the cost of tokens of a model; None if its price is unknown."""
         price = self.given.get(model)
         if price is not None:
             return (input_tokens * price.input + output_tokens * price.output) / _MILLION
-        return _listed(model, input_tokens, output_tokens)
+        return _find_listed_price(model, input_tokens, output_tokens)
 
     def price_reply(self, model: str, reply: ModelReply) -> float | None:
-        """What a call has cost. The vendor's own account of it knows of discounts, but the host knows its contract."""
+        """Return the cost of a call; None if it is unknown.
+
+        The host's price wins, since it knows its contract. The vendor's own figure comes next: it includes discounts.
+        """
         if model not in self.given and reply.dollars is not None:
             return reply.dollars
         return self.dollars(model, reply.usage.input_tokens or 0, reply.usage.output_tokens or 0)
 
 
-def _listed(model: str, input_tokens: int, output_tokens: int) -> float | None:
+def _find_listed_price(model: str, input_tokens: int, output_tokens: int) -> float | None:
+    """Return the cost by the public price list; None if the list is not installed or lacks the model."""
     try:
         from genai_prices import Usage, calc_price
     except ImportError:
         return None
     vendor, _, name = model.partition(":")
-    # openai-chat and openai-responses are two ways to the same vendor.
+    # openai-chat and openai-responses are APIs of the same vendor.
     for provider in dict.fromkeys((vendor, vendor.partition("-")[0])):
         try:
             usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)

@@ -1,4 +1,4 @@
-"""From the name of an embedder or a language model to one that works."""
+"""The choice of an embedder or a language model by its name."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ DEFAULT_MODEL = "arctic-s"
 def choose_embedder(
     chosen: str | Embedder | None, models_folder: Path, loop: BackgroundLoop | None = None
 ) -> CheckedEmbedder | None:
-    """The embedder of a name, the one that is given, or none.
+    """Return the embedder of a name, or the given object wrapped, or None for `none`.
 
-    `auto` is the built-in model where it is installed; where it is not, recall goes by words, and the log says so.
+    `auto` is the local default model if it is installed; otherwise recall goes by words alone, and the log says so.
+    Raises InvalidInput for an unknown name or an object of the wrong kind.
     """
     if chosen is None or chosen == "none":
         return None
@@ -35,13 +36,13 @@ def choose_embedder(
         if not all(_has(chosen, name) for name in ("model", "dimension", "embed_texts", "embed_query")):
             raise InvalidInput(
                 f"{type(chosen).__name__} is not an embedder.",
-                hint="It needs model, dimension, embed_texts(texts) and embed_query(query).",
+                hint="Give it model, dimension, embed_texts(texts) and embed_query(query).",
             )
         return CheckedEmbedder(chosen)
     if chosen == AUTO:
-        return _built_in(models_folder)
+        return _make_default_embedder(models_folder)
     vendor, model = parse_name(chosen)
-    # What only some embedders need is loaded for those alone.
+    # Packages that only some embedders need are loaded for those alone.
     if vendor == "local":
         from longmind.providers.local.embedder import LocalEmbedder
         from longmind.providers.weights import get_model
@@ -53,7 +54,7 @@ def choose_embedder(
 
 
 def _has(thing: object, name: str) -> bool:
-    """Whether there is an attribute, without reading it: a dimension may have to be asked for over a network."""
+    """Return whether an object has an attribute, without reading it: a dimension may take a request."""
     try:
         getattr_static(thing, name)
     except AttributeError:
@@ -62,9 +63,9 @@ def _has(thing: object, name: str) -> bool:
 
 
 def choose_model(chosen: str | LanguageModel | Any, loop: BackgroundLoop, settings: Settings) -> LanguageModel:
-    """The language model of a name such as `openai:gpt-5-mini`, or the one that is given.
+    """Return the language model of a name such as `openai:gpt-5-mini`, or the given object as one.
 
-    An object is one of ours, with `name` and `ask()`, or a model of pydantic-ai.
+    An object has `name` and `ask()`, or is a model of pydantic-ai. Raises InvalidInput for anything else.
     """
     from longmind.providers.language_model import LanguageModel
 
@@ -73,7 +74,7 @@ def choose_model(chosen: str | LanguageModel | Any, loop: BackgroundLoop, settin
     if not isinstance(chosen, str) and not (hasattr(chosen, "model_name") and hasattr(chosen, "request_stream")):
         raise InvalidInput(
             f"{type(chosen).__name__} is not a language model.",
-            hint="It needs name and ask(request, on_text=…, cancel=…), or is a model of pydantic-ai.",
+            hint="Give it name and ask(request, on_text=…, cancel=…), or pass a model of pydantic-ai.",
         )
     from longmind.providers.pydantic_ai.models import VendorModel
 
@@ -82,7 +83,8 @@ def choose_model(chosen: str | LanguageModel | Any, loop: BackgroundLoop, settin
     )
 
 
-def _built_in(models_folder: Path) -> CheckedEmbedder | None:
+def _make_default_embedder(models_folder: Path) -> CheckedEmbedder | None:
+    """Return the local default model if its packages and weights are installed; log a hint otherwise."""
     from longmind.providers.local.embedder import LocalEmbedder
     from longmind.providers.weights import MODELS, is_present
 
@@ -90,5 +92,7 @@ def _built_in(models_folder: Path) -> CheckedEmbedder | None:
     installed = all(find_spec(name) for name in ("onnxruntime", "tokenizers"))
     if installed and is_present(model, models_folder):
         return CheckedEmbedder(LocalEmbedder(model, models_folder))
-    _log.info("recall goes by words alone; for meaning too: pip install 'longmind[local]' and longmind models pull")
+    _log.info(
+        "recall goes by words alone; to search by meaning, run: pip install 'longmind[local]' && longmind models pull"
+    )
     return None

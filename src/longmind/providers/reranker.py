@@ -1,4 +1,4 @@
-"""The contract of a reranker: a slower reader that looks at a question and a memory together."""
+"""The contract of a reranker, which reads a question and a text together, and the wrapper that checks its scores."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from longmind.errors import InvalidInput, LongmindError, RerankerFailed
 
 
 class Reranker(Protocol):
-    """Tells how well texts answer a question."""
+    """Scores how well texts answer a question."""
 
     @property
-    def model(self) -> str: ...
+    def model(self) -> str:
+        """Its name, for errors and explanations."""
 
     def score(self, query: str, texts: Sequence[str]) -> Any:
-        """One number for each text: the higher, the better it answers. Zero is as likely as not."""
+        """Return one number for each text, the log odds that it answers the question: zero is as likely as not."""
 
 
-_MOST_SURE = 1e6
-"""Odds beyond this one, in logarithms, are as good as certain; numbers without end could not be added up."""
+_LARGEST_SCORE = 1e6
+"""Largest log odds that are used: beyond it a text is certain, and infinite scores could not be added."""
 
 
 class CheckedReranker:
-    """A reranker whose answers are checked and whose failures are errors of ours."""
+    """A reranker whose scores are validated and whose failures are errors of ours."""
 
     def __init__(self, reranker: Reranker) -> None:
         self._reranker = reranker
         self.model = reranker.model
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return a finite score for each text; raise RerankerFailed if the reranker fails or returns anything else."""
         try:
             found = [float(value) for value in self._reranker.score(query, list(texts))]
         except LongmindError:
@@ -39,23 +41,26 @@ class CheckedReranker:
         except Exception as error:
             raise RerankerFailed(f"The reranker {self.model!r} failed: {type(error).__name__}: {error}") from error
         if len(found) != len(texts):
-            raise RerankerFailed(f"The reranker {self.model!r} gave {len(found)} numbers for {len(texts)} texts.")
+            raise RerankerFailed(f"The reranker {self.model!r} returned {len(found)} numbers for {len(texts)} texts.")
         if not all(map(math.isfinite, found)):
-            raise RerankerFailed(f"The reranker {self.model!r} gave NaN or infinity.")
-        return [max(-_MOST_SURE, min(value, _MOST_SURE)) for value in found]
+            raise RerankerFailed(f"The reranker {self.model!r} returned NaN or infinity.")
+        return [max(-_LARGEST_SCORE, min(value, _LARGEST_SCORE)) for value in found]
 
 
 def choose_reranker(chosen: str | Reranker | None, models_folder: Path) -> CheckedReranker | None:
-    """The reranker of a name, the one that is given, or none."""
+    """Return the reranker of a name, or the given object wrapped, or None for `none`.
+
+    Raises InvalidInput for an unknown name or an object of the wrong kind.
+    """
     if chosen is None or chosen in ("", "none"):
         return None
     if not isinstance(chosen, str):
         if not all(hasattr(chosen, name) for name in ("model", "score")):
             raise InvalidInput(
-                f"{type(chosen).__name__} is not a reranker.", hint="It needs model and score(query, texts)."
+                f"{type(chosen).__name__} is not a reranker.", hint="Give it model and score(query, texts)."
             )
         return CheckedReranker(chosen)
-    # Loaded only where one is asked for: few are, and a program should start quickly.
+    # Loaded only here: few programs use one, and all should start quickly.
     from longmind.providers.local.reranker import LocalReranker
     from longmind.providers.weights import RERANKERS
 

@@ -1,4 +1,4 @@
-"""A model that says what a test tells it to say, for tests of programs that use Longmind."""
+"""A language model that follows a script, for tests of programs that use Longmind."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _CHARACTERS_A_TOKEN = 4
 
 
 class ScriptedModel:
-    """Answers from a script, and keeps what it was asked in `requests`.
+    """A language model that answers from a script, and collects the requests in `requests`.
 
-    A line of the script is a text, a dict (said as JSON), a block or a list of blocks, a whole `ModelReply`, an error
-    to raise, or a function that is given the request and returns one of these. The script is a list of lines, each
+    A line of the script is a text, a dict (sent as JSON), a block or a list of blocks, a whole `ModelReply`, an error
+    to raise, or a function that receives the request and returns one of these. The script is a list of lines, each
     used once, or one function that answers every request.
     """
 
@@ -42,6 +42,7 @@ class ScriptedModel:
         return self._name
 
     def ask(self, request: ModelRequest, *, on_text: OnText | None = None, cancel: Cancel | None = None) -> ModelReply:
+        """Return the answer of the next line, or raise it if it is an error."""
         begun = time.monotonic()
         if cancel is not None and cancel.cancelled:
             raise ModelCancelled(f"The call of {self._name!r} was cancelled.")
@@ -51,11 +52,13 @@ class ScriptedModel:
             raise answer
         reply = answer if isinstance(answer, ModelReply) else self._reply(_blocks(answer), request, begun)
         if on_text is not None:
+            # Word by word, as a vendor would stream it.
             for word in re.findall(r"\s*\S+|\s+", reply.text):
                 on_text(word)
         return reply
 
     def _next(self, request: ModelRequest) -> Line:
+        """Record the request and return the line that answers it; raise ModelFailed after the last one."""
         with self._lock:
             self.requests.append(request)
             if callable(self._script):
@@ -63,7 +66,7 @@ class ScriptedModel:
             if not self._script:
                 raise ModelFailed(
                     f"The script of {self._name!r} ended before request {len(self.requests)}.",
-                    hint="Give it one line more, or a function that answers every request.",
+                    hint="Add a line to it, or pass a function that answers every request.",
                 )
             return self._script.pop(0)
 
@@ -95,6 +98,7 @@ def _blocks(answer: Any) -> list[Block]:
             return list(answer)
 
 
-def _tokens(*said: str | Block) -> int:
-    characters = sum(len(each) if isinstance(each, str) else len(each.model_dump_json()) for each in said)
+def _tokens(*contents: str | Block) -> int:
+    """Estimate the tokens of contents by their length, so that usage is never zero."""
+    characters = sum(len(each) if isinstance(each, str) else len(each.model_dump_json()) for each in contents)
     return -(-characters // _CHARACTERS_A_TOKEN)

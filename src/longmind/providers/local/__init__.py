@@ -1,1 +1,1 @@
-"""Local models, run by onnxruntime on this machine."""
+"""Models that run on this machine with onnxruntime."""

@@ -1,4 +1,4 @@
-"""The embedder that runs here: a small ONNX model, no key, no network."""
+"""The local embedder: a small ONNX model that needs no key and no network."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from longmind.providers.embedder import Vectors
-from longmind.providers.local.onnx import OnnxModel, padded
+from longmind.providers.local.onnx import OnnxModel, pad_batch
 from longmind.providers.weights import LocalModel
 
 _LONGEST = 256
-"""Tokens of a text that are looked at."""
+"""Tokens of a text that are read; the rest is ignored."""
 _AT_ONCE = 16
 
 
 class LocalEmbedder(OnnxModel):
-    """Loads its weights when it is first used. Threads may share it."""
+    """An embedder that loads its weights at the first use. Threads may share it."""
 
     def __init__(self, model: LocalModel, folder: Path) -> None:
         super().__init__(model, folder, longest=_LONGEST)
@@ -41,12 +41,13 @@ class LocalEmbedder(OnnxModel):
         return self._embed([self._model.query_prefix + query])[0]  # type: ignore[no-any-return]
 
     def _embed(self, texts: list[str]) -> Vectors:
+        """Return the raw vectors of texts, in their order."""
         import numpy as np
 
         tokenizer, session = self.load()
         encoded = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
         vectors = np.empty((len(texts), self._model.dimension), np.float32)
-        # Texts of like length go together, so that little time is spent on padding.
+        # Batches of similar length spend little time on padding.
         order = sorted(range(len(texts)), key=lambda place: len(encoded[place]))
         for start in range(0, len(order), _AT_ONCE):
             places = order[start : start + _AT_ONCE]
@@ -55,7 +56,8 @@ class LocalEmbedder(OnnxModel):
 
 
 def _run(session: Any, batch: list[list[int]]) -> Vectors:
-    given = padded(batch)
-    (states, *_) = session.run(None, {each.name: given[each.name] for each in session.get_inputs()})
-    # The first token stands for the whole text in this family of models.
+    """Return the raw vectors of one batch; the caller normalises them."""
+    inputs = pad_batch(batch)
+    (states, *_) = session.run(None, {each.name: inputs[each.name] for each in session.get_inputs()})
+    # In this family of models, the first token represents the whole text.
     return states[:, 0] if states.ndim == 3 else states  # type: ignore[no-any-return]

@@ -1,4 +1,7 @@
-"""What the models that run here have in common: files that are checked, loaded once, and run on one thread."""
+"""The base of local models: files that are verified, loaded once, and run on one thread.
+
+One thread per call, because callers run in parallel already; more would compete for the same cores.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class OnnxModel:
-    """A tokenizer and a session, which are loaded when they are first used."""
+    """A tokenizer and a session of onnxruntime, loaded at the first use.
+
+    longest: tokens of a text that are read; the rest is ignored.
+    """
 
     def __init__(self, weights: ModelWeights, folder: Path, *, longest: int) -> None:
         self._weights = weights
@@ -28,11 +34,12 @@ class OnnxModel:
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
-        # The threads of the runtime stay with the parent, and a session without them hangs.
+        # The threads of the runtime exist only in the parent, and a session without them hangs.
         self._loading = threading.Lock()
         self._loaded = None
 
     def load(self) -> tuple[Any, Any]:
+        """Return the tokenizer and the session; raise ModelMissing or ExtensionMissing if they cannot be loaded."""
         if self._loaded is None:
             with self._loading:
                 if self._loaded is None:
@@ -41,13 +48,14 @@ class OnnxModel:
 
 
 def _open(files: dict[str, Path], longest: int) -> tuple[Any, Any]:
+    """Load the tokenizer and the session from verified files."""
     try:
         import onnxruntime  # type: ignore[import-untyped]  # it has no types
         from tokenizers import BertWordPieceTokenizer
     except ImportError as error:
         raise ExtensionMissing(
             "Local models need onnxruntime and tokenizers, which are not installed.",
-            hint="pip install 'longmind[local]'",
+            hint="Run: pip install 'longmind[local]'",
         ) from error
     tokenizer = BertWordPieceTokenizer(str(files["vocab.txt"]), lowercase=True)
     tokenizer.enable_truncation(longest)
@@ -57,10 +65,13 @@ def _open(files: dict[str, Path], longest: int) -> tuple[Any, Any]:
     return tokenizer, onnxruntime.InferenceSession(str(files["model.onnx"]), options)
 
 
-def padded(
+def pad_batch(
     batch: Sequence[Sequence[int]], kinds: Sequence[Sequence[int]] | None = None
 ) -> dict[str, NDArray[np.int64]]:
-    """What a model of this family is given: tokens, which of them count, and to which of two texts they belong."""
+    """Return the inputs of a BERT-like model: padded token ids, the mask of real tokens, and the token types.
+
+    kinds: for each token, the text of a pair that it belongs to, 0 or 1.
+    """
     import numpy as np
 
     longest = max(len(ids) for ids in batch)

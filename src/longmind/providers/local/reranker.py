@@ -1,4 +1,4 @@
-"""The reranker that runs here: a small cross-encoder, which reads the question and a text as one."""
+"""The local reranker: a small cross-encoder, which reads the question and a text together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from longmind.providers.local.onnx import OnnxModel, padded
+from longmind.providers.local.onnx import OnnxModel, pad_batch
 from longmind.providers.weights import ModelWeights
 
 _LONGEST = 256
@@ -16,16 +16,18 @@ _AT_ONCE = 10
 
 
 class LocalReranker(OnnxModel):
-    """Loads its weights when it is first used. Threads may share it."""
+    """A reranker that loads its weights at the first use. Threads may share it."""
 
     def __init__(self, weights: ModelWeights, folder: Path) -> None:
         super().__init__(weights, folder, longest=_LONGEST)
         self.model = weights.stamp
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return the log odds that each text answers the question."""
         tokenizer, session = self.load()
         encoded = tokenizer.encode_batch([(query, text) for text in texts])
         scores = np.empty(len(texts), np.float32)
+        # Batches of similar length spend little time on padding.
         order = sorted(range(len(texts)), key=lambda place: len(encoded[place].ids))
         for start in range(0, len(order), _AT_ONCE):
             places = order[start : start + _AT_ONCE]
@@ -34,6 +36,6 @@ class LocalReranker(OnnxModel):
 
 
 def _run(session: Any, batch: list[Any]) -> Any:
-    given = padded([each.ids for each in batch], [each.type_ids for each in batch])
-    (logits, *_) = session.run(None, {each.name: given[each.name] for each in session.get_inputs()})
+    inputs = pad_batch([each.ids for each in batch], [each.type_ids for each in batch])
+    (logits, *_) = session.run(None, {each.name: inputs[each.name] for each in session.get_inputs()})
     return logits.reshape(-1)

@@ -1,4 +1,4 @@
-"""Embedders behind an API, by the name of their vendor, through pydantic-ai."""
+"""Embedders behind the API of a vendor, through pydantic-ai."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from longmind.providers.background_loop import BackgroundLoop
 from longmind.runtime.fork_safety import survive_forks
 
 _AT_ONCE = 256
-"""Texts in one request; vendors allow about two thousand."""
+"""Texts in one request. Vendors allow about two thousand."""
 
 
 class RemoteEmbedder:
-    """Any embedding model that pydantic-ai knows, such as `openai:text-embedding-3-small`, with its own keys."""
+    """An embedding model that pydantic-ai knows, such as `openai:text-embedding-3-small`.
+
+    Its key comes from the environment. dimension: saves the request that finds it out.
+    """
 
     def __init__(
         self,
@@ -31,13 +34,14 @@ class RemoteEmbedder:
         except ImportError as error:
             raise ExtensionMissing(
                 f"The embedder {name!r} needs pydantic-ai, which is not installed.",
-                hint=f"pip install 'longmind[models]' 'pydantic-ai-slim[{name.partition(':')[0]}]'",
+                hint=f"Run: pip install 'longmind[models]' 'pydantic-ai-slim[{name.partition(':')[0]}]'",
             ) from error
         self._make = partial(Embedder, name)
         self._name = name
         self._dimension = dimension
         self._timeout = timeout_seconds
         self._loop = loop or BackgroundLoop()
+        # Also makes the first embedder.
         self.renew_after_fork()
         survive_forks(self)
 
@@ -52,11 +56,12 @@ class RemoteEmbedder:
     @property
     def dimension(self) -> int:
         if self._dimension is None:
-            # A vendor tells the dimension by the first vector it gives.
+            # The length of a first vector is the dimension.
             self._dimension = len(self.embed_query("dimension"))
         return self._dimension
 
     def embed_texts(self, texts: Sequence[str]) -> list[Any]:
+        """Return the vectors of texts, fetched in batches; raises whatever pydantic-ai raises."""
         vectors: list[Any] = []
         for start in range(0, len(texts), _AT_ONCE):
             vectors += self._wait_for(self._embedder.embed_documents(list(texts[start : start + _AT_ONCE]))).embeddings
@@ -66,4 +71,5 @@ class RemoteEmbedder:
         return self._wait_for(self._embedder.embed_query(query)).embeddings[0]
 
     def _wait_for(self, request: Coroutine[Any, Any, Any]) -> Any:
+        """Run one request on the background loop; raise TimeoutError after the limit."""
         return self._loop.submit(asyncio.wait_for(request, self._timeout)).result()

@@ -1,4 +1,4 @@
-"""Between our requests and replies and the messages of pydantic-ai. Imported only where that is installed."""
+"""Conversion between our requests and replies and the messages of pydantic-ai, which must be installed."""
 
 from __future__ import annotations
 
@@ -45,6 +45,10 @@ _STOP_REASONS: dict[str | None, StopReason] = {
 
 
 def to_messages(request: ModelRequest) -> list[ModelMessage]:
+    """Return the conversation of a request; messages of the caller in a row are joined.
+
+    Raises InvalidInput for blocks that do not belong to the role of their message.
+    """
     names = {
         block.id: block.name
         for message in request.messages
@@ -54,19 +58,20 @@ def to_messages(request: ModelRequest) -> list[ModelMessage]:
     messages: list[ModelMessage] = []
     for message in request.messages:
         if message.role == "assistant":
-            messages.append(ModelResponse(parts=[_said(block) for block in message.blocks]))
+            messages.append(ModelResponse(parts=[_to_response_part(block) for block in message.blocks]))
             continue
-        parts = list(_heard(message.blocks, names))
+        parts = list(_to_request_parts(message.blocks, names))
         last = messages[-1] if messages else None
         if isinstance(last, VendorRequest):
-            # Some vendors want the two sides to take turns.
+            # Some vendors require the two sides to alternate.
             messages[-1] = VendorRequest(parts=[*last.parts, *parts], instructions=request.system)
         else:
             messages.append(VendorRequest(parts=parts, instructions=request.system))
     return messages
 
 
-def _said(block: Block) -> ModelResponsePart:
+def _to_response_part(block: Block) -> ModelResponsePart:
+    """Return a block of the assistant as a part of an earlier answer."""
     match block:
         case TextBlock():
             return TextPart(block.text)
@@ -77,43 +82,46 @@ def _said(block: Block) -> ModelResponsePart:
         case ImageBlock():
             return TextPart(f"[image: {block.url}]")
         case ToolResultBlock():
-            raise InvalidInput("A message of the assistant holds a tool_result.", hint="Give it the role tool.")
+            raise InvalidInput("A message of the assistant contains a tool_result.", hint="Give it the role tool.")
 
 
-def _heard(blocks: list[Block], names: dict[str, str]) -> Iterator[ModelRequestPart]:
+def _to_request_parts(blocks: list[Block], names: dict[str, str]) -> Iterator[ModelRequestPart]:
     content: list[UserContent] = []
     for block in blocks:
         match block:
             case ToolResultBlock():
                 outcome = "failed" if block.is_error else "success"
                 name = names.get(block.tool_use_id, "tool")
-                yield ToolReturnPart(name, _result(block), block.tool_use_id, outcome=outcome)  # type: ignore[arg-type]
+                yield ToolReturnPart(name, _to_tool_content(block), block.tool_use_id, outcome=outcome)  # type: ignore[arg-type]
             case TextBlock():
                 content.append(block.text)
             case ImageBlock():
-                content.append(_image(block))
+                content.append(_to_image(block))
             case ToolUseBlock():
-                raise InvalidInput("Only a message of the assistant may hold a tool_use.")
+                raise InvalidInput("Only a message of the assistant may contain a tool_use.")
     if content:
         texts_only = len(content) == 1 and isinstance(content[0], str)
         yield UserPromptPart(str(content[0]) if texts_only else content)
 
 
-def _result(block: ToolResultBlock) -> Any:
+def _to_tool_content(block: ToolResultBlock) -> Any:
+    """Return the result of a tool as one text if it is only text, and as a list of parts otherwise."""
     if isinstance(block.content, str):
         return block.content
     if all(isinstance(part, TextBlock) for part in block.content):
         return "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
-    return [part.text if isinstance(part, TextBlock) else _image(part) for part in block.content]
+    return [part.text if isinstance(part, TextBlock) else _to_image(part) for part in block.content]
 
 
-def _image(block: ImageBlock) -> ImageUrl | BinaryContent:
+def _to_image(block: ImageBlock) -> ImageUrl | BinaryContent:
+    """Return an image with its content, or with its address if it is not embedded."""
     if block.url.startswith("data:"):
         return BinaryContent.from_data_uri(block.url)
     return ImageUrl(block.url, media_type=block.mime_type)
 
 
 def to_parameters(request: ModelRequest) -> ModelRequestParameters:
+    """Return the tools of a request and the form of its answer."""
     tools = [
         ToolDefinition(name=tool.name, parameters_json_schema=tool.parameters, description=tool.description or None)
         for tool in request.tools
@@ -122,7 +130,7 @@ def to_parameters(request: ModelRequest) -> ModelRequestParameters:
     if schema is None:
         return ModelRequestParameters(function_tools=tools)
     answer = ToolDefinition(name=ANSWER, parameters_json_schema=schema, description="Give the answer.", kind="output")
-    # The way that suits the model is chosen: its own structured output, a tool, or the schema in its instructions.
+    # 'auto' chooses what the model supports: structured output, a tool, or the schema in its instructions.
     return ModelRequestParameters(
         function_tools=tools,
         output_mode="auto",
@@ -133,24 +141,27 @@ def to_parameters(request: ModelRequest) -> ModelRequestParameters:
 
 
 def to_settings(request: ModelRequest, model: Model[Any]) -> ModelSettings:
+    """Return the settings of a request, without those that the model does not take."""
     settings = ModelSettings()
     if "max_retries" not in model.unsupported_settings:
-        # Attempts are counted, and waited for, in one place for all vendors.
+        # VendorModel repeats failed attempts itself, in the same way for all vendors.
         settings["max_retries"] = 0
     if request.max_tokens is not None:
         settings["max_tokens"] = request.max_tokens
-    # A model that reasons takes no temperature, and pydantic-ai would warn the host of what it did not ask for.
-    if request.temperature is not None and not _reasons(model):
+    # Reasoning models take no temperature, and pydantic-ai would warn the host of a setting that it never made.
+    if request.temperature is not None and not _is_reasoning(model):
         settings["temperature"] = request.temperature
     return settings
 
 
-def _reasons(model: Model[Any]) -> bool:
+def _is_reasoning(model: Model[Any]) -> bool:
+    """Return whether the model reasons by default."""
     profile = cast("dict[str, Any]", model.profile)
     return bool(profile.get("openai_supports_reasoning") and profile.get("thinking_enabled_by_default"))
 
 
 def extract_text(event: ModelResponseStreamEvent) -> str:
+    """Return the piece of the answer's text in an event, or an empty text."""
     match event:
         case PartStartEvent(part=TextPart(content=text)):
             return text
@@ -161,7 +172,7 @@ def extract_text(event: ModelResponseStreamEvent) -> str:
 
 
 def to_reply(response: ModelResponse, name: str, request: ModelRequest, seconds: float, attempts: int) -> ModelReply:
-    content = [block for part in response.parts for block in _blocks(part, request)]
+    content = [block for part in response.parts for block in _to_blocks(part, request)]
     calls_tools = any(isinstance(block, ToolUseBlock) for block in content)
     usual: StopReason = "tool_use" if calls_tools else "end_turn"
     return ModelReply(
@@ -174,12 +185,12 @@ def to_reply(response: ModelResponse, name: str, request: ModelRequest, seconds:
         ),
         model=response.model_name or name.partition(":")[2],
         provider=response.provider_name or name.partition(":")[0],
-        dollars=_dollars(response),
+        dollars=_find_cost(response),
         attempts=attempts,
     )
 
 
-def _blocks(part: ModelResponsePart, request: ModelRequest) -> Iterator[Block]:
+def _to_blocks(part: ModelResponsePart, request: ModelRequest) -> Iterator[Block]:
     match part:
         case TextPart() if part.content:
             yield TextBlock(text=part.content)
@@ -187,17 +198,18 @@ def _blocks(part: ModelResponsePart, request: ModelRequest) -> Iterator[Block]:
             arguments = part.args
             yield TextBlock(text=arguments if isinstance(arguments, str) else part.args_as_json_str())
         case ToolCallPart():
-            # Arguments that are not JSON come as UNREADABLE: a model can mend them when it is told.
+            # Invalid JSON arrives under the key UNREADABLE, so that the model can be asked to correct it.
             yield ToolUseBlock(id=part.tool_call_id, name=part.tool_name, arguments=part.args_as_dict())
         case FilePart():
             yield ImageBlock(url=part.content.data_uri, mime_type=part.content.media_type)
 
 
-def _dollars(response: ModelResponse) -> float | None:
+def _find_cost(response: ModelResponse) -> float | None:
+    """Return the cost in dollars by the vendor's own account or the public price list; None if unknown."""
     if response.usage.cost is not None:
         return float(response.usage.cost)
     try:
         return float(response.cost().total_price)
     except (LookupError, ValueError, AssertionError):
-        # A model, or a kind of usage, that the list of prices does not know.
+        # The price list does not know the model or the kind of usage.
         return None

@@ -1,4 +1,9 @@
-"""Language models behind an API, by the name of their vendor, through pydantic-ai."""
+"""Language models behind the API of a vendor, through pydantic-ai.
+
+Calls run on the engine's background loop; the caller's thread waits and receives the pieces of a streamed answer. A
+failed attempt is repeated with growing pauses if the same request may succeed later, and if nothing of the answer has
+reached the caller yet: text that was delivered cannot be taken back.
+"""
 
 from __future__ import annotations
 
@@ -32,26 +37,27 @@ _log = logging.getLogger("longmind.models")
 
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
-"""Beyond it nothing is waited for here: the queue of jobs waits better than a thread."""
-_WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429})
+"""If a vendor asks for a longer pause, the call fails: the queue of jobs waits better than a thread."""
+_RETRIABLE_STATUSES = frozenset({408, 409, 425, 429})
 
 
-class _Hearing:
-    """The way of an answer's text to its caller's thread; None ends it."""
+class _TextStream:
+    """Carries the pieces of an answer's text to the caller's thread; None ends it."""
 
     def __init__(self) -> None:
         self.pieces: SimpleQueue[str | None] = SimpleQueue()
         self.begun = False
 
-    def hear(self, text: str) -> None:
+    def put(self, text: str) -> None:
         self.begun = True
         self.pieces.put(text)
 
 
 class VendorModel:
-    """Any language model that pydantic-ai knows, such as `openai:gpt-5-mini`, with its key from the environment.
+    """A language model that pydantic-ai knows, such as `openai:gpt-5-mini`, with its key from the environment.
 
-    A model object of pydantic-ai may be given instead of a name.
+    chosen: a name, or a model object of pydantic-ai. timeout_seconds: limit on an attempt; for a streamed answer, on
+    the time between two pieces. attempts: most attempts of one call. Threads may share it.
     """
 
     def __init__(
@@ -71,7 +77,7 @@ class VendorModel:
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
-        # The connections belong to the loop of the parent. A model that was given is the host's to make anew.
+        # The connections belong to the parent's loop. The host has to replace a model object that it passed itself.
         if isinstance(self._chosen, str):
             self._model = None
 
@@ -80,13 +86,13 @@ class VendorModel:
         return self._name
 
     def ask(self, request: ModelRequest, *, on_text: OnText | None = None, cancel: Cancel | None = None) -> ModelReply:
-        hearing = _Hearing()
-        call = self._loop.submit(self._answer(request, None if on_text is None else hearing))
-        call.add_done_callback(lambda _: hearing.pieces.put(None))
+        text_stream = _TextStream()
+        call = self._loop.submit(self._answer(request, None if on_text is None else text_stream))
+        call.add_done_callback(lambda _: text_stream.pieces.put(None))
         try:
-            # A caller that is interrupted, or fails with what it has heard, ends the call as well.
+            # A caller that is interrupted, or fails in on_text, ends the call as well.
             with (cancel or Cancel()).covering(call):
-                while (text := hearing.pieces.get()) is not None:
+                while (text := text_stream.pieces.get()) is not None:
                     if on_text is not None:
                         on_text(text)
                 return call.result()
@@ -95,26 +101,28 @@ class VendorModel:
                 raise EngineClosed from None
             raise ModelCancelled(f"The call of {self._name!r} was cancelled.") from None
 
-    async def _answer(self, request: ModelRequest, hearing: _Hearing | None) -> ModelReply:
+    async def _answer(self, request: ModelRequest, text_stream: _TextStream | None) -> ModelReply:
+        """Repeat attempts until one succeeds; raise the error of ours for the last one otherwise."""
         from longmind.providers.pydantic_ai.messages import to_reply
 
         begun = time.monotonic()
         for attempt in itertools.count(1):
             try:
-                response = await self._attempt(request, hearing)
+                response = await self._attempt(request, text_stream)
                 return to_reply(response, self._name, request, time.monotonic() - begun, attempt)
             except Exception as error:
                 pause = self._pause_after(error, attempt)
-                # What the caller has heard cannot be taken back, and would be said twice.
-                if pause is None or (hearing is not None and hearing.begun):
+                # Text that the caller has received would be repeated.
+                if pause is None or (text_stream is not None and text_stream.begun):
                     raise self._failure(error, attempt) from error
-                # Only the kind of error: its words may quote what a user said.
+                # Only the type is logged: the message may quote what a user said.
                 kind = type(error).__name__
                 _log.warning("%s, attempt %d: %s; again in %.1f s", self._name, attempt, kind, pause)
             await asyncio.sleep(pause)
         raise AssertionError("unreachable")
 
-    async def _attempt(self, request: ModelRequest, hearing: _Hearing | None) -> ModelResponse:
+    async def _attempt(self, request: ModelRequest, text_stream: _TextStream | None) -> ModelResponse:
+        """Ask the vendor once, streaming the text if somebody listens; raises whatever pydantic-ai raises."""
         from pydantic_ai import direct
 
         from longmind.providers.pydantic_ai.messages import extract_text, to_messages, to_parameters, to_settings
@@ -124,7 +132,7 @@ class VendorModel:
         messages, settings = to_messages(request), to_settings(request, self._model)
         parameters = to_parameters(request)
         async with asyncio.timeout(self._timeout) as deadline:
-            if hearing is None:
+            if text_stream is None:
                 return await direct.model_request(
                     self._model,
                     messages,
@@ -136,15 +144,15 @@ class VendorModel:
                 self._model, messages, model_settings=settings, model_request_parameters=parameters, instrument=False
             ) as stream:
                 async for event in stream:
-                    # A long answer may take its time, as long as it keeps coming.
+                    # A long answer may take its time as long as pieces keep arriving.
                     deadline.reschedule(asyncio.get_running_loop().time() + self._timeout)
                     if text := extract_text(event):
-                        hearing.hear(text)
+                        text_stream.put(text)
             return stream.get()
 
     def _pause_after(self, error: Exception, attempt: int) -> float | None:
-        """How long to wait before the next attempt; None when there is to be none."""
-        if attempt >= self._attempts or not _is_passing(error):
+        """Return seconds to wait before the next attempt; None if there is to be none."""
+        if attempt >= self._attempts or not _is_temporary(error):
             return None
         asked_for = getattr(error, "retry_after", None) or 0.0
         if asked_for > _LONGEST_PAUSE_SECONDS:
@@ -152,20 +160,22 @@ class VendorModel:
         return max(float(asked_for), compute_pause(attempt, _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS))
 
     def _failure(self, error: Exception, attempt: int) -> LongmindError:
+        """Return the error of ours for a call that failed for good, with a hint by its status."""
         if isinstance(error, LongmindError):
             return error
         if isinstance(error, TimeoutError):
-            return ModelTimedOut(f"The model {self._name!r} gave no answer within {self._timeout:g} seconds.")
+            return ModelTimedOut(f"The model {self._name!r} did not answer within {self._timeout:g} seconds.")
         tried = f" after {attempt} attempts" if attempt > 1 else ""
         status = getattr(error, "status_code", None)
         hint = {
             401: "Check the key in the environment.",
-            403: "Check the key in the environment, and what it may be used for.",
+            403: "Check the rights of the key in the environment.",
             404: "Check the name of the model.",
         }.get(status or 0)
         return ModelFailed(f"The model {self._name!r} failed{tried}: {type(error).__name__}: {error}", hint=hint)
 
     def _make(self) -> Model[Any]:
+        """Make the model of pydantic-ai; raise ExtensionMissing or InvalidInput if it is not available."""
         vendor = self._chosen.partition(":")[0] if isinstance(self._chosen, str) else ""
         try:
             from pydantic_ai.exceptions import UserError
@@ -173,14 +183,14 @@ class VendorModel:
         except ImportError as error:
             raise ExtensionMissing(
                 f"The model {self._chosen!r} needs pydantic-ai, which is not installed.",
-                hint=f"pip install 'longmind[models]' 'pydantic-ai-slim[{vendor}]'",
+                hint=f"Run: pip install 'longmind[models]' 'pydantic-ai-slim[{vendor}]'",
             ) from error
         try:
             return infer_model(self._chosen)
         except ImportError as error:
             raise ExtensionMissing(
                 f"The model {self._chosen!r} needs the package of its vendor: {error}",
-                hint=f"pip install 'pydantic-ai-slim[{vendor}]'",
+                hint=f"Run: pip install 'pydantic-ai-slim[{vendor}]'",
             ) from error
         except UserError as error:
             raise InvalidInput(
@@ -189,8 +199,8 @@ class VendorModel:
             ) from error
 
 
-def _is_passing(error: Exception) -> bool:
-    """Whether the same request may be answered if it is sent once more."""
+def _is_temporary(error: Exception) -> bool:
+    """Return whether the same request may succeed if it is sent again."""
     from pydantic_ai.exceptions import (
         ModelConnectionError,
         ModelHTTPError,
@@ -202,9 +212,9 @@ def _is_passing(error: Exception) -> bool:
         case ModelQuotaExceededError():
             return False
         case ModelHTTPError():
-            return error.status_code >= 500 or error.status_code in _WORTH_ANOTHER_TRY
+            return error.status_code >= 500 or error.status_code in _RETRIABLE_STATUSES
         case ModelConnectionError() | UnexpectedModelBehavior():
-            # A connection that broke, or an answer that is not what it should be.
+            # A broken connection, or an answer of the wrong form.
             return True
         case _:
             return False

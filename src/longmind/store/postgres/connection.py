@@ -109,7 +109,7 @@ class ScopedConnection(StatementConnection):
 
     def refuse_lost_session(self) -> None:
         """Raise now if the server has left, before anything is sent whose outcome would matter."""
-        # An idle server sends only its goodbye or a notice; a round trip tells which.
+        # An idle server sends only its goodbye or a notice; a round trip shows which.
         if self.has_input():
             self.execute("SELECT 1")
 

@@ -8,8 +8,8 @@ A restart or a failover of the server leaves a pool full of dead connections. Th
 - A server that stayed silent for the whole of the caller's patience is not tried a second time.
 - An interrupt (Ctrl-C) may strike inside the pool's own code and leave it one connection short. The pool is then
   abandoned, and the next use opens another.
-- The pool keeps the reasons of its failures to itself. They are noted here, so that a caller who waited in vain is
-  told why the server could not be reached.
+- The pool keeps the reasons of its failures to itself. They are noted here, so that the error of a caller that
+  waited in vain says why the server could not be reached.
 
 All methods may be called from any thread.
 """

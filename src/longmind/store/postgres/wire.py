@@ -4,8 +4,8 @@ A cursor serves any text, any values and any kind of row. The engine sends the s
 cursor took longer to send one than the server to run it. So values become bytes and answers become rows with the parts
 of psycopg that a cursor uses (`Transformer`, libpq through `pgconn`, the generators for waiting), and nothing more.
 The invariants:
-- Answers come in the order in which statements were sent. `_answers_due` holds those that have not been taken in;
-  whoever wants a later one takes in all before it.
+- Answers come in the order in which statements were sent. `_answers_due` holds those that have not been taken in,
+  and a later one cannot be read before them.
 - In a pipeline (`pipelined`) the server buffers its answers until a flush request or the sync at the end. Outside of
   one, each answer is taken in before the next statement is sent, except after `begin_statement`.
 - A statement is prepared at its second use and sent by name from then on; at most `_MOST_PREPARED` are kept, and the
