@@ -61,15 +61,19 @@ class JobHandlers:
         return {"vectors": self._parts.event_retriever.embed(run.scope, run.job.payload["timelineId"])}
 
     def _extract(self, run: JobRun) -> Effect | JobPostponement | dict[str, Any]:
-        outcome = self._parts.pipeline.extract(
-            run.scope, run.job.payload, run.kept, patient=run.round <= _OPTIMISTIC_ROUNDS
-        )
+        pipeline = self._parts.pipeline
+        prepared = pipeline.prepare(run.scope, run.job.payload, run.kept.get("extraction"))
+        if isinstance(prepared, JobPostponement | dict):
+            return prepared
+        # Kept for the next round of this attempt, should another transaction come between: a model costs money.
+        run.kept["extraction"] = prepared
+        outcome = pipeline.plan_write(prepared, in_transaction=run.round > _OPTIMISTIC_ROUNDS)
         return Effect(outcome) if callable(outcome) else outcome
 
     def _update_blocks(self, run: JobRun) -> Effect | JobPostponement | dict[str, Any]:
         from longmind.blocks.sleep_time_job import PATIENT_ROUNDS, SleepTimeUpdater
 
-        updater = SleepTimeUpdater(self._parts.database, self._parts.pipeline.telling, self._parts.clock)
+        updater = SleepTimeUpdater(self._parts.database, self._parts.pipeline.fact_reader, self._parts.clock)
         outcome = updater.prepare(
             run.scope, run.job.payload["conversationId"], run.kept, patient=run.round <= PATIENT_ROUNDS
         )
@@ -77,7 +81,7 @@ class JobHandlers:
 
     def _mine_patterns(self, run: JobRun) -> Effect | dict[str, Any]:
         try:
-            return Effect(self._parts.pipeline.mining.mine(run.scope, run.job.payload["memorySpaceId"]))
+            return Effect(self._parts.pipeline.pattern_finder.find(run.scope, run.job.payload["memorySpaceId"]))
         except NotFound:
             return {"skipped": "The space is deleted."}
 

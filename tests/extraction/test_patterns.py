@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from longmind.clock import to_micros
 from longmind.extraction.candidate import Candidate
-from longmind.extraction.patterns.detection import Pattern, mine, settle
+from longmind.extraction.patterns.detection import Pattern, decide_pattern, find_patterns
 from longmind.extraction.reconcile.decisions import Add, KnownAtom, Skip, Supersede
 from longmind.models.atom import Atom
 
@@ -33,7 +33,7 @@ CANCELLED = [
 
 @pytest.mark.conforms("A3.8")
 def test_what_happened_on_three_days_is_a_pattern_with_the_events_as_evidence() -> None:
-    (pattern,) = mine(CANCELLED)
+    (pattern,) = find_patterns(CANCELLED)
     assert pattern.text == (
         "User repeatedly cancelled the Tuesday meeting "
         "(3 times between 7 March and 21 March 2023, mostly on Tuesdays, about every 7 days)"
@@ -46,13 +46,18 @@ def test_what_happened_on_three_days_is_a_pattern_with_the_events_as_evidence() 
 def test_a_pattern_reads_like_the_events_that_it_is_found_in() -> None:
     texts = ("The user went running.", "User's dog went running.")
     days = range(1, 4)
-    told = [mine([event(day, text, f"2023-03-0{day}") for day in days])[0].text.partition(" (")[0] for text in texts]
+    told = [
+        find_patterns([event(day, text, f"2023-03-0{day}") for day in days])[0].text.partition(" (")[0]
+        for text in texts
+    ]
     assert told == ["The user repeatedly went running", "Repeatedly: User's dog went running"]
 
 
 def test_two_times_or_one_day_are_no_pattern() -> None:
-    assert mine(CANCELLED[:2]) == []
-    assert mine([event(number, "User cancelled the Tuesday meeting.", "2023-03-07") for number in range(5)]) == []
+    assert find_patterns(CANCELLED[:2]) == []
+    assert (
+        find_patterns([event(number, "User cancelled the Tuesday meeting.", "2023-03-07") for number in range(5)]) == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,49 +71,49 @@ def test_two_times_or_one_day_are_no_pattern() -> None:
     ],
 )
 def test_different_events_questions_and_plans_are_no_pattern(texts: tuple[str, ...]) -> None:
-    assert mine([event(day, text, f"2023-03-0{day}") for day, text in enumerate(texts, start=1)]) == []
+    assert find_patterns([event(day, text, f"2023-03-0{day}") for day, text in enumerate(texts, start=1)]) == []
 
 
 def test_the_day_on_which_it_was_done_does_not_make_it_another_thing() -> None:
     texts = ("User went running on Monday.", "User went running yesterday.", "User went running this morning.")
-    (pattern,) = mine([event(day, text, f"2023-03-0{day * 3}") for day, text in enumerate(texts, start=1)])
+    (pattern,) = find_patterns([event(day, text, f"2023-03-0{day * 3}") for day, text in enumerate(texts, start=1)])
     assert pattern.text == "User repeatedly went running (3 times between 3 March and 9 March 2023, about every 3 days)"
 
 
 def test_only_events_that_still_count_are_evidence() -> None:
     archived = CANCELLED[0].model_copy(update={"status": "ARCHIVED"})
     stated = event(3, "User cancelled the Tuesday meeting.", "2023-03-21", kind="FACT")
-    assert mine([archived, *CANCELLED[1:]]) == []
-    assert mine([*CANCELLED[:2], stated]) == []
+    assert find_patterns([archived, *CANCELLED[1:]]) == []
+    assert find_patterns([*CANCELLED[:2], stated]) == []
 
 
 def test_what_the_assistant_told_is_not_mixed_with_what_the_user_told() -> None:
     told = event(3, "User cancelled the Tuesday meeting.", "2023-03-21", trust="assistant")
-    assert mine([*CANCELLED[:2], told]) == []
+    assert find_patterns([*CANCELLED[:2], told]) == []
 
 
 def test_mining_again_leaves_a_pattern_and_new_events_give_it_a_new_version() -> None:
-    (first,) = mine(CANCELLED)
-    assert isinstance(settle(first, []), Add)
-    assert settle(first, [remembered(first)]).atom_id == "atom_pattern"
-    assert isinstance(settle(first, [remembered(first)]), Skip)
-    (second,) = mine([*CANCELLED, event(4, "User cancelled the Tuesday meeting.", "2023-03-28T09:00:00Z")])
+    (first,) = find_patterns(CANCELLED)
+    assert isinstance(decide_pattern(first, []), Add)
+    assert decide_pattern(first, [remembered(first)]).atom_id == "atom_pattern"
+    assert isinstance(decide_pattern(first, [remembered(first)]), Skip)
+    (second,) = find_patterns([*CANCELLED, event(4, "User cancelled the Tuesday meeting.", "2023-03-28T09:00:00Z")])
     assert second.slot == first.slot
-    decision = settle(second, [remembered(first)])
+    decision = decide_pattern(second, [remembered(first)])
     assert isinstance(decision, Supersede)
     assert (decision.atom_id, decision.closes_at) == ("atom_pattern", second.valid_from)
 
 
 def test_a_pattern_is_known_by_its_evidence_after_its_first_event_was_deleted() -> None:
     later = [event(day, "User cancelled the weekly Tuesday meeting.", f"2023-04-{day}") for day in (11, 18, 25)]
-    (before,) = mine([*CANCELLED, *later])
-    (after,) = mine([*CANCELLED[1:], *later])
-    assert isinstance(settle(after, [remembered(before)]), Skip)
+    (before,) = find_patterns([*CANCELLED, *later])
+    (after,) = find_patterns([*CANCELLED[1:], *later])
+    assert isinstance(decide_pattern(after, [remembered(before)]), Skip)
 
 
 @given(st.permutations([*CANCELLED, event(9, "User bought a kayak.", "2023-03-09")]))
 def test_the_order_of_the_events_does_not_matter(events: list[Atom]) -> None:
-    assert mine(events) == mine(CANCELLED)
+    assert find_patterns(events) == find_patterns(CANCELLED)
 
 
 @given(st.lists(st.tuples(st.text(max_size=40), st.integers(-(10**15), 10**15)), max_size=8))
@@ -119,4 +124,4 @@ def test_any_text_can_be_read(told: list[tuple[str, int]]) -> None:
         ).atom
         for place, (text, at) in enumerate(told)
     ]
-    assert all(len(pattern.episode_ids) >= 3 for pattern in mine(atoms))
+    assert all(len(pattern.episode_ids) >= 3 for pattern in find_patterns(atoms))

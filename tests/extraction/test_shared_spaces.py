@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import longmind
+from longmind.extraction.pipeline import PreparedExtraction
 from tests.extraction.conftest import current, talk, texts
 from tests.extraction.script import Sentences
 from tests.extraction.test_bindings import EVERYBODY, spaces_of, user
@@ -176,7 +177,10 @@ def test_a_job_that_dies_after_it_has_written_into_a_shared_space_does_not_do_so
     talk(ada, "I like tea.")
     (job,) = ada.jobs.list_jobs()
     # What the worker does first; its process ends before it can say that the job is done.
-    engine._parts.pipeline.extract(ada.scope, job.payload, {})
+    pipeline = engine._parts.pipeline
+    prepared = pipeline.prepare(ada.scope, job.payload)
+    assert isinstance(prepared, PreparedExtraction)
+    pipeline.plan_write(prepared)
     (atom,) = admin.memory.list_atoms(insights.id)
     assert engine.work().succeeded == 1
     assert admin.memory.list_atoms(insights.id) == [atom]

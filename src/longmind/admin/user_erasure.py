@@ -93,7 +93,7 @@ def _forget_atoms(
         elif atoms.get(run, atom_id) is not None:
             atoms.delete(run, owner, atom_id, now)
             if kind == "EPISODE":
-                evidence.withdraw(run, owner, space_id, atom_id, now)
+                evidence.remove_event(run, owner, space_id, atom_id, now)
         writing.scrub(run, space_id, position)
 
 

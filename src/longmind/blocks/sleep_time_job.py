@@ -71,7 +71,7 @@ class SleepTimeUpdater:
             return {"skipped": "Nothing was said since."}
         span = (idle.begun_at, idle.until)
         if kept.get("span") != span:
-            kept["span"], kept["found"] = span, self._fact_reader.tell(scope, conversation_id, *span)
+            kept["span"], kept["found"] = span, self._fact_reader.read(scope, conversation_id, *span)
         work = _FactMergeWork(conversation_id, idle, idle.rule.agent_id, kept["found"])
         if not patient:
             return lambda run: self._merge_and_write(run, scope, work)

@@ -41,7 +41,7 @@ def validate_candidates(
     return found
 
 
-def said_at(candidate: Candidate, messages: Mapping[str, SourceMessage]) -> Micros:
+def find_time(candidate: Candidate, messages: Mapping[str, SourceMessage]) -> Micros:
     """When the newest message that a candidate rests on was said."""
     return max(messages[each].said_at for each in candidate.source_message_ids)
 
@@ -75,7 +75,7 @@ def _checked(candidate: Candidate, messages: Mapping[str, SourceMessage]) -> tup
         valid_from=_instant(candidate.valid_from),
         valid_to=_instant(candidate.valid_to),
     )
-    begins = said_at(candidate, messages) if candidate.valid_from is None else candidate.valid_from
+    begins = find_time(candidate, messages) if candidate.valid_from is None else candidate.valid_from
     if candidate.valid_to is not None and candidate.valid_to <= begins:
         candidate = replace(candidate, valid_to=None)
     if candidate.kind in BEHAVIORAL_KINDS and trust != "user":

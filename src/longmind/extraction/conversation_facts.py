@@ -1,7 +1,7 @@
-"""What a conversation tells, for who keeps it elsewhere than in a space: the second outlet of extraction.
+"""Facts of a conversation for memory other than atoms, such as memory blocks: the second outlet of extraction.
 
-Where a binding has had the conversation extracted, what was learned is told and no extractor is asked again. Else the
-extractor is asked. Either way, what was deleted or rejected in any space of the user is left out.
+If a binding has had the conversation extracted, what was learned is read back and no extractor runs again. Otherwise
+the extractor runs. Either way, facts that were deleted or rejected in any space of the user are left out.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 
 from longmind.clock import Micros, to_micros
 from longmind.errors import InvalidInput
-from longmind.extraction import forgotten as tombstones
+from longmind.extraction import forgotten
 from longmind.extraction.candidate import Candidate, Cost, Extractor, Slot, SourceMessage
-from longmind.extraction.candidate_validation import said_at, validate_candidates
-from longmind.extraction.reconcile.plan import fact_of
+from longmind.extraction.candidate_validation import find_time, validate_candidates
+from longmind.extraction.forgotten import ForgettableFact
 from longmind.extraction.source_messages import read_messages_between
 from longmind.models.atom import Atom
 from longmind.models.binding import ExtractionPolicy
@@ -27,63 +27,72 @@ _VERSION = ExtractionPolicy().extraction_version
 
 @dataclass(frozen=True)
 class ConversationFacts:
+    """The facts of a part of a conversation, and what finding them cost."""
+
     facts: Sequence[tuple[Candidate, Micros]] = ()
-    """Each with when it was said, in that order."""
+    """The facts, each with the time when it was said, in the order of those times."""
     messages: int = 0
     cost: Cost = field(default_factory=Cost)
     note: str | None = None
 
 
 class ConversationFactReader:
+    """Reads the facts of conversations. It holds no state of its own, and threads may share it."""
+
     def __init__(self, database: Database, extractor_of: Callable[[Scope], Extractor] | None) -> None:
         self._database = database
         self._extractor_of = extractor_of
 
-    def tell(self, scope: Scope, conversation_id: str, after: int, until: int) -> ConversationFacts:
-        """The facts that were told after one message of a conversation up to another."""
+    def read(self, scope: Scope, conversation_id: str, after: int, until: int) -> ConversationFacts:
+        """Return the facts in the messages after one sequence number of a conversation up to another.
+
+        May run the extractor, so it must not be called in a transaction.
+        """
         messages = self._database.read(scope, read_messages_between, conversation_id, after, until)
-        fresh = sum(not message.read_only for message in messages)
-        if not fresh:
+        new = sum(not message.read_only for message in messages)
+        if not new:
             return ConversationFacts()
         cost, note = Cost(), None
-        candidates = self._database.read(scope, _learned, conversation_id, until, messages)
+        candidates = self._database.read(scope, _read_learned, conversation_id, until, messages)
         if candidates is None:
             if self._extractor_of is None:
                 raise InvalidInput("There is no extractor.", hint="Open the engine with one.")
             extracted = self._extractor_of(scope).extract(messages, _VERSION)
             cost, note = extracted.cost, extracted.note
-            checked = validate_candidates(extracted.candidates, messages)
-            candidates = [candidate for candidate, refusal in checked if refusal is None]
+            validated = validate_candidates(extracted.candidates, messages)
+            candidates = [candidate for candidate, refusal in validated if refusal is None]
         by_id = {message.id: message for message in messages}
         facts = [
-            (candidate, said_at(candidate, by_id))
-            for candidate in self._database.read(scope, _without_forgotten, candidates)
+            (candidate, find_time(candidate, by_id))
+            for candidate in self._database.read(scope, _remove_forgotten, candidates)
         ]
-        return ConversationFacts(sorted(facts, key=lambda fact: fact[1]), fresh, cost, note)
+        return ConversationFacts(sorted(facts, key=lambda fact: fact[1]), new, cost, note)
 
 
-def _learned(
+def _read_learned(
     run: Transaction, conversation_id: str, until: int, messages: Sequence[SourceMessage]
 ) -> list[Candidate] | None:
-    """What extraction has made of some messages and still holds; None when they were not extracted into a space.
+    """Return the facts that extraction has learned from messages and that still hold.
 
-    What they only confirmed is among it: memory may have known it for long, and who asks now not.
+    Facts that the messages only confirmed are among them, since the caller may not know them yet. Returns None when the
+    messages were not extracted into any space.
     """
     conversation = conversations.get(run, conversation_id)
     if conversation is None or not extraction_marks.is_extracted(run, conversation_id, until):
         return None
     since = to_micros(conversation.created_at)
-    fresh = {message.id for message in messages if not message.read_only}
-    shown = {message.id for message in messages}
+    new = {message.id for message in messages if not message.read_only}
+    known = {message.id for message in messages}
     return [
-        _candidate(atom, slot, tuple(each for each in atom.source_message_ids if each in shown))
+        _to_candidate(atom, slot, tuple(each for each in atom.source_message_ids if each in known))
         for space in spaces.list_all(run)
         for atom, slot in atoms.list_learned_or_confirmed(run, space.id, conversation_id, since)
-        if not fresh.isdisjoint(atom.source_message_ids)
+        if not new.isdisjoint(atom.source_message_ids)
     ]
 
 
-def _candidate(atom: Atom, slot: tuple[str, str, str] | None, sources: tuple[str, ...]) -> Candidate:
+def _to_candidate(atom: Atom, slot: tuple[str, str, str] | None, sources: tuple[str, ...]) -> Candidate:
+    """Return an atom as the candidate that it was."""
     return Candidate(
         text=atom.text,
         category_name=atom.category.name,
@@ -99,10 +108,11 @@ def _candidate(atom: Atom, slot: tuple[str, str, str] | None, sources: tuple[str
     )
 
 
-def _without_forgotten(run: Transaction, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """What is left when sentences that were deleted in any space are taken out."""
+def _remove_forgotten(run: Transaction, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates without the sentences that were deleted in any space of the user."""
     left = list(candidates)
     for space in spaces.list_all(run):
-        texts = tombstones.remaining(run, space.id, [fact_of(candidate) for candidate in left])
+        facts = [ForgettableFact.from_candidate(candidate) for candidate in left]
+        texts = forgotten.remove_forgotten(run, space.id, facts)
         left = [replace(candidate, text=text) for candidate, text in zip(left, texts, strict=True) if text]
     return left

@@ -1,27 +1,35 @@
-"""From a conversation to memory: reads what was said since the mark, has it extracted, and writes what comes of it.
+"""Extraction of a conversation into a memory space, from its new messages to the atoms that are written.
 
-Extracting and embedding are slow, so they happen outside of a transaction; so does deciding, against the space as it
-is then. The transaction that writes makes sure that neither the space nor the mark has changed since: else it writes
-nothing, and all is done again. What jobs leave behind that run at once is so what they would leave one after another.
+An extraction has three steps:
+1. `prepare` reads the messages since the watermark, runs the extractor, and embeds what it found;
+2. `plan_write` decides what becomes of each candidate, against the space as it is then;
+3. the function that it returns writes the plan, in the transaction that also ends the job.
+
+Extractors and embedders are slow, so the first two steps run outside a transaction. The third one checks that neither
+the space nor the watermark has changed since; if they have, it raises `EffectConflict` and the steps are repeated.
+Jobs that run at the same time thus leave what they would leave one after another. After a few conflicts the plan is
+made inside the transaction, where nothing can come between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from pydantic.alias_generators import to_camel
 
 from longmind.clock import Clock, Micros
 from longmind.errors import InvalidInput, NotFound
-from longmind.extraction import forgotten as tombstones
+from longmind.extraction import forgotten
 from longmind.extraction.candidate import Candidate, Cost, Extractor
-from longmind.extraction.candidate_validation import said_at, validate_candidates
+from longmind.extraction.candidate_validation import find_time, validate_candidates
 from longmind.extraction.conversation_facts import ConversationFactReader
+from longmind.extraction.forgotten import ForgettableFact
 from longmind.extraction.patterns.job import PatternFinder
 from longmind.extraction.reconcile.known_atoms import ComparableCandidate
-from longmind.extraction.reconcile.plan import Plan, fact_of, make_plan
+from longmind.extraction.reconcile.plan import Plan, make_plan
 from longmind.extraction.source_messages import (
     Destination,
     ExtractionInput,
@@ -32,7 +40,7 @@ from longmind.extraction.source_messages import (
 )
 from longmind.language.words import terms_of
 from longmind.models.binding import ExtractionPreview, PlannedAtom
-from longmind.recall.index import storage as writing
+from longmind.recall.index import storage as index_storage
 from longmind.recall.index.refresh import refresh
 from longmind.recall.index.segments import IndexedText
 from longmind.recall.index.space_index import SpaceIndex
@@ -50,25 +58,40 @@ Result = dict[str, Any]
 Write = Callable[[Transaction], Result | JobPostponement]
 
 _PAUSE_SECONDS = 300.0
-"""How often it is looked whether a binding is still paused; who resumes it wakes its jobs."""
+"""Interval at which a job looks whether its binding is still paused; resuming a binding wakes its jobs at once."""
 
-_TOLD_OF_ELSEWHERE = frozenset({"messages", "cost", "note", "skipped"})
+_SHARED_RESULT = frozenset({"messages", "cost", "note", "skipped"})
+"""Parts of a result that a user may see of an extraction into another user's space."""
 
 
 @dataclass(frozen=True)
-class _Work:
-    """What was extracted, ready to be compared with what is known."""
+class PreparedExtraction:
+    """The candidates of one extraction, ready to be compared with what is known.
 
+    It does not depend on the space, so it stays usable when the space changes before it is written.
+    """
+
+    scope: Scope
+    """The user whose conversation it is."""
     order: ExtractionOrder
-    reading: ExtractionInput
-    ready: Sequence[ComparableCandidate]
-    indexed: IndexEntries
-    refused: Sequence[tuple[Candidate, str]]
-    cost: Cost
-    note: str | None
+    source: ExtractionInput
+    candidates: Sequence[ComparableCandidate] = ()
+    entries: IndexEntries | None = None
+    """The index entries of the candidates, in their order; None when there were no messages to read."""
+    refused: Sequence[tuple[Candidate, str]] = ()
+    """The candidates that were not valid, each with the reason."""
+    cost: Cost = field(default_factory=Cost)
+    note: str | None = None
+
+    @property
+    def home(self) -> Scope:
+        """The owner of the memory that is written to."""
+        return self.source.destination.home
 
 
 class Pipeline:
+    """Runs extractions. It holds no state of its own, and threads may share it."""
+
     def __init__(
         self,
         database: Database,
@@ -77,168 +100,178 @@ class Pipeline:
         clock: Clock,
         job_attempts: int,
     ) -> None:
-        self.mining = PatternFinder(database, retriever, clock)
-        self.telling = ConversationFactReader(database, extractor_of)
+        self.pattern_finder = PatternFinder(database, retriever, clock)
+        self.fact_reader = ConversationFactReader(database, extractor_of)
         self._database = database
         self._retriever = retriever
         self._extractor_of = extractor_of
         self._clock = clock
         self._job_attempts = job_attempts
 
-    def extract(
-        self, scope: Scope, payload: dict[str, Any], kept: dict[str, Any], *, patient: bool = True
-    ) -> Result | JobPostponement | Write:
-        """Do all that one job asks for, up to the transaction that writes it, or say why there is nothing to write.
+    def prepare(
+        self, scope: Scope, payload: dict[str, Any], earlier: PreparedExtraction | None = None
+    ) -> PreparedExtraction | Result | JobPostponement:
+        """Read and extract the messages of a job, or return why there is nothing to do, or not yet.
 
-        What was extracted is kept for when the writing was overtaken and this is asked again: a model costs money.
-        Without patience the deciding too happens in that transaction, where nothing can come between.
+        scope: the user whose conversation it is.
+        payload: the extraction order, as the job holds it.
+        earlier: what was prepared before a conflict. It is used again if the messages are the same: a model costs
+            money.
+
+        Takes as long as the extractor does. Must not be called in a transaction.
         """
         order = ExtractionOrder.from_payload(payload)
         destination = self._database.read(scope, find_destination, scope, order)
         if not isinstance(destination, Destination):
-            return _not_now(destination)
-        reading = self._read(scope, destination, order)
-        write = self._ready_to_write(scope, order, reading, kept, patient=patient)
-        return write if destination.home == scope else self._write_elsewhere(destination.home, write)
+            return _defer(destination)
+        source = self._read_source(scope, destination, order)
+        if not source.has_new_messages:
+            return PreparedExtraction(scope, order, source)
+        if earlier is not None and earlier.entries is not None and earlier.source.has_same_messages(source):
+            return replace(earlier, source=source)
+        return self._extract(scope, order, source)
 
-    def _ready_to_write(
-        self, scope: Scope, order: ExtractionOrder, reading: ExtractionInput, kept: dict[str, Any], *, patient: bool
-    ) -> Write:
-        home = reading.destination.home
-        if not any(not message.read_only for message in reading.messages):
-            return lambda run: self._write_nothing(run, order, reading)
-        before: _Work | None = kept.get("work")
-        if before is not None and before.reading.begins_like(reading):
-            work = replace(before, reading=reading)
+    def plan_write(
+        self, prepared: PreparedExtraction, *, in_transaction: bool = False
+    ) -> Write | Result | JobPostponement:
+        """Decide what becomes of a prepared extraction, and return the function that writes it.
+
+        in_transaction: make the plan in the transaction that writes it, which holds the space for as long.
+
+        An extraction into another user's space is written here, in a transaction of that user, and its result is
+        returned.
+        """
+        if prepared.entries is None:
+            write: Write = partial(_write_nothing, prepared=prepared)
+        elif in_transaction:
+            write = partial(self._plan_and_write, prepared=prepared, now=self._clock())
         else:
-            work = self._work(scope, order, reading)
-        kept["work"] = work
-        if not patient:
-            now = self._clock()
-            return lambda run: self._decide_and_write(run, home, work, now)
-        plan = self._plan(work)
-        return lambda run: self._write(run, home, work, plan)
+            write = partial(self._write, prepared=prepared, plan=self._plan(prepared))
+        return write if prepared.home == prepared.scope else self._write_elsewhere(prepared.home, write)
+
+    def preview(self, scope: Scope, order: ExtractionOrder) -> ExtractionPreview:
+        """Return what an extraction would change, without writing it.
+
+        The preview of an extraction into another user's space is made as if that were empty: it shows nothing of it.
+        """
+        found = self._database.read(scope, find_destination, scope, order)
+        destination = found if isinstance(found, Destination) else Destination(scope)
+        source = self._read_source(scope, destination, order)
+        visible = source if destination.home == scope else replace(source, space_id=None)
+        prepared = self._extract(scope, order, visible)
+        plan = self._plan(prepared)
+        planned: dict[str, list[PlannedAtom]] = {"add": [], "reinforce": [], "supersede": [], "skip": []}
+        for candidate, decision in plan.decisions:
+            planned[decision.action].append(_to_planned_atom(candidate, decision.because, decision.atom_id))
+        planned["skip"] += [_to_planned_atom(candidate, because) for candidate, because in prepared.refused]
+        return ExtractionPreview(
+            binding_id=order.binding_id,
+            memory_space_id=source.space_id,
+            extraction_version=order.version,
+            added=planned["add"],
+            reinforced=planned["reinforce"],
+            superseded=planned["supersede"],
+            skipped=planned["skip"],
+        )
+
+    def _read_source(self, scope: Scope, destination: Destination, order: ExtractionOrder) -> ExtractionInput:
+        """Read the watermark from the memory that is written to, and the messages from the conversation's owner."""
+        watermark, space_id = self._database.read(destination.home, find_watermark, order)
+        messages = self._database.read(scope, read_messages, order, watermark)
+        return ExtractionInput(destination, watermark, space_id, messages)
+
+    def _extract(self, scope: Scope, order: ExtractionOrder, source: ExtractionInput) -> PreparedExtraction:
+        """Run the extractor on messages, and validate and embed its candidates."""
+        if self._extractor_of is None:
+            raise InvalidInput("There is no extractor.", hint="Open the engine with one.")
+        extracted = self._extractor_of(scope).extract(source.messages, order.version)
+        validated = validate_candidates(extracted.candidates, source.messages)
+        valid = self._cut_forgotten(source, [candidate for candidate, refusal in validated if refusal is None])
+        if source.destination.speaker is not None:
+            valid = [replace(candidate, speaker=source.destination.speaker) for candidate in valid]
+        refused = [(candidate, refusal) for candidate, refusal in validated if refusal is not None]
+        entries = self._retriever.index_texts([IndexedText(each.text, each.search_context) for each in valid])
+        by_id = {message.id: message for message in source.messages}
+        candidates = [
+            ComparableCandidate(
+                candidate,
+                find_time(candidate, by_id),
+                tuple(dict.fromkeys(terms_of(candidate.text))),
+                entries.decode_vector(place),
+                entries.model,
+            )
+            for place, candidate in enumerate(valid)
+        ]
+        return PreparedExtraction(scope, order, source, candidates, entries, refused, extracted.cost, extracted.note)
+
+    def _cut_forgotten(self, source: ExtractionInput, candidates: list[Candidate]) -> list[Candidate]:
+        """Cut forgotten sentences out of candidates. One of which nothing is left stays whole: the plan skips it."""
+        if source.space_id is None:
+            return candidates
+        facts = [ForgettableFact.from_candidate(candidate) for candidate in candidates]
+        texts = self._database.read(source.destination.home, forgotten.remove_forgotten, source.space_id, facts)
+        return [
+            replace(candidate, text=text) if text else candidate
+            for candidate, text in zip(candidates, texts, strict=True)
+        ]
+
+    def _plan(self, prepared: PreparedExtraction) -> Plan:
+        """Make a plan against the space as it is now."""
+        home, space_id, order, source = prepared.home, prepared.source.space_id, prepared.order, prepared.source
+        candidates = prepared.candidates
+        if space_id is None:
+            empty = SpaceIndex()
+            empty.revision = 0
+            return self._database.read(home, make_plan, "", empty, candidates, order, source, self._clock())
+        with self._retriever.space(home, space_id) as index:
+            return self._database.read(home, make_plan, space_id, index, candidates, order, source, self._clock())
 
     def _write_elsewhere(self, home: Scope, write: Write) -> Result | JobPostponement:
-        """Write into a shared space of somebody else, in a transaction there; the job ends in one of its own.
+        """Write into another user's space, in a transaction there; the job ends in a transaction of its own.
 
-        The mark moves in the first of the two, so that a job that dies between them finds nothing more to do. What the
-        space held before is not for the user to know, with whom the result is kept.
+        The watermark moves in the first of the two, so that a job that dies between them finds nothing more to do. The
+        result, which this user can read, leaves out what concerns the content of the space.
         """
         result = self._database.write(home, write)
         if isinstance(result, JobPostponement):
             return result
-        return {name: value for name, value in result.items() if name in _TOLD_OF_ELSEWHERE}
+        return {name: value for name, value in result.items() if name in _SHARED_RESULT}
 
-    def _read(self, scope: Scope, destination: Destination, order: ExtractionOrder) -> ExtractionInput:
-        begun_at, space_id = self._database.read(destination.home, find_watermark, order)
-        messages = self._database.read(scope, read_messages, order, begun_at)
-        return ExtractionInput(destination, begun_at, space_id, messages)
-
-    def preview(self, scope: Scope, order: ExtractionOrder) -> ExtractionPreview:
-        """What an extraction would change. What is in a shared space of somebody else is not told by it."""
-        found = self._database.read(scope, find_destination, scope, order)
-        destination = found if isinstance(found, Destination) else Destination(scope)
-        reading = self._read(scope, destination, order)
-        compared = reading if destination.home == scope else replace(reading, space_id=None)
-        work = self._work(scope, order, compared)
-        plan = self._plan(work)
-        told: dict[str, list[PlannedAtom]] = {"add": [], "reinforce": [], "supersede": [], "skip": []}
-        for candidate, decision in plan.decisions:
-            told[decision.action].append(_planned(candidate, decision.because, decision.atom_id))
-        told["skip"] += [_planned(candidate, because) for candidate, because in work.refused]
-        return ExtractionPreview(
-            binding_id=order.binding_id,
-            memory_space_id=reading.space_id,
-            extraction_version=order.version,
-            added=told["add"],
-            reinforced=told["reinforce"],
-            superseded=told["supersede"],
-            skipped=told["skip"],
-        )
-
-    def _work(self, scope: Scope, order: ExtractionOrder, reading: ExtractionInput) -> _Work:
-        if self._extractor_of is None:
-            raise InvalidInput("There is no extractor.", hint="Open the engine with one.")
-        extracted = self._extractor_of(scope).extract(reading.messages, order.version)
-        checked = validate_candidates(extracted.candidates, reading.messages)
-        kept = self._without_forgotten(reading, [each for each, refusal in checked if refusal is None])
-        if reading.destination.speaker is not None:
-            kept = [replace(candidate, speaker=reading.destination.speaker) for candidate in kept]
-        refused = [(candidate, refusal) for candidate, refusal in checked if refusal is not None]
-        indexed = self._retriever.index_texts([IndexedText(each.text, each.search_context) for each in kept])
-        by_id = {message.id: message for message in reading.messages}
-        ready = [
-            ComparableCandidate(
-                candidate,
-                said_at(candidate, by_id),
-                tuple(dict.fromkeys(terms_of(candidate.text))),
-                indexed.decode_vector(place),
-                indexed.model,
-            )
-            for place, candidate in enumerate(kept)
-        ]
-        return _Work(order, reading, ready, indexed, refused, extracted.cost, extracted.note)
-
-    def _without_forgotten(self, reading: ExtractionInput, candidates: list[Candidate]) -> list[Candidate]:
-        """The candidates without sentences that were deleted before; where nothing is left, the plan skips it."""
-        if reading.space_id is None:
-            return candidates
-        facts = [fact_of(candidate) for candidate in candidates]
-        left = self._database.read(reading.destination.home, tombstones.remaining, reading.space_id, facts)
-        return [
-            replace(candidate, text=text) if text else candidate
-            for candidate, text in zip(candidates, left, strict=True)
-        ]
-
-    def _plan(self, work: _Work) -> Plan:
-        """Decide against the space as it is now."""
-        home, space_id = work.reading.destination.home, work.reading.space_id
-        if space_id is None:
-            empty = SpaceIndex()
-            empty.revision = 0
-            return self._database.read(home, make_plan, "", empty, work.ready, work.order, work.reading, self._clock())
-        with self._retriever.space(home, space_id) as index:
-            return self._database.read(
-                home, make_plan, space_id, index, work.ready, work.order, work.reading, self._clock()
-            )
-
-    def _write_nothing(self, run: Transaction, order: ExtractionOrder, reading: ExtractionInput) -> Result:
-        _move_mark(run, order, reading)
-        return _result(None, [], Cost(), 0)
-
-    def _decide_and_write(self, run: Transaction, scope: Scope, work: _Work, now: Micros) -> Result | JobPostponement:
-        space_id = _target(run, scope, work.order, now)
-        # From here on nobody else changes the space.
+    def _plan_and_write(self, run: Transaction, prepared: PreparedExtraction, now: Micros) -> Result | JobPostponement:
+        """Make a plan and write it in one transaction."""
+        space_id = _find_or_create_space(run, prepared, now)
+        # From here on no other transaction changes the space.
         spaces.begin_change(run, space_id, now)
         index = SpaceIndex()
         refresh(run, space_id, index)
-        plan = make_plan(run, space_id, index, work.ready, work.order, work.reading, now)
-        return self._write(run, scope, work, plan)
+        plan = make_plan(run, space_id, index, prepared.candidates, prepared.order, prepared.source, now)
+        return self._write(run, prepared, plan)
 
-    def _write(self, run: Transaction, scope: Scope, work: _Work, plan: Plan) -> Result | JobPostponement:
-        state, _ = bindings.find_space(run, work.order.binding_id, work.order.space_id)
+    def _write(self, run: Transaction, prepared: PreparedExtraction, plan: Plan) -> Result | JobPostponement:
+        """Write a plan, unless the binding was paused or deleted, or the space or the watermark has changed since."""
+        order, source, home = prepared.order, prepared.source, prepared.home
+        state, _ = bindings.find_space(run, order.binding_id, order.space_id)
         if state != "active":
-            return _not_now(state)
+            return _defer(state)
         now = plan.now
-        space_id = _target(run, scope, work.order, now)
+        space_id = _find_or_create_space(run, prepared, now)
         additions = [step for step in plan.steps if isinstance(step, AtomAddition)]
         change = spaces.begin_change(run, space_id, now, len(additions))
         if change.revision != plan.revision + 1:
             raise EffectConflict("The space was changed while a conversation was extracted into it.")
-        _move_mark(run, work.order, work.reading)
-        apply_steps(run, scope, space_id, change, plan.steps, now)
+        _move_watermark(run, prepared)
+        apply_steps(run, home, space_id, change, plan.steps, now)
         if additions:
-            writing.write(run, space_id, change, work.indexed.select(plan.added))
-        # What recurs is looked for where one user speaks: events of many make no habit of anybody's.
-        if work.reading.destination.speaker is None and any(step.atom.kind == "EPISODE" for step in additions):
-            extraction_orders.on_events(run, scope, space_id, change.first + len(additions), now, self._job_attempts)
-        fresh = sum(not message.read_only for message in work.reading.messages)
-        return _result(plan, work.refused, work.cost, fresh, work.note)
+            assert prepared.entries is not None
+            index_storage.write(run, space_id, change, prepared.entries.select(plan.added))
+        # Patterns are looked for only where one user speaks: the events of many people are nobody's habit.
+        if source.destination.speaker is None and any(step.atom.kind == "EPISODE" for step in additions):
+            extraction_orders.on_events(run, home, space_id, change.first + len(additions), now, self._job_attempts)
+        return _build_result(prepared, plan)
 
 
-def _not_now(state: bindings.BindingState) -> Result | JobPostponement:
-    """What is queued waits while its binding is paused; without a binding, or a space, there is nothing to wait for."""
+def _defer(state: bindings.BindingState) -> Result | JobPostponement:
+    """Wait while a binding is paused; skip the job when the binding or its space is gone."""
     return (
         JobPostponement(_PAUSE_SECONDS)
         if state == "paused"
@@ -246,21 +279,31 @@ def _not_now(state: bindings.BindingState) -> Result | JobPostponement:
     )
 
 
-def _target(run: Transaction, scope: Scope, order: ExtractionOrder, now: Micros) -> str:
-    space_id = find_target_space(run, order)
+def _find_or_create_space(run: Transaction, prepared: PreparedExtraction, now: Micros) -> str:
+    """Return the space to write to; a user's own space of the bound name is created when it is first needed."""
+    space_id = find_target_space(run, prepared.order)
     if space_id is not None:
         return space_id
-    if order.space_name is None:
-        raise NotFound("memory space", order.space_id)
-    return spaces.create(run, scope, order.space_name, "user", "{}", now).id
+    if prepared.order.space_name is None:
+        raise NotFound("memory space", prepared.order.space_id)
+    return spaces.create(run, prepared.home, prepared.order.space_name, "user", "{}", now).id
 
 
-def _move_mark(run: Transaction, order: ExtractionOrder, reading: ExtractionInput) -> None:
-    if not extraction_marks.move(run, order.target, reading.mark, max(order.until, reading.mark)):
+def _move_watermark(run: Transaction, prepared: PreparedExtraction) -> None:
+    """Move the watermark behind the messages that were read, unless another job has moved it."""
+    order, watermark = prepared.order, prepared.source.watermark
+    if not extraction_marks.move(run, order.target, watermark, max(order.until, watermark)):
         raise EffectConflict("The conversation was extracted by another job at the same time.")
 
 
-def _planned(candidate: Candidate, because: str, atom_id: str | None = None) -> PlannedAtom:
+def _write_nothing(run: Transaction, prepared: PreparedExtraction) -> Result:
+    """Move the watermark of an extraction without new messages."""
+    _move_watermark(run, prepared)
+    return _build_result(prepared, None)
+
+
+def _to_planned_atom(candidate: Candidate, because: str, atom_id: str | None = None) -> PlannedAtom:
+    """Return a candidate as a preview shows it."""
     return PlannedAtom(
         text=candidate.text,
         kind=candidate.kind,
@@ -271,15 +314,13 @@ def _planned(candidate: Candidate, because: str, atom_id: str | None = None) -> 
     )
 
 
-def _result(
-    plan: Plan | None, refused: Sequence[tuple[Candidate, str]], cost: Cost, messages: int, note: str | None = None
-) -> Result:
-    """What is kept with the job: numbers and ids, never what was said, which may have to be forgotten later."""
+def _build_result(prepared: PreparedExtraction, plan: Plan | None) -> Result:
+    """Return what is kept with the job: numbers and ids, never texts, which may have to be forgotten later."""
     steps = plan.steps if plan else []
-    decided = [decision for _, decision in plan.decisions] if plan else []
+    decisions = [decision for _, decision in plan.decisions] if plan else []
     additions = [step for step in steps if isinstance(step, AtomAddition)]
-    counts = {name: sum(each.action == action for each in decided) for name, action in _COUNTED.items()}
-    counts["skipped"] += len(refused)
+    counts = {name: sum(each.action == action for each in decisions) for name, action in _COUNTED_ACTIONS.items()}
+    counts["skipped"] += len(prepared.refused)
     return {
         "counts": counts,
         "added": [step.atom.id for step in additions],
@@ -287,10 +328,10 @@ def _result(
         "superseded": [
             {"atomId": old_id, "supersededBy": step.atom.id} for step in additions for old_id in step.supersedes
         ],
-        "messages": messages,
-        "cost": {to_camel(name): value for name, value in asdict(cost).items()},
-        **({"note": note} if note else {}),
+        "messages": sum(not message.read_only for message in prepared.source.messages),
+        "cost": {to_camel(name): value for name, value in asdict(prepared.cost).items()},
+        **({"note": prepared.note} if prepared.note else {}),
     }
 
 
-_COUNTED = {"added": "add", "reinforced": "reinforce", "superseded": "supersede", "skipped": "skip"}
+_COUNTED_ACTIONS = {"added": "add", "reinforced": "reinforce", "superseded": "supersede", "skipped": "skip"}

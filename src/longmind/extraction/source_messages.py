@@ -1,4 +1,8 @@
-"""What an extraction begins with: the messages after the mark, as an extractor reads them, and where they lead."""
+"""The input of an extraction: the messages since the watermark, as an extractor reads them, and the space they lead to.
+
+The watermark is the last message of a conversation that was extracted into a space. It is kept with the memory, which
+may belong to another user than the conversation.
+"""
 
 from __future__ import annotations
 
@@ -15,38 +19,43 @@ from longmind.store.tables import bindings, conversations, extraction_marks, mes
 from longmind.store.triggers.extraction_orders import ExtractionOrder
 
 _CONTEXT = 6
-"""Messages before the mark that are shown to the extractor for what they say about the others."""
+"""Messages before the watermark that the extractor reads for what they say about the new ones."""
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Where what is extracted goes."""
+    """The memory that an extraction writes to."""
 
     home: Scope
-    """Whose memory: that of whose conversation it is, or of the owner of a shared space that is bound for others."""
+    """The owner of the memory: the user of the conversation, or the owner of a shared space."""
     speaker: str | None = None
-    """In a shared space, where many are heard: who it is here. What others have said there is left alone."""
+    """In a shared space, the user as a speaker there. Atoms of other speakers are neither compared nor changed."""
 
 
 @dataclass(frozen=True)
 class ExtractionInput:
-    """What there is to extract, as of one look at the database."""
+    """Everything there is to extract, as one look at the database shows it."""
 
     destination: Destination
-    mark: int
+    watermark: int
     space_id: str | None
     """The space to write to; None when there is none of that name yet."""
     messages: tuple[SourceMessage, ...]
 
-    def begins_like(self, other: ExtractionInput) -> bool:
-        """Whether there is the same to extract."""
-        return (self.mark, self.messages) == (other.mark, other.messages)
+    @property
+    def has_new_messages(self) -> bool:
+        """True if a message is there for more than its context."""
+        return any(not message.read_only for message in self.messages)
+
+    def has_same_messages(self, other: ExtractionInput) -> bool:
+        """Return whether another look found the same to extract."""
+        return (self.watermark, self.messages) == (other.watermark, other.messages)
 
 
 def find_destination(run: Transaction, scope: Scope, order: ExtractionOrder) -> Destination | bindings.BindingState:
-    """Where an extraction of a user's conversation goes, or that the binding is paused, or it or its space is gone.
+    """Return the destination of an extraction, or the state of the binding: paused, or gone with its space.
 
-    The order alone opens nobody else's memory: the binding must name the space, and cover the conversation.
+    An order alone gives no access to another user's memory: the binding must name the space and cover the conversation.
     """
     state, space = bindings.find_space(run, order.binding_id, order.space_id)
     if space is None or state != "active":
@@ -61,18 +70,18 @@ def find_destination(run: Transaction, scope: Scope, order: ExtractionOrder) -> 
 
 
 def find_watermark(run: Transaction, order: ExtractionOrder) -> tuple[int, str | None]:
-    """How far the conversation was extracted, and the space to write to. Both are kept where the memory is."""
+    """Return the watermark of a conversation, and the space to write to, both from where the memory is."""
     return extraction_marks.read(run, order.target)[0], find_target_space(run, order)
 
 
-def read_messages(run: Transaction, order: ExtractionOrder, begun_at: int) -> tuple[SourceMessage, ...]:
-    """The messages after the mark, and some before it."""
-    after = 0 if order.is_replay else begun_at
+def read_messages(run: Transaction, order: ExtractionOrder, watermark: int) -> tuple[SourceMessage, ...]:
+    """Return the messages after the watermark with some before it as context; a replay returns all as new."""
+    after = 0 if order.is_replay else watermark
     return read_messages_between(run, order.conversation_id, after, max(order.until, after))
 
 
 def read_messages_between(run: Transaction, conversation_id: str, after: int, until: int) -> tuple[SourceMessage, ...]:
-    """What was said after one message of a conversation up to another, with some of what was said before it."""
+    """Return the messages after one sequence number up to another, with some before them as read-only context."""
     found = messages.read_last(
         run,
         conversation_id,
@@ -82,25 +91,27 @@ def read_messages_between(run: Transaction, conversation_id: str, after: int, un
         hidden=False,
         latest_attempts=True,
     )
-    first = _first_shown(found, after)
-    read = (to_source_message(message, read_only=message.sequence <= after) for message in found[first:])
-    return tuple(message for message in read if message is not None)
+    first = _find_first(found, after)
+    sources = (to_source_message(message, read_only=message.sequence <= after) for message in found[first:])
+    return tuple(source for source in sources if source is not None)
 
 
-def _first_shown(messages: Sequence[Message], after: int) -> int:
-    new = next((place for place, message in enumerate(messages) if message.sequence > after), len(messages))
+def _find_first(found: Sequence[Message], after: int) -> int:
+    """Return the index of the first message that is shown as context."""
+    new = next((place for place, message in enumerate(found) if message.sequence > after), len(found))
     return max(0, new - _CONTEXT)
 
 
 def to_source_message(message: Message, *, read_only: bool = False) -> SourceMessage | None:
-    """A message as an extractor reads it. What the application itself says is nobody's word."""
-    text = "\n".join(part for part in map(_words, message.content) if part)
+    """Return a message as an extractor reads it, or None for one without text or from the application itself."""
+    text = "\n".join(part for part in map(_read_block, message.content) if part)
     if message.role == "system" or not text.strip():
         return None
     return SourceMessage(message.id, message.role, text, to_micros(message.created_at), read_only)
 
 
-def _words(block: Block) -> str:
+def _read_block(block: Block) -> str:
+    """Return the text of a content block, or nothing."""
     match block:
         case TextBlock(text=text):
             return text
@@ -113,7 +124,7 @@ def _words(block: Block) -> str:
 
 
 def find_target_space(run: Transaction, order: ExtractionOrder) -> str | None:
-    """The space to write to: the one that is bound, if it is this user's, and else theirs of the same name."""
+    """Return the bound space if it is this user's, else the user's own space of the same name, if there is one."""
     if spaces.get(run, order.space_id) is not None:
         return order.space_id
     return None if order.space_name is None else spaces.find_id(run, order.space_name)

@@ -59,7 +59,7 @@ class Atoms(MemoryBase):
 
     def mine_patterns(self, memory_space_id: SpaceId) -> list[Atom]:
         """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
-        return self._pipeline.mining.find_now(self._scope, validate_id("memory_space_id", memory_space_id))
+        return self._pipeline.pattern_finder.find_now(self._scope, validate_id("memory_space_id", memory_space_id))
 
     def get_atom(self, atom_id: AtomId) -> Atom | None:
         """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""
@@ -190,21 +190,21 @@ def remove(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> None:
     if atom.category.kind == "EPISODE":
         from longmind.extraction.patterns import evidence
 
-        evidence.withdraw(run, scope, space_id, atom_id, now)
+        evidence.remove_event(run, scope, space_id, atom_id, now)
 
 
 def _bury(run: Transaction, space_id: str, atom: Atom, slot: Slot | None) -> None:
-    from longmind.extraction import forgotten as tombstones
+    from longmind.extraction import forgotten
 
-    tombstones.bury(run, space_id, tombstones.Fact(atom.text, slot, tuple(atom.source_message_ids)))
+    forgotten.bury(run, space_id, forgotten.ForgettableFact(atom.text, slot, tuple(atom.source_message_ids)))
 
 
 def _lift_tombstones(run: Transaction, space_id: str, change: SpaceChange, atoms: Sequence[PreparedAtom]) -> None:
     """What the app itself tells is meant, even if it was deleted before."""
     if change.tombstone_key is not None:
-        from longmind.extraction import forgotten as tombstones
+        from longmind.extraction import forgotten
 
-        tombstones.lift(run, space_id, change.tombstone_key, [tombstones.Fact(atom.text) for atom in atoms])
+        forgotten.lift(run, space_id, change.tombstone_key, [forgotten.ForgettableFact(atom.text) for atom in atoms])
 
 
 def _read_cursor(cursor: object) -> int:

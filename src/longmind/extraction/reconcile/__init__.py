@@ -1,1 +1,1 @@
-"""Decides what a candidate means for the facts already known: add, reinforce, supersede or skip."""
+"""Decisions about candidates: whether each is added, reinforces or replaces a known fact, or is skipped."""

@@ -1,17 +1,17 @@
-"""What becomes of a candidate: it is added, confirms what is known, takes the place of it, or is left out.
+"""The decision about one candidate: add it, reinforce or replace a known fact, or skip it.
 
-Deciding reads and writes nothing: the caller looks up what is known and carries the decision out, both in one
-transaction that holds the space, so that jobs which run at once give what they would give one after another.
+`decide` reads and writes nothing. The caller looks up the known atoms and carries the decision out, both in one
+transaction that holds the space, so that jobs that run at the same time leave what they would leave one after another.
 
-KnownAtom, for a candidate, are the atoms of the space that are neither archived nor deleted and
+The known atoms for a candidate are those of the space that are neither archived nor deleted and
 - have a slot with the same subject and attribute, closed ones too, or
 - have the same `text_key`, closed ones too, or
-- are the most similar ones that are still valid: some twenty, lexically and, with an embedder, densely.
+- are among the most similar ones that are still valid: about twenty, by words and, with an embedder, by vectors.
 Their order does not matter, and an atom that several lookups find may be given several times.
 
 The candidates of one job are decided in their order, and each must see those before it. Either every decision is
-carried out before the next one is made, or the next one is given `KnownAtom.drafted` of what will be written, under the
-id it will be written with.
+carried out before the next one is made, or the next one is given `KnownAtom.from_candidate` of what will be written,
+under the id it will be written with.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import ClassVar, Literal, Self
 from longmind.clock import Micros, to_iso, to_micros
 from longmind.extraction.candidate import Candidate, Slot
 from longmind.extraction.reconcile.candidate_comparison import compare_candidate, text_key
+from longmind.extraction.trust import may_replace, may_say_kind, rank_trust
 from longmind.language.statement import parse_statement
 from longmind.models.atom import BEHAVIORAL_KINDS, Atom, Category, Trust
 
@@ -42,10 +43,10 @@ class KnownAtom:
 
     @classmethod
     def from_candidate(cls, candidate: Candidate, atom_id: str, said_at: Micros) -> Self:
-        """A candidate that the same job will write, as the later ones see it."""
+        """Return the atom that a candidate of the same job will become, as the later candidates see it."""
         began = said_at if candidate.valid_from is None else candidate.valid_from
         atom = Atom.from_trusted(
-            # Whose it is, and what else the database will say of it, is of no matter here.
+            # The owner and the other fields that the database fills in do not matter for a decision.
             dict.fromkeys(Atom.model_fields)
             | {
                 "id": atom_id,
@@ -71,6 +72,7 @@ class KnownAtom:
 
     @property
     def last_said(self) -> Micros:
+        """When the fact was last said or confirmed."""
         if self.said_at is not None:
             return self.said_at
         return to_micros(self.atom.last_confirmed_at or self.atom.valid_from)
@@ -78,25 +80,32 @@ class KnownAtom:
 
 @dataclass(frozen=True)
 class Add:
-    """Nothing like it is known. With `superseded_by` it is history: a newer value is known already, and what is added
-    was true until `valid_to` and is linked to that one from the start."""
+    """Add the candidate, since nothing like it is known.
+
+    With `superseded_by` it is history: a newer value is known already. It was true until `valid_to`, and is linked to
+    the newer atom from the start.
+    """
 
     action: ClassVar[Literal["add"]] = "add"
     because: str
     valid_to: Micros | None = None
-    """Where what is added ends, in the place of the candidate's own `valid_to`."""
+    """The end of what is added, in the place of the candidate's own `valid_to`."""
     superseded_by: str | None = None
     """The newer atom. Its `supersedes` is set to the added one where it is empty; nothing else of it changes."""
 
     @property
     def atom_id(self) -> None:
+        """No atom: every decision has this property."""
         return None
 
 
 @dataclass(frozen=True)
 class Reinforce:
-    """It is known: the sources are joined, the figures below are set, and `last_confirmed_at` moves forward, never
-    back, to the time it was said. Where the candidate brings no new source, the figures are those of the atom."""
+    """Confirm a known atom: add the sources to it, and set the figures below.
+
+    `last_confirmed_at` moves forward to the time when the candidate was said, and never back. A candidate without a new
+    source leaves the figures of the atom as they are.
+    """
 
     action: ClassVar[Literal["reinforce"]] = "reinforce"
     atom_id: str
@@ -109,21 +118,20 @@ class Reinforce:
 
 @dataclass(frozen=True)
 class Supersede:
-    """It takes the place of what is known, which ends at `closes_at`; the two are linked both ways."""
+    """Replace a known atom, which ends at `closes_at`; the two are linked both ways."""
 
     action: ClassVar[Literal["supersede"]] = "supersede"
     atom_id: str
     because: str
     closes_at: Micros
-    """Where the old one ends: where the new one begins, but not before the old one began."""
+    """The end of the old atom: the beginning of the new one, but not before the old one began."""
     also: tuple[str, ...] = ()
-    """Other atoms that state the same outdated value. They end where the new one begins, and get the same
-    `superseded_by`."""
+    """Other atoms with the same outdated value. They end where the new one begins, with the same `superseded_by`."""
 
 
 @dataclass(frozen=True)
 class Skip:
-    """It is not remembered."""
+    """Leave the candidate out."""
 
     action: ClassVar[Literal["skip"]] = "skip"
     because: str
@@ -133,94 +141,104 @@ class Skip:
 
 Decision = Add | Reinforce | Supersede | Skip
 
-
-_RANK: dict[Trust, int] = {"user": 2, "app": 1, "assistant": 0, "tool": 0}
-_SHARE = 0.5
-"""How much of the remaining doubt a sure repetition takes away."""
+_REPETITION_SHARE = 0.5
+"""The share of the remaining doubt that a sure repetition takes away."""
 
 
 def decide(candidate: Candidate, known: Sequence[KnownAtom], said_at: Micros) -> Decision:
-    """Say what becomes of a candidate that was said then, and why.
+    """Decide what becomes of a candidate that was said at a time, and why.
 
-    The reason never tells what another atom states, which may be deleted one day.
+    The reason never quotes another atom, which may be deleted one day. A candidate that both repeats and changes known
+    atoms repeats them only if one of those is at least as trusted: else it replaces what it changes.
     """
-    refused = _refused(candidate)
-    if refused is not None:
-        return refused
+    refusal = _refuse_kind(candidate)
+    if refusal is not None:
+        return refusal
     same: list[KnownAtom] = []
     changed: list[tuple[KnownAtom, str]] = []
-    perhaps: list[tuple[KnownAtom, str]] = []
-    for each in sorted({each.atom.id: each for each in known}.values(), key=_by_age):
+    perhaps_changed: list[tuple[KnownAtom, str]] = []
+    for each in sorted({each.atom.id: each for each in known}.values(), key=_order_by_age):
         if each.atom.status != "ACTIVE" or each.atom.category.kind == "PATTERN":
             continue
-        relation = compare_candidate(candidate, each.atom, each.slot, each.similarity, said_at)
-        if relation.kind == "same" and not _ended(each.atom, said_at):
+        comparison = compare_candidate(candidate, each.atom, each.slot, each.similarity, said_at)
+        if comparison.kind == "same" and not _has_ended(each.atom, said_at):
             same.append(each)
-        elif relation.kind == "changed":
-            (perhaps if relation.vague else changed).append((each, relation.because))
-    if not changed and len(perhaps) == 1:
-        changed = perhaps
-    trusted = [each for each in same if _RANK[each.atom.trust] >= _RANK[candidate.trust]]
+        elif comparison.kind == "changed":
+            (perhaps_changed if comparison.vague else changed).append((each, comparison.because))
+    if not changed and len(perhaps_changed) == 1:
+        # "The meeting was cancelled" ends the only meeting that is known, and none of several.
+        changed = perhaps_changed
+    trusted = [each for each in same if rank_trust(each.atom.trust) >= rank_trust(candidate.trust)]
     if same and (trusted or not changed):
-        return _repeated(candidate, max(trusted or same, key=lambda each: _RANK[each.atom.trust]))
+        return _reinforce(candidate, max(trusted or same, key=lambda each: rank_trust(each.atom.trust)))
     if changed:
-        return _replaced(candidate, changed, same, said_at)
+        return _replace(candidate, changed, same, said_at)
     return Add("Nothing like it was known.")
 
 
-def _by_age(known: KnownAtom) -> tuple[Micros, str]:
-    """The order of what is known, so that the same decision is made however it was looked up."""
+def _order_by_age(known: KnownAtom) -> tuple[Micros, str]:
+    """Return a sort key, so that the same decision is made in whatever order the atoms were looked up."""
     return known.last_said, known.atom.id
 
 
-def _refused(candidate: Candidate) -> Skip | None:
+def _refuse_kind(candidate: Candidate) -> Skip | None:
+    """Return a refusal for a kind of memory that this source may not give."""
     if candidate.kind == "PATTERN":
         return Skip("Patterns are found in what is remembered, not in what is said.")
-    if candidate.kind in BEHAVIORAL_KINDS and candidate.trust in ("assistant", "tool"):
+    if not may_say_kind(candidate.trust, candidate.kind):
         return Skip(f"Only the user gives a {candidate.kind.lower()}, and this was said by the {candidate.trust}.")
     return None
 
 
-def _ended(atom: Atom, said_at: Micros) -> bool:
+def _has_ended(atom: Atom, said_at: Micros) -> bool:
+    """Return whether an atom was over at a time."""
     return atom.valid_to is not None and to_micros(atom.valid_to) <= said_at
 
 
-def _repeated(candidate: Candidate, known: KnownAtom) -> Reinforce | Skip:
+def _reinforce(candidate: Candidate, known: KnownAtom) -> Reinforce | Skip:
+    """Confirm a known atom, unless a less trusted source only repeats it."""
     atom = known.atom
-    if _RANK[candidate.trust] < _RANK[atom.trust]:
+    if rank_trust(candidate.trust) < rank_trust(atom.trust):
         return Skip(f"The {candidate.trust} only repeats what the {atom.trust} stated.", atom.id)
     if not set(candidate.source_message_ids) - set(atom.source_message_ids):
         confidence, importance = atom.confidence, atom.importance
         because = "It was learned from the same message before."
     else:
-        surest, other = sorted((atom.confidence, candidate.confidence), reverse=True)
-        confidence = surest + (1 - surest) * other * _SHARE
+        surer, other = sorted((atom.confidence, candidate.confidence), reverse=True)
+        confidence = surer + (1 - surer) * other * _REPETITION_SHARE
         importance = min(max(atom.importance, candidate.importance) + 1, 5)
         because = "It says again what was known."
-    higher = candidate.trust if _RANK[candidate.trust] > _RANK[atom.trust] else atom.trust
+    higher = candidate.trust if rank_trust(candidate.trust) > rank_trust(atom.trust) else atom.trust
     return Reinforce(atom.id, because, confidence, importance, higher)
 
 
-def _replaced(
+def _replace(
     candidate: Candidate, changed: Sequence[tuple[KnownAtom, str]], same: Sequence[KnownAtom], said_at: Micros
 ) -> Decision:
+    """Replace the newest atom that a candidate changes, or add the candidate as history.
+
+    changed: atoms that the candidate changes, each with the reason, the oldest first.
+    same: atoms that say what the candidate says, but with less trust; they are closed along with the others.
+    """
     began = said_at if candidate.valid_from is None else candidate.valid_from
     if candidate.valid_to is not None and candidate.valid_to <= said_at:
-        return Add("It tells of something that is over.")
+        return Add("It reports something that is over.")
+    # Conversations may be extracted in another order than they took place.
     later = [each for each, _ in changed if _was_said_later(each, candidate, began, said_at)]
     if later:
-        return _history(later, began, "A newer value is known already.")
-    held = [(each, because) for each, because in changed if not _ended(each.atom, said_at)]
-    kept = [each.atom for each, _ in held if not _may_replace(candidate, each.atom)]
-    if kept:
-        return Skip(f"The {candidate.trust} cannot change what the {kept[0].trust} stated.", kept[0].id)
+        return _add_as_history(later, began, "A newer value is known already.")
+    held = [(each, because) for each, because in changed if not _has_ended(each.atom, said_at)]
+    protected = [each.atom for each, _ in held if not _may_replace(candidate, each.atom)]
+    if protected:
+        return Skip(f"The {candidate.trust} cannot change what the {protected[0].trust} stated.", protected[0].id)
     current = [(each, because) for each, because in held if each.atom.superseded_by is None]
     if not current:
-        return _between(held, began)
+        return _add_between(held, began)
     if parse_statement(candidate.text).is_past and not candidate.corrects:
+        # "I lived in Oslo in 2019" does not change where somebody lives since 2022.
         after = [each for each, _ in current if to_micros(each.atom.valid_from) > began]
         if after:
-            return _history(after, began, "It tells what was so before.")
+            return _add_as_history(after, began, "It says what was so before.")
     *others, (newest, because) = current
     return Supersede(
         newest.atom.id,
@@ -230,8 +248,8 @@ def _replaced(
     )
 
 
-def _between(held: Sequence[tuple[KnownAtom, str]], began: Micros) -> Add:
-    """What was said while an old value still held that has been replaced since, by one that is not known here."""
+def _add_between(held: Sequence[tuple[KnownAtom, str]], began: Micros) -> Add:
+    """Add a candidate said while an old value still held, if another atom has replaced that value since."""
     for each, _ in held:
         if each.atom.superseded_by is not None and each.atom.valid_to is not None:
             ends = max(began, to_micros(each.atom.valid_to))
@@ -240,18 +258,18 @@ def _between(held: Sequence[tuple[KnownAtom, str]], began: Micros) -> Add:
 
 
 def _was_said_later(known: KnownAtom, candidate: Candidate, began: Micros, said_at: Micros) -> bool:
-    """Whether an atom would have taken the place of the candidate, had the two been read in the order of their time."""
-    if known.last_said <= said_at or _RANK[known.atom.trust] < _RANK[candidate.trust]:
+    """Return whether an atom would have replaced the candidate, had both been read in the order of their time."""
+    if known.last_said <= said_at or rank_trust(known.atom.trust) < rank_trust(candidate.trust):
         return False
-    return not _ended(known.atom, said_at) or to_micros(known.atom.valid_from) > began
+    return not _has_ended(known.atom, said_at) or to_micros(known.atom.valid_from) > began
 
 
-def _history(later: Sequence[KnownAtom], began: Micros, because: str) -> Add:
-    after = min(later, key=lambda each: (each.atom.valid_from, each.atom.id)).atom
-    return Add(because, valid_to=max(began, to_micros(after.valid_from)), superseded_by=after.id)
+def _add_as_history(later: Sequence[KnownAtom], began: Micros, because: str) -> Add:
+    """Add a candidate that ended when the first of some later atoms began."""
+    successor = min(later, key=lambda each: (each.atom.valid_from, each.atom.id)).atom
+    return Add(because, valid_to=max(began, to_micros(successor.valid_from)), superseded_by=successor.id)
 
 
 def _may_replace(candidate: Candidate, atom: Atom) -> bool:
-    if candidate.trust in ("assistant", "tool"):
-        return candidate.trust == atom.trust and not atom.behavioral
-    return _RANK[candidate.trust] >= _RANK[atom.trust]
+    """Return whether the source of a candidate is trusted enough to replace an atom."""
+    return may_replace(candidate.trust, atom.trust, old_is_behavioral=atom.behavioral)

@@ -1,7 +1,10 @@
-"""Which known facts are over when a sentence says that something is.
+"""Matching of an ending with the known fact that it ends.
 
-What it ends was told in other words: "sold the Civic" ends "drives a Honda Civic", and "quit the ukulele" ends "is
-learning to play the ukulele". So the verb says which facts it can end, and the words after it say of what.
+The fact was stated in other words: "sold the Civic" ends "drives a Honda Civic", and "quit the ukulele" ends "is
+learning to play the ukulele". So the verb decides which form of fact can end, and the words after it which thing.
+
+A wrong match hides a true fact, so every doubt is against it: the fact must be one sentence with few other words, of
+the same person, and stated as true.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from longmind.language.statement import Statement, find_topic_stems
 
 Certainty = Literal["surely", "perhaps"]
 
+# Any statement that is true now.
 _ANYTHING = re.compile(r"\b(?:is|are|has|have|been|[a-z]+s)\b")
-_FITTING: dict[EndingKind, re.Pattern[str]] = {
+_ENDABLE: dict[EndingKind, re.Pattern[str]] = {
     "having": re.compile(
         r"\b(?:has|have|owns?|drives?|driving|rides?|riding|uses?|using|keeps?|wears?|plays?)\b|'s .*\b(?:is|are)\b"
     ),
@@ -46,37 +50,37 @@ _FITTING: dict[EndingKind, re.Pattern[str]] = {
     ),
     "time": re.compile(r"\b(?:has|have|is|are|takes?|starts?|begins?|leaves?|scheduled|due|will|ends?)\b"),
 }
-"""What a fact says that an ending of the sort can end."""
-_PLACED = re.compile(r"\b(?:is|are|takes place|will be|has|have) .*?\b(?:at|in) ")
+"""For each kind of ending, the words of a fact that it can end."""
+_AT_A_PLACE = re.compile(r"\b(?:is|are|takes place|will be|has|have) .*?\b(?:at|in) ")
 _LIKING = re.compile(r"\b(?:likes?|loves?|enjoys?|hates?|prefers?|wants?|thinks?|adores?|favou?rite|fan)\b")
-"""Who sells a thing or changes it for another may like it as before."""
+"""Words of liking: one may sell a thing and still like it."""
 _PEOPLE = re.compile(
     r"^[A-Z]\w*'s (?:\w+ )?(?:wife|husband|spouse|partner|girlfriend|boyfriend|fianc\w+|mother|mom|mum|father|dad|"
     r"parents|sister|brother|son|daughter|kids?|child|children|grand\w+|aunt|uncle|cousin|niece|nephew|roommate|boss|"
     r"manager|colleague|coworker|neighbou?r|friend|best friend)\b(?!'s|\u2019s| is (?:called|named))"
 )
-_OF_ANYBODY: tuple[EndingKind, ...] = ("life", "bond", "time")
+_NOT_ONLY_OWN: tuple[EndingKind, ...] = ("life", "bond", "time")
 _OF_MANY: tuple[EndingKind, ...] = ("plan", "time", "life", "having", "job")
-"""One has many of these, so a word for any of its kind does not tell which."""
+"""Kinds of which one has many, so that a general word does not say which one is over."""
 _GENERIC = frozenset(
     "trip plan visit booking reserv ticket appoint job posit place hous apart flat home account lesson class practic "
     "habit journei relationship stai studi school train".split()
 )
-"""Words for any matter of their kind: beside a word that names it, they may be missing elsewhere."""
+"""General words, which may be missing in the fact where a more specific word names the thing."""
 _VERBS = frozenset(
     "drive own us ride live work learn plai read watch studi train plan name call date engag marri rent subscrib "
     "bank".split()
 )
-_MOST_BESIDE = 3
-"""Telling words that a fact may have beside its verb and what is over."""
+_MOST_OTHERS = 3
+"""Content words that a fact may have besides its verb and the thing that is over."""
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?|[^\w\s]")
-_AFTER_A_THING = frozenset("named called is are with at in on for to and from by of as every since".split())
+_WORDS_AFTER_THING = frozenset("named called is are with at in on for to and from by of as every since".split())
 
 
 def match_ending(new: Statement, new_text: str, old: Statement, old_text: str) -> Certainty | None:
-    """Whether a sentence says that what was stated before is over.
+    """Return whether a new statement says that an old one is over, or None.
 
-    Perhaps where it names it by less than what is known of it: "the meeting" may be any of several.
+    It is "perhaps" where the words are less specific than the known fact: "the meeting" may be any of several.
     """
     if (
         new.begins_with_question
@@ -86,68 +90,68 @@ def match_ending(new: Statement, new_text: str, old: Statement, old_text: str) -
         or old.main.denied
     ):
         return None
-    if old.main.hedged and not _FITTING["plan"].search(old_text):
+    if old.main.hedged and not _ENDABLE["plan"].search(old_text):
         return None
     new_text, old_text = strip_speaker(new_text), strip_speaker(old_text)
     for ending in find_endings(new_text):
-        if _can_end(ending, new, new_text, old, old_text) and (certainty := _names(ending, old, old_text)):
+        if _can_end(ending, new, new_text, old, old_text) and (certainty := _match_thing(ending, old, old_text)):
             return certainty
     return None
 
 
 def _can_end(ending: Ending, new: Statement, new_text: str, old: Statement, old_text: str) -> bool:
-    """Whether it may be said of a fact of this form, and of this person."""
-    if not _FITTING[ending.sort].search(old_text):
+    """Return whether an ending can apply to a fact of this form, and of this person."""
+    if not _ENDABLE[ending.kind].search(old_text):
         return False
-    if ending.sort == "time":
+    if ending.kind == "time":
         return (old.subject or "user") == ending.owner and _is_at_another_time(ending, new, old, old_text)
-    if ending.sort != "doing" and _LIKING.search(old_text):
+    if ending.kind != "doing" and _LIKING.search(old_text):
         return False
-    if ending.sort in _OF_ANYBODY or ending.owner != "user":
+    if ending.kind in _NOT_ONLY_OWN or ending.owner != "user":
         return (old.subject or "user") == ending.owner
-    return (new.subject or "user") == (old.subject or "user") and _person(new_text) == _person(old_text)
+    return (new.subject or "user") == (old.subject or "user") and _find_relation(new_text) == _find_relation(old_text)
 
 
-def _person(text: str) -> str:
-    """Which person of somebody's a sentence begins with."""
+def _find_relation(text: str) -> str:
+    """Return the relation that a sentence begins with, such as "User's sister", or nothing."""
     found = _PEOPLE.match(text)
     return found[0] if found else ""
 
 
 def _is_at_another_time(ending: Ending, new: Statement, old: Statement, old_text: str) -> bool:
-    mine, theirs = (
+    """Return whether an appointment was moved to another day, time or place than the fact gives."""
+    new_values, old_values = (
         {("day" if measure.kind == "date" else measure.kind): measure.value for measure in each.measures}
         for each in (new, old)
     )
-    shared = (mine.keys() & theirs.keys()) - {"count"}
+    shared = (new_values.keys() & old_values.keys()) - {"count"}
     if shared:
-        return any(mine[kind] != theirs[kind] for kind in shared)
-    return not mine and not theirs and bool(ending.moved_to) and _PLACED.search(old_text) is not None
+        return any(new_values[kind] != old_values[kind] for kind in shared)
+    return not new_values and not old_values and bool(ending.moved_to) and _AT_A_PLACE.search(old_text) is not None
 
 
-def _names(ending: Ending, old: Statement, old_text: str) -> Certainty | None:
-    """Whether the words for what is over are the words for what was stated."""
-    if ending.sort == "job":
+def _match_thing(ending: Ending, old: Statement, old_text: str) -> Certainty | None:
+    """Return how surely the thing that is over is the one in the fact, or None."""
+    if ending.kind == "job":
         return "perhaps"
-    if ending.sort == "value" and ending.head not in find_topic_stems(old_text.partition(" is ")[0]):
+    if ending.kind == "value" and ending.head not in find_topic_stems(old_text.partition(" is ")[0]):
         return None
-    what = ending.what if ending.what <= old.topic else ending.what - _GENERIC
-    if not what or not what <= old.topic or not any(_is_a_thing(stem, old_text) for stem in what):
+    words = ending.stems if ending.stems <= old.topic else ending.stems - _GENERIC
+    if not words or not words <= old.topic or not any(_is_thing(stem, old_text) for stem in words):
         return None
-    beside = old.topic - what - _VERBS
-    if len(beside) > _MOST_BESIDE:
+    others = old.topic - words - _VERBS
+    if len(others) > _MOST_OTHERS:
         return None
-    alone = len(what) == 1 and what.isdisjoint(old.names)
-    return "perhaps" if beside and alone and ending.sort in _OF_MANY else "surely"
+    is_single_word = len(words) == 1 and words.isdisjoint(old.names)
+    return "perhaps" if others and is_single_word and ending.kind in _OF_MANY else "surely"
 
 
-def _is_a_thing(stem: str, text: str) -> bool:
-    """Whether a word stands for something itself, and does not only describe the next word, like "Spanish" in "Spanish
-    food"."""
+def _is_thing(stem: str, text: str) -> bool:
+    """Return whether a word stands for a thing, and does not describe the next word: "Spanish" in "Spanish food"."""
     words = _WORD.findall(text)
     for word, after in zip(words, [*words[1:], "."], strict=True):
         if stem in find_topic_stems(word.removesuffix("'s")) and (
-            after.lower() in _AFTER_A_THING or not find_topic_stems(after)
+            after.lower() in _WORDS_AFTER_THING or not find_topic_stems(after)
         ):
             return True
     return False

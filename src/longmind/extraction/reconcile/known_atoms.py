@@ -1,4 +1,4 @@
-"""What is known that a candidate may be compared with."""
+"""Lookup of the atoms that a candidate may repeat or change: those in its slot, with its words, or similar to it."""
 
 from __future__ import annotations
 
@@ -39,41 +39,56 @@ class ComparableCandidate:
     terms: tuple[int, ...]
     vector: Vector | None
     model: str | None
-    """Whose vector it is; vectors of two models have nothing in common."""
+    """The model of the vector; vectors of two models cannot be compared."""
+
+    @property
+    def begins(self) -> Micros:
+        """When the fact began to be true: at the time that it names, or else when it was said."""
+        return self.said_at if self.candidate.valid_from is None else self.candidate.valid_from
 
 
 def find_known_atoms(
     run: Transaction,
     space_id: str,
     index: SpaceIndex,
-    ready: Sequence[ComparableCandidate],
-    naming: PersonAliases,
+    candidates: Sequence[ComparableCandidate],
+    aliases: PersonAliases,
     now: Micros,
     speaker: str | None = None,
 ) -> list[list[KnownAtom]]:
-    """For each candidate the atoms of the space, or of one speaker in it, that it may confirm, change or repeat."""
-    near = [_of_speaker(index, _near(run, space_id, index, each, naming, now), speaker) for each in ready]
+    """Return for each candidate the atoms of the space that it may confirm, change or repeat.
+
+    index: the search index of the space, as of this transaction; speaker: in a shared space, the only speaker whose
+    atoms are compared.
+    """
+    near = [_keep_speaker(index, _find_near(run, space_id, index, each, aliases, now), speaker) for each in candidates]
     positions = sorted({position for each in near for position in each})
     if not positions:
-        return [[] for _ in ready]
+        return [[] for _ in candidates]
     found = atoms.read_with_slots_at(run, space_id, positions)
     times = messages.read_times(run, {each for atom, _ in found.values() for each in atom.source_message_ids})
     return [
-        [_known(*found[position], similarity, times) for position, similarity in each.items() if position in found]
+        [
+            _add_time(to_known_atom(*found[position], similarity), times)
+            for position, similarity in each.items()
+            if position in found
+        ]
         for each in near
     ]
 
 
 def find_similar_drafts(
-    ready: ComparableCandidate, drafts: Iterable[tuple[ComparableCandidate, KnownAtom]], naming: PersonAliases
+    candidate: ComparableCandidate,
+    drafts: Iterable[tuple[ComparableCandidate, KnownAtom]],
+    aliases: PersonAliases,
 ) -> list[KnownAtom]:
-    """Of what the same job will write, what is nearest to a candidate."""
+    """Return the atoms that the same job will write and that are nearest to a candidate."""
     ranked = []
     for other, draft in drafts:
-        known = naming.as_named_in(ready.candidate, draft)
-        similarity = _cosine(ready, other)
-        nearness = max(_overlap(ready, other), similarity or 0.0)
-        if _same_slot(ready.candidate.slot, known.slot):
+        known = aliases.rename_like(candidate.candidate, draft)
+        similarity = _cosine(candidate, other)
+        nearness = max(_word_overlap(candidate, other), similarity or 0.0)
+        if _has_same_slot(candidate.candidate.slot, known.slot):
             nearness = 1.0
         if nearness > 0:
             ranked.append((nearness, replace(known, similarity=similarity)))
@@ -82,82 +97,95 @@ def find_similar_drafts(
 
 
 def to_known_atom(atom: Atom, slot: tuple[str, str, str] | None, similarity: float | None = None) -> KnownAtom:
+    """Return an atom with its slot, ready to be compared."""
     if slot is not None:
         return KnownAtom(atom, Slot(*slot), similarity)
-    # In what was extracted the extractor has looked for a slot; what the app has told is read here.
-    return KnownAtom(atom, _slot_in(atom.text) if atom.origin != "extraction" else None, similarity)
+    # The extractor has looked for a slot in what it extracted; what the app added is read here.
+    return KnownAtom(atom, _find_slot(atom.text) if atom.origin != "extraction" else None, similarity)
 
 
 @lru_cache(maxsize=4096)
-def _slot_in(text: str) -> Slot | None:
+def _find_slot(text: str) -> Slot | None:
+    """Return the slot in a text, in the form in which slots are compared."""
     return validate_slot(find_slot(text))
 
 
-def _known(
-    atom: Atom, slot: tuple[str, str, str] | None, similarity: float | None, times: dict[str, Micros]
-) -> KnownAtom:
-    said = [times[each] for each in atom.source_message_ids if each in times]
-    return replace(to_known_atom(atom, slot, similarity), said_at=max(said) if said else None)
+def _add_time(known: KnownAtom, times: dict[str, Micros]) -> KnownAtom:
+    """Return a known atom with the time of the newest message that it rests on."""
+    said = [times[each] for each in known.atom.source_message_ids if each in times]
+    return replace(known, said_at=max(said) if said else None)
 
 
-def _near(
-    run: Transaction, space_id: str, index: SpaceIndex, ready: ComparableCandidate, naming: PersonAliases, now: Micros
+def _find_near(
+    run: Transaction,
+    space_id: str,
+    index: SpaceIndex,
+    candidate: ComparableCandidate,
+    aliases: PersonAliases,
+    now: Micros,
 ) -> dict[int, float | None]:
-    """Positions of atoms that are near a candidate, with the similarity of each where there are vectors."""
-    slot = ready.candidate.slot
+    """Return the positions of the atoms near a candidate, with the cosine of each where there are vectors."""
+    slot = candidate.candidate.slot
     found: set[int] = set()
     if slot is not None:
-        for subject in naming.of(slot.subject):
+        for subject in aliases.find_names(slot.subject):
             found.update(atoms.list_positions_in_slot(run, space_id, subject, slot.attribute, _MOST_IN_A_SLOT))
     if index.atoms == 0:
         return dict.fromkeys(sorted(found))
-    kept = index.present.values & (index.archived_at.values == FOREVER)
-    valid = kept & (index.valid_to.values > now)
-    overlap = index.overlap(ready.terms)
-    found |= set(np.flatnonzero(kept & (overlap >= _ALL_WORDS)).tolist())
-    found |= _best(overlap, valid & (overlap > 0))
+    is_live = index.present.values & (index.archived_at.values == FOREVER)
+    is_valid = is_live & (index.valid_to.values > now)
+    overlap = index.overlap(candidate.terms)
+    # An atom with the same words is compared even if it is over: the same may be so again.
+    found |= set(np.flatnonzero(is_live & (overlap >= _ALL_WORDS)).tolist())
+    found |= _select_best(overlap, is_valid & (overlap > 0))
     cosine = None
-    if ready.vector is not None and index.model == ready.model:
-        cosine = index.similarity(ready.vector)
+    if candidate.vector is not None and index.model == candidate.model:
+        cosine = index.similarity(candidate.vector)
     if cosine is not None:
-        found |= _best(cosine, valid & ~np.isnan(cosine))
-    return {place: _at(cosine, place) for place in sorted(found)}
+        found |= _select_best(cosine, is_valid & ~np.isnan(cosine))
+    return {position: _cosine_at(cosine, position) for position in sorted(found)}
 
 
-def _of_speaker(index: SpaceIndex, near: dict[int, float | None], speaker: str | None) -> dict[int, float | None]:
+def _keep_speaker(index: SpaceIndex, near: dict[int, float | None], speaker: str | None) -> dict[int, float | None]:
+    """Return only the atoms of one speaker, or all if there is none to tell apart."""
     if speaker is None:
         return near
     code = index.speaker_codes.get(speaker)
     return {
-        place: similarity
-        for place, similarity in near.items()
-        if code is not None and place < index.atoms and index.speaker.values[place] == code
+        position: similarity
+        for position, similarity in near.items()
+        if code is not None and position < index.atoms and index.speaker.values[position] == code
     }
 
 
-def _best(scores: NDArray[np.floating], among: NDArray[np.bool_]) -> set[int]:
-    places = np.flatnonzero(among)
-    if len(places) > _MOST_SIMILAR:
-        places = places[np.argpartition(-scores[places], _MOST_SIMILAR)[:_MOST_SIMILAR]]
-    return set(places.tolist())
+def _select_best(scores: NDArray[np.floating], among: NDArray[np.bool_]) -> set[int]:
+    """Return the positions with the best scores, at most `_MOST_SIMILAR`."""
+    positions = np.flatnonzero(among)
+    if len(positions) > _MOST_SIMILAR:
+        positions = positions[np.argpartition(-scores[positions], _MOST_SIMILAR)[:_MOST_SIMILAR]]
+    return set(positions.tolist())
 
 
-def _at(cosine: NDArray[np.floating] | None, place: int) -> float | None:
-    if cosine is None or place >= len(cosine) or np.isnan(cosine[place]):
+def _cosine_at(cosine: NDArray[np.floating] | None, position: int) -> float | None:
+    """Return the cosine of one atom, or None where it has no vector."""
+    if cosine is None or position >= len(cosine) or np.isnan(cosine[position]):
         return None
-    return float(cosine[place])
+    return float(cosine[position])
 
 
-def _same_slot(one: Slot | None, other: Slot | None) -> bool:
+def _has_same_slot(one: Slot | None, other: Slot | None) -> bool:
+    """Return whether two slots have one subject and attribute."""
     return one is not None and other is not None and (one.subject, one.attribute) == (other.subject, other.attribute)
 
 
-def _overlap(one: ComparableCandidate, other: ComparableCandidate) -> float:
-    words, others = set(one.terms), set(other.terms)
-    return len(words & others) / math.sqrt(len(words) * len(others) or 1)
+def _word_overlap(one: ComparableCandidate, other: ComparableCandidate) -> float:
+    """Return the share of terms that two candidates have in common, as the index computes it."""
+    terms, others = set(one.terms), set(other.terms)
+    return len(terms & others) / math.sqrt(len(terms) * len(others) or 1)
 
 
 def _cosine(one: ComparableCandidate, other: ComparableCandidate) -> float | None:
+    """Return the cosine of the vectors of two candidates, or None without vectors."""
     if one.vector is None or other.vector is None:
         return None
     size = float(np.linalg.norm(one.vector) * np.linalg.norm(other.vector))

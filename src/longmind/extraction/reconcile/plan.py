@@ -1,4 +1,21 @@
-"""From candidates to the steps that are written: each is decided on, seeing those before it, and nothing is written."""
+"""The plan of one extraction: a decision for each candidate, and the steps that carry the decisions out.
+
+Planning writes nothing. These invariants hold:
+
+- Candidates are decided in their order, and each sees the ones before it: atoms that the plan adds are compared as
+  drafts, and atoms that it changes are compared as they will be after the steps so far. One job with two messages thus
+  leaves what two jobs with one message each would leave.
+- A plan is made against one revision of the space. The transaction that writes it must find that revision, or discard
+  the plan and make another one (`Plan.revision`).
+- Each atom id in the steps belongs either to an atom of the space at that revision, or to an earlier addition of the
+  same plan. `Plan.added[i]` is the index of the candidate that the i-th addition came from; index entries are written
+  by it.
+- A message teaches a fact once. When a conversation is replayed, a fact that the same message gave before is skipped,
+  even if the atom was changed or archived since; a fact that was deleted or rejected is skipped by its tombstone.
+- A replay with another version replaces what earlier versions found. Only atoms that rest on this conversation alone
+  are replaced: one that is confirmed elsewhere stays. What the new version does not find again is retired at the end.
+- In a shared space only the atoms of the same speaker are compared, so that one user cannot change what another said.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +24,9 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from longmind.clock import Micros, to_iso
-from longmind.extraction import forgotten as tombstones
+from longmind.extraction import forgotten
 from longmind.extraction.candidate import Candidate
-from longmind.extraction.forgotten import Fact
+from longmind.extraction.forgotten import ForgettableFact
 from longmind.extraction.reconcile.aliases import PersonAliases
 from longmind.extraction.reconcile.decisions import (
     Add,
@@ -48,12 +65,14 @@ _SPEAKERS = {"user": "user", "assistant": "assistant"}
 
 @dataclass
 class Plan:
+    """The steps to write, and the decisions that they come from."""
+
     revision: int
-    """Of the space that it was made for: it must have no other when the steps are written."""
+    """The revision of the space that the plan was made for."""
     now: Micros
     steps: list[LearningStep] = field(default_factory=list)
     added: list[int] = field(default_factory=list)
-    """The places, among the candidates, of those that become atoms, in the order of the additions."""
+    """The indexes of the candidates that become atoms, in the order of the additions."""
     decisions: list[tuple[Candidate, Decision]] = field(default_factory=list)
 
 
@@ -61,174 +80,192 @@ def make_plan(
     run: Transaction,
     space_id: str,
     index: SpaceIndex,
-    ready: Sequence[ComparableCandidate],
+    candidates: Sequence[ComparableCandidate],
     order: ExtractionOrder,
-    reading: ExtractionInput,
+    source: ExtractionInput,
     now: Micros,
 ) -> Plan:
-    return _Planning(run, space_id, index, order, reading, now).plan(ready)
+    """Decide on the candidates of one extraction against a space, and return what to write.
+
+    run: a transaction that only reads here; it may be a read or a write transaction.
+    index: the search index of the space at the revision that the transaction sees.
+    source: the messages that the candidates come from.
+    """
+    return _Planner(run, space_id, index, order, source, now).plan(candidates)
 
 
-class _Planning:
+class _Planner:
+    """Makes one plan, candidate by candidate."""
+
     def __init__(
         self,
         run: Transaction,
         space_id: str,
         index: SpaceIndex,
         order: ExtractionOrder,
-        reading: ExtractionInput,
+        source: ExtractionInput,
         now: Micros,
     ) -> None:
         self._run = run
         self._space_id = space_id
         self._index = index
         self._order = order
-        self._speaker = reading.destination.speaker
-        self._read_ids = {message.id for message in reading.messages}
+        self._speaker = source.destination.speaker
+        self._read_ids = {message.id for message in source.messages}
         self._now = now
         self._plan = Plan(index.revision, now)
-        self._naming = PersonAliases(run, space_id, ())
+        self._aliases = PersonAliases(run, space_id, ())
         self._drafts: list[tuple[ComparableCandidate, KnownAtom]] = []
         self._changed: dict[str, Atom] = {}
-        """Atoms as they will be after the steps so far."""
-        self._told: list[tuple[Atom, Slot | None]] = []
-        """Of a conversation that is extracted anew: what this version has found in it before, even if it is gone."""
-        self._outdated: dict[str, KnownAtom] = {}
-        """What other versions have found in it, which this one replaces."""
+        """Atoms as they will be after the steps so far, by id."""
+        self._same_version: list[tuple[Atom, Slot | None]] = []
+        """In a replay: the atoms that this version has found in the conversation before, archived ones included."""
+        self._other_versions: dict[str, KnownAtom] = {}
+        """In a replay: the atoms of other versions that nothing has replaced yet, by id."""
 
-    def plan(self, ready: Sequence[ComparableCandidate]) -> Plan:
+    def plan(self, candidates: Sequence[ComparableCandidate]) -> Plan:
+        """Decide on all candidates and return the plan."""
         if self._order.is_replay:
-            self._look_back()
-        self._naming = PersonAliases(
-            self._run, self._space_id, (each for one in ready for each in one.candidate.mentions)
+            self._load_earlier_versions()
+        mentions = (mention for each in candidates for mention in each.candidate.mentions)
+        self._aliases = PersonAliases(self._run, self._space_id, mentions)
+        known = find_known_atoms(
+            self._run, self._space_id, self._index, candidates, self._aliases, self._now, self._speaker
         )
-        known = find_known_atoms(self._run, self._space_id, self._index, ready, self._naming, self._now, self._speaker)
-        forgotten = tombstones.buried(self._run, self._space_id, [fact_of(each.candidate) for each in ready])
-        for place, (each, atoms_near) in enumerate(zip(ready, known, strict=True)):
+        facts = [ForgettableFact.from_candidate(each.candidate) for each in candidates]
+        forgotten_places = forgotten.find_forgotten(self._run, self._space_id, facts)
+        for place, (each, near) in enumerate(zip(candidates, known, strict=True)):
             decision = (
                 Skip("It was deleted or rejected.")
-                if place in forgotten
-                else self._told_before(each) or self._decide(each, atoms_near)
+                if place in forgotten_places
+                else self._skip_repeated(each) or self._decide(each, near)
             )
             self._carry_out(place, each, decision)
-        self._plan.steps += [AtomRetirement(atom_id) for atom_id in self._outdated]
+        self._plan.steps += [AtomRetirement(atom_id) for atom_id in self._other_versions]
         return self._plan
 
-    def _look_back(self) -> None:
+    def _load_earlier_versions(self) -> None:
+        """Load the atoms that were extracted from this conversation before, by this version and by others."""
         found = atoms.list_extracted_from(self._run, self._space_id, self._order.conversation_id)
-        self._told = [each for each in found if each[0].extraction_version == self._order.version]
-        earlier = {
+        self._same_version = [each for each in found if each[0].extraction_version == self._order.version]
+        others = {
             atom.id: to_known_atom(atom, slot)
             for atom, slot in found
             if atom.extraction_version != self._order.version
             and atom.status == "ACTIVE"
-            and self._is_of_this_conversation_alone(atom)
+            and self._rests_on_this_conversation(atom)
         }
-        # What was replaced by something newer since is history; what an earlier version replaced itself goes with it.
-        self._outdated = {
+        # An atom that something newer has replaced is history and stays, unless the newer one is replaced here too.
+        self._other_versions = {
             atom_id: known
-            for atom_id, known in earlier.items()
-            if known.atom.superseded_by is None or known.atom.superseded_by in earlier
+            for atom_id, known in others.items()
+            if known.atom.superseded_by is None or known.atom.superseded_by in others
         }
 
-    def _is_of_this_conversation_alone(self, atom: Atom) -> bool:
-        # In a shared space of somebody else no conversation can be looked up: there, what was read now has to do.
-        others = [each for each in atom.source_message_ids if each not in self._read_ids]
-        conversations = {messages.find_conversation(self._run, each) for each in others}
+    def _rests_on_this_conversation(self, atom: Atom) -> bool:
+        """Return whether all sources of an atom are messages of this conversation."""
+        # In a shared space of another user the conversation of a message cannot be looked up. There only the messages
+        # that were read now count as this conversation's.
+        unread = [each for each in atom.source_message_ids if each not in self._read_ids]
+        conversations = {messages.find_conversation(self._run, each) for each in unread}
         return conversations <= {self._order.conversation_id}
 
-    def _told_before(self, ready: ComparableCandidate) -> Skip | None:
-        """A fact that this message has given before is not learned twice, even if it was changed or put away since."""
-        candidate = ready.candidate
-        slot = _slot(candidate)
-        for atom, known_slot in self._told:
+    def _skip_repeated(self, new: ComparableCandidate) -> Skip | None:
+        """Skip a fact that this version has learned from the same message before, even if it was changed since."""
+        candidate = new.candidate
+        slot = _to_row_slot(candidate)
+        for atom, known_slot in self._same_version:
             if not set(candidate.source_message_ids) <= set(atom.source_message_ids):
                 continue
             if text_key(atom.text) == text_key(candidate.text) or (slot is not None and slot == known_slot):
-                return Skip("The same message has told it before.", atom.id)
+                return Skip("It was learned from the same message before.", atom.id)
         return None
 
-    def _decide(self, ready: ComparableCandidate, near: Sequence[KnownAtom]) -> Decision:
-        drafts = find_similar_drafts(
-            ready, [(other, self._as_changed(each)) for other, each in self._drafts], self._naming
-        )
-        known = [self._as_changed(each) for each in near if each.atom.id not in self._outdated]
-        known = [self._naming.as_named_in(ready.candidate, each) for each in known] + drafts
-        decision = decide(ready.candidate, known, ready.said_at)
+    def _decide(self, new: ComparableCandidate, near: Sequence[KnownAtom]) -> Decision:
+        """Decide on one candidate, given the atoms near it and the drafts of this plan."""
+        drafts = [(other, self._apply_changes(each)) for other, each in self._drafts]
+        known = [self._apply_changes(each) for each in near if each.atom.id not in self._other_versions]
+        known = [self._aliases.rename_like(new.candidate, each) for each in known]
+        known += find_similar_drafts(new, drafts, self._aliases)
+        decision = decide(new.candidate, known, new.said_at)
         if isinstance(decision, Reinforce):
-            told = next((each.atom for each in known if each.atom.id == decision.atom_id), None)
-            if told is not None and set(ready.candidate.source_message_ids) <= set(told.source_message_ids):
-                return Skip("The same message has told it before.", told.id)
-        return self._replacing_outdated(ready, decision)
+            confirmed = next((each.atom for each in known if each.atom.id == decision.atom_id), None)
+            if confirmed is not None and set(new.candidate.source_message_ids) <= set(confirmed.source_message_ids):
+                return Skip("It was learned from the same message before.", confirmed.id)
+        return self._replace_other_version(new, decision)
 
-    def _replacing_outdated(self, ready: ComparableCandidate, decision: Decision) -> Decision:
-        """What an earlier version has found in this conversation gives way to what this version finds."""
-        if not self._outdated or not isinstance(decision, Add | Supersede):
+    def _replace_other_version(self, new: ComparableCandidate, decision: Decision) -> Decision:
+        """Let a new fact also replace the one that an earlier version found in its place."""
+        if not self._other_versions or not isinstance(decision, Add | Supersede):
             return decision
-        live = [known for known in self._outdated.values() if known.atom.superseded_by is None]
-        match decide(ready.candidate, live, ready.said_at):
+        live = [known for known in self._other_versions.values() if known.atom.superseded_by is None]
+        match decide(new.candidate, live, new.said_at):
             case Reinforce(atom_id=old_id) | Supersede(atom_id=old_id) | Skip(atom_id=str(old_id)):
-                del self._outdated[old_id]
+                del self._other_versions[old_id]
             case _:
                 return decision
         if isinstance(decision, Supersede):
             return replace(decision, also=(*decision.also, old_id))
-        begins = _begins(ready)
-        return Supersede(old_id, f"It was extracted anew with version {self._order.version}.", closes_at=begins)
+        because = f"It was extracted again with version {self._order.version}."
+        return Supersede(old_id, because, closes_at=new.begins)
 
-    def _as_changed(self, known: KnownAtom) -> KnownAtom:
+    def _apply_changes(self, known: KnownAtom) -> KnownAtom:
+        """Return a known atom as it will be after the steps so far."""
         changed = self._changed.get(known.atom.id)
         return known if changed is None else replace(known, atom=changed)
 
-    def _carry_out(self, place: int, ready: ComparableCandidate, decision: Decision) -> None:
-        self._plan.decisions.append((ready.candidate, decision))
+    def _carry_out(self, place: int, new: ComparableCandidate, decision: Decision) -> None:
+        """Add the step of a decision to the plan. `place` is the index of the candidate."""
+        self._plan.decisions.append((new.candidate, decision))
         match decision:
             case Add():
                 step = AtomAddition(
-                    self._atom(ready, decision, decision.valid_to),
-                    _mentioned(ready.candidate),
+                    self._build_atom(new, decision, decision.valid_to),
+                    _to_entity_mentions(new.candidate),
                     superseded_by=decision.superseded_by,
                 )
-                self._draft(place, ready, step)
+                self._add_draft(place, new, step)
             case Supersede():
                 replaced = (decision.atom_id, *decision.also)
                 step = AtomAddition(
-                    self._atom(ready, decision, None),
-                    _mentioned(ready.candidate),
+                    self._build_atom(new, decision, None),
+                    _to_entity_mentions(new.candidate),
                     supersedes=replaced,
                 )
-                self._draft(place, ready, step)
+                self._add_draft(place, new, step)
                 for old_id in replaced:
                     self._change(old_id, superseded_by=step.atom.id, valid_to=to_iso(decision.closes_at))
             case Reinforce():
-                self._reinforce(ready, decision)
+                self._reinforce(new, decision)
             case Skip():
                 pass
             case _:
                 assert_never(decision)
 
-    def _draft(self, place: int, ready: ComparableCandidate, step: AtomAddition) -> None:
+    def _add_draft(self, place: int, new: ComparableCandidate, step: AtomAddition) -> None:
+        """Add an atom to the plan, and to what the later candidates are compared with."""
         self._plan.steps.append(step)
         self._plan.added.append(place)
-        drafted = KnownAtom.from_candidate(ready.candidate, step.atom.id, ready.said_at)
+        draft = KnownAtom.from_candidate(new.candidate, step.atom.id, new.said_at)
         if step.superseded_by is not None:
-            self._changed[step.atom.id] = drafted.atom.model_copy(update={"superseded_by": step.superseded_by})
-        self._drafts.append((ready, drafted))
+            self._changed[step.atom.id] = draft.atom.model_copy(update={"superseded_by": step.superseded_by})
+        self._drafts.append((new, draft))
 
-    def _reinforce(self, ready: ComparableCandidate, decision: Reinforce) -> None:
-        candidate = ready.candidate
+    def _reinforce(self, new: ComparableCandidate, decision: Reinforce) -> None:
+        """Add the step that confirms an atom, and remember the atom as it will be."""
+        candidate = new.candidate
         self._plan.steps.append(
             AtomReinforcement(
                 decision.atom_id,
                 candidate.source_message_ids,
-                _mentioned(candidate),
+                _to_entity_mentions(candidate),
                 decision.confidence,
                 decision.importance,
                 decision.trust,
-                confirmed_at=ready.said_at,
+                confirmed_at=new.said_at,
             )
         )
-        sources = [*self._atom_now(decision.atom_id).source_message_ids, *candidate.source_message_ids]
+        sources = [*self._find_atom(decision.atom_id).source_message_ids, *candidate.source_message_ids]
         self._change(
             decision.atom_id,
             source_message_ids=list(dict.fromkeys(sources)),
@@ -238,18 +275,21 @@ class _Planning:
         )
 
     def _change(self, atom_id: str, **fields: object) -> None:
-        self._changed[atom_id] = self._atom_now(atom_id).model_copy(update=fields)
+        """Remember that the steps so far change fields of an atom."""
+        self._changed[atom_id] = self._find_atom(atom_id).model_copy(update=fields)
 
-    def _atom_now(self, atom_id: str) -> Atom:
+    def _find_atom(self, atom_id: str) -> Atom:
+        """Return an atom as it will be after the steps so far, drafts included."""
         changed = self._changed.get(atom_id)
         if changed is not None:
             return changed
-        drafted = next((known.atom for _, known in self._drafts if known.atom.id == atom_id), None)
-        return drafted or atoms.get_with_slot(self._run, atom_id)[0]
+        draft = next((known.atom for _, known in self._drafts if known.atom.id == atom_id), None)
+        return draft or atoms.get_with_slot(self._run, atom_id)[0]
 
-    def _atom(self, ready: ComparableCandidate, decision: Add | Supersede, valid_to: Micros | None) -> PreparedAtom:
-        candidate = ready.candidate
-        subject, attribute, value = _slot(candidate) or (None, None, None)
+    def _build_atom(self, new: ComparableCandidate, decision: Add | Supersede, valid_to: Micros | None) -> PreparedAtom:
+        """Return the row of the atom that a candidate becomes; `valid_to` goes before the candidate's own end."""
+        candidate = new.candidate
+        subject, attribute, value = _to_row_slot(candidate) or (None, None, None)
         return PreparedAtom(
             id=new_id("atom", self._now),
             text=candidate.text,
@@ -259,7 +299,7 @@ class _Planning:
             kind=candidate.kind,
             importance=candidate.importance,
             confidence=candidate.confidence,
-            valid_from=_begins(ready),
+            valid_from=new.begins,
             valid_to=candidate.valid_to if valid_to is None else valid_to,
             source_conversation_id=self._order.conversation_id,
             source_message_ids=candidate.source_message_ids,
@@ -278,19 +318,12 @@ class _Planning:
         )
 
 
-def _begins(ready: ComparableCandidate) -> Micros:
-    return ready.said_at if ready.candidate.valid_from is None else ready.candidate.valid_from
-
-
-def _slot(candidate: Candidate) -> Slot | None:
+def _to_row_slot(candidate: Candidate) -> Slot | None:
+    """Return the slot of a candidate as the database holds it."""
     slot = candidate.slot
     return None if slot is None else (slot.subject, slot.attribute, slot.value)
 
 
-def fact_of(candidate: Candidate) -> Fact:
-    """As much of a candidate as it is known again by, when it was forgotten."""
-    return Fact(candidate.text, _slot(candidate), candidate.source_message_ids)
-
-
-def _mentioned(candidate: Candidate) -> tuple[EntityMention, ...]:
+def _to_entity_mentions(candidate: Candidate) -> tuple[EntityMention, ...]:
+    """Return the mentions of a candidate as the database takes them."""
     return tuple((mention.name, mention.type, mention.aliases) for mention in candidate.mentions)
