@@ -232,7 +232,7 @@ GOOD: dict[str, Any] = {"model": ScriptedModel(lambda request: "Hi"), "user_text
         ({"model": "model", "provider": "nosuchvendor"}, "nosuchvendor"),
         ({"model": "model", "provider": 7}, "provider must be a text"),
         ({"provider": "anthropic"}, "the model itself is given"),
-        ({"tools": [{"name": "look"}]}, "Nobody does what the tool 'look' is for"),
+        ({"tools": [{"name": "look"}]}, "Nothing runs the tool 'look'"),
         ({"tools": "look"}, "tools must be a list"),
         ({"tools": [7], "tool_handler": print}, r"tools\[0\] is a int"),
         ({"tools": [{"description": "?"}], "tool_handler": print}, r"tools\[0\] has no name"),

@@ -76,7 +76,7 @@ def test_something_that_is_no_model_reply_is_a_failure_of_the_model(
             return "text"
 
     result = ctx.conversations.run_turn(conversation.id, model=Odd(), user_text="Hello")
-    assert (result.status, result.error) == ("error", "The model 'odd:model' answered with a str.")
+    assert (result.status, result.error) == ("error", "The model 'odd:model' returned a str instead of a ModelReply.")
 
 
 class Speechless(Exception):
@@ -89,7 +89,7 @@ class Speechless(Exception):
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        (ModelReply([], "end_turn", {"input_tokens": 3}, "m", "p"), "'scripted:model' told its usage as a dict."),  # type: ignore[arg-type]
+        (ModelReply([], "end_turn", {"input_tokens": 3}, "m", "p"), "'scripted:model' returned its usage as a dict."),  # type: ignore[arg-type]
         (Speechless(), "Speechless"),
     ],
 )

@@ -139,7 +139,7 @@ def test_arguments_that_are_not_json_are_told_to_the_model(
     )
     assert called == [{"where": "here"}]
     assert [each.is_error for each in result.tool_invocations] == [True, False]
-    assert "not a JSON object" in result.tool_invocations[0].result
+    assert "not a readable JSON object" in result.tool_invocations[0].result
 
 
 def test_a_tool_that_runs_itself_needs_no_handler(ctx: longmind.Context, conversation: longmind.Conversation) -> None:

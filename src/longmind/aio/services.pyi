@@ -45,49 +45,72 @@ from typing import Any, IO, Literal, Self
 class AsyncConversations:
     def __init__(self, original: Conversations, hop: Hop) -> None: ...
     async def create_conversation(self, namespace: Namespace, *, title: Title | None=None, session_id: Identity | None=None, metadata: dict[str, Any] | None=None) -> Conversation:
-        """Begin a conversation. The namespace names its kind, for example `daily-checkin`."""
+        """Start a conversation.
+
+        namespace: its kind, for example `daily-checkin`; bindings and lists select by it.
+        session_id: by default that of the context.
+        metadata: up to 64 KiB of JSON of the app's own."""
     async def get_conversation(self, conversation_id: ConversationId) -> Conversation | None:
-        """Look a conversation up; None when there is none with this id, or it is not this user's."""
+        """Return a conversation, or None if this user has none with this id."""
     async def list_conversations(self, *, namespace: Namespace | None=None, status: ConversationStatus | None=None, limit: Limit | None=None, cursor: ConversationCursor | None=None) -> Page[Conversation]:
-        """List the user's conversations, newest first. With a limit, `next_cursor` of the answer leads on."""
+        """List the user's conversations, newest first.
+
+        limit: by default all of them. With a limit, pass `next_cursor` of the page as `cursor` for the next one."""
     async def close_conversation(self, conversation_id: ConversationId) -> Conversation:
-        """Close a conversation for good. Closing it again changes nothing."""
+        """Close a conversation for good; closing it again changes nothing.
+
+        Bindings that cover it queue its extraction in the same transaction."""
     async def close_stale(self, idle: Idle, *, namespace: Namespace | None=None) -> list[Conversation]:
-        """Close the user's open conversations that nothing was appended to for this long (a timedelta, or seconds)."""
+        """Close the user's open conversations that nothing was appended to for `idle`; return them.
+
+        idle: a timedelta or a number of seconds from 0."""
     async def append_user_message(self, conversation_id: ConversationId, content: Content, *, idempotency_key: Label | None=None, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
-        """Append what the user said; it opens a new turn. A repeated idempotency key gives the first message back."""
+        """Append what the user said; it opens a new turn.
+
+        idempotency_key: a repeated key returns the first message, with `replayed` set. With other content it raises
+        IdempotencyMismatch.
+        created_at: the time of an imported message; by default now.
+
+        Raises ConversationClosed, and LimitExceeded for content of more than 1 MiB."""
     async def append_assistant_turn(self, conversation_id: ConversationId, content: Content, *, stop_reason: Label | None=None, model: Label | None=None, provider: Label | None=None, usage: Usage | dict[str, Any] | None=None, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
-        """Append what the assistant said, in the turn that is open."""
+        """Append what the assistant said, in the turn that is open; `usage` is kept for the record."""
     async def append_tool_result(self, conversation_id: ConversationId, tool_use_id: Label, content: Content, *, tool_name: Label | None=None, is_error: bool=False, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
-        """Append a tool's answer to a tool_use block."""
+        """Append a tool's answer to the tool_use block of the assistant that has the id `tool_use_id`."""
     async def append_system_message(self, conversation_id: ConversationId, content: Content, *, visibility: Visibility='internal', trace_id: Label | None=None, created_at: Instant | None=None) -> Message:
-        """Append what the application itself says; by default the model sees it and the user does not."""
+        """Append what the application says; by default the model sees it and the user does not."""
     async def append_turn(self, conversation_id: ConversationId, *, user_content: UserContent, assistant: AssistantTurn | dict[str, Any], user_visibility: Visibility='user', idempotency_key: Label | None=None, trace_id: Label | None=None, created_at: Instant | None=None) -> Turn:
-        """Append the user's message and the assistant's answer side by side, under one turn id, in one write.
+        """Append the user's message and the assistant's answer under one turn id, in one write.
 
-        A repeated idempotency key finds the user's message of the first time; the answer is always a new row, since
-        two model calls do not say the same."""
+        A repeated idempotency key finds the first user message. The answer is always a new row, since two model calls
+        never say the same."""
     async def run_turn(self, conversation_id: ConversationId, *, model: Label | LanguageModel, provider: Label | None=None, user_text: SpokenText | None=None, content: Content | None=None, tools: Sequence[Tool | BoundTool | dict[str, Any]]=(), tool_handler: ToolHandler | None=None, options: TurnOptions | dict[str, Any] | None=None, max_cycles: Cycles=8, tail_limit: TailLimit=50, idempotency_key: Label | None=None, trace_id: Label | None=None, on_text: OnText | None=None, cancel: Cancel | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> TurnResult:
-        """Have a model answer the user, with tools where it wants them, and keep all of it under one turn id.
+        """Let a model answer the user, calling tools where it wants to, and store all of it under one turn id.
 
-        Wrong input is an error and nothing is written. Once the user's message is kept there is always a result; when
-        the model fails, its status is `error`. A repeated idempotency key finds the user's message of the first time
-        and begins another answer.
+        user_text, content: what the user says; pass one of the two.
+        tool_handler: runs the tools that do not run themselves.
+        max_cycles: how often the model may be asked, from 1 to 1,000.
+        tail_limit: how many earlier rows the model sees at most, in whole turns.
+        on_text: receives each piece of the answer.
+        memory_policy, agent_id: the memory blocks that the model sees; by default the core blocks of the user and of
+        the context's agent, behind the system prompt.
 
-        The core memory blocks are put behind the system prompt, those of the agent too (by default the context's),
-        unless the memory policy leaves them out; and where it says so, what archival memory has to say to the user's
-        message is kept beside it as internal rows, once."""
+        Wrong input raises and writes nothing. Once the user's message is stored there is always a result; if the
+        model fails, its status is `error`. A repeated idempotency key finds the first user message and starts another
+        answer."""
     async def refresh_rolling_summary(self, conversation_id: ConversationId) -> RollingSummary:
-        """Bring the summary of a conversation up to the last turn that is finished, now.
+        """Bring the summary of a conversation up to the last finished turn now.
 
-        What the summariser does wrong is no error here: the outcome is `failed`, `error` says why, and the summary is
-        what it was before."""
+        A failing summariser is no error: the outcome is then `failed`, `error` says why, and the summary is unchanged."""
     async def get_messages(self, conversation_id: ConversationId, *, limit: Limit=50, include_internal: bool=False, before: Ordinal | None=None) -> list[Message]:
-        """The last messages that the user may see, oldest first; `before` a sequence number goes further back."""
-    async def get_raw_turns(self, conversation_id: ConversationId, *, limit: Limit=50, include_hidden: bool=False, latest_attempts: bool=False, before: Ordinal | None=None) -> list[Message]:
-        """The last messages with the internal ones, for replay, debugging or a model.
+        """Return the last messages that the user may see, oldest first.
 
-        `latest_attempts` leaves out answers that were replaced by a retry of their turn, as a model should see it."""
+        limit: from 1 to 10,000.
+        before: a sequence number; only earlier messages are returned."""
+    async def get_raw_turns(self, conversation_id: ConversationId, *, limit: Limit=50, include_hidden: bool=False, latest_attempts: bool=False, before: Ordinal | None=None) -> list[Message]:
+        """Return the last messages, internal ones included, for replay, debugging or a model.
+
+        include_hidden: also return rows that no model may see.
+        latest_attempts: leave out answers that a retry of their turn replaced, as a model should see it."""
 
 class AsyncMemory:
     def __init__(self, original: Memory, hop: Hop) -> None: ...
@@ -197,15 +220,19 @@ class AsyncMemory:
 class AsyncWorkingContexts:
     def __init__(self, original: WorkingContexts, hop: Hop) -> None: ...
     async def build_working_context(self, conversation_id: ConversationId, *, memory_space_id: SpaceId, recall_query: str | None=None, recent_turns: RecentTurns=10, recall_limit: RecalledHits=8, token_budget: TokenBudget=8000, include_rolling_summary: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> WorkingContext:
-        """Put together what a model is to know before it answers: the summary, what it remembers, and the last turns.
+        """Build what a model should know before it answers: the summary, its memory and the last turns.
 
-        Atoms of the always-on categories are there whatever is asked; others are recalled by the query. When the
-        budget is short the oldest turns go first, then the hits that fit least, then always-on atoms that matter least.
-        `known_at` builds it as it would have been built at that instant.
+        recall_query: what to recall atoms about; without one only always-on atoms are shown.
+        recent_turns: 0 to 1,000. recall_limit: 0 to 200. token_budget: from 1.
+        always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
+        template_id: one of `engine.templates`; by default the plain one.
+        known_at: build the context as it would have been at that instant.
+        memory_policy: adds the core blocks of the user and of `agent_id` (by default the context's agent), and archival
+        lines about the query where the policy says so.
 
-        With a `memory_policy` it begins with the core memory blocks of the user and of the agent (by default the
-        context's), and where the policy says so with what archival memory has on the query. They go only when all
-        else but the summary has gone."""
+        If the budget is short, the oldest turns are dropped first, then the worst hits, then the least important
+        always-on atoms, then lines of blocks; at last the summary is cut. Raises NotFound for an unknown conversation
+        or space."""
 
 class AsyncBlocks:
     def __init__(self, original: Blocks, hop: Hop) -> None: ...

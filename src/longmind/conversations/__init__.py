@@ -1,4 +1,4 @@
-"""Conversations: what was said, verbatim, in order, for good."""
+"""Conversations: messages of a user, verbatim, in order, and kept for good."""
 
 from longmind.conversations.service import Conversations
 

@@ -1,7 +1,9 @@
-"""From the rows of a conversation to the messages that a model goes on with.
+"""The history of a conversation as a model may see it.
 
-Rows come as they were stored: with several answers to one turn, with calls of tools that a crash left without a result,
-with rows that no model may see, cut off where somebody stopped reading. What a model is given is always whole.
+Stored rows may hold several answers to one turn, tool calls that a crash left without a result, rows that no model
+may see, and turns cut off by the limit of a read. The functions here repair all of that, so that every list of
+messages keeps three invariants: the user speaks first, the sides alternate, and each tool call is followed by
+exactly one result.
 """
 
 from __future__ import annotations
@@ -19,21 +21,21 @@ FIRST_WORD = "The assistant spoke first."
 
 _TurnRows = list[Message]
 _Role = Literal["user", "assistant", "tool"]
-# No run of spaces is read twice, however long it is.
+# Possessive, so that a long run of spaces is read only once.
 _OWN_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?system[\s_-]?reminder)", re.IGNORECASE)
 
 
 def build_model_messages(rows: Iterable[Message], tail_limit: int | None = None) -> list[ModelMessage]:
-    """The messages for a model, of the last turns that have at most so many rows.
+    """Return the messages of the last whole turns that have together at most `tail_limit` rows.
 
-    Give hidden rows too: they are left out here, but tell where a turn begins. Each call of a tool is followed by its
-    result, and by a note where there is none; a result without its call is left out.
+    Pass hidden rows too: they are left out, but mark where a turn begins. A tool call without a result gets a note in
+    its place; a result without its call is left out.
     """
     return to_model_messages([row for turn in select_last_turns(group_turns(rows), tail_limit) for row in turn])
 
 
 def to_model_messages(rows: Sequence[Message]) -> list[ModelMessage]:
-    """The messages of rows that a model may see, turn by turn: the user speaks first, and then the sides in turn."""
+    """Return rows as messages for a model, in alternating roles, without the rows that a model may not see."""
     messages: list[tuple[_Role, list[Block]]] = []
     for role, blocks in _iterate_blocks(rows):
         if not blocks:
@@ -48,10 +50,10 @@ def to_model_messages(rows: Sequence[Message]) -> list[ModelMessage]:
 
 
 def group_turns(rows: Iterable[Message]) -> list[_TurnRows]:
-    """The rows that a model may see, by turn, oldest first: of each only the newest answer.
+    """Group the rows that a model may see by turn, oldest first, with only the newest answer of each.
 
-    An answer that was retried stands behind other turns in the conversation, and belongs to its own. A turn whose
-    beginning is not among the rows was cut in half, and is left out.
+    A retried answer stands behind later turns in the conversation but belongs to its own. A turn whose beginning is
+    missing was cut in half, and is left out.
     """
     turns: dict[str, _TurnRows] = {}
     for row in sorted(rows, key=lambda row: row.sequence):
@@ -61,14 +63,14 @@ def group_turns(rows: Iterable[Message]) -> list[_TurnRows]:
 
 
 def select_last_turns(turns: Sequence[_TurnRows], limit: int | None) -> list[_TurnRows]:
-    """The newest turns that together have at most so many rows; if not even the last one has, what is left of it."""
+    """Return the newest turns with together at most `limit` rows, or else the end of the very last turn."""
     if limit is None:
         return list(turns)
     kept: list[_TurnRows] = []
     for turn in reversed(turns):
         if len(turn) > limit:
-            # A turn with many calls of tools may be longer than all that is asked for: a model that saw nothing of it
-            # would not know what it has just said.
+            # A turn with many tool calls may exceed the limit alone; a model that saw nothing of it would not know what
+            # it has just said.
             kept += [] if kept else _shorten(turn, limit)
             break
         limit -= len(turn)
@@ -77,7 +79,7 @@ def select_last_turns(turns: Sequence[_TurnRows], limit: int | None) -> list[_Tu
 
 
 def _shorten(turn: _TurnRows, limit: int) -> list[_TurnRows]:
-    """The question of a turn and the end of its answer, from a row of the assistant on; nothing if there is none."""
+    """Return the question of a turn and the end of its answer, beginning at a row of the assistant; may be empty."""
     question = turn[:1] if turn[0].role == "user" else []
     end = turn[len(turn) - max(limit - len(question), 0) :]
     while end and end[0].role != "assistant":
@@ -86,9 +88,9 @@ def _shorten(turn: _TurnRows, limit: int) -> list[_TurnRows]:
 
 
 def read_history(asked: Message, read: Callable[[int | None], list[Message]], tail_limit: int) -> list[Message]:
-    """What a user's message is answered from: the last turns before it, itself, and what the application added.
+    """Read the rows that a user's message is answered from: the last turns before it, itself, and notes of the app.
 
-    `read` gives the rows before a sequence number, hidden ones too, a page at a time; None is the end.
+    read: returns a page of rows before a sequence number, hidden ones included; None is the end.
     """
     rows: list[Message] = []
     before: int | None = None
@@ -105,6 +107,7 @@ def read_history(asked: Message, read: Callable[[int | None], list[Message]], ta
 
 
 def _keep_visible(turn: _TurnRows) -> _TurnRows:
+    """Return the rows of a turn that a model may see, with only its newest answer."""
     visible = [row for row in turn if _is_visible(row)]
     newest = max((row.attempt for row in visible if row.role == "assistant"), default=1)
     return [row for row in visible if row.role in ("user", "system") or row.attempt >= newest]
@@ -115,7 +118,7 @@ def _is_visible(row: Message) -> bool:
 
 
 def _iterate_blocks(rows: Sequence[Message]) -> Iterator[tuple[_Role, list[Block]]]:
-    """What each row says, the results of an assistant's calls right behind it."""
+    """Yield the role and the blocks of each row; results follow the assistant's calls at once."""
     results = _match_results(rows)
     names: dict[str, int] = {}
     for number, row in enumerate(rows):
@@ -128,7 +131,7 @@ def _iterate_blocks(rows: Sequence[Message]) -> Iterator[tuple[_Role, list[Block
                     spoken.append(block.model_copy(update={"id": id}))
                     answers.append(_make_result(results.get((number, place)), id))
                 elif _has_content(block):
-                    # A model can be led to repeat what it was told to.
+                    # A model can be led to repeat tags that somebody put into its prompt.
                     spoken.append(_escape_tags(block))
             yield "assistant", spoken
             yield "tool", answers
@@ -140,10 +143,10 @@ def _iterate_blocks(rows: Sequence[Message]) -> Iterator[tuple[_Role, list[Block
 
 
 def _match_results(rows: Sequence[Message]) -> dict[tuple[int, int], ToolResultBlock]:
-    """The result of each call, by the row and the place of the call.
+    """Map each tool call, by its row and its place in it, to its result.
 
-    Ids need not be unique: a vendor may count its calls anew in each answer. So a result belongs to the last call of
-    its id, and in an answer that uses an id twice, the first result to the first call.
+    Ids need not be unique: a vendor may restart its count in each answer. So a result belongs to the last call of
+    its id; in an answer that uses an id twice, the first result belongs to the first call.
     """
     found: dict[tuple[int, int], ToolResultBlock] = {}
     waiting: dict[str, list[tuple[int, int]]] = {}
@@ -168,7 +171,7 @@ def _make_result(found: ToolResultBlock | None, id: str) -> ToolResultBlock:
 
 
 def _make_unique(id: str, names: dict[str, int]) -> str:
-    """An id that no other call of the prompt has: some vendors refuse two calls with the same one."""
+    """Return an id that no other call of the prompt has; some vendors refuse duplicates."""
     times = names[id] = names.get(id, 0) + 1
     if times == 1:
         return id
@@ -176,7 +179,7 @@ def _make_unique(id: str, names: dict[str, int]) -> str:
 
 
 def _has_content(block: Block) -> bool:
-    # A blank text is refused by some vendors.
+    # Some vendors refuse blank texts.
     return isinstance(block, ImageBlock) or (isinstance(block, TextBlock) and bool(block.text.strip()))
 
 
@@ -187,7 +190,7 @@ def _escape_tags(block: Block) -> Block:
 
 
 def escape_reminder_tags(text: str) -> str:
-    # Nobody but the application speaks between these tags, however hard they try.
+    """Escape the tags of reminders, so that only the application can speak between them."""
     return _OWN_TAG.sub("&lt;", text)
 
 

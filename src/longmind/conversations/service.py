@@ -1,4 +1,8 @@
-"""The operations on conversations, for one scope."""
+"""Operations on the conversations of one user.
+
+Each append is one transaction of the store: it numbers the message, writes it, and queues the extraction and the
+summary that are due. Arguments are checked before the transaction begins.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from longmind.clock import Clock, Instant, to_micros
-from longmind.conversations.turn_memory import BlockMemory, TurnMemory
+from longmind.conversations.turn_memory import PromptBlocks, TurnMemory
 from longmind.conversations.turn_runner import RunningTurn, TurnPlan
 from longmind.conversations.turn_tools import ToolHandler, make_toolbox
 from longmind.conversations.validation import (
@@ -63,7 +67,7 @@ from longmind.validation.identifiers import validate_count, validate_id, validat
 from longmind.validation.text import validate_text
 
 _EVERYTHING = 2**53
-"""More than any conversation has messages, and any user has conversations."""
+"""More than any conversation has messages and any user has conversations."""
 
 
 class Conversations:
@@ -76,7 +80,7 @@ class Conversations:
         clock: Clock,
         models: ModelPool,
         rolling: RollingSummaries,
-        blocks: BlockMemory,
+        blocks: PromptBlocks,
         summary_turns: int = 0,
         job_attempts: int = USUAL_ATTEMPTS,
         wake_workers: Callable[[], None] = lambda: None,
@@ -99,7 +103,12 @@ class Conversations:
         session_id: Identity | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> Conversation:
-        """Begin a conversation. The namespace names its kind, for example `daily-checkin`."""
+        """Start a conversation.
+
+        namespace: its kind, for example `daily-checkin`; bindings and lists select by it.
+        session_id: by default that of the context.
+        metadata: up to 64 KiB of JSON of the app's own.
+        """
         new = NewConversation(
             namespace=validate_namespace(namespace),
             title=validate_title(title),
@@ -111,7 +120,7 @@ class Conversations:
         return self._database.write(self._scope, store.create, self._scope, new, self._clock())
 
     def get_conversation(self, conversation_id: ConversationId) -> Conversation | None:
-        """Look a conversation up; None when there is none with this id, or it is not this user's."""
+        """Return a conversation, or None if this user has none with this id."""
         return self._database.read(self._scope, store.get, validate_id("conversation_id", conversation_id))
 
     def list_conversations(
@@ -122,11 +131,15 @@ class Conversations:
         limit: Limit | None = None,
         cursor: ConversationCursor | None = None,
     ) -> Page[Conversation]:
-        """List the user's conversations, newest first. With a limit, `next_cursor` of the answer leads on."""
+        """List the user's conversations, newest first.
+
+        limit: by default all of them. With a limit, pass `next_cursor` of the page as `cursor` for the next one.
+        """
         if status not in (None, "open", "closed"):
-            raise InvalidInput(f"status is {status!r}.", hint="It is 'open' or 'closed'.")
+            raise InvalidInput(f"status is {status!r}.", hint="Pass 'open' or 'closed'.")
         if namespace is not None:
             namespace = validate_namespace(namespace)
+        # One more than asked for shows whether there is a next page.
         most = _EVERYTHING if limit is None else LIMIT.check("limit", limit)
         before = None if cursor is None else _read_cursor(cursor)
         found = self._database.read(self._scope, store.list_newest_first, namespace, status, before, most + 1)
@@ -134,7 +147,10 @@ class Conversations:
         return Page(found[:most], f"{found[most - 1].created_at}/{found[most - 1].id}" if more else None)
 
     def close_conversation(self, conversation_id: ConversationId) -> Conversation:
-        """Close a conversation for good. Closing it again changes nothing."""
+        """Close a conversation for good; closing it again changes nothing.
+
+        Bindings that cover it queue its extraction in the same transaction.
+        """
         closed = self._database.write(
             self._scope,
             conversation_writes.close,
@@ -147,11 +163,14 @@ class Conversations:
         return closed
 
     def close_stale(self, idle: Idle, *, namespace: Namespace | None = None) -> list[Conversation]:
-        """Close the user's open conversations that nothing was appended to for this long (a timedelta, or seconds)."""
+        """Close the user's open conversations that nothing was appended to for `idle`; return them.
+
+        idle: a timedelta or a number of seconds from 0.
+        """
         if namespace is not None:
             namespace = validate_namespace(namespace)
-        now = self._clock()
-        before = now - validate_idle(idle)
+        before = self._clock() - validate_idle(idle)
+        # Each is closed in a transaction of its own, which looks again: a message may have come in between.
         stale = self._database.read(self._scope, store.list_stale, namespace, before)
         closed = (
             self._database.write(
@@ -165,6 +184,7 @@ class Conversations:
             )
             for each in stale
         )
+        # None stands for a conversation that went on, and so stays open.
         found = [conversation for conversation in closed if conversation is not None]
         self._wake_workers()
         return found
@@ -179,7 +199,14 @@ class Conversations:
         visibility: Visibility = "user",
         created_at: Instant | None = None,
     ) -> Message:
-        """Append what the user said; it opens a new turn. A repeated idempotency key gives the first message back."""
+        """Append what the user said; it opens a new turn.
+
+        idempotency_key: a repeated key returns the first message, with `replayed` set. With other content it raises
+        IdempotencyMismatch.
+        created_at: the time of an imported message; by default now.
+
+        Raises ConversationClosed, and LimitExceeded for content of more than 1 MiB.
+        """
         return self._append(
             conversation_id, self._make_user_message(content, visibility, idempotency_key, trace_id, created_at)
         )
@@ -197,7 +224,7 @@ class Conversations:
         visibility: Visibility = "user",
         created_at: Instant | None = None,
     ) -> Message:
-        """Append what the assistant said, in the turn that is open."""
+        """Append what the assistant said, in the turn that is open; `usage` is kept for the record."""
         new = NewMessage(
             role="assistant",
             content=encode_content(content, may_be_empty=True),
@@ -223,7 +250,7 @@ class Conversations:
         visibility: Visibility = "user",
         created_at: Instant | None = None,
     ) -> Message:
-        """Append a tool's answer to a tool_use block."""
+        """Append a tool's answer to the tool_use block of the assistant that has the id `tool_use_id`."""
         tool_use_id = validate_text("tool_use_id", tool_use_id, limit=IDENTITY_LIMIT, blank=False)
         if not isinstance(is_error, bool):
             raise InvalidInput(f"is_error must be True or False, not {is_error!r}.")
@@ -248,7 +275,7 @@ class Conversations:
         trace_id: Label | None = None,
         created_at: Instant | None = None,
     ) -> Message:
-        """Append what the application itself says; by default the model sees it and the user does not."""
+        """Append what the application says; by default the model sees it and the user does not."""
         new = NewMessage(
             role="system",
             content=encode_content(content),
@@ -269,10 +296,10 @@ class Conversations:
         trace_id: Label | None = None,
         created_at: Instant | None = None,
     ) -> Turn:
-        """Append the user's message and the assistant's answer side by side, under one turn id, in one write.
+        """Append the user's message and the assistant's answer under one turn id, in one write.
 
-        A repeated idempotency key finds the user's message of the first time; the answer is always a new row, since
-        two model calls do not say the same.
+        A repeated idempotency key finds the first user message. The answer is always a new row, since two model calls
+        never say the same.
         """
         user = self._make_user_message(
             user_content, user_visibility, idempotency_key, trace_id, created_at, field="user_content"
@@ -322,15 +349,19 @@ class Conversations:
         memory_policy: MemoryPolicy | dict[str, Any] | None = None,
         agent_id: Identity | None = None,
     ) -> TurnResult:
-        """Have a model answer the user, with tools where it wants them, and keep all of it under one turn id.
+        """Let a model answer the user, calling tools where it wants to, and store all of it under one turn id.
 
-        Wrong input is an error and nothing is written. Once the user's message is kept there is always a result; when
-        the model fails, its status is `error`. A repeated idempotency key finds the user's message of the first time
-        and begins another answer.
+        user_text, content: what the user says; pass one of the two.
+        tool_handler: runs the tools that do not run themselves.
+        max_cycles: how often the model may be asked, from 1 to 1,000.
+        tail_limit: how many earlier rows the model sees at most, in whole turns.
+        on_text: receives each piece of the answer.
+        memory_policy, agent_id: the memory blocks that the model sees; by default the core blocks of the user and of
+        the context's agent, behind the system prompt.
 
-        The core memory blocks are put behind the system prompt, those of the agent too (by default the context's),
-        unless the memory policy leaves them out; and where it says so, what archival memory has to say to the user's
-        message is kept beside it as internal rows, once.
+        Wrong input raises and writes nothing. Once the user's message is stored there is always a result; if the
+        model fails, its status is `error`. A repeated idempotency key finds the first user message and starts another
+        answer.
         """
         plan = TurnPlan(
             conversation_id=validate_id("conversation_id", conversation_id),
@@ -348,16 +379,15 @@ class Conversations:
             tail_limit=TAIL_LIMIT.check("tail_limit", tail_limit),
             on_text=validate_listener(on_text),
             memory=self._make_turn_memory(memory_policy, agent_id),
-            # Last, since to make one may take a second.
+            # Chosen last, because making a model may take a second.
             model=self._models.choose(model, provider),
         )
         return RunningTurn(self._database, self._scope, self._clock, self._attempts, self._summary_turns, plan).run()
 
     def refresh_rolling_summary(self, conversation_id: ConversationId) -> RollingSummary:
-        """Bring the summary of a conversation up to the last turn that is finished, now.
+        """Bring the summary of a conversation up to the last finished turn now.
 
-        What the summariser does wrong is no error here: the outcome is `failed`, `error` says why, and the summary is
-        what it was before.
+        A failing summariser is no error: the outcome is then `failed`, `error` says why, and the summary is unchanged.
         """
         return self._rolling.refresh(self._scope, validate_id("conversation_id", conversation_id))
 
@@ -373,7 +403,11 @@ class Conversations:
         include_internal: bool = False,
         before: Ordinal | None = None,
     ) -> list[Message]:
-        """The last messages that the user may see, oldest first; `before` a sequence number goes further back."""
+        """Return the last messages that the user may see, oldest first.
+
+        limit: from 1 to 10,000.
+        before: a sequence number; only earlier messages are returned.
+        """
         return self._read(conversation_id, limit, before, internal=bool(include_internal))
 
     def get_raw_turns(
@@ -385,9 +419,10 @@ class Conversations:
         latest_attempts: bool = False,
         before: Ordinal | None = None,
     ) -> list[Message]:
-        """The last messages with the internal ones, for replay, debugging or a model.
+        """Return the last messages, internal ones included, for replay, debugging or a model.
 
-        `latest_attempts` leaves out answers that were replaced by a retry of their turn, as a model should see it.
+        include_hidden: also return rows that no model may see.
+        latest_attempts: leave out answers that a retry of their turn replaced, as a model should see it.
         """
         return self._read(
             conversation_id,

@@ -1,4 +1,4 @@
-"""What a turn that is run has of memory blocks: a section of its system prompt, and reminders beside the question."""
+"""The memory of a running turn: core blocks in its system prompt, and reminders next to the question."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from longmind.models.content import decode_content, encode_content, extract_word
 from longmind.store.tables.messages import NewMessage
 
 
-class BlockMemory(Protocol):
-    """Memory blocks, as a turn sees them."""
+class PromptBlocks(Protocol):
+    """The operations on memory blocks that a turn needs."""
 
     def user_memory(self, agent_id: str | None = None, policy: MemoryPolicy | None = None) -> str: ...
 
@@ -24,17 +24,20 @@ class BlockMemory(Protocol):
 
 @dataclass(frozen=True)
 class TurnMemory:
-    blocks: BlockMemory
+    """The memory blocks of one turn, read again for each model call."""
+
+    blocks: PromptBlocks
     policy: MemoryPolicy
     agent_id: str | None
 
     def system_prompt(self, own: str | None) -> str | None:
-        """The app's system prompt with core memory behind it, as it is now: a tool may have written it."""
+        """Return the app's system prompt followed by core memory as it is now: a tool may have changed it."""
         section = self.blocks.user_memory(self.agent_id, self.policy)
         return "\n\n".join(part for part in (own, section) if part) or None
 
     def list_reminders(self, user: NewMessage, now: Micros) -> list[NewMessage]:
-        """The rows that stand beside a user's message, for the model's eyes only."""
+        """Return the rows to store next to a user's message, for the model's eyes only."""
+        # Images and blocks of tools say nothing that archival lines could match.
         question = extract_words(decode_content(user.content))
         return [
             NewMessage(

@@ -1,4 +1,8 @@
-"""One turn that is run: the model is asked, its tools are used, and each row is kept as soon as it is there."""
+"""Runs one turn: asks the model, runs the tools it calls, and stores each row as soon as it exists.
+
+No transaction is open while the model or a tool works. Rows are stored one by one, so that a crash loses only the row
+under way; the store marks the turn as running until its last row, and a rolling summary waits for that.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ _log = logging.getLogger("longmind.conversations")
 
 @dataclass(frozen=True)
 class TurnPlan:
-    """What a turn is run with, checked."""
+    """The checked arguments of a turn."""
 
     conversation_id: str
     user: NewMessage
@@ -53,7 +57,7 @@ class TurnPlan:
 
 
 class ListenerFailure(Exception):
-    """What the caller's own `on_text` raised, on its way past the model."""
+    """Carries an error of the caller's `on_text` past the model."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -61,6 +65,8 @@ class ListenerFailure(Exception):
 
 @dataclass
 class RunningTurn:
+    """One run of one turn; not reusable."""
+
     database: Database
     scope: Scope
     clock: Clock
@@ -68,36 +74,37 @@ class RunningTurn:
     summary_turns: int
     plan: TurnPlan
     appended: list[Message] = field(default_factory=list)
-    list_reminders: list[Message] = field(default_factory=list)
-    """What was put beside the user's message; the history has it, also when the message was there already."""
+    reminders: list[Message] = field(default_factory=list)
+    """Rows stored next to the user's message; the history has them already."""
     invocations: list[ToolInvocation] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
     attempt: int | None = None
     run_id: str = ""
-    """By which it is known that this turn is being run; empty before and afterwards."""
+    """Marks the turn as running in the store; empty before and afterwards."""
 
     def run(self) -> TurnResult:
-        """Run the turn to its end. Until the user's message is kept errors are raised; afterwards there is a result."""
+        """Run the turn to its end. Raises until the user's message is stored; after that it always returns a result."""
         with fence_erasures(self.database, self.scope):
             return self._run()
 
     def _run(self) -> TurnResult:
         started = time.monotonic()
         plan = self.plan
-        list_reminders = plan.memory.list_reminders(plan.user, self.clock())
+        reminders = plan.memory.list_reminders(plan.user, self.clock())
         run_id = new_id("run", self.clock())
-        question, *self.list_reminders = self.database.write(
+        question, *self.reminders = self.database.write(
             self.scope,
             begin_turn,
             self.scope,
             plan.conversation_id,
             run_id,
             plan.user,
-            list_reminders,
+            reminders,
             self.clock(),
             self.job_attempts,
             self.summary_turns,
         )
+        # From here on there is a result, and the mark has to be removed in any case.
         self.run_id = run_id
         self.appended.append(question)
         error: str | None = None
@@ -113,7 +120,7 @@ class RunningTurn:
         return TurnResult(
             turn_id=question.turn_id,
             status=status,
-            appended_messages=[question, *self.list_reminders, *self.appended[1:]],
+            appended_messages=[question, *self.reminders, *self.appended[1:]],
             aggregate_usage=_sum_usage(self.usages),
             tool_invocations=self.invocations,
             total_latency_ms=_milliseconds_since(started),
@@ -123,6 +130,7 @@ class RunningTurn:
     def _answer(self, question: Message) -> TurnStatus:
         history = read_history(question, self._read, self.plan.tail_limit)
         for cycle in range(1, self.plan.max_cycles + 1):
+            # Rows as the store returned them, so that the model sees what later turns will see.
             reply = self._ask([*history, *self.appended[1:]])
             calls = [block for block in reply.content if isinstance(block, ToolUseBlock)]
             self._append(question, self._make_answer_row(reply), ends=not calls)
@@ -144,14 +152,19 @@ class RunningTurn:
             max_tokens=options.max_tokens,
             temperature=options.temperature,
         )
+        # Before the call, since a model may not look at the Cancel until it has answered.
         if self.plan.cancel.cancelled:
             raise ModelCancelled("The turn was cancelled.")
         on_text = _guard_listener(self.plan.on_text, self.plan.toolbox)
         reply = self.plan.model.ask(request, on_text=on_text, cancel=self.plan.cancel)
         if not isinstance(reply, ModelReply):
-            raise ModelFailed(f"The model {self.plan.model.name!r} answered with a {type(reply).__name__}.")
+            raise ModelFailed(
+                f"The model {self.plan.model.name!r} returned a {type(reply).__name__} instead of a ModelReply."
+            )
         if not isinstance(reply.usage, Usage | None):
-            raise ModelFailed(f"The model {self.plan.model.name!r} told its usage as a {type(reply.usage).__name__}.")
+            raise ModelFailed(
+                f"The model {self.plan.model.name!r} returned its usage as a {type(reply.usage).__name__}."
+            )
         self.usages.append(reply.usage or Usage())
         if reply.stop_reason == "error":
             raise ModelFailed(f"The model {self.plan.model.name!r} ended its answer with an error.")
@@ -161,7 +174,7 @@ class RunningTurn:
         if isinstance(block, TextBlock):
             return TextBlock(text=to_storable(block.text))
         if isinstance(block, ToolUseBlock):
-            # Some servers give their calls no ids, and a result has to say which one it answers.
+            # Some servers send calls without ids, and a result has to name the call that it answers.
             id = block.id if block.id.strip() else new_id("call", self.clock())
             return block.model_copy(update={"id": id, "arguments": _make_storable_arguments(block.arguments)})
         return block
@@ -211,20 +224,20 @@ class RunningTurn:
             self.run_id = ""
 
     def _end(self, question: Message) -> None:
-        """Say that a turn whose answer was not finished is no longer being run."""
+        """Unmark a turn as running if its answer was not finished."""
         if self.run_id:
             try:
                 self.database.write(self.scope, running_turns.end, question.conversation_id, self.run_id)
             except LongmindError as error:
-                # The rolling summary then waits for its answer for a while, and goes on without it.
-                _log.warning("the end of a turn was not kept: %s", error)
+                # The rolling summary then waits for the answer for a while, and goes on without it.
+                _log.warning("the end of a turn was not stored: %s", error)
 
     def _read(self, before: int | None) -> list[Message]:
         return self.database.read(
             self.scope,
             messages.read_last,
             self.plan.conversation_id,
-            # The user's message, and a turn that may be cut, beside what is wanted.
+            # Two more rows: the user's message, and one to see whether a turn is cut.
             limit=self.plan.tail_limit + 2,
             before=_BEYOND_ALL_SEQUENCES if before is None else before,
             internal=True,
@@ -234,7 +247,7 @@ class RunningTurn:
 
 
 def _make_storable_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a tool is called with. Of what no database takes, such as NaN, the model is told like of broken JSON."""
+    """Return a call's arguments; unstorable ones, such as NaN, are marked as unreadable like broken JSON."""
     try:
         encode_json("arguments", arguments)
     except InvalidInput:
@@ -243,7 +256,7 @@ def _make_storable_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _guard_listener(on_text: OnText | None, toolbox: Toolbox) -> OnText | None:
-    """A failure of the caller is told apart from one of the model, whichever way it takes."""
+    """Wrap `on_text` so that its failure can be distinguished from one of the model."""
     if on_text is None:
         return None
 
@@ -254,7 +267,7 @@ def _guard_listener(on_text: OnText | None, toolbox: Toolbox) -> OnText | None:
                 toolbox.wait_for(outcome, toolbox.cancel)
         except Exception as error:
             if isinstance(error, ModelCancelled) and toolbox.cancel.cancelled:
-                # It was ended with the turn, and has not failed.
+                # The listener ended because the turn was cancelled; it did not fail.
                 raise
             raise ListenerFailure(error) from error
 

@@ -1,4 +1,4 @@
-"""The tools of a turn: what the model is told of them, and what is done when it calls one."""
+"""The tools of a turn: their descriptions for the model, and the functions that run them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from longmind.validation.text import encode_json, to_storable, validate_text
 
 ToolHandler = Callable[[str, dict[str, Any]], Any]
 Waiting = Callable[[Awaitable[Any], Cancel], Any]
-"""Waits for what a coroutine gives, in a thread that has no loop."""
+"""Waits for the result of a coroutine, in a thread without an event loop."""
 
 CANCELLED = "The turn was cancelled before this tool was used."
 
@@ -29,14 +29,16 @@ _SCHEMA_NAMES = ("parameters", "input_schema", "inputSchema")
 
 @dataclass(frozen=True)
 class Toolbox:
+    """The tools of one turn, checked and ready to be called."""
+
     tools: tuple[Tool, ...]
     runners: Mapping[str, Callable[[dict[str, Any]], Any]]
-    """By the name of a tool."""
+    """The functions, by the names of the tools."""
     wait_for: Waiting
     cancel: Cancel
 
     def use(self, call: ToolUseBlock) -> ToolInvocation:
-        """Do what the model asks for. What goes wrong is told to the model, which may know a way out."""
+        """Run the tool that the model calls. Failures become results, since the model may know another way."""
         started = time.monotonic()
         try:
             result, is_error = self._run_tool(call), False
@@ -58,26 +60,25 @@ class Toolbox:
         if run is None:
             known = ", ".join(self.runners) or "none"
             raise RefusedToolCall(f"There is no tool {call.name!r}. The tools are: {known}.")
+        # Providers wrap arguments that they could not parse.
         if call.arguments.keys() == {UNREADABLE}:
-            raise RefusedToolCall(
-                "The arguments are not a JSON object that can be read. Call the tool again with one that can."
-            )
-        # What the tool does to its arguments is not what the model has said.
+            raise RefusedToolCall("The arguments are not a readable JSON object. Call the tool again with one.")
+        # A copy: the tool may change its arguments, which are stored as the model wrote them.
         outcome = run(copy.deepcopy(call.arguments))
         if inspect.isawaitable(outcome):
             outcome = self.wait_for(outcome, self.cancel)
         result = to_storable(outcome if isinstance(outcome, str) else _to_json(call.name, outcome))
-        # Refused here, the model is told of it, and can ask for less.
+        # Too large a result is refused here, where the model learns of it and can ask for less.
         encode_tool_result(call.id, result, is_error=False)
         return result
 
 
 class RefusedToolCall(Exception):
-    """A call that no tool is given."""
+    """A call that reaches no tool."""
 
 
 def make_toolbox(tools: object, handler: ToolHandler | None, wait_for: Waiting, cancel: Cancel) -> Toolbox:
-    """Look the tools over before anything is written: each has a name of its own and somebody who does it."""
+    """Check the tools before anything is written: each has a name of its own and a function that runs it."""
     if handler is not None and not callable(handler):
         raise InvalidInput(f"tool_handler must be a function, not {type(handler).__name__}.")
     if isinstance(tools, str | Mapping) or not isinstance(tools, Sequence):
@@ -87,14 +88,14 @@ def make_toolbox(tools: object, handler: ToolHandler | None, wait_for: Waiting, 
     for number, given in enumerate(tools):
         tool = _validate_tool(f"tools[{number}]", given.tool if isinstance(given, BoundTool) else given)
         if tool.name in runners:
-            raise InvalidInput(f"There are two tools {tool.name!r}.")
+            raise InvalidInput(f"There are two tools {tool.name!r}.", hint="Give each tool a name of its own.")
         if isinstance(given, BoundTool):
             runners[tool.name] = given.run
         elif handler is not None:
             runners[tool.name] = _bind_handler(handler, tool.name)
         else:
             raise InvalidInput(
-                f"Nobody does what the tool {tool.name!r} is for.", hint="Give a tool_handler(name, arguments)."
+                f"Nothing runs the tool {tool.name!r}.", hint="Pass tool_handler(name, arguments), or a BoundTool."
             )
         listed.append(tool)
     return Toolbox(tuple(listed), runners, wait_for, cancel)
@@ -105,7 +106,7 @@ def _bind_handler(handler: ToolHandler, name: str) -> Callable[[dict[str, Any]],
 
 
 def _validate_tool(where: str, given: object) -> Tool:
-    hint = f"A tool is a Tool, a BoundTool, or a dict of {', '.join(_FIELDS)}."
+    hint = f"Pass a Tool, a BoundTool, or a dict of {', '.join(_FIELDS)}."
     if isinstance(given, Mapping):
         unknown = [key for key in given if key not in (*_FIELDS, *_SCHEMA_NAMES)]
         if unknown or "name" not in given:
@@ -123,6 +124,7 @@ def _validate_tool(where: str, given: object) -> Tool:
 
 
 def _to_json(name: str, outcome: object) -> str:
+    """Return a tool's result as JSON text; raise RefusedToolCall if it is neither a text nor JSON."""
     if isinstance(outcome, Value):
         return outcome.model_dump_json()
     try:
@@ -134,12 +136,12 @@ def _to_json(name: str, outcome: object) -> str:
 
 
 def describe_error(error: Exception) -> str:
-    """The kind of an error and its words, as they can be stored."""
+    """Return the kind and the message of an error as storable text."""
     if isinstance(error, RefusedToolCall):
         return str(error)
     try:
         return to_storable(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
-    except Exception:  # an error that cannot even say what it is
+    except Exception:  # an error whose own __str__ fails
         return type(error).__name__
 
 

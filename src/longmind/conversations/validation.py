@@ -32,10 +32,12 @@ def validate_namespace(namespace: object) -> str:
 
 
 def validate_title(title: object) -> str | None:
+    """Return a title of at most 1,000 characters, or None."""
     return None if title is None else TITLE.check("title", title)
 
 
 def validate_visibility(visibility: object, field: str = "visibility") -> Visibility:
+    """Return a visibility; raise InvalidInput if it is not one of the three."""
     if visibility in get_args(Visibility):
         return visibility  # type: ignore[return-value]  # it is one of the known
     raise InvalidInput(f"{field} is {visibility!r}.", hint="Pass 'user', 'internal' or 'hidden'.")
@@ -58,23 +60,28 @@ def validate_time(instant: Instant | None, now: Micros) -> Micros:
     if instant is None:
         return now
     at = to_micros(instant, "created_at")
+    # A day of tolerance for clocks in other time zones that were read as UTC.
     if at < 0 or at > now + 24 * 3600 * 1_000_000:
         raise InvalidInput(f"created_at must be from 1970 to a day after now, not {to_iso(at)}.")
     return at
 
 
 def validate_assistant(given: object) -> AssistantTurn:
+    """Return the assistant's side of a turn, given as a value or a dict."""
     return _validate_value("assistant", AssistantTurn, given)
 
 
 def validate_usage(given: object) -> str | None:
+    """Return usage as the JSON that is stored, or None."""
     if given is None:
         return None
     usage = _validate_value("usage", Usage, given)
+    # Unset numbers are left out, so that zero and unknown stay distinct.
     return encode_json("usage", usage.model_dump(exclude_none=True))
 
 
 def validate_options(given: object) -> TurnOptions:
+    """Return the options of a turn; by default all of them are unset."""
     options = TurnOptions() if given is None else _validate_value("options", TurnOptions, given)
     if options.system_prompt is not None:
         validate_text("options.system_prompt", options.system_prompt)
@@ -82,38 +89,47 @@ def validate_options(given: object) -> TurnOptions:
 
 
 def validate_question(user_text: object, content: object) -> Content:
-    """What the user says in a turn that is run: a text, or texts and images."""
+    """Return what the user says in a turn that is run: a text, or texts and images.
+
+    Raises InvalidInput if both are passed or neither is, or if the content holds tool calls or results.
+    """
     if (user_text is None) == (content is None):
         given = "neither" if content is None else "both"
-        raise InvalidInput(f"A turn takes either user_text or content, and {given} is given.")
+        raise InvalidInput(
+            f"A turn takes either user_text or content, and {given} was passed.", hint="Pass one of the two."
+        )
     if content is None:
         return validate_text("user_text", user_text)
+    # Only the assistant calls tools, and results have an operation of their own.
     if isinstance(content, list | tuple):
         for block in content:
             kind = block.get("type") if isinstance(block, dict) else getattr(block, "type", None)
             if kind in ("tool_use", "tool_result"):
-                raise InvalidInput(f"content holds a {kind}, and a user says texts and shows images.")
-    return content  # type: ignore[return-value]  # looked over where it is encoded
+                raise InvalidInput(f"content holds a {kind}.", hint="Pass only texts and images of the user.")
+    return content  # type: ignore[return-value]  # checked where it is encoded
 
 
 def validate_listener(on_text: OnText | None) -> OnText | None:
+    """Return `on_text` if it can be called."""
     if on_text is not None and not callable(on_text):
         raise InvalidInput(f"on_text must be a function, not {type(on_text).__name__}.")
     return on_text
 
 
 def validate_policy(policy: MemoryPolicy | dict[str, Any] | None) -> MemoryPolicy:
+    """Return a memory policy, given as a value or a dict; None is the default policy."""
     return _validate_value("memory_policy", MemoryPolicy, {} if policy is None else policy)
 
 
 def validate_cancel(cancel: Cancel | None) -> Cancel:
+    """Return the caller's Cancel, or a new one that nobody uses."""
     if cancel is not None and not isinstance(cancel, Cancel):
         raise InvalidInput(f"cancel must be a Cancel, not {type(cancel).__name__}.")
     return Cancel() if cancel is None else cancel
 
 
 def fingerprint(content: str, visibility: str) -> str:
-    """What tells two user messages apart when they come with the same idempotency key."""
+    """Return a digest of a user message; a retry with the same idempotency key must have the same one."""
     return hashlib.blake2b(f"{visibility}\n{content}".encode(), digest_size=16).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Working context: a prompt that remembers, within a budget of tokens."""
+"""Working contexts: prompts with memory, built within a token budget."""
 
 from longmind.working_context.service import WorkingContexts
 

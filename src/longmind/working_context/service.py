@@ -1,4 +1,8 @@
-"""The working context of a conversation, for one scope."""
+"""Operations on working contexts: a conversation and a memory space become a prompt within a budget.
+
+A context is read at several moments (messages and summary, always-on atoms, recalled atoms, blocks). What would show
+if memory changed in between, an atom next to its newer version, is detected, and the two recalls are repeated.
+"""
 
 from __future__ import annotations
 
@@ -38,31 +42,31 @@ from longmind.validation.annotated import (
 from longmind.validation.identifiers import validate_id
 from longmind.validation.text import quote_value, validate_text
 from longmind.working_context.turns import Turn, join_inseparable_turns, read_last_turns
-from longmind.working_context.user_memory import BlockMemory, make_user_memory_section, normalise_wording
+from longmind.working_context.user_memory import ContextBlocks, make_user_memory_section, normalise_wording
 
 if TYPE_CHECKING:
     from longmind.recall.retriever import AtomRetriever
 
 ALWAYS_ON_LIMIT = 500
-"""How many always-on atoms are looked at, the most important ones."""
+"""Always-on atoms that are read, the most important ones."""
 _TRIES = 3
-"""How often memory is read that changes each time between its two parts."""
+"""How often the two recalls are made while memory changes between them."""
 CATEGORIES_LIMIT = 100
 
 
 @dataclass(frozen=True)
 class _ConversationState:
-    """What was said, as of one look at the database."""
+    """The parts of a conversation that a context shows, read at one moment."""
 
     summary: str
     until_seq: int
     turns: list[Turn]
     own_space: bool
-    """Whether the memory is the user's own; else it may be shared with them."""
+    """Whether the space is the user's own; if not, it may be shared with the user."""
 
 
 class WorkingContexts:
-    """Prompts that remember."""
+    """Prompts that remember, for the current user."""
 
     def __init__(
         self,
@@ -70,7 +74,7 @@ class WorkingContexts:
         scope: Scope,
         clock: Clock,
         retriever: Callable[[], AtomRetriever],
-        blocks: BlockMemory,
+        blocks: ContextBlocks,
         templates: Templates,
         count: TokenCounter,
     ) -> None:
@@ -98,15 +102,19 @@ class WorkingContexts:
         memory_policy: MemoryPolicy | dict[str, Any] | None = None,
         agent_id: Identity | None = None,
     ) -> WorkingContext:
-        """Put together what a model is to know before it answers: the summary, what it remembers, and the last turns.
+        """Build what a model should know before it answers: the summary, its memory and the last turns.
 
-        Atoms of the always-on categories are there whatever is asked; others are recalled by the query. When the
-        budget is short the oldest turns go first, then the hits that fit least, then always-on atoms that matter least.
-        `known_at` builds it as it would have been built at that instant.
+        recall_query: what to recall atoms about; without one only always-on atoms are shown.
+        recent_turns: 0 to 1,000. recall_limit: 0 to 200. token_budget: from 1.
+        always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
+        template_id: one of `engine.templates`; by default the plain one.
+        known_at: build the context as it would have been at that instant.
+        memory_policy: adds the core blocks of the user and of `agent_id` (by default the context's agent), and archival
+        lines about the query where the policy says so.
 
-        With a `memory_policy` it begins with the core memory blocks of the user and of the agent (by default the
-        context's), and where the policy says so with what archival memory has on the query. They go only when all
-        else but the summary has gone.
+        If the budget is short, the oldest turns are dropped first, then the worst hits, then the least important
+        always-on atoms, then lines of blocks; at last the summary is cut. Raises NotFound for an unknown conversation
+        or space.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
         wanted_turns = RECENT_TURNS.check("recent_turns", recent_turns)
@@ -119,35 +127,38 @@ class WorkingContexts:
         agent = self._blocks.choose_agent(agent_id)
         template = self._templates.find(template_id)
         now = self._clock()
-        said = self._database.read(
+        state = self._database.read(
             self._scope, _read, validate_id("conversation_id", conversation_id), space_id, wanted_turns, known
         )
-        owner = self._scope if said.own_space else grants.find_shared_owner(self._database, self._scope, space_id)
+        # A shared space is read in the scope of its owner, the conversation always in the user's own.
+        owner = self._scope if state.own_space else grants.find_shared_owner(self._database, self._scope, space_id)
         if owner is None:
             raise NotFound("memory space", space_id)
+        # Reads never lock memory, so it may change between the two recalls.
         for _ in range(_TRIES):
             always_on = self._read_always_on(owner, space_id, names, now, known)
             recalled = self._recall(owner, space_id, query or "", wanted_hits, tuple(always_on), now, known)
             if {atom.id for atom in always_on.values()}.isdisjoint(atom.supersedes for atom in recalled):
                 break
-            # It was replaced while the question took its time, and a prompt would say both.
+            # An always-on atom was superseded in between, and the prompt would show both versions.
+        # The order of sections is the order of importance: the last section is dropped first.
         standing = Section("always_on", "memory", _make_unique_pieces(always_on.values()))
         remembered = Section("user_memory", "lines")
         if policy is not None and remembered.name in template.shows:
             core = self._blocks.read_core(agent, policy, known)
             archival = self._blocks.find_reminders(query or "", agent, policy, known)
-            # Only what the template shows is said already.
+            # Only pieces that the template shows count as state.
             remembered = make_user_memory_section(core, archival, template.select_visible([standing])[0].pieces)
-        summary = sanitise(said.summary) if include_rolling_summary else ""
+        summary = sanitise(state.summary) if include_rolling_summary else ""
         sections = [
             remembered,
             Section("summary", "text").with_text(summary),
             standing,
             Section("recalled", "memory", _make_unique_pieces(recalled, standing.pieces, remembered.pieces)),
-            _make_turns_section(said.turns),
+            _make_turns_section(state.turns),
         ]
         fitted = assemble(sections, template, budget, self._count)
-        return _to_working_context(fitted, said.until_seq if summary else 0, now if known is None else known)
+        return _to_working_context(fitted, state.until_seq if summary else 0, now if known is None else known)
 
     def _read_always_on(
         self, owner: Scope, space_id: str, names: tuple[str, ...], now: Micros, known_at: Micros | None
@@ -177,14 +188,14 @@ class WorkingContexts:
 def _make_unique_pieces(
     atoms: Iterable[Atom], before: Sequence[Piece] = (), in_blocks: Sequence[Piece] = ()
 ) -> tuple[Piece, ...]:
-    """The lines of atoms, without those that say the same in the same words as one before them or one of a block."""
-    told = {_normalise_with_kind(piece) for piece in before}
-    # The lines of blocks are of no kind.
-    said = set(map(normalise_wording, in_blocks))
+    """Return the lines of atoms, without those that repeat an earlier line, `before` or a line of a block."""
+    earlier = {_normalise_with_kind(piece) for piece in before}
+    # Lines of blocks have no kind.
+    block_wordings = set(map(normalise_wording, in_blocks))
     lines: dict[tuple[str, bool], Piece] = {}
     for piece in map(make_atom_piece, atoms):
         lines.setdefault(_normalise_with_kind(piece), piece)
-    return tuple(piece for words, piece in lines.items() if words not in told and words[0] not in said)
+    return tuple(piece for words, piece in lines.items() if words not in earlier and words[0] not in block_wordings)
 
 
 def _normalise_with_kind(piece: Piece) -> tuple[str, bool]:
@@ -194,6 +205,10 @@ def _normalise_with_kind(piece: Piece) -> tuple[str, bool]:
 def _read(
     run: Transaction, conversation_id: str, space_id: str, wanted_turns: int, known_at: Micros | None
 ) -> _ConversationState:
+    """Read the summary and the last turns of a conversation in one transaction; raise NotFound if it is unknown.
+
+    Also looks whether the memory space is the user's own, which spares a look at the grants.
+    """
     if conversations.read_status(run, conversation_id) is None:
         raise NotFound("conversation", conversation_id)
     own_space = spaces.is_live(run, space_id)
@@ -203,12 +218,13 @@ def _read(
 
 
 def _make_turns_section(turns: list[Turn]) -> Section:
-    """The turns in their order, of which the newest stay the longest."""
+    """Return the section of the turns in their order; the newest are dropped last."""
     pieces = tuple(make_turns_piece(together) for together in join_inseparable_turns(turns))
     return Section("turns", "turns", pieces, last_to_go=tuple(reversed(range(len(pieces)))))
 
 
 def _to_working_context(fitted: FittedPrompt, until_seq: int, built_at: Micros) -> WorkingContext:
+    """Return the value for a fitted prompt, with the ids of all that the budget dropped."""
     messages = [message for section in fitted.sections for piece in section.pieces for message in piece.messages]
     gone = fitted.dropped
     left_out = LeftOut(
@@ -244,10 +260,11 @@ def _to_working_context(fitted: FittedPrompt, until_seq: int, built_at: Micros) 
 
 
 def _validate_categories(names: object) -> tuple[str, ...]:
+    """Return the names of categories without duplicates; at most 100."""
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise InvalidInput(
             f"always_on_category_names is {quote_value(names)}.",
-            hint="It is a list of names, for example ['identity'].",
+            hint="Pass a list of names, for example ['identity'].",
         )
     if len(names) > CATEGORIES_LIMIT:
         raise LimitExceeded("always_on_category_names", limit=CATEGORIES_LIMIT, given=len(names), unit="names")

@@ -1,4 +1,4 @@
-"""The last turns of a conversation as a model may see them: whole, and of each only the newest answer."""
+"""The last turns of a conversation as a model may see them: whole, each with only its newest answer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from longmind.store.database import Transaction
 from longmind.store.tables import messages
 
 _ROWS_FOR_A_TURN = 3
-"""What is read at first for each turn that is wanted: two and some. Of longer turns more is read."""
+"""Rows read at first for each turn: a question, an answer, and some to spare. Longer turns need another read."""
 
 Turn = list[Message]
 
 
 def read_last_turns(run: Transaction, conversation_id: str, wanted: int, known_at: Micros | None) -> list[Turn]:
-    """The newest turns, oldest first. Only the end of the conversation is read, however long it is."""
+    """Read the newest turns, oldest first. Only the end of the conversation is read, however long it is."""
     rows: list[Message] = []
     page = wanted * _ROWS_FOR_A_TURN + 2
     while True:
@@ -26,16 +26,17 @@ def read_last_turns(run: Transaction, conversation_id: str, wanted: int, known_a
         read = messages.read_before(run, conversation_id, before, page, known_at)
         rows = [*read, *rows]
         whole = group_turns(rows)
+        # A page that is not full reached the beginning of the conversation.
         if len(read) < page or len(whole) >= wanted:
             return whole[-wanted:]
-        # Twice as many each time: all rows are looked at anew, and of a very long turn that must not be often.
+        # Twice as many each time, since all rows are grouped again; a very long turn must not cost many reads.
         page *= 2
 
 
 def join_inseparable_turns(turns: Iterable[Turn]) -> list[Turn]:
-    """The turns, with those made one in which a tool was called and in which it answered.
+    """Join turns of which one holds a tool call and another its result, so that a budget drops both or neither.
 
-    An answer whose call is not there is left out: it was made in a turn before, or nobody may see it.
+    A result whose call is missing is left out: the call stands in an earlier turn, or is hidden.
     """
     groups: list[Turn] = []
     begins: list[int] = []
@@ -56,7 +57,7 @@ def join_inseparable_turns(turns: Iterable[Turn]) -> list[Turn]:
 
 
 def _find_answered_calls(row: Message, called_in: dict[str, int]) -> tuple[Message | None, list[int]]:
-    """The row without answers to calls that are not there, and in which turns the others were called."""
+    """Return the row without results of missing calls, and the numbers of the turns that hold the others."""
     ids = [block.tool_use_id for block in row.content if isinstance(block, ToolResultBlock)]
     answered = [called_in[id] for id in ids if id in called_in]
     if len(answered) == len(ids):

@@ -1,4 +1,4 @@
-"""The section of a context with what memory blocks hold: core memory, and what archival memory has on the query."""
+"""The section of a working context with the lines of memory blocks: core memory, then archival lines on the query."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from longmind.clock import Micros
 from longmind.models.block import Block, BlockLine, MemoryPolicy
 
 
-class BlockMemory(Protocol):
-    """Memory blocks, as a context sees them."""
+class ContextBlocks(Protocol):
+    """The operations on memory blocks that a working context needs."""
 
     def choose_agent(self, agent_id: str | None) -> str | None: ...
 
@@ -24,7 +24,10 @@ class BlockMemory(Protocol):
 
 
 def make_user_memory_section(core: Iterable[Block], archival: Iterable[BlockLine], said: Iterable[Piece]) -> Section:
-    """The lines of blocks, what matters most first, each once and none that is said in the same words elsewhere."""
+    """Return the section with the lines of blocks, the most important first.
+
+    Each line stands once, and not at all if another section shows it in the same words (`said`).
+    """
     lines = [piece for block in core for piece in make_line_pieces(CORE_TITLES[block.scope], block.entries)]
     lines += make_line_pieces(ARCHIVAL_TITLE, (line.content for line in archival))
     once: dict[str, Piece] = {}
@@ -35,5 +38,5 @@ def make_user_memory_section(core: Iterable[Block], archival: Iterable[BlockLine
 
 
 def normalise_wording(piece: Piece) -> str:
-    """What is compared to tell whether two lines say the same."""
+    """Return the text of a line in the form by which lines are compared."""
     return str(piece.fields["text"]).casefold()
