@@ -31,7 +31,7 @@ from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.kernels import numpy_best, numpy_kernels, numpy_vectors
 from longmind.recall.kernels.numpy_best import Columns, Weights
 from longmind.recall.question import understand_question
-from longmind.recall.ranking.atoms import Query, Scores, rank_atoms
+from longmind.recall.ranking.atoms import AtomQuery, Scores, rank_atoms
 from longmind.recall.ranking.decay import FLOOR, RATES
 
 compiled_only = pytest.mark.skipif(kernel.compiled is None, reason="the inner loops were not compiled here")
@@ -137,7 +137,7 @@ def test_what_is_known_roughly_is_wrong_by_no_more_than_is_said(atoms: int, widt
     roughly, finely = np.empty(atoms, np.float32), np.empty(atoms)
     numpy_kernels.likeness(query, kept.rows, kept.scales, roughly)
     numpy_kernels.fine_likeness(query, kept.rows, kept.finer, kept.scales, finely)
-    assert np.abs(finely - roughly).max() <= numpy_vectors.bound_error(query, kept.scales)
+    assert np.abs(finely - roughly).max() <= numpy_vectors.measure_largest_error(query, kept.scales)
     assert np.abs(finely - vectors[1:].astype(np.float64) @ query).max() < 5e-5
 
 
@@ -464,7 +464,7 @@ def test_all_at_once_is_what_one_after_the_other_gives(
         likeness, finely = np.empty(atoms, np.float32), np.empty(atoms)
         compiled().likeness(vector, rows, scales, likeness)
         compiled().fine_likeness(vector, rows, finer, scales, finely)
-    unsure = 0.0 if vector is None else numpy_vectors.bound_error(vector, scales)
+    unsure = 0.0 if vector is None else numpy_vectors.measure_largest_error(vector, scales)
     compiled().total(lexical, likeness, finely, unsure, counted, usual, 30, 4.2, rest if more is None else more, sums)
     expected = compiled().best(sums, matching, bonus, columns, weights, *wish[1:])
 
@@ -488,7 +488,7 @@ def index_of(texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -
 
 
 def ranked_in(index: SpaceIndex, vector: NDArray[np.float32] | None = None) -> tuple[Scores, int]:
-    query = Query(understand_question("tea", (), NOW), vector, None, None, True, False, {})
+    query = AtomQuery(understand_question("tea", (), NOW), vector, None, None, True, False, {})
     return rank_atoms(index, query, index.present.values, 4, NOW)
 
 

@@ -20,7 +20,7 @@ from longmind.clock import Micros
 from longmind.models.block import Block, BlockLine, split_lines
 from longmind.recall.index.segments import IndexedText, VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
-from longmind.recall.ranking.atoms import Query, measure_matches
+from longmind.recall.ranking.atoms import AtomQuery, measure_matches
 from longmind.recall.retriever import AtomRetriever
 from longmind.runtime.fork_safety import survive_forks
 from longmind.scope import Scope
@@ -137,7 +137,7 @@ class LineRetriever:
         return VectorsSegment.join([vectors[text] for text in texts])
 
 
-def _score_by_words(index: SpaceIndex, query: Query) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _score_by_words(index: SpaceIndex, query: AtomQuery) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return scores by words, BM25, and which lines match.
 
     The score is BM25 as a share of its upper bound, which a line with endless repetitions of every word would reach. A
@@ -154,7 +154,7 @@ def _score_by_words(index: SpaceIndex, query: Query) -> tuple[Floats, Floats, ND
     return raw / (bound or 1.0), raw, raw > 0
 
 
-def _score_by_meaning(index: SpaceIndex, query: Query) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _score_by_meaning(index: SpaceIndex, query: AtomQuery) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return scores by words and meaning, the sums of evidence that also rank atoms, and which lines match."""
     evidence = measure_matches(index, query)
     # The logistic function in a form that cannot overflow.

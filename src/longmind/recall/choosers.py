@@ -21,8 +21,8 @@ from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.query_builder import build_empty_query
 from longmind.recall.ranking.atoms import (
     ANY_REVISION,
+    AtomQuery,
     MatchScores,
-    Query,
     mask_related,
     match_everything,
     measure_matches,
@@ -62,9 +62,10 @@ class TopicChooser:
     explain: bool
     related_only: bool
 
-    def __call__(self, index: SpaceIndex, query: Query, passing: Mask) -> Choice:
+    def __call__(self, index: SpaceIndex, query: AtomQuery, passing: Mask) -> Choice:
         needs_matches = query.overlap_only or self.reranked.by_position or self.explain or self.related_only
         if query.by_meaning and not needs_matches:
+            # The usual case: one call of the kernels, without match scores for every atom in between.
             return *rank_atoms(index, query, passing, self.limit, self.as_of), None
         matches = measure_matches(index, query, self.reranked.select_for(index))
         matching = matches.restrict(passing)
@@ -83,7 +84,7 @@ class TimeChooser:
     newest_first: bool
     has_query: bool
 
-    def __call__(self, index: SpaceIndex, query: Query, passing: Mask) -> Choice:
+    def __call__(self, index: SpaceIndex, query: AtomQuery, passing: Mask) -> Choice:
         if not self.has_query:
             places = passing.nonzero()[0]
             return _choose_unasked(index, self.filters, places[self._order(index, places)], len(places))
@@ -105,7 +106,7 @@ class ImportanceChooser:
     limit: int
     filters: Filters
 
-    def __call__(self, index: SpaceIndex, query: Query, passing: Mask) -> Choice:
+    def __call__(self, index: SpaceIndex, query: AtomQuery, passing: Mask) -> Choice:
         places = passing.nonzero()[0]
         importance = index.importance.values[places].astype(np.int16)
         order = np.lexsort((index.ids.values[places], -index.valid_from.values[places], -importance))
@@ -119,7 +120,7 @@ class RecordChooser:
     limit: int
     filters: Filters
 
-    def __call__(self, index: SpaceIndex, query: Query, passing: Mask) -> Choice:
+    def __call__(self, index: SpaceIndex, query: AtomQuery, passing: Mask) -> Choice:
         places = passing.nonzero()[0]
         order = np.lexsort((places, index.created_at.values[places]))[::-1][: self.limit]
         return _choose_unasked(index, self.filters, places[order], len(places))
@@ -146,7 +147,7 @@ class RankFinder:
         self._reranked = reranked
         self.found: AtomRank | None = None
 
-    def __call__(self, index: SpaceIndex, query: Query, passing: Mask) -> Choice:
+    def __call__(self, index: SpaceIndex, query: AtomQuery, passing: Mask) -> Choice:
         if not is_same_epoch(self._read_at, index.revision):
             # Erased since, and what was imported after that may have its position.
             raise NotFound("atom", self._atom.id)

@@ -1,4 +1,10 @@
-"""Changes the embedder of a space while it is in use: new vectors are made in the background, then taken at once."""
+"""Background jobs that give atoms the vectors of an embedder.
+
+Vectors are made in batches outside of transactions and written in short ones. Until a space has all of them, recall
+goes on with words, and with the vectors of the former embedder where an engine still uses it; then `_adopt` switches
+the space over and drops the old vectors in one transaction. A batch never overlaps existing segments, so that segments
+can always be joined.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +26,12 @@ _AT_ONCE = 256
 
 
 def reindex_kind(model: str) -> str:
-    """The kind of the job that gives a space the vectors of a model."""
+    """Return the kind of the job that gives a space the vectors of a model."""
     return kind_for("memory.reindex", model)
 
 
 def embed_kind(model: str) -> str:
-    """The kind of the job that gives the events of a timeline the vectors of a model."""
+    """Return the kind of the job that gives the events of a timeline the vectors of a model."""
     return kind_for("events.embed", model)
 
 
@@ -37,9 +43,11 @@ def fill_vectors(
     now: Micros,
     tell: Callable[[int], object] = lambda made: None,
 ) -> int:
-    """Give every atom of a space a vector of this embedder; gives how many were made, and tells so again and again.
+    """Give every atom of a space a vector of this embedder, and return the number of vectors made.
 
-    Until it is done recall goes on with what it has: words, and the vectors of the embedder before if that one is used.
+    tell: called after each batch with the number so far.
+
+    Raises `EmbedderFailed` if the embedder fails; what was made before is kept, and another call makes the rest.
     """
     from longmind.recall.index.segments import VectorsSegment
 
@@ -53,12 +61,12 @@ def fill_vectors(
                 made += database.write(scope, _put, space_id, stamp, positions, vectors, now)
                 tell(made)
             elif not made and database.read(scope, spaces.read_vector_model, space_id) == stamp:
-                # It was whole before, and is not changed.
+                # It was complete before, and stays unchanged.
                 break
             elif database.write(scope, _adopt, space_id, stamp, now):
                 break
     except NotFound:
-        # The space was deleted meanwhile, and needs no vectors any more.
+        # The space was deleted, and needs no vectors any more.
         pass
     return made
 
@@ -79,7 +87,7 @@ _GOES_ON = (
 
 
 def _find_without_vector(run: Transaction, space_id: str, model: str) -> list[tuple[int, str]]:
-    """Atoms that have no vector of this model, neighbouring positions only, as many as make a segment."""
+    """Return positions and texts of neighbouring atoms without a vector of this model, as many as make a segment."""
     covered = 0
     spans = index_segments.read_vector_spans(run, space_id, model)
     for first, atoms, _ in [*spans, (None, 0, model)]:
@@ -87,7 +95,7 @@ def _find_without_vector(run: Transaction, space_id: str, model: str) -> list[tu
             texts = indexed_atoms.read_texts(run, space_id, covered, first, _AT_ONCE)
             if texts:
                 return texts
-            # Between the vectors there are only the places of atoms that were deleted.
+            # Only places of deleted atoms lie between these vectors.
         if first is not None:
             covered = max(covered, first + atoms)
     return []
@@ -101,12 +109,12 @@ def _put(
     vectors: VectorsSegment,
     now: Micros,
 ) -> int:
-    """Keep the vectors of a batch; gives how many, which is none when another has put vectors there meanwhile."""
+    """Write the vectors of a batch and return their number, or 0 if another process has written vectors there."""
     spaces.begin_change(run, space_id, now)
     first, until = positions[0], positions[-1] + 1
     spans = index_segments.read_vector_spans(run, space_id, model)
     if any(begin < until and first < begin + atoms for begin, atoms, _ in spans):
-        # Segments that overlap could not be joined: what is still missing is looked for once more.
+        # Overlapping segments could not be joined, so the caller looks again for what is missing.
         return 0
     segment = vectors.spread([position - first for position in positions])
     kept = {position for position, _ in indexed_atoms.read_texts(run, space_id, first, until, len(positions))}
@@ -119,8 +127,8 @@ def _put(
 
 
 def _adopt(run: Transaction, space_id: str, model: str, now: Micros) -> bool:
-    """Let recall ask the vectors of this model; False when an atom has come meanwhile that has none."""
-    # The space is held from here on, so that nothing can come between the look and the change.
+    """Make recall compare vectors of this model; return False if an atom without one has been added."""
+    # The row of the space is locked from here on, so that no atom is added between the look and the change.
     spaces.begin_change(run, space_id, now)
     if _find_without_vector(run, space_id, model):
         return False

@@ -1,4 +1,8 @@
-"""Asks for background work that makes recall better, once for each need of it, and never in anyone's way."""
+"""Requests for background work that improves recall, each made once and without delaying anyone.
+
+Every recall that lacks vectors asks for them, and a recall must not wait for a write. So an engine remembers what it
+has asked for, and looks at the queue again only when something has changed or some time has passed.
+"""
 
 from __future__ import annotations
 
@@ -18,32 +22,34 @@ from longmind.store.tables.jobs import JobPostponement, NewJob
 _ATTEMPTS = 10
 _SECOND = 1_000_000
 _LOOKED_AGAIN = 60 * _SECOND
-"""How long after a request it is looked again whether it is needed once more, though nothing has changed."""
+"""The minimum delay before an unchanged space is checked again for missing vectors."""
 _RUNNING_AGAIN = 5 * _SECOND
-"""The same while the work is being done, whatever changes: it does so all the time then."""
+"""The delay while the job runs, which changes the revision all the time."""
 _CHANGED_AGAIN = 600 * _SECOND
-"""How long an embedder lets another one have a space that it has had before: two could take it away from each other."""
+"""The delay before an embedder takes a space back from another one, so that two do not do so all the time."""
 _DEAD_AGAIN = 3600 * _SECOND
-"""How long it is left alone when all attempts at it have failed."""
+"""The delay after all attempts of a job have failed."""
 _GIVEN_UP = 3600 * _SECOND
-"""How long work waits for an engine with vectors of the right size. Who needs it then asks for it again."""
+"""How long a job waits for an engine with vectors of the right size; a later recall can ask for it again."""
 _OTHERS_TURN_SECONDS = 15.0
 _REMEMBERED = 10_000
 
 
 def kind_for(work: str, model: str) -> str:
-    """The kind of a job that only an engine with this embedder can do: who has another one leaves it to others."""
+    """Return the kind of a job that only engines with this embedder take; others leave it in the queue."""
     return f"{work}.{hashlib.blake2b(model.encode(), digest_size=6).hexdigest()}"
 
 
 class EmbeddingRequest(NamedTuple):
+    """A request for the missing vectors of a space or a timeline."""
+
     kind: str
     about: Mapping[str, str]
-    """What it is about, by its id: a space or a timeline."""
+    """The id of the space or the timeline, by its name in the payload of the job."""
     stamp: str
-    """Whose vectors are wished for. Embedders of one name can have different dimensions."""
+    """The model and dimension of the vectors; embedders of one name can have different dimensions."""
     changes: bool = False
-    """Whether they would replace those of another embedder, and not only add what is missing."""
+    """Whether the vectors replace those of another embedder, rather than add missing ones."""
 
     @property
     def key(self) -> str:
@@ -51,13 +57,15 @@ class EmbeddingRequest(NamedTuple):
 
 
 class _EarlierRequest(NamedTuple):
+    """The memory of a request, which holds the next one back."""
+
     state: int | None
-    """What the request was made for; None while the work is being done, since that changes it."""
+    """The state that the request was made for; None while the job runs, since that changes it."""
     until: Micros
 
 
 def defer_to_other_engine(job: Job, stamp: str, now: Micros) -> JobPostponement | dict[str, int] | None:
-    """What becomes of a job that is for an engine with vectors of another size; None when it is for this one."""
+    """Return how to postpone or end a job for vectors of another size; None if this engine can do it."""
     if job.payload.get("stamp", stamp) == stamp:
         return None
     given_up = now - job.payload.get("wishedAt", 0) > _GIVEN_UP
@@ -65,12 +73,20 @@ def defer_to_other_engine(job: Job, stamp: str, now: Micros) -> JobPostponement 
 
 
 class EmbeddingRequests:
+    """The requests that one engine has made. Threads may share it."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
         self._made: dict[tuple[str, str, str], _EarlierRequest] = {}
 
     def make(self, scope: Scope, request: EmbeddingRequest, state: int, now: Micros) -> None:
-        """Have a job queued, unless one is, or was a while ago; it is looked at once when there is another state."""
+        """Enqueue a job for a request, unless there is one or was one a short while ago.
+
+        state: changes with what the request is about, such as the revision of a space; a new state is looked at at
+            once.
+
+        A database that cannot be written to is no error: the next recall asks again.
+        """
         made, name = self._made, (scope.id, request.kind, request.key)
         before = made.get(name)
         if before is not None and now < before.until and before.state in (None, state):
@@ -80,7 +96,7 @@ class EmbeddingRequests:
         try:
             job = self._enqueue(scope, request, now)
         except StoreError:
-            # Recall goes on without it, and the next one tries again.
+            # Recall works without it, and the next one tries again.
             return
         running = job.status == "running"
         made[name] = _EarlierRequest(*((None, now + _RUNNING_AGAIN) if running else (state, now + _LOOKED_AGAIN)))
@@ -89,7 +105,7 @@ class EmbeddingRequests:
         done_until, dead_until = now - (_CHANGED_AGAIN if request.changes else 0), now - _DEAD_AGAIN
         job = self._database.read(scope, jobs.find_by_key, request.kind, request.key)
         if job is not None and not jobs.is_over(job, done_until, dead_until):
-            # Most of the time. To write anything would be to wait for all who write.
+            # The usual case, which needs no write and so waits for no writer.
             return job
         new = NewJob(
             kind=request.kind,

@@ -1,7 +1,8 @@
-"""The names of a space's entities, and which of them a question holds.
+"""The names of a space's entities, and the entities that a question names.
 
 Where words have spaces between them, a name is one or more whole words. Chinese, Japanese, Thai, Lao, Burmese and Khmer
-have none: there a name is looked for at every character, the longest first, and what it covers is not looked at again.
+have none: a name is looked for at every character, the longest first, and the text that it covers is not searched
+again.
 """
 
 from __future__ import annotations
@@ -22,34 +23,36 @@ _CLINGING = (
 )
 _LETTERS = f"[\\w{COMBINING.pattern.removeprefix('[').removesuffix(']+')}]+"
 _PART = re.compile(f"{_LETTERS}(?:['.&+-]{_LETTERS})*[+#]*")
-"""A word within signs that are not always around it, as in *this*, and #this, and this/that."""
+"""A word inside other signs, as in *this*, #this and this/that."""
 _SIGNED = re.compile(r"\w[+#]+")
 """EntityNames that end with their signs: C++ is not C."""
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 _LONGEST_NAME = 6
-"""Words of the longest name that is looked for."""
+"""The largest number of words of a name that can be found."""
 _LONGEST_RUN = 64
-"""Characters of the longest name that is looked for in a text without spaces."""
+"""The largest number of characters of a name that can be found in a text without spaces."""
 _MOST_WORDS = 500
-"""Words of a question in which names are looked for: those that it begins with."""
+"""The number of words at the beginning of a question that are searched for names."""
 
 _IS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _SPACE_WITHIN = re.compile(f"(?<=[{UNSPACED}]) (?=[{UNSPACED}])")
 _BORDER = re.compile(f"[{UNSPACED} {re.escape(_CLINGING)}\u2010-\u2027\u3000-\u303f]")
-"""What a word with spaces around it elsewhere may stand beside in a text that has none."""
+"""A sign next to which a word of a spaced script may stand in unspaced text."""
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc-\u30ff]")
 
 
 class EntityNames:
+    """An index of names. It is immutable: a space gets a new one when its names change."""
+
     def __init__(self, names: Iterable[tuple[str, str, int]] = ()) -> None:
-        """From names as they are compared, each with its entity, and since when it has it."""
+        """Build the index from folded names, each with the id of its entity and the instant since when it is known."""
         self._entities: dict[str, list[tuple[str, int]]] = {}
         for name, entity_id, since in names:
             said = " ".join(_plain(name))
             if said:
                 self._entities.setdefault(said, []).append((entity_id, since))
             if not said.isascii() and (closed := _SPACE_WITHIN.sub("", said)) != said:
-                # In a running text nobody leaves a space between the parts of a name that is written without.
+                # Running text of an unspaced script has no space between the parts of a name.
                 self._entities.setdefault(closed, []).append((entity_id, since))
         self._most_words = min(max((name.count(" ") + 1 for name in self._entities), default=0), _LONGEST_NAME)
 
@@ -57,7 +60,7 @@ class EntityNames:
         return len(self._entities)
 
     def entities_in(self, query: str, known_at: int | None = None) -> list[str]:
-        """The entities that a question names, by the names that were known at an instant."""
+        """Return the ids of the entities that a question names, by the names that were known at an instant."""
         words = _plain(fold_name(query))
         found = set(self._find_in_words(words))
         parts = self._split_parts(words)
@@ -70,7 +73,7 @@ class EntityNames:
         return sorted({entity_id for name in found for entity_id, since in self._entities[name] if since <= until})
 
     def _split_parts(self, words: list[str]) -> list[str]:
-        """Words cut at the signs in them, but for what is a name with these."""
+        """Return words split at the signs in them, except for names that contain such signs."""
         parts: list[str] = []
         for word in words:
             for part in [word] if word.isalnum() or word in self._entities else _PART.findall(word):
@@ -102,7 +105,7 @@ class EntityNames:
 
     @cached_property
     def _lengths(self) -> dict[str, list[int]]:
-        """How long the names are that begin with two characters, the longest first: few, also of many names."""
+        """The lengths of the names that begin with two characters, longest first; there are few even for many names."""
         lengths: dict[str, set[int]] = {}
         for name in self._entities:
             if len(name) <= _LONGEST_RUN:
@@ -111,16 +114,16 @@ class EntityNames:
 
 
 def _plain(folded: str) -> list[str]:
-    """Words without the signs around them, in a name as in a query: one says "Dr Who" and "at McDonald's?"."""
+    """Return words without the signs around them, in names and in questions: "Dr Who", "at McDonald's?"."""
     words = (folded if folded.isascii() else folded.translate(_APOSTROPHES)).split()[:_MOST_WORDS]
     return [word.strip(_CLINGING).removesuffix("'s") for word in words]
 
 
 def _stands_out(text: str, start: int, end: int) -> bool:
-    """Whether what looks like a name is one, and not a part of another word, as far as can be told without knowing it.
+    """Return whether a name in running text is a name, and not a part of another word, as far as signs can show it.
 
-    A single character is part of many words, and stands for a name only where nothing is written right beside it. Words
-    of katakana end where other signs begin, as words do at spaces, and no letter is parted from its marks.
+    A single character is part of many words, and is a name only with nothing next to it. Katakana words end where other
+    signs begin, as words do at spaces, and a letter is never separated from its combining marks.
     """
     before, after = text[start - 1 : start], text[end : end + 1]
     if after and COMBINING.match(after):
@@ -130,7 +133,7 @@ def _stands_out(text: str, start: int, end: int) -> bool:
 
 
 def _may_meet(neighbour: str, edge: str, alone: bool) -> bool:
-    """Whether a name may end with a character where this neighbour follows, or begin with it after the neighbour."""
+    """Return whether a name that ends with the character `edge` may stand next to this neighbour."""
     if not neighbour:
         return True
     if not _IS_UNSPACED.match(edge):

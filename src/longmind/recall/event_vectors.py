@@ -1,4 +1,7 @@
-"""The vectors of events as they are written down: of some events of a timeline, wherever on it they stand."""
+"""Segments of the vectors of a timeline's events, for any of its events, wherever on the timeline they stand.
+
+Segments may overlap, unlike those of atoms: two engines can embed the same events at once, with the same result.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +25,26 @@ _FEW = 16
 
 @dataclass(frozen=True)
 class EventVectors:
+    """The vectors of some events of one timeline."""
+
     positions: NDArray[np.int64]
     """In the ledger, ascending."""
     vectors: VectorsSegment
 
     @classmethod
     def join(cls, pieces: Sequence[EventVectors]) -> EventVectors:
-        """All of them; of an event that has several, which are the same, one."""
+        """Join pieces into one. An event with several vectors, which are equal, keeps one."""
         positions, first = np.unique(np.concatenate([piece.positions for piece in pieces]), return_index=True)
         return cls(positions, VectorsSegment.join([piece.vectors for piece in pieces]).select(first.tolist()))
 
     def encode(self) -> bytes:
+        """Return the segment as bytes, with a version and a checksum."""
         vectors, counts = self.vectors, (len(self.positions), 0, 0)
         return seal(_MARK, vectors.dimension, counts, self.positions.astype("<i8"), *vectors.to_columns())
 
     @classmethod
     def decode(cls, blob: bytes) -> EventVectors:
+        """Read a segment. Raises `StoreError` if it is damaged."""
         is_rough = blob[:4] == _ROUGH_MARK
         dimension, (events, _, _), take = unseal(blob, _ROUGH_MARK if is_rough else _MARK)
         return cls(take("<i8", events), VectorsSegment.from_columns(take, events, dimension, is_rough=is_rough))

@@ -1,4 +1,4 @@
-"""Why an atom does not come into question: the parameter that leaves it out, or what became of it."""
+"""Reasons why an atom cannot be found: the filter that excludes it, or what happened to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from longmind.recall.request import Filters
 
 
 def list_reasons(index: SpaceIndex, filters: Filters, atom: Atom, position: int) -> list[str]:
-    """One for each filter that leaves out the atom at a position; none when it passes them all."""
+    """Return a reason for each filter that excludes the atom at a position; none if it passes all of them."""
     if not index.present.values[position]:
         return ["it was deleted"]
     left_out = [name for name, mask in make_masks(index, filters).items() if not mask[position]]
@@ -20,7 +20,7 @@ def list_reasons(index: SpaceIndex, filters: Filters, atom: Atom, position: int)
 
 def _describe_filter(name: str, index: SpaceIndex, filters: Filters, atom: Atom, position: int) -> str:
     if name == "current":
-        # Nobody has asked for it: what is over is not found unless it is asked for by an instant.
+        # No filter that the caller set: a fact that is over is found only by an instant.
         return _describe_end(index, filters, atom, position)
     if name.startswith("tag "):
         return f"the filter tags leaves it out: it does not have the {name}"

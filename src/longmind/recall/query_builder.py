@@ -1,4 +1,8 @@
-"""From a request to a query: what a question means in the space that it is asked in."""
+"""The step from a request to a query: what a question means in the space that it is asked in.
+
+The same words mean different things in different spaces: names of speakers and entities are the space's own, and a
+vector can be compared only where the space has vectors of the same model.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from longmind.recall.embedding_jobs import reindex_kind
 from longmind.recall.embedding_requests import EmbeddingRequest, EmbeddingRequests
 from longmind.recall.index.space_index import SpaceState
 from longmind.recall.question import Question, understand_question
-from longmind.recall.ranking.atoms import Query
+from longmind.recall.ranking.atoms import AtomQuery
 from longmind.recall.request import Filters, RecallRequest
 from longmind.recall.space_indexes import SpaceIndexes
 from longmind.scope import Scope
@@ -43,8 +47,14 @@ class QueryBuilder:
         self._embedding_requests = EmbeddingRequests(database)
 
     def build(
-        self, scope: Scope, space_id: str, request: RecallRequest, before: Query | None = None, *, fresh: bool = False
-    ) -> Query:
+        self,
+        scope: Scope,
+        space_id: str,
+        request: RecallRequest,
+        before: AtomQuery | None = None,
+        *,
+        fresh: bool = False,
+    ) -> AtomQuery:
         """Return the query of a request, understood by the index of the space as it is in memory.
 
         Asks for vectors in the background where the space lacks some of this engine's.
@@ -58,6 +68,7 @@ class QueryBuilder:
         with self._indexes.open(scope, space_id, fresh=fresh) as index:
             state = index.describe_for(query or "", filters.known_at)
         if embedding is not None and query is not None and state.filled:
+            # Only a question of this engine shows that somebody needs its vectors here.
             changes = state.model is not None and state.model != embedding.stamp
             if state.model != embedding.stamp or state.lacks_vectors:
                 work = EmbeddingRequest(reindex_kind(embedding.model), {"spaceId": space_id}, embedding.stamp, changes)
@@ -67,36 +78,39 @@ class QueryBuilder:
             mentions = self._database.read(scope, read_mentions, space_id, state.named, request.entity)
         return self._build(state, request, mentions, before, embed=True)
 
-    def rebuild(self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: Query) -> Query:
+    def rebuild(self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: AtomQuery) -> AtomQuery:
         """Return the query of a request without calling the embedder: with the vector of `before`, if it has one.
 
         It may run in a transaction, since it neither reads the database nor waits for a provider.
         """
         return self._build(state, request, mentions, before, embed=False)
 
-    def build_for_texts(self, query: str, now: int) -> Query:
+    def build_for_texts(self, query: str, now: int) -> AtomQuery:
         """Return a query for texts that this engine has indexed in memory alone, such as the lines of blocks."""
         embedding = self._embedding
         question = understand_question(query, (), now, by_words=embedding is None)
         if embedding is None:
-            return Query(question, None, None, None, False, self._overlap_only, {})
-        return Query(question, embedding.query(question.to_embed), embedding.stamp, embedding.usual, True, False, {})
+            return AtomQuery(question, None, None, None, False, self._overlap_only, {})
+        return AtomQuery(
+            question, embedding.query(question.to_embed), embedding.stamp, embedding.usual, True, False, {}
+        )
 
     def _build(
-        self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: Query | None, *, embed: bool
-    ) -> Query:
+        self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: AtomQuery | None, *, embed: bool
+    ) -> AtomQuery:
         query, filters = request.query or "", request.filters
         question = understand_question(query, state.speakers, filters.as_of, by_words=self._embedding is None)
         embedding, vector, usual, by_meaning = self._embedding, None, None, False
         if embedding is not None:
             usual = embedding.usual
             by_meaning = state.filled and bool(query.strip())
+            # Vectors of another model cannot be compared with the query, so it is not embedded for them.
             if by_meaning and state.model == embedding.stamp:
                 if before is not None and (before.question.to_embed == question.to_embed or not embed):
                     vector = before.vector
                 if vector is None and embed:
                     vector = embedding.query(question.to_embed)
-        return Query(
+        return AtomQuery(
             question,
             vector,
             state.model,
@@ -111,9 +125,9 @@ class QueryBuilder:
         )
 
 
-def build_empty_query(filters: Filters) -> Query:
+def build_empty_query(filters: Filters) -> AtomQuery:
     """Return the query of a request that asks nothing, and only filters."""
-    return Query(Question("", (), None, ()), None, None, None, False, False, {}, filters.known_at)
+    return AtomQuery(Question("", (), None, ()), None, None, None, False, False, {}, filters.known_at)
 
 
 def read_mentions(run: Transaction, space_id: str, named: list[str], entity: str | None) -> Mentions:

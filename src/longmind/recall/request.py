@@ -1,6 +1,6 @@
-"""What is asked of a space, and which atoms may be found at all.
+"""A request to a space, and the filters that atoms have to pass.
 
-Filters are applied before anything is ranked, so that a limit is filled when it can be.
+Filters are applied before anything is ranked, so that the limit is filled whenever enough atoms pass.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from longmind.models.atom import AtomKind, AtomStatus, Trust
 
 
 class Filters(NamedTuple):
-    """Instants are microseconds; None lets everything through."""
+    """The filters of a request. Instants are microseconds; None lets every atom pass."""
 
     now: int
     category_names: tuple[str, ...] | None = None
@@ -25,31 +25,31 @@ class Filters(NamedTuple):
     known_at: int | None = None
     include_superseded: bool = False
     include_ended: bool = False
-    """Whether what has ended by itself, and not because something newer has replaced it, may be found too."""
+    """Whether facts that ended without a successor may be found too."""
     window: tuple[int | None, int | None] = (None, None)
     positions: tuple[int, ...] | None = None
-    """The only places that may be found: of the atoms that mention an entity."""
+    """The only positions that may be found: those of the atoms that mention an entity."""
     without: tuple[int, ...] = ()
-    """Places that may not be found, since they are shown already."""
+    """Positions that may not be found, since their atoms are shown already."""
     begun: bool = False
-    """Whether what holds for a while must hold already. Plans and events may lie ahead."""
+    """Whether atoms must have begun; plans and events may lie ahead."""
 
     @property
     def as_of(self) -> int:
-        """The instant that is asked about: the age of memories, and "last week" in a question, are counted from it."""
+        """The instant that is asked about: ages of memories and "last week" in a question are counted from it."""
         if self.valid_at is not None:
             return self.valid_at
         return self.now if self.known_at is None else self.known_at
 
 
 class RecallRequest(NamedTuple):
-    """What is asked of a space."""
+    """A request to a space."""
 
     filters: Filters
     query: str | None = None
     entity: str | None = None
-    """Whom everything that is found has to mention, by an id or a name."""
+    """The id or name of an entity that every hit has to mention."""
 
     def filters_at(self, positions: tuple[int, ...] | None) -> Filters:
-        """The filters, once it is known where that entity is mentioned."""
+        """Return the filters, given the positions of the atoms that mention the entity of the request."""
         return self.filters if positions is None else self.filters._replace(positions=positions)

@@ -15,7 +15,7 @@ from longmind.models.value import list_hidden_attributes
 from longmind.recall import kernels as kernel
 from longmind.recall.index.atom_columns import FOREVER
 from longmind.recall.index.space_index import SpaceIndex
-from longmind.recall.ranking.atoms import MatchScores, Query, Scores
+from longmind.recall.ranking.atoms import AtomQuery, MatchScores, Scores
 from longmind.recall.ranking.filter_masks import Mask, find_ends, mask_allowed
 from longmind.recall.request import Filters
 
@@ -26,7 +26,7 @@ Choice = tuple[Scores, int, MatchScores | None]
 """The scores of the chosen atoms in the order of the answer, the number of atoms that match, and the match scores.
 
 The match scores are needed only to explain the scores."""
-Chooser = Callable[[SpaceIndex, Query, Mask], Choice]
+Chooser = Callable[[SpaceIndex, AtomQuery, Mask], Choice]
 """Chooses among the atoms that pass the filters."""
 
 
@@ -51,7 +51,7 @@ class Selection(NamedTuple):
         self.atoms[:] = [atom or fetched.get(place) for place, atom in zip(self.scores.places, self.atoms, strict=True)]
 
 
-def select(index: SpaceIndex, query: Query, filters: Filters, chooser: Chooser, explain: bool) -> Selection:
+def select(index: SpaceIndex, query: AtomQuery, filters: Filters, chooser: Chooser, explain: bool) -> Selection:
     """Choose among the atoms of an index that pass the filters, and take the chosen ones that are cached."""
     passed = mask_allowed(index, filters)
     scores, candidates, matches = chooser(index, query, passed)
@@ -77,6 +77,7 @@ def _find_known_ends(index: SpaceIndex, positions: list[int], filters: Filters) 
 def to_hits(selection: Selection) -> list[Hit]:
     """Return the hits of a selection, without atoms that were deleted since."""
     if selection.find_missing():
+        # Deleted between the choice and the fetch.
         there = [at for at, atom in enumerate(selection.atoms) if atom is not None]
         scores, explanations = selection.scores.select(there), [selection.explanations[at] for at in there]
         atoms = [selection.atoms[at] for at in there]

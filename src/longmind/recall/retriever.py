@@ -30,7 +30,7 @@ from longmind.recall.index.segments import IndexedText, VectorsSegment, WordsSeg
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.index.storage import IndexEntries
 from longmind.recall.query_builder import QueryBuilder, build_empty_query
-from longmind.recall.ranking.atoms import Query, measure_matches, select_best
+from longmind.recall.ranking.atoms import AtomQuery, measure_matches, select_best
 from longmind.recall.ranking.filter_masks import mask_allowed
 from longmind.recall.request import Filters, RecallRequest
 from longmind.recall.results import Chooser, Selection, to_hits, to_recall
@@ -108,7 +108,7 @@ class AtomRetriever:
 
     # --- finding ---
 
-    def understand_query(self, query: str, now: int) -> Query:
+    def understand_query(self, query: str, now: int) -> AtomQuery:
         """Return a query for texts that are indexed in memory alone, such as the lines of blocks."""
         return self._queries.build_for_texts(query, now)
 
@@ -143,7 +143,7 @@ class AtomRetriever:
         selection = self._snapshots.read_consistent(scope, space_id, request, chooser, query, explain=explain)
         return to_recall(selection, to_hits(selection), "BY_TOPIC", began)
 
-    def _rerank(self, scope: Scope, space_id: str, query: Query, request: RecallRequest) -> RerankScores:
+    def _rerank(self, scope: Scope, space_id: str, query: AtomQuery, request: RecallRequest) -> RerankScores:
         """Return the scores of a reranker for the best hits. The index is not locked while the reranker reads them."""
         text = request.query
         if self._reranking is None or text is None or not text.strip():

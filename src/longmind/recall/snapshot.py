@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from longmind.models.atom import Atom
 from longmind.models.recall import Hit
-from longmind.recall.index.refresh import refresh, refresh_cuts, unless_changed
+from longmind.recall.index.refresh import refresh, refresh_cuts, run_unless_changed
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.query_builder import QueryBuilder, read_mentions
-from longmind.recall.ranking.atoms import ANY_REVISION, Query
+from longmind.recall.ranking.atoms import ANY_REVISION, AtomQuery
 from longmind.recall.request import RecallRequest
 from longmind.recall.results import Chooser, Selection, select, to_hits
 from longmind.recall.space_indexes import SpaceIndexes
@@ -45,7 +45,7 @@ class SnapshotReader:
         self._queries = queries
 
     def try_speculative(
-        self, scope: Scope, space_id: str, request: RecallRequest, query: Query, chooser: Chooser, *, explain: bool
+        self, scope: Scope, space_id: str, request: RecallRequest, query: AtomQuery, chooser: Chooser, *, explain: bool
     ) -> tuple[Selection, list[Hit]] | None:
         """Answer from memory while the database says whether the space has changed; return None if it has.
 
@@ -55,13 +55,14 @@ class SnapshotReader:
 
         def answer(index: SpaceIndex) -> tuple[Selection | None, list[Hit] | None]:
             if query.revision != index.revision:
+                # Another thread has refreshed the index, and the query may mean something else now.
                 return None, None
             selection = select(index, query, request.filters_at(query.about), chooser, explain)
             return selection, None if selection.find_missing() else to_hits(selection)
 
         known_at = request.filters.known_at
         with self._indexes.open(scope, space_id, known_at, fresh=False) as index:
-            answered = self._database.read(scope, unless_changed, space_id, index, answer)
+            answered = self._database.read(scope, run_unless_changed, space_id, index, answer)
             index.quiet = answered is not None
         selection, hits = answered or (None, None)
         if selection is not None and hits is None:
@@ -75,7 +76,7 @@ class SnapshotReader:
         space_id: str,
         request: RecallRequest,
         chooser: Chooser,
-        query: Query,
+        query: AtomQuery,
         *,
         explain: bool = False,
     ) -> Selection:
@@ -99,7 +100,7 @@ class SnapshotReader:
         return self._read_in_one_transaction(scope, space_id, request, chooser, query, explain)
 
     def _read_in_one_transaction(
-        self, scope: Scope, space_id: str, request: RecallRequest, chooser: Chooser, query: Query, explain: bool
+        self, scope: Scope, space_id: str, request: RecallRequest, chooser: Chooser, query: AtomQuery, explain: bool
     ) -> Selection:
         """Refresh, understand, choose and fetch in one read transaction. Writers go on; other recalls here wait."""
         known_at = request.filters.known_at
@@ -108,6 +109,7 @@ class SnapshotReader:
         def work(run: Transaction, index: SpaceIndex) -> bool:
             news = (refresh if known_at is None else refresh_cuts)(run, space_id, index)
             current = query
+            # A query that depends on nothing in the space is current as it is.
             if query.revision != ANY_REVISION:
                 state = index.describe_for(request.query or "", known_at)
                 mentions = read_mentions(run, space_id, state.named, request.entity)

@@ -1,6 +1,7 @@
-"""The atoms of a space that were recalled lately: what is found again need not be fetched again.
+"""Cache of atoms that were recalled lately, so that finding them again needs no read.
 
-Most of an atom is the same for many of a space, such as whose it is, and is kept once for all of them.
+Most fields of an atom, such as its user, have the same value for many atoms of a space. Each set of such values is
+stored once.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ _BESIDE_FIELDS = list_hidden_attributes(Atom)
 
 _Common = dict[str, Any]
 _CachedAtom = tuple[_Common, str, str, str, str, str, tuple[tuple[str, ...], ...] | None, int]
-"""What is the same for others, what is of `_OWN`, what is of `LISTS` or None where these are empty, and the bytes."""
+"""The shared fields, the fields of `_OWN`, the members of `LIST_FIELDS` or None if all are empty, and the size."""
 
 _OWN = ("id", "text", "valid_from", "created_at", "updated_at")
 _APART = dict.fromkeys((*_OWN, *LIST_FIELDS))
 _SHAPES = 256
-"""Sets of values in common that are looked among; the older ones stay with the atoms that have them."""
+"""The number of sets of shared values to compare with; older sets live on in the atoms that use them."""
 
 _ATOM_BYTES = 450
-"""What an atom takes besides its text and its lists."""
+"""The size of an atom without its text and its lists."""
 _COMMON_BYTES = 2_000
 _MEMBER_BYTES = 100
 
 
 class AtomCache:
-    """Holds no more than it is given room for; the ones that came first go first."""
+    """Cached atoms by position, up to a number of bytes; the oldest entries are evicted first."""
 
     def __init__(self) -> None:
         self._atoms: dict[int, _CachedAtom] = {}
@@ -40,11 +41,13 @@ class AtomCache:
         self.nbytes = 0
 
     def get(self, positions: list[int]) -> list[Atom | None]:
-        """The atoms at some positions, None for one that is not kept. Each is a new value, whose lists are its own."""
+        """Return the atoms at some positions, None for one that is not cached. Each is a new value with lists of its
+        own.
+        """
         return kernel.loops.copy_values(Atom, _BESIDE_FIELDS, _OWN, LIST_FIELDS, self._atoms, positions)
 
     def put(self, atoms: Mapping[int, Atom], room: int) -> None:
-        """Keep atoms by their positions, in so many bytes."""
+        """Cache atoms by their positions, and evict old ones beyond `room` bytes."""
         for position, atom in atoms.items():
             kept = self._to_cached(atom)
             if kept[-1] > room // 4:
@@ -73,7 +76,7 @@ class AtomCache:
         return common, id, text, valid_from, created_at, updated_at, lists if members else None, size
 
     def drop(self, positions: Sequence[int]) -> None:
-        """Forget atoms that have changed, or are gone."""
+        """Remove atoms that have changed or were deleted."""
         for position in positions if self._atoms else ():
             dropped = self._atoms.pop(position, None)
             if dropped is not None:

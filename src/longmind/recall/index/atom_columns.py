@@ -1,7 +1,8 @@
-"""What recall filters and weighs atoms by, as columns: of rows that were read, or of a segment that was written down.
+"""Columns by which recall filters and weights atoms, from rows of the database or from a segment.
 
-A segment is a cache of the rows of atoms with neighbouring positions. It is current up to the revision that is kept
-with it, and holds names that users chose, so that nothing of a deleted atom may stay in it.
+A segment is a cache of the rows of atoms at neighbouring positions, current up to the revision stored with it. It
+contains names that users chose, so nothing of a deleted atom may stay in it: `copy_without` removes its row and every
+name that only it had.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from longmind.store.database import Row
 from longmind.store.tables.atom_rows import PreparedAtom
 from longmind.validation.text import decode_json
 
-# What is written down are places in these lists: new members go to the end.
+# Segments store indexes into these tuples, so new members go to the end.
 KINDS: tuple[AtomKind, ...] = ("FACT", "RULE", "INTENTION", "EPISODE", "PREFERENCE", "PATTERN")
 TRUSTS: tuple[Trust, ...] = ("user", "app", "assistant", "tool")
 FOREVER = int(np.iinfo(np.int64).max)
 _NEVER = int(np.iinfo(np.int64).min)
 NOBODY = -1
-"""In the place of a speaker or a category that an atom does not have."""
+"""The code of a missing speaker or category."""
 
 _MARK = b"FCTS"
 _ROW = np.dtype(
@@ -43,7 +44,7 @@ _NOTHING[["category", "speaker"]] = (NOBODY, NOBODY)
 
 @dataclass(frozen=True)
 class AtomColumns:
-    """A row for each atom. Categories and speakers are places in lists of names; tags tell the rows that have them."""
+    """A row for each atom. Categories and speakers are codes of names in lists; tags map to the rows that have them."""
 
     rows: NDArray[Any]
     categories: list[str]
@@ -56,7 +57,7 @@ class AtomColumns:
 
     @classmethod
     def from_rows(cls, read: Sequence[Row]) -> AtomColumns:
-        """From rows of the columns that SQL calls `fact_columns`, at least one."""
+        """Return the columns of rows in the order of the SQL fragment `fact_columns`, at least one."""
         *columns, tags, speakers = zip(*read, strict=True)
         return cls._from_columns(
             columns, [() if written == "[]" else decode_json(written, list) for written in tags], speakers
@@ -64,8 +65,8 @@ class AtomColumns:
 
     @classmethod
     def from_atoms(cls, atoms: Sequence[PreparedAtom]) -> AtomColumns:
-        """Of atoms that are about to be kept, at least one."""
-        # Column by column: to make rows of thousands first, and then columns of them, takes several times as long.
+        """Return the columns of atoms that are about to be inserted, at least one."""
+        # Column by column, which is several times as fast as building rows first.
         never = (None,) * len(atoms)
         valid_to = [each.valid_to for each in atoms]
         columns = (
@@ -118,7 +119,9 @@ class AtomColumns:
 
     @classmethod
     def from_range(cls, read: Sequence[Row], first: int, until: int) -> AtomColumns:
-        """From the rows of all atoms that are left of a range of positions; nothing stands where one was deleted."""
+        """Return the columns of a range of positions from the rows that are left of it; a deleted atom has an empty
+        row.
+        """
         empty = cls(np.repeat(_NOTHING, until - first), [], [], {})
         if not read:
             return empty
@@ -130,7 +133,7 @@ class AtomColumns:
 
     @classmethod
     def join(cls, pieces: Sequence[AtomColumns]) -> AtomColumns:
-        """Adjacent ones, oldest first, as one."""
+        """Join the columns of adjacent ranges, in the order of positions."""
         names: dict[str, int] = {}
         voices: dict[str, int] = {}
         tags: dict[str, list[int]] = {}
@@ -146,7 +149,7 @@ class AtomColumns:
         return cls(np.concatenate(rows), list(names), list(voices), tags)
 
     def cut(self, bounds: Sequence[int]) -> list[AtomColumns]:
-        """In pieces that begin at these places; the first of them is 0."""
+        """Split the columns at the given places, of which the first is 0."""
         return [self._slice(start, until) for start, until in pairwise([*bounds, self.atoms])]
 
     def _slice(self, start: int, until: int) -> AtomColumns:
@@ -154,42 +157,44 @@ class AtomColumns:
         return AtomColumns(self.rows[start:until].copy(), self.categories, self.speakers, tags)._tidy()
 
     def copy_without(self, place: int) -> AtomColumns:
-        """The same with nothing left of one atom, not even a name that only this one had."""
+        """Return a copy that contains nothing of one atom, not even a name that only it had."""
         rows = self.rows.copy()
         rows[place] = _NOTHING[0]
         tags = {tag: [each for each in places if each != place] for tag, places in self.tags.items()}
         return AtomColumns(rows, self.categories, self.speakers, tags)._tidy()
 
     def _tidy(self) -> AtomColumns:
-        """Without the names that no atom has."""
+        """Return the columns without names that no atom has."""
         rows = self.rows
         categories, rows["category"] = _renumber(self.categories, rows["category"])
         speakers, rows["speaker"] = _renumber(self.speakers, rows["speaker"])
         return AtomColumns(rows, categories, speakers, {tag: places for tag, places in self.tags.items() if places})
 
     def encode(self) -> bytes:
+        """Return the columns as a segment."""
         names = to_json([self.categories, self.speakers, self.tags])
         return seal(_MARK, 0, (self.atoms, len(names), 0), np.frombuffer(names, "u1"), self.rows)
 
     @classmethod
     def decode(cls, blob: bytes) -> AtomColumns:
+        """Read a segment. Raises `StoreError` if it is damaged."""
         _, (atoms, length, _), take = unseal(blob, _MARK)
         categories, speakers, tags = from_json(take("u1", length).tobytes())
         rows = take(_ROW, atoms)
         if (rows["valid_from"] < 0).any():
-            # What began before 1970 and was never confirmed was once written down as fresh in 1970.
+            # Early versions stored 1970 as the freshness of atoms that began before it and were never confirmed.
             rows = rows.copy()
             rows["fresh_at"] = np.where(rows["fresh_at"] == 0, rows["valid_from"], rows["fresh_at"])
         return cls(rows, categories, speakers, tags)
 
 
 def assign_codes(known: dict[str, int], names: Iterable[str]) -> NDArray[np.int32]:
-    """The codes of names, which learn new ones; one more at the end stays what it was, for who has no name."""
+    """Return the codes of names, adding new ones to `known`; the last code is `NOBODY`, for atoms without a name."""
     return np.array([*(known.setdefault(name, len(known)) for name in names), NOBODY], np.int32)
 
 
 def _renumber(names: list[str], codes: NDArray[Any]) -> tuple[list[str], NDArray[np.int32]]:
-    """The names that are left, and the codes that they have now."""
+    """Return the names that are still in use, and the codes by which they are used now."""
     used = set(codes.tolist())
     left = {name: None for code, name in enumerate(names) if code in used}
     known = {name: code for code, name in enumerate(left)}

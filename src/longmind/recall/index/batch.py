@@ -1,4 +1,4 @@
-"""The index of some atoms, while it is being made."""
+"""A batch of atoms whose index entries are being made."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from longmind.store.tables.atom_rows import PreparedAtom
 
 
 class IndexBatch:
-    """What the search index will keep of atoms that are embedded already: the rest can be done bit by bit.
+    """The index entries of atoms that are embedded already. The rest of the work can be done step by step.
 
-    So it can be done while a server is busy with the atoms themselves.
+    So it can overlap with the time in which a server inserts the atoms.
     """
 
     def __init__(self, atoms: Sequence[PreparedAtom], embedded: Vectors | None, model: str | None) -> None:
@@ -30,12 +30,13 @@ class IndexBatch:
         return None if self._embedded is None else VectorsSegment.from_vectors(self._embedded)
 
     def advance(self, until: int) -> None:
-        """Do what there is to do for each of the first so many atoms; what was done before is not done again."""
+        """Index the words of the atoms up to a number of them, except for those that are indexed already."""
         if self._finished is None:
             self._words.read(until)
 
     def finish(self) -> IndexEntries:
+        """Do the rest of the work and return the entries; a second call returns the same."""
         if self._finished is None:
-            facts = AtomColumns.from_atoms(self._atoms) if len(self._atoms) >= SMALL else None
-            self._finished = IndexEntries(self._words.segment(), self.vectors, self.model, facts)
+            columns = AtomColumns.from_atoms(self._atoms) if len(self._atoms) >= SMALL else None
+            self._finished = IndexEntries(self._words.segment(), self.vectors, self.model, columns)
         return self._finished

@@ -1,4 +1,10 @@
-"""The indexes that are kept in memory: the ones used last, up to a number of megabytes for all of them together."""
+"""Cache of indexes in memory: the most recently used ones, up to a number of megabytes in total.
+
+Each entry has its own lock, held by the one caller that works with the index. The lock of the cache guards only the
+table and the sizes, and is never held while an index is refreshed. An index whose refresh failed or was interrupted is
+replaced by an empty one, since it may be half updated. An entry that is evicted while it is in use stays valid for its
+caller.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +19,15 @@ from longmind.runtime.fork_safety import survive_forks
 from longmind.scope import Scope
 
 Key = tuple[str, str]
-"""Whose index it is, and of what: a space or a timeline."""
+"""The user's scope, and the id of the space or the timeline."""
 
 
 class Index(Protocol):
-    """A cache of what is in the database: it can be thrown away at any time and made again."""
+    """An index that can be discarded at any time and made again from the database."""
 
     @property
     def loaded(self) -> bool:
-        """Whether it was filled at all."""
+        """True once it was filled."""
 
     @property
     def nbytes(self) -> int: ...
@@ -32,14 +38,16 @@ I = TypeVar("I", bound=Index)  # noqa: E741  # like T, of an index
 
 @dataclass
 class _Entry:
+    """An index in the cache, with its lock and its size."""
+
     index: Any
     lock: Any = field(default_factory=threading.RLock)
-    """Nobody takes it twice, but of this kind it can be told who has it."""
+    """Never re-entered; an RLock because it can report its owner."""
     nbytes: int = 0
 
 
 class IndexCache:
-    """Gives out an index, current as of the call. One caller at a time works with it."""
+    """Lends indexes to one caller at a time. Threads may share it, and a forked process starts with an empty one."""
 
     def __init__(self, megabytes: float) -> None:
         self._limit = int(megabytes * 1024 * 1024)
@@ -56,9 +64,11 @@ class IndexCache:
     def current(
         self, scope: Scope, name: str, make: Callable[[], I], refresh: Callable[[I], bool], *, fresh: bool = True
     ) -> AbstractContextManager[I]:
-        """An index with everything that was committed before this call, for which it is refreshed.
+        """Lend an index with everything that was committed before this call.
 
-        A caller that has had it so a moment ago may ask for it without another look at the database.
+        make: builds an empty index.
+        refresh: updates an index and returns whether it has changed.
+        fresh: pass False to skip the refresh of an index that is loaded.
         """
         key = (scope.id, name)
         with self._lock:
@@ -69,13 +79,13 @@ class IndexCache:
         return _IndexLease(self, key, entry, make, refresh, fresh)
 
     def peek(self, scope: Scope, name: str) -> Any:
-        """An index that somebody else may work with, or None: only for a flag, and not to rely on it."""
+        """Return an index that another thread may be changing, or None: only to read a flag as a hint."""
         entry = self._entries.get((scope.id, name))
         return None if entry is None else entry.index
 
     @contextmanager
     def if_kept(self, scope: Scope, name: str) -> Iterator[Any]:
-        """An index as it was left, or None when there is none; who has it may add to it."""
+        """Lend an index as it is, or None if it is not in the cache. The caller may add to it."""
         key = (scope.id, name)
         entry = self._entries.get(key)
         if entry is None:
@@ -86,12 +96,12 @@ class IndexCache:
             self._weigh(key, entry)
 
     def weigh(self, scope: Scope, name: str) -> None:
-        """Take note that who had an index has added to it."""
+        """Measure an index again after its caller has added to it."""
         with self.if_kept(scope, name):
             pass
 
     def forget(self, scope: Scope) -> None:
-        """Keep nothing more of a user, whose data was erased."""
+        """Drop all indexes of a user whose data was erased."""
         for key in [key for key in list(self._entries) if key[0] == scope.id]:
             self._drop(key)
 
@@ -101,11 +111,11 @@ class IndexCache:
             self._nbytes -= dropped.nbytes if dropped is not None else 0
 
     def _weigh(self, key: Key, entry: _Entry) -> None:
-        """Take note of what an index takes now, and make room for it."""
+        """Record the size of an index, and evict others to make room for it."""
         now = entry.index.nbytes
         with self._lock:
             if self._entries.get(key) is not entry:
-                # Dropped meanwhile: it is gone when its caller is done with it.
+                # Dropped while in use: it goes away with its caller.
                 return
             self._nbytes += now - entry.nbytes
             entry.nbytes = now
@@ -124,7 +134,7 @@ class IndexCache:
 
 
 class _IndexLease(Generic[I]):
-    """One caller's turn with an index. Every recall has two, so it is a class: a generator would take twice as long."""
+    """One caller's use of an index. It is a class because every recall has two, and a generator takes twice as long."""
 
     __slots__ = ("__exit__", "_cache", "_entry", "_fresh", "_key", "_make", "_refresh")
 
@@ -137,7 +147,7 @@ class _IndexLease(Generic[I]):
         refresh: Callable[[I], bool],
         fresh: bool,
     ) -> None:
-        # The lock's own, which no interrupt can come in between, as it can before the first line of a function.
+        # The method of the lock itself, since an interrupt can come before the first line of a Python function.
         self.__exit__ = entry.lock.__exit__
         self._cache = cache
         self._key = key
@@ -151,14 +161,14 @@ class _IndexLease(Generic[I]):
         try:
             entry.lock.acquire()
             index: I = entry.index
-            # An index that nobody has filled yet, or whose entry was dropped meanwhile, needs the look.
+            # An index that was never filled, or whose entry was dropped, needs the refresh.
             if (self._fresh or not index.loaded) and self._refresh(index):
                 self._cache._weigh(self._key, entry)
             return index
         except BaseException:
-            # Who is interrupted may have waited for it still, or have it already.
+            # An interrupt may arrive before or after the lock was acquired.
             if entry.lock._is_owned():
-                # A refresh that was cut short may have left it half new, also for who waits for this entry already.
+                # An interrupted refresh may leave the index half updated, also for callers that wait for this entry.
                 self._cache._drop(self._key)
                 entry.index = self._make()
                 entry.lock.release()

@@ -9,16 +9,16 @@ from numpy.typing import DTypeLike, NDArray
 
 
 class Column:
-    """One value for each atom of a space, in the order of their positions."""
+    """One value for each atom of a space, in the order of positions."""
 
     def __init__(self, kind: DTypeLike, fill: Any = 0, width: int | None = None) -> None:
         self._array = np.empty((0,) if width is None else (0, width), kind)
         self._fill = fill
         self.values: NDArray[Any] = self._array
-        """As far as it is filled."""
+        """The filled part of the array."""
 
     def grow(self, size: int) -> None:
-        """Make room up to a size; new places hold what nothing is known of."""
+        """Extend the column to a size; new places hold the fill value."""
         filled = len(self.values)
         if size > len(self._array):
             room = max(size, len(self._array) * 5 // 4 + 16)

@@ -1,4 +1,8 @@
-"""Which atoms hold which words: sorted runs that are searched by bisection, and a short unsorted tail that grows."""
+"""Postings: which atoms hold which words.
+
+Sorted runs are searched by bisection. New postings go to a short tail, which is sorted at the next search; runs are
+merged like those of a log-structured tree, so that appending stays cheap.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,14 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 RunArrays = tuple[Array, Array, Array, Array, Array]
-"""Of a run its terms, where each of them starts, the places, their codes, and how many codes of each term are `OWN`."""
+"""The terms of a run, the start of each, the places, their codes, and by term the number of codes that are `OWN`."""
 
 OWN = np.uint8(128)
-"""The bit of a code that tells that the word is the text's own, and not of one around it."""
+"""The bit of a code that marks a word of the text itself, rather than of a text around it."""
 TAIL_LIMIT = 16_384
-"""Unsorted postings that are looked through one by one."""
+"""The number of postings up to which new ones stay in the tail."""
 MERGE_LIMIT = 262_144
-"""A merge sorts no more postings than this, so that no single append takes long."""
+"""The most postings that a merge sorts, so that no single append takes long."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +37,19 @@ class Run:
 
     @classmethod
     def from_postings(cls, terms: Array, places: Array, codes: Array) -> Run:
-        """From postings whose places ascend; a stable sort keeps them so within a term."""
+        """Sort postings whose places ascend; the sort is stable, so places ascend within each term."""
         order = np.argsort(terms, kind="stable")
         return cls.from_sorted(terms[order], places[order], codes[order])
 
     @classmethod
     def from_sorted(cls, terms: Array, places: Array, codes: Array) -> Run:
-        """From postings that are sorted by term, and within a term by place."""
+        """Build a run from postings that are sorted by term and, within a term, by place."""
         starts = _edges(terms)
         return cls(terms[starts[:-1]], starts, places, codes)
 
     @classmethod
     def merge(cls, runs: Sequence[Run]) -> Run:
+        """Merge runs of ascending places into one."""
         return cls.from_postings(
             np.concatenate([run.expand_terms() for run in runs]),
             np.concatenate([run.places for run in runs]),
@@ -52,18 +57,21 @@ class Run:
         )
 
     def expand_terms(self) -> Array:
+        """Return the term of each posting."""
         return np.repeat(self.terms, np.diff(self.starts))
 
     def shift(self, by: int) -> Run:
+        """Return the run with its places moved up."""
         return Run(self.terms, self.starts, self.places + np.uint32(by), self.codes)
 
     @cached_property
     def own(self) -> Array:
-        """How many of the places of each term hold it in their own text."""
+        """By term, the number of places that hold it in their own text."""
         return np.add.reduceat(self.codes >= OWN, self.starts[:-1], dtype=np.uint32)
 
     @cached_property
     def arrays(self) -> RunArrays:
+        """The arrays of the run, as the kernels read them."""
         return self.terms, self.starts, self.places, self.codes, self.own
 
     @property
@@ -76,7 +84,7 @@ class Run:
 
 
 def _edges(ordered: Array) -> Array:
-    """Where each run of equal values begins, and the end."""
+    """Return where each run of equal values begins, and the end."""
     if not len(ordered):
         return np.zeros(1, np.uint32)
     changes = (ordered[1:] != ordered[:-1]).nonzero()[0] + 1
@@ -84,7 +92,7 @@ def _edges(ordered: Array) -> Array:
 
 
 class Postings:
-    """All postings of a space. Appending is cheap: small runs are merged into larger ones as they come."""
+    """The postings of a space. Appending is cheap: small runs are merged into larger ones as they come."""
 
     def __init__(self) -> None:
         self._runs: list[Run] = []
@@ -94,6 +102,7 @@ class Postings:
         self._arrays: tuple[RunArrays, ...] | None = None
 
     def add(self, run: Run) -> None:
+        """Append the postings of atoms that come after all others."""
         if not run.size:
             # Atoms without a single word, such as emoji.
             return
@@ -115,7 +124,7 @@ class Postings:
         return older.size < 2 * newer.size and older.size + newer.size <= MERGE_LIMIT
 
     def arrays(self) -> tuple[RunArrays, ...]:
-        """What a search goes through."""
+        """Return the arrays of all runs, for a search."""
         if self._arrays is None:
             self._arrays = tuple([run.arrays for run in self._all_runs()])
         return self._arrays
@@ -124,7 +133,7 @@ class Postings:
         if not self._tail:
             return self._runs
         if self._tail_run is None:
-            # Sorted when it is first asked for; a bulk of appends sorts it once.
+            # Sorted at the next search, so that many appends sort it once.
             self._tail_run = Run.merge(self._tail)
             self._tail = [self._tail_run]
         return [*self._runs, self._tail_run]

@@ -1,4 +1,9 @@
-"""Brings what is in memory of a space up to what is in the database."""
+"""Refresh of an index in memory from the database.
+
+A refresh reads the revision of the space first and the changes after it. What is committed in between is read twice,
+now and the next time, which is harmless; in the other order it would be missed. A different epoch of the space, or a
+different history of the database, makes everything in memory invalid, and the index starts from nothing.
+"""
 
 from __future__ import annotations
 
@@ -25,45 +30,45 @@ class SpaceKeepsChanging(Exception):
 
 
 def refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
-    """Fetch what has changed since the index was last refreshed; False when there was nothing.
+    """Read what has changed since the last refresh, and return whether anything has.
 
-    Each statement sees what is committed by then. So it is read until nothing has changed meanwhile: of a change that
-    came in between one part would be here and another not, such as the end of a fact without the one in its place.
+    Each statement sees what is committed by then, so parts of a concurrent change could be missing, such as the end of
+    a fact without its successor. It reads again until nothing has changed in between. Raises `SpaceKeepsChanging` after
+    a few rounds; the caller then refreshes in `read_snapshot`, where nothing can change.
     """
     for round in range(_ROUNDS + 1):
-        if not _refresh(run, space_id, index):
+        if not _refresh_once(run, space_id, index):
             return round > 0
     raise SpaceKeepsChanging
 
 
 def refresh_cuts(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
-    """Fetch also what was known of ends that were cut more than once. Only inside of `read_snapshot`."""
+    """Read also the ends that were corrected several times. Call it only inside of `read_snapshot`."""
     news = refresh(run, space_id, index)
     index.set_cuts(versions.list_cuts(run, space_id))
     return news
 
 
-def unless_changed(run: Transaction, space_id: str, index: SpaceIndex, work: Callable[[SpaceIndex], T]) -> T | None:
-    """What is done with the index while the database says whether anything has changed since it was refreshed.
+def run_unless_changed(run: Transaction, space_id: str, index: SpaceIndex, work: Callable[[SpaceIndex], T]) -> T | None:
+    """Run work on the index while the database reports the revision; return None if the space has changed.
 
-    None if something has: then it was done for nothing.
+    The work is then discarded.
     """
     pending = spaces.ask_revision(run, space_id)
     try:
         done = work(index)
     except Exception:
-        # What is not listened to would be left to the next who uses the connection.
+        # An answer that is not read would be left to the next user of the connection.
         pending()
         raise
     same = pending() == (index.revision,) and index.history == run.history
     return done if same else None
 
 
-def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
-    """Fetch what there is now; False when all of it is here already.
+def _refresh_once(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
+    """Read what there is now, and return False if all of it is here already.
 
-    The revision is read first: what is committed meanwhile is read twice, once now and once the next time, which does
-    no harm. The other way round it would be missed.
+    Raises `NotFound` if the space was deleted.
     """
     state = spaces.read_state(run, space_id)
     if state is None:
@@ -73,7 +78,7 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     if same and revision == index.revision:
         return False
     if index.revision >= 0 and not (same and is_same_epoch(revision, index.revision)):
-        # It was erased and brought in again, or its database has lost some of it: what is known is of another time.
+        # The data was erased and imported again, or the database has lost commits: nothing in memory is valid.
         index.reset()
     index.history = run.history
     index.grow(atoms)
@@ -83,12 +88,12 @@ def _refresh(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
         index.model = model
     if model is not None:
         _load_vectors(run, space_id, model, index)
-    _load_facts(run, space_id, index, atoms, revision)
+    _load_columns(run, space_id, index, atoms, revision)
     index.forget(indexed_atoms.list_removed_since(run, space_id, index.revision))
     if names_revision != index.names_revision:
         index.set_names(entities.list_folded_names(run, space_id))
         index.names_revision = names_revision
-    # Of atoms that were added meanwhile the facts may be here before the vectors: they do not count yet.
+    # Atoms that were added since the revision was read may have columns but no vectors yet; they do not count.
     index.lacks_vectors = model is not None and index.lacks_vectors_in(0, atoms)
     index.reach(revision)
     return True
@@ -109,7 +114,7 @@ def _load_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex
 
 
 def _load_late_vectors(run: Transaction, space_id: str, model: str, index: SpaceIndex) -> None:
-    """Fetch the vectors of atoms that had none when they were loaded, and were given theirs since."""
+    """Read the vectors of atoms that had none when they were loaded."""
     for first, atoms, _ in index_segments.read_vector_spans(run, space_id, model):
         if index.lacks_vectors_in(first, first + atoms):
             for whose, at, body in index_segments.read_vectors_of(run, space_id, first):
@@ -117,22 +122,22 @@ def _load_late_vectors(run: Transaction, space_id: str, model: str, index: Space
                     index.add_vectors(at, VectorsSegment.decode(body))
 
 
-def _load_facts(run: Transaction, space_id: str, index: SpaceIndex, atoms: int, revision: int) -> None:
-    """From segments where there are many atoms to learn of, and for the rest from the atoms themselves."""
-    # Of atoms that are read by their positions nothing older is known that could have changed.
+def _load_columns(run: Transaction, space_id: str, index: SpaceIndex, atoms: int, revision: int) -> None:
+    """Read the columns of new and changed atoms: from segments for many new ones, and from rows for the rest."""
+    # A first load reads all atoms by position, so no earlier atom can have changed.
     since = revision if index.revision < 0 else index.revision
-    if atoms - index.facts_until >= SMALL:
-        segments = index_segments.read_facts_between(run, space_id, index.facts_until, atoms)
+    if atoms - index.columns_until >= SMALL:
+        segments = index_segments.read_facts_between(run, space_id, index.columns_until, atoms)
         for first, count, of_revision, body in segments:
-            if first > index.facts_until:
-                _know(index, indexed_atoms.read_facts_between(run, space_id, index.facts_until, first))
+            if first > index.columns_until:
+                _add_rows(index, indexed_atoms.read_facts_between(run, space_id, index.columns_until, first))
             index.add_columns(range(first, first + count), AtomColumns.decode(body))
-            index.facts_until = first + count
+            index.columns_until = first + count
             since = min(since, of_revision)
-    _know(index, indexed_atoms.read_facts_since(run, space_id, index.facts_until, since))
-    index.facts_until = max(index.facts_until, index.atoms)
+    _add_rows(index, indexed_atoms.read_facts_since(run, space_id, index.columns_until, since))
+    index.columns_until = max(index.columns_until, index.atoms)
 
 
-def _know(index: SpaceIndex, rows: list[Row]) -> None:
+def _add_rows(index: SpaceIndex, rows: list[Row]) -> None:
     if rows:
         index.add_columns([row[0] for row in rows], AtomColumns.from_rows(rows))

@@ -1,7 +1,20 @@
-"""How the search index is written down: columns of many atoms in one blob, with a version and a checksum.
+"""Segments: the form in which the search index is stored.
 
-A segment covers atoms of neighbouring positions. Words and vectors have segments of their own, since a change of
-embedder replaces the vectors and leaves the words as they are.
+A segment is one blob with the columns of atoms at neighbouring positions, counted from the first of them. Words and
+vectors have segments of their own, since a change of embedder replaces the vectors and leaves the words. Invariants:
+
+- A blob begins with a mark, a version, the dimension of vectors, three counts and a checksum of the rest. Anything else
+raises `StoreError`; a blob is never read in part.
+- Numbers are little-endian whatever the machine, so that a database can move between machines.
+- In a words segment, postings are sorted by term and then by place, each pair once. The code of a posting is the amount
+on a logarithmic scale, with the highest bit set for a word of the text itself; other words come from the texts around
+it.
+- The amount depends on constants and on one text and its surroundings alone, never on the rest of the space, so that a
+segment stays true however the space grows. Rarity is applied at search time.
+- A vector has length 1. Each number is a scale times a high byte and a 256th of a low byte; a scale of zero means that
+there is no vector. The high bytes alone give an approximate likeness with a known error.
+- `_run_of_one` and `WordsReader` produce the same segments; the first is faster for one text.
+- Deleting an atom rewrites its segments without it, so that no word or number of it is left.
 """
 
 from __future__ import annotations
@@ -30,23 +43,23 @@ Array = NDArray[Any]
 _VERSION = 1
 _HEADER = struct.Struct("<4sBxHIIII")
 
-# How much a text holds a word: the count, against the length of the text, for its own words and for those around it.
+# The amount of a word in a text: its count over the length of the text, also for the texts around it.
 LENGTH_SHARE = 0.6
 USUAL_LENGTH = 16.0
-"""Telling words of a text of usual length. A constant, so that nothing has to be counted anew when a space grows."""
+"""The usual number of words of a text. A constant, so that segments stay true when a space grows."""
 NEAR_WEIGHTS = (0.5, 0.5, 0.3, 0.3)
-"""What a word counts that stands in the first, second … text around, the nearest first."""
+"""The weight of a word in the texts around, the nearest first; the last weight holds for all further ones."""
 LONG_TEXT = 40.0
-"""Telling words from which on a text speaks for itself, and what is around it counts less."""
+"""The number of words from which the texts around a text count less."""
 
-# One byte holds it on a logarithmic scale; the highest bit tells that the word is the text's own.
+# One byte holds the amount on a logarithmic scale; the highest bit marks a word of the text itself.
 _LEAST, _STEP = 0.01, 0.06
 AMOUNTS = (_LEAST * np.exp(_STEP * np.arange(128))).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class IndexedText:
-    """A text that is to be found, and what stands around it, the nearest first."""
+    """A text to index, and the texts around it, the nearest first."""
 
     text: str
     around: Sequence[str] = ()
@@ -54,11 +67,11 @@ class IndexedText:
 
 @dataclass(frozen=True)
 class WordsSegment:
-    """The words of some atoms, with places counted from the segment's first, and how much each atom states."""
+    """The words of some atoms, and how much each atom states."""
 
     run: Run
     statements: Array
-    """Words of each atom that are not in a question, up to a number beyond which more says nothing."""
+    """The number of words of each atom outside of questions, up to `MOST_STATED`."""
 
     @property
     def atoms(self) -> int:
@@ -66,16 +79,16 @@ class WordsSegment:
 
     @classmethod
     def from_texts(cls, texts: Sequence[str], around: Sequence[Sequence[str]]) -> WordsSegment:
-        """From texts, each with what stands around it."""
+        """Return the words of texts, each with the texts around it."""
         return WordsReader(texts, around).segment()
 
     def cut(self, bounds: Sequence[int]) -> list[WordsSegment]:
-        """In pieces that begin at these places; the first of them is 0."""
+        """Split the segment at the given places, of which the first is 0."""
         if len(bounds) == 1:
             return [self]
         starts = np.array([*bounds, self.atoms], np.uint32)
         piece = (starts.searchsorted(self.run.places, "right") - 1).astype(np.uint16)
-        # Numbers of two bytes are sorted in one go through them, and what is sorted by terms stays so in each piece.
+        # numpy sorts numbers of two bytes in linear time, and the stable order keeps each piece sorted by term.
         order = np.argsort(piece, kind="stable")
         ends = np.bincount(piece, minlength=len(bounds)).cumsum()
         terms, places, codes = self.run.expand_terms()[order], self.run.places[order], self.run.codes[order]
@@ -88,7 +101,7 @@ class WordsSegment:
 
     @classmethod
     def join(cls, segments: Sequence[WordsSegment]) -> WordsSegment:
-        """Adjacent segments, oldest first, as one."""
+        """Join adjacent segments, in the order of positions."""
         runs, first = [], 0
         for segment in segments:
             runs.append(segment.run.shift(first))
@@ -96,7 +109,7 @@ class WordsSegment:
         return cls(Run.merge(runs), np.concatenate([segment.statements for segment in segments]))
 
     def skip(self, place: int) -> WordsSegment:
-        """What is left when the atoms before a place are known already."""
+        """Return the segment without the atoms before a place."""
         if place <= 0:
             return self
         kept = self.run.places >= place
@@ -105,7 +118,7 @@ class WordsSegment:
         return WordsSegment(run, self.statements[place:])
 
     def copy_without(self, place: int) -> WordsSegment:
-        """The same with nothing left of one atom."""
+        """Return a copy that contains nothing of one atom."""
         kept = self.run.places != place
         terms = self.run.expand_terms()[kept]
         statements = self.statements.copy()
@@ -113,7 +126,7 @@ class WordsSegment:
         return WordsSegment(Run.from_postings(terms, self.run.places[kept], self.run.codes[kept]), statements)
 
     def select(self, places: Sequence[int]) -> WordsSegment:
-        """The words of some atoms alone, in the order that is given."""
+        """Return the words of some atoms in the given order."""
         new_place = np.full(self.atoms, -1, np.int64)
         new_place[list(places)] = np.arange(len(places))
         moved = new_place[self.run.places]
@@ -122,6 +135,7 @@ class WordsSegment:
         return WordsSegment(run, self.statements[list(places)])
 
     def encode(self) -> bytes:
+        """Return the segment as bytes."""
         run = self.run
         return seal(
             b"WRDS",
@@ -136,6 +150,7 @@ class WordsSegment:
 
     @classmethod
     def decode(cls, blob: bytes) -> WordsSegment:
+        """Read a segment. Raises `StoreError` if it is damaged."""
         _, (atoms, terms, postings), take = unseal(blob, b"WRDS")
         found, counts = take("<u4", terms).astype(np.uint32, copy=False), take("<u4", terms)
         statements = take("u1", atoms)
@@ -147,18 +162,14 @@ class WordsSegment:
 
 _LEAST_SCALE = np.float32(1e-30)
 FINER = 256
-"""How many steps of the finer numbers make one of the rough ones."""
+"""The steps of a low byte in one step of a high byte."""
 _ROUGH_MARK = b"VCTS"
-"""Of vectors that were written down when there were rough numbers alone."""
+"""The mark of segments of early versions, which have high bytes alone."""
 
 
 @dataclass(frozen=True)
 class VectorsSegment:
-    """The vectors of some atoms, each as small integers and a scale. A scale of zero says that there is no vector.
-
-    A number is its scale times the rough integer and a 256th of the finer one. The rough ones alone are soon compared,
-    and tell whom it is worth to compare by both.
-    """
+    """The vectors of some atoms as small integers: a scale, high bytes and low bytes, see the module."""
 
     rows: Array
     finer: Array
@@ -174,6 +185,7 @@ class VectorsSegment:
 
     @classmethod
     def from_vectors(cls, vectors: NDArray[np.float32]) -> VectorsSegment:
+        """Return vectors of length 1 as small integers."""
         rows, finer = np.empty(vectors.shape, np.int8), np.empty(vectors.shape, np.int8)
         scales = np.empty(len(vectors), np.float32)
         # In parts that fit into the processor's cache.
@@ -198,67 +210,72 @@ class VectorsSegment:
         return VectorsSegment(change(self.rows), change(self.finer), change(self.scales))
 
     def cut(self, bounds: Sequence[int]) -> list[VectorsSegment]:
-        """In pieces that begin at these places; the first of them is 0."""
+        """Split the segment at the given places, of which the first is 0."""
         return [self._each(itemgetter(slice(*edges))) for edges in pairwise([*bounds, self.atoms])]
 
     def skip(self, place: int) -> VectorsSegment:
+        """Return the segment without the atoms before a place."""
         return self if place <= 0 else self._each(itemgetter(slice(place, None)))
 
     def copy_without(self, place: int) -> VectorsSegment:
-        def cleared(column: Array) -> Array:
+        """Return a copy in which one atom has no vector."""
+
+        def clear(column: Array) -> Array:
             column = column.copy()
             column[place] = 0
             return column
 
-        return self._each(cleared)
+        return self._each(clear)
 
     def select(self, places: Sequence[int]) -> VectorsSegment:
         return self._each(itemgetter(list(places)))
 
     def decode_vector(self, place: int) -> NDArray[np.float32]:
+        """Return one vector as floats."""
         steps = self.rows[place] * np.int16(FINER) + self.finer[place]
         return np.asarray(steps * (self.scales[place] / np.float32(FINER)), np.float32)
 
     def spread(self, places: Sequence[int]) -> VectorsSegment:
-        """The same vectors at other places; those between have none."""
+        """Return the vectors at other places, which ascend; the places between them have no vector."""
 
-        def placed(column: Array) -> Array:
+        def place_apart(column: Array) -> Array:
             wider = np.zeros((places[-1] + 1, *column.shape[1:]), column.dtype)
             wider[list(places)] = column
             return wider
 
-        return self._each(placed)
+        return self._each(place_apart)
 
     def encode(self) -> bytes:
         return seal(b"VCT2", self.dimension, (self.atoms, 0, 0), *self.to_columns())
 
     def to_columns(self) -> tuple[Array, Array, Array]:
-        """The columns in the order in which they are written down."""
+        """Return the columns in the order in which they are stored."""
         return self.scales.astype("<f4", copy=False), self.rows, self.finer
 
     @classmethod
     def decode(cls, blob: bytes) -> VectorsSegment:
+        """Read a segment. Raises `StoreError` if it is damaged."""
         is_rough = blob[:4] == _ROUGH_MARK
         dimension, (atoms, _, _), take = unseal(blob, _ROUGH_MARK if is_rough else b"VCT2")
         return cls.from_columns(take, atoms, dimension, is_rough=is_rough)
 
     @classmethod
     def from_columns(cls, take: Any, atoms: int, dimension: int, *, is_rough: bool) -> VectorsSegment:
-        """The columns as they were written down, which are all that is left to take."""
+        """Take the columns out of a segment that `unseal` has opened."""
         scales, shape = take("<f4", atoms), (atoms, dimension)
         rows = take("i1", atoms * dimension).reshape(shape)
         return cls(rows, np.zeros_like(rows) if is_rough else take("i1", atoms * dimension).reshape(shape), scales)
 
 
 def to_steps(vectors: NDArray[np.float32], scale: Any) -> NDArray[np.int16]:
-    """Numbers as the finest integers that there are of them; a scale is what one of the rough ones is worth."""
+    """Return numbers as 16-bit integers; a scale is worth 256 of their steps."""
     numbers = vectors / (np.maximum(scale, _LEAST_SCALE) / np.float32(FINER))
     steps: NDArray[np.int16] = np.rint(numbers, out=numbers).astype(np.int16)
     return steps
 
 
 def rough(steps: NDArray[np.int16]) -> NDArray[np.int16]:
-    """The nearest rough integers. What is left of each is its lower byte, taken with a sign."""
+    """Return the nearest multiples of 256, as high bytes. The rest of each number is its low byte, with a sign."""
     nearest: NDArray[np.int16] = (steps + np.int16(FINER // 2)) >> 8
     return nearest
 
@@ -267,14 +284,14 @@ _LOW_BYTES = slice(0 if sys.byteorder == "little" else 1, None, 2)
 
 
 def small_integers(vector: NDArray[np.float32]) -> tuple[NDArray[np.int16], np.float32]:
-    """One vector in the finest steps, and what a rough one of them is worth."""
-    # The largest, found by its place, which takes a fifth of the time of a maximum.
+    """Return one vector as 16-bit integers, and its scale."""
+    # argmax takes a fifth of the time of max here.
     scale: np.float32 = max(vector[vector.argmax()], -vector[vector.argmin()]) / np.float32(127)
     return to_steps(vector, scale), scale
 
 
 def _unit(weight: Any, length: Any) -> Any:
-    """What each word counts in a text of so many, or in each of many texts."""
+    """Return the amount that each word counts in a text of this length."""
     return weight / (1 - LENGTH_SHARE + LENGTH_SHARE * length / USUAL_LENGTH)
 
 
@@ -283,7 +300,7 @@ def _weights_of(around: Sequence[str]) -> Iterator[float]:
 
 
 def _run_of_one(text: str, around: Sequence[str]) -> Run:
-    """The postings of a single atom. It does what `WordsReader` does, for which one atom is too few to be worth it."""
+    """Return the postings of a single atom, for which arrays are slower than a dictionary."""
     own = terms_of(text)
     amounts: dict[int, float] = {}
     _add_up(amounts, own, 1.0)
@@ -306,7 +323,7 @@ def _add_up(amounts: dict[int, float], terms: list[int], weight: float) -> None:
 
 
 class WordsReader:
-    """The words of texts, each with what stands around it, which can be read some at a time."""
+    """Reads the words of texts and of the texts around them, some at a time."""
 
     def __init__(self, texts: Sequence[str], around: Sequence[Sequence[str]]) -> None:
         self._texts = texts
@@ -315,7 +332,7 @@ class WordsReader:
         self._stated: list[int] = []
 
     def read(self, until: int) -> None:
-        """Read on, as far as the first so many texts."""
+        """Read on up to a number of texts."""
         start = len(self._stated)
         texts, around = self._texts[start:until], self._around[start:until]
         terms, text_of = terms_of_each(texts)
@@ -326,7 +343,7 @@ class WordsReader:
         self._stated += map(count_statement_words, texts)
 
     def _read_around(self, start: int, around: Sequence[Sequence[str]], own_lengths: Array) -> None:
-        """Read what stands around texts, the first of which has this place, and each so many words of its own."""
+        """Read the texts around a run of texts that begins at `start`; `own_lengths` are their numbers of words."""
         terms, near_of = terms_of_each([near for each in around for near in each])
         place_of = np.repeat(np.arange(len(around)), list(map(len, around)))
         lengths = np.bincount(near_of, minlength=len(place_of))
@@ -338,6 +355,7 @@ class WordsReader:
         )
 
     def segment(self) -> WordsSegment:
+        """Read the rest, and return the segment."""
         if len(self._texts) == 1:
             run, stated = _run_of_one(self._texts[0], self._around[0]), [count_statement_words(self._texts[0])]
         else:
@@ -346,7 +364,9 @@ class WordsReader:
         return WordsSegment(run, np.array(stated, np.uint8))
 
     def _run(self) -> Run:
-        """The postings; a word that an atom holds several times adds up, in the order of its text."""
+        """Return the postings; the amounts of a word that an atom holds several times are added in the order of its
+        text.
+        """
         keys = np.concatenate([found.keys for found in self._found])
         order = keys.argsort()
         ordered = keys[order]
@@ -363,13 +383,13 @@ class WordsReader:
 
 
 class _TermOccurrences(NamedTuple):
-    """Words of some texts, in arrays, since one object for each word would burden Python's garbage collector."""
+    """Words of some texts, in arrays, since one object for each word would burden the garbage collector."""
 
     keys: NDArray[np.uint64]
-    """The term, and the place of the atom that holds it."""
+    """The term in the upper half, and the place of its atom in the lower."""
     amounts: NDArray[np.float64]
     own: bool
-    """Whether they are of the atoms' own texts."""
+    """Whether the words are of the texts themselves."""
 
     @classmethod
     def from_arrays(cls, terms: Array, places: Array, amounts: Array, *, own: bool) -> _TermOccurrences:
@@ -378,7 +398,7 @@ class _TermOccurrences(NamedTuple):
 
 _HALF = np.uint64(32)
 _BOUNDS = _LEAST * np.exp(_STEP * (np.arange(127) + 0.5))
-"""Where one code ends and the next begins: half way on the logarithmic scale."""
+"""The bounds between codes, half way on the logarithmic scale."""
 _BOUNDS_LIST = _BOUNDS.tolist()
 
 
@@ -387,16 +407,21 @@ def _code(amount: float, own: bool) -> int:
 
 
 def _place_type(atoms: int) -> str:
-    """How places are written: two bytes hold those of all but the largest bulks."""
+    """Return the type of stored places: two bytes are enough for all but the largest batches."""
     return "<u2" if atoms <= 65_536 else "<u4"
 
 
 def seal(mark: bytes, dimension: int, counts: tuple[int, int, int], *columns: Array) -> bytes:
+    """Return columns as a blob with a header and a checksum."""
     body = b"".join(column.tobytes() for column in columns)
     return _HEADER.pack(mark, _VERSION, dimension, *counts, zlib.crc32(body)) + body
 
 
 def unseal(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
+    """Check the header and the checksum of a blob, and return the dimension, the counts and a reader of its columns.
+
+    Raises `StoreError` if the blob is damaged or of another kind.
+    """
     if len(blob) < _HEADER.size:
         raise damage_error()
     found, version, dimension, *counts, checksum = _HEADER.unpack_from(blob)
@@ -409,7 +434,7 @@ def unseal(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
         try:
             column = np.frombuffer(blob, kind, count, at)
         except ValueError as error:
-            # Whole, and yet shorter than it says: nobody but a forger writes that.
+            # The checksum fits but a column is short, which only a forged segment can be.
             raise damage_error() from error
         at += column.nbytes
         return column
@@ -418,4 +443,5 @@ def unseal(blob: bytes, mark: bytes) -> tuple[int, tuple[int, int, int], Any]:
 
 
 def damage_error() -> StoreError:
+    """Return the error for a damaged segment."""
     return StoreError("A segment of the search index is damaged.", hint=DAMAGED_HINT)

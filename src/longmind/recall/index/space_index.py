@@ -1,6 +1,7 @@
-"""What is kept in memory of one space: vectors, words, and what atoms are filtered and weighed by.
+"""In-memory index of one space: vectors, words, and the columns by which atoms are filtered and weighted.
 
-It is a cache of the database and nothing else: it can be thrown away at any time and made again.
+It is a cache of the database and can be discarded at any time. It is not safe for threads: `IndexCache` lends it to one
+caller at a time.
 """
 
 from __future__ import annotations
@@ -24,29 +25,31 @@ Mask = NDArray[np.bool_]
 
 
 Cuts = tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.int64]]
-"""Places, since when it was known of each that it ends no later than at an instant, and those instants."""
+"""For each correction of an end: the position, the instant since when it was known, and the corrected end."""
 
 
 class SpaceState(NamedTuple):
-    """What is known in a space, at a revision, that a question has to be understood by."""
+    """The knowledge of a space, at a revision, by which a question is understood."""
 
     revision: int
     filled: bool
-    """Whether there is anything at all."""
+    """Whether the space has any atom."""
     model: str | None
     lacks_vectors: bool
     speakers: list[str]
     named: list[str]
-    """The entities that the question names."""
+    """The ids of the entities that the question names."""
 
 
 class SpaceIndex(TextIndex):
+    """The atoms of one space by position, as of `revision`."""
+
     def __init__(self) -> None:
         self.reset()
 
     @classmethod
     def from_words(cls, words: WordsSegment) -> SpaceIndex:
-        """Of texts that nothing is known of but their words."""
+        """Return an index of texts of which only the words are known."""
         index = cls()
         index.revision = 0
         index.add_words(0, words)
@@ -54,17 +57,17 @@ class SpaceIndex(TextIndex):
         return index
 
     def reset(self) -> None:
-        """Know nothing."""
+        """Forget everything, as if nothing had been loaded."""
         super().__init__()
         self.revision = -1
         self.quiet = False
-        """Whether the last look at the database has found nothing new."""
+        """Whether the last look at the database found no change."""
         self.history: object = None
-        self.facts_until = 0
+        self.columns_until = 0
         self.lacks_vectors = False
-        """Whether an atom has come without a vector of the space's model, from an engine with another embedder."""
+        """Whether an atom lacks a vector of the space's model, as one from an engine with another embedder does."""
         self.ids = Column("S37", b"")
-        """What equals are ordered by. Positions do not tell: the ids of a bulk, or of what is older, are any."""
+        """The last tie-breaker. Positions do not decide, since imports and batches bring ids in any order."""
         self.kind = Column(np.uint8)
         self.trust = Column(np.uint8)
         self.importance = Column(np.uint8)
@@ -74,7 +77,7 @@ class SpaceIndex(TextIndex):
         self._category_codes: dict[str, int] = {}
         self._tagged: dict[str, dict[int, None]] = {}
         self._tags = 0
-        """How many tags there are on all atoms together."""
+        """The number of tags of all atoms together."""
         self.names_revision = -1
         self._names = EntityNames()
         self.valid_from = Column(np.int64)
@@ -85,34 +88,35 @@ class SpaceIndex(TextIndex):
         self.archived_at = Column(np.int64, FOREVER)
         self.fresh_at = Column(np.int64)
         self.cuts: Cuts | None = None
-        """What is read for questions about what was known, of this revision, and only where it makes a difference."""
+        """Corrected ends as of this revision, read only for requests with `known_at` that need them."""
         self._kept = AtomCache()
 
-    def add_columns(self, at: Sequence[int], facts: AtomColumns) -> None:
-        """Take in what is known of the atoms at some positions, new ones and changed ones."""
-        rows = facts.rows
+    def add_columns(self, at: Sequence[int], columns: AtomColumns) -> None:
+        """Add or replace the columns of the atoms at some positions, and drop these atoms from the cache."""
+        rows = columns.rows
         if not len(rows):
             return
         self.grow(max(at) + 1)
         self._kept.drop(at)
-        # A range is copied in one piece, faster than place by place.
+        # A slice is copied in one piece, which is faster than place by place.
         to = slice(at.start, at.stop) if isinstance(at, range) else np.array(at, np.intp)
         for name in _AS_WRITTEN:
             getattr(self, name).values[to] = rows[name]
-        self.category.values[to] = assign_codes(self._category_codes, facts.categories)[rows["category"]]
-        self.speaker.values[to] = assign_codes(self.speaker_codes, facts.speakers)[rows["speaker"]]
-        for tag, places in facts.tags.items():
+        self.category.values[to] = assign_codes(self._category_codes, columns.categories)[rows["category"]]
+        self.speaker.values[to] = assign_codes(self.speaker_codes, columns.speakers)[rows["speaker"]]
+        for tag, places in columns.tags.items():
             tagged = self._tagged.setdefault(tag, {})
             before = len(tagged)
             tagged.update(dict.fromkeys(at[place] for place in places))
             self._tags += len(tagged) - before
 
     def set_names(self, names: Iterable[tuple[str, str, int]]) -> None:
-        """Take in what the entities of the space are called, and since when; these are all names there are."""
+        """Replace the names of entities by these, each with its entity and the instant since when it is known."""
         self._names = EntityNames(names)
 
     def describe_for(self, query: str, known_at: int | None) -> SpaceState:
-        # What is mostly not there is not asked for: every question is heard first.
+        """Return what the space knows that matters to a question, as of an instant if one is given."""
+        # Skips what is usually absent, since every request comes through here.
         known = None if known_at is None else self.mask_known(known_at)
         return SpaceState(
             self.revision,
@@ -124,27 +128,29 @@ class SpaceIndex(TextIndex):
         )
 
     def mask_categories(self, names: Iterable[str]) -> Mask:
-        # By code; the last is of those that have none.
+        """Return which atoms are in one of the categories."""
+        # By code; the last one stands for atoms without a category.
         wanted = np.zeros(len(self._category_codes) + 1, np.bool_)
         wanted[[self._category_codes[name] for name in names if name in self._category_codes]] = True
         found: Mask = wanted[self.category.values]
         return found
 
     def find_tagged(self, tag: str) -> Iterable[int]:
+        """Return the positions of the atoms with a tag."""
         return self._tagged.get(tag, ())
 
     def mask_positions(self, positions: Iterable[int]) -> Mask:
-        """True at these positions and nowhere else."""
+        """Return a mask that is true at these positions."""
         mask = np.zeros(self.atoms, np.bool_)
         mask[[position for position in positions if position < self.atoms]] = True
         return mask
 
     def mask_known(self, instant: int | None) -> Mask | None:
-        """Which of the atoms that are there were so at an instant; None stands for all of them, at no instant."""
+        """Return which atoms were known at an instant; None, which means all of them, without an instant."""
         return None if instant is None else self.present.values & (self.created_at.values <= instant)
 
     def list_speakers(self, known: Mask | None = None) -> list[str]:
-        """Who speaks in the space, or in the part of it that was known; not those of whom all was deleted."""
+        """Return the speakers of the space, or of the known part of it, without those whose atoms were all deleted."""
         if known is None and not self._forgotten:
             return list(self.speaker_codes)
         heard = set(self.speaker.values[self.present.values if known is None else known].tolist())
@@ -155,17 +161,20 @@ class SpaceIndex(TextIndex):
         super().forget(positions)
 
     def reach(self, revision: int) -> None:
-        """Note that all is here of what there is at a revision."""
+        """Note that the index now has everything of a revision."""
         self.revision = revision
         self.drop_derived()
 
     def drop_derived(self) -> None:
+        """Forget what was derived, and the corrected ends."""
         super().drop_derived()
         self.cuts = None
 
     @property
     def lacks_cuts(self) -> bool:
-        """Whether a version was superseded by one that begins before it: that may have cut older ones once more."""
+        """True where an atom was superseded by one that begins before it, which can have ended older ones a second
+        time.
+        """
         return self.cuts is None and self.derive("corrected", self._is_corrected)
 
     def _is_corrected(self) -> bool:
@@ -173,17 +182,18 @@ class SpaceIndex(TextIndex):
         return bool((no_time & (self.superseded_at.values != FOREVER)).any())
 
     def set_cuts(self, cuts: Sequence[VersionCut]) -> None:
+        """Set the ends that were corrected several times, as of this revision."""
         places, known_from, ends = np.array(cuts, np.int64).reshape(-1, 3).T
         self.cuts = (places.astype(np.intp), known_from, ends)
 
     def get_cached(self, positions: list[int]) -> list[Atom | None]:
-        """The atoms at some positions as they are at this revision, None for one that was not kept."""
+        """Return the atoms at some positions as of this revision; None for one that is not cached."""
         return self._kept.get(positions)
 
     def cache_atoms(self, atoms: Mapping[int, Atom], revision: int) -> None:
-        """Keep atoms that were read at a revision or later, in as much room as the index itself takes."""
+        """Cache atoms that were read at a revision or later, in as many bytes as the index itself takes."""
         if revision == self.revision:
-            # Or else what has changed meanwhile would not be noticed.
+            # Atoms of another revision may be outdated, which would go unnoticed.
             self._kept.put(atoms, self._own_bytes)
 
     @property
@@ -202,7 +212,7 @@ class SpaceIndex(TextIndex):
 
 
 _NAME_BYTES = 500
-"""What a tag, or a name of an entity, takes with what it leads to; a tag takes more for each atom that has it."""
+"""The size of a tag or a name with its entry; a tag takes `_TAG_BYTES` more for each of its atoms."""
 _TAG_BYTES = 100
 _AS_WRITTEN = (
     "present", "kind", "trust", "importance", "valid_from", "valid_to", "open_until", "created_at", "superseded_at",

@@ -1,6 +1,7 @@
-"""What is kept in memory of texts that can be found: their words and their vectors, by place.
+"""In-memory index of texts by position: their words and their vectors.
 
-Atoms of a space and events of a timeline are such texts; what they are filtered and weighed by stands beside it.
+Atoms of a space and events of a timeline are such texts; the subclasses add the columns by which they are filtered.
+Positions never move: a deleted text keeps its place and is not `present`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from longmind.recall import kernels as kernel
 from longmind.recall.index.growable_column import Column
 from longmind.recall.index.postings import OWN, Postings, RunArrays
 from longmind.recall.index.segments import AMOUNTS, VectorsSegment, WordsSegment, damage_error
-from longmind.recall.kernels.numpy_vectors import bound_error
+from longmind.recall.kernels.numpy_vectors import measure_largest_error
 from longmind.recall.kernels.numpy_words import find_pieces
 
 T = TypeVar("T")
@@ -24,15 +25,17 @@ Mask = NDArray[np.bool_]
 Steps = NDArray[np.int8]
 
 SATURATION = 0.8
-"""BM25's k1: how soon holding a word more does not count more."""
+"""BM25's k1: how soon more of a word stops counting more."""
 WORTH = np.tile(AMOUNTS / (SATURATION + AMOUNTS), 2).astype(np.float64)
-"""By code. Whether the word is the text's own does not matter here: that bit has the same amounts over again."""
+"""The weight of each code; a word of the text itself and one around it have the same."""
 
 
 class TextIndex:
+    """Words and vectors of texts. It is not safe for threads."""
+
     def __init__(self) -> None:
         self.atoms = 0
-        """How many places there are, those of deleted texts included."""
+        """The number of positions, deleted texts included."""
         self.words_until = 0
         self.vectors_until = 0
         self.model: str | None = None
@@ -53,9 +56,10 @@ class TextIndex:
         return [each for each in own if each is not self._vectors and each is not self._finer]
 
     def grow(self, atoms: int) -> None:
+        """Make room for a number of texts."""
         if atoms > self.atoms:
             self.atoms = atoms
-            # What was derived may hold on to columns that are too short now.
+            # Derived values may refer to columns that are too short now.
             self.drop_derived()
         columns = self._columns()
         for column in columns:
@@ -66,23 +70,26 @@ class TextIndex:
             self._finer.grow(self.atoms)
 
     def add_words(self, first: int, segment: WordsSegment) -> None:
+        """Add the words of texts that come after all others."""
         until = first + segment.atoms
         self.grow(until)
         self.drop_derived()
         self._postings.add(segment.run.shift(first))
         self.statements.values[first:until] = segment.statements
+        # The number of distinct own words of each text, for `overlap`.
         own = segment.run.places[segment.run.codes >= OWN]
         self._own_terms.values[first:until] = np.bincount(own, minlength=segment.atoms)
         self.words_until = until
 
     def add_vectors(self, first: int, segment: VectorsSegment) -> None:
+        """Add the vectors of a range of texts."""
         until = first + segment.atoms
         self.grow(until)
         self.put_vectors(slice(first, until), segment)
         self.vectors_until = max(self.vectors_until, until)
 
     def put_vectors(self, to: slice | NDArray[np.intp], segment: VectorsSegment) -> None:
-        """Take in the vectors of texts that are known, neighbours or not."""
+        """Add the vectors of known texts, at neighbouring positions or not."""
         self.drop_derived()
         if self._vectors is None or self._finer is None:
             self._vectors, self._finer = (Column(np.int8, 0, segment.dimension) for _ in range(2))
@@ -95,14 +102,16 @@ class TextIndex:
 
     @property
     def embedded(self) -> Mask:
-        """Which texts were given to the embedder; also one of which it could make nothing."""
+        """Mask of the texts that were given to the embedder, even if it made nothing of them."""
         return self._embedded.values
 
     def lacks_vectors_in(self, first: int, until: int) -> bool:
+        """Return whether a text of a range was never given to the embedder."""
         lacking = self.present.values[first:until] & ~self._embedded.values[first:until]
         return bool(lacking.any())
 
     def drop_vectors(self) -> None:
+        """Forget all vectors, before those of another model."""
         self.drop_derived()
         self._vectors = self._finer = None
         self._embedded = Column(np.bool_, False)
@@ -112,12 +121,13 @@ class TextIndex:
         self.vectors_until = 0
 
     def forget(self, positions: Sequence[int]) -> None:
+        """Mark texts as deleted."""
         for at in positions:
             self.present.values[at] = False
             self._forgotten = True
 
     def similarity(self, query: Floats) -> NDArray[np.float64] | None:
-        """The cosine of the query with each atom; NaN where an atom has no vector. None when no atom has one."""
+        """Return the cosine of the query with each text, NaN for one without a vector; None if no text has one."""
         if self._vectors is None or self._finer is None:
             return None
         found = np.empty(self.atoms)
@@ -126,20 +136,20 @@ class TextIndex:
         return found
 
     def rough_similarity(self, query: Floats) -> Floats | None:
-        """The same to about the third digit, in a fraction of the time."""
+        """Return the cosine to about three digits, in a fraction of the time."""
         if self._vectors is None:
             return None
         found = np.empty(self.atoms, np.float32)
         kernel.likeness(to_contiguous(query), self._vectors.values, self._scales.values, found)
         return found
 
-    def bound_error(self, query: Floats) -> float:
-        """How much a rough similarity is wrong by at the most."""
-        return bound_error(query, self._scales.values)
+    def measure_largest_error(self, query: Floats) -> float:
+        """Return the largest error of a rough similarity."""
+        return measure_largest_error(query, self._scales.values)
 
     @property
     def compared(self) -> Mask | None:
-        """The atoms whose vectors tell what similarity is usual; None when it is all of them."""
+        """Mask of the texts whose vectors define the usual similarity; None for all of them."""
         return self.derive("compared", self._mask_compared)
 
     def _mask_compared(self) -> Mask | None:
@@ -147,20 +157,21 @@ class TextIndex:
         return None if compared.all() else compared
 
     def drop_derived(self) -> None:
-        """Forget what was derived: something has changed."""
+        """Forget what was derived, since something has changed."""
         self._derived = {}
 
     def derive(self, name: str, make: Callable[[], T]) -> T:
-        """What follows from the columns: made once, and again when something has changed."""
+        """Return what `make` computes from the columns, computed once until something changes."""
         if name not in self._derived:
             self._derived[name] = make()
         made: T = self._derived[name]
         return made
 
     def word_scores(self, terms: Sequence[int], known: Mask | None = None) -> NDArray[np.float64]:
-        """BM25 of each atom, as a share of what holding every word of the query without end would give.
+        """Return the BM25 score of each text, as a share of the score of a text that is full of every word of the
+        query.
 
-        Given which atoms were known, a word is as rare as it was among them.
+        known: the texts that were known at an instant; a word is as rare as it was among them.
         """
         among, atoms = self.count_for_words(known)
         scores = np.zeros(self.atoms)
@@ -171,27 +182,27 @@ class TextIndex:
         return scores
 
     def count_for_words(self, known: Mask | None) -> tuple[Mask | None, int]:
-        """Among which atoms a word is rare or not, None for all of them, and how many they are."""
+        """Return the texts among which the rarity of words is measured, None for all of them, and their number."""
         if known is not None:
             return known, int(np.count_nonzero(known))
-        # Without those that are gone, so that a word is as rare as it is after the space was loaded anew.
+        # Without deleted texts, so that rarity is the same as after loading the space again.
         return self.present.values if self._forgotten else None, self.derive("there", self._count_present)
 
     @property
     def searched(self) -> tuple[tuple[RunArrays, ...], Steps | None, Steps | None, Floats]:
-        """The words of all atoms, the rough and the finer numbers of their vectors if there are any, and the scales."""
+        """The postings of all texts, the high and the low bytes of their vectors if there are any, and the scales."""
         rows = None if self._vectors is None else self._vectors.values
         finer = None if self._finer is None else self._finer.values
         return self._postings.arrays(), rows, finer, self._scales.values
 
     def _count_present(self) -> int:
-        """How many atoms there are, without deleted ones: of those it is not known when they were there."""
+        """Return the number of texts that are not deleted."""
         return int(np.count_nonzero(self.present.values))
 
     def overlap(self, terms: Sequence[int], around: float = 0.0) -> NDArray[np.float64]:
-        """The distinct words that each atom has in common with a query, against the geometric mean of their numbers.
+        """Return the distinct words that each text shares with a query, over the geometric mean of their numbers.
 
-        Those that stand around its text alone count as much as is said, and nothing counts more than all of its own.
+        around: the share that a word counts if only the texts around hold it. The result is at most 1.
         """
         common = np.zeros(self.atoms)
         for _, places, codes, _ in find_pieces(self._postings.arrays(), terms):
@@ -207,11 +218,11 @@ class TextIndex:
 
 
 def to_contiguous(vector: Floats) -> Floats:
-    """An embedder may give every second number of an array, or one that begins anywhere in memory."""
+    """Return a vector as a contiguous array: an embedder may return a view with a stride."""
     return vector if vector.flags.carray else np.array(vector)
 
 
 _DERIVED_BYTES = 9
-"""What is derived for each text at the most."""
+"""The largest size of derived values per text."""
 _INDEX_BYTES = 8_192
-"""What an index takes that nothing is in: about thirty objects."""
+"""The size of an empty index: about thirty objects."""

@@ -1,6 +1,8 @@
-"""What is kept in memory of one timeline: the words and vectors of its events, and what they are filtered by.
+"""In-memory index of one timeline: the words and vectors of its events, and the columns by which they are filtered.
 
-It is a cache of the ledger, which only grows: what has come since the last look is read, and nothing else.
+It is a cache of the ledger, which only grows, so a refresh reads what has come since the last one. On PostgreSQL a
+transaction can commit after one with higher positions. So positions above `settled` are read again at each refresh, and
+those that are here already are skipped.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ from longmind.validation.text import decode_json
 
 _AT_ONCE = 16_384
 _LITTLE = 4096
-"""New rows of the whole ledger, of anybody, that are looked at one by one."""
+"""The number of new rows of the whole ledger up to which they are filtered one by one."""
 _NAME_BYTES = 300
-"""What a tag, a kind, a session or a run takes with what it leads to."""
+"""The size of a tag, a kind, a session or a run with its entry."""
 
 
 class NameCodes(dict[str, int]):
-    """Numbers for names, given out as they come."""
+    """Numbers for names, given out in the order in which names come."""
 
     def __missing__(self, name: str) -> int:
         number = self[name] = len(self)
@@ -38,13 +40,14 @@ class NameCodes(dict[str, int]):
 
 
 class TimelineIndex(TextIndex):
+    """The events of one timeline, in the order in which they were read."""
+
     def __init__(self) -> None:
         super().__init__()
         self.epoch = -1
         self.history: object = None
         self.settled = 0
-        """The position in the ledger up to which all is here, and nothing can come any more. On PostgreSQL a
-        transaction may commit after another one whose positions are higher."""
+        """The ledger position up to which the index is complete for good."""
         self._unsettled: set[int] = set()
         self.position = Column(np.int64)
         self.ts = Column(np.int64)
@@ -53,15 +56,15 @@ class TimelineIndex(TextIndex):
         self._run = Column(np.int32, NOBODY)
         self._kinds, self._sessions, self._runs = NameCodes(), NameCodes(), NameCodes()
         self._says = Column(np.bool_, False)
-        """Which events have a text: of the others no vector is made."""
+        """Which events have a text; the others get no vector."""
         self._tagged: dict[str, array[int]] = {}
 
     def clear(self) -> None:
-        """Hold nothing, as in the beginning."""
+        """Forget everything, as if nothing had been loaded."""
         self.__dict__.update(TimelineIndex().__dict__)
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Take in rows of the ledger, as SQL calls them `timeline_rows_after`."""
+        """Add rows of the ledger, in the order of the columns of the query `timeline_rows_after`."""
         new = [row for row in rows if row[0] not in self._unsettled]
         if not new:
             return
@@ -84,12 +87,12 @@ class TimelineIndex(TextIndex):
         self.drop_derived()
 
     def settle(self, position: int) -> None:
-        """Note that all is here of what there is up to a position."""
+        """Note that all events up to a position are here, and that none can be added below it."""
         self.settled = position
         self._unsettled = {each for each in self._unsettled if each > position}
 
     def _locate(self, positions: NDArray[np.int64]) -> tuple[NDArray[np.intp], Mask]:
-        """Where the events of some positions in the ledger stand in the index, and which of them are there."""
+        """Return the places of the events at some ledger positions, and a mask of the positions that are here."""
         order = self.derive("by position", lambda: self.position.values.argsort(kind="stable"))
         at = self.position.values.searchsorted(positions, sorter=order)
         here = at < len(order)
@@ -98,22 +101,22 @@ class TimelineIndex(TextIndex):
         return order[at[here]], here
 
     def drop(self, positions: Sequence[int] | NDArray[np.int64]) -> None:
-        """Find the events of some positions no more."""
+        """Exclude the events at some ledger positions from every search."""
         self.forget(self._locate(np.asarray(positions, np.int64))[0].tolist())
         self.drop_derived()
 
     def add_event_vectors(self, made: EventVectors) -> None:
-        """Take in vectors of the model of this index; those of events that have not been read yet can wait."""
+        """Add vectors of the model of this index; those of events that are not here yet are ignored."""
         places, here = self._locate(made.positions)
         if len(places):
             self.put_vectors(places, made.vectors.select(here.nonzero()[0].tolist()))
 
     def find_without_vectors(self) -> NDArray[np.int64]:
-        """The positions, ascending, of events that have no vector yet."""
+        """Return the ledger positions, ascending, of the events that have no vector yet."""
         return np.sort(self.position.values[self.present.values & self._says.values & ~self.embedded])
 
     def mask_events(self, window: EventWindow, kinds: Sequence[str] | None) -> Mask:
-        """Which events pass the filters that a search knows: all but the tags of which one is enough, and signal."""
+        """Return which events pass the filters of a search: all but `any_tags` and signal."""
         mask = self.present.values & (self.ts.values >= window.since) & (self.ts.values <= window.until)
         if kinds is not None:
             mask &= np.isin(self._kind.values, [self._kinds[kind] for kind in kinds if kind in self._kinds])
@@ -126,7 +129,7 @@ class TimelineIndex(TextIndex):
             (self._run, self._runs, window.run_id),
         ):
             if wanted is not None:
-                # No event has the number of a name that was never met.
+                # No event has the code of an unknown name.
                 mask &= column.values == codes.get(wanted, len(codes))
         return mask
 
@@ -142,13 +145,13 @@ class TimelineIndex(TextIndex):
 
 
 def refresh(run: Transaction, timeline_id: str, index: TimelineIndex, last: int) -> bool:
-    """Read what has come to the timeline since the index was last refreshed; False when there was nothing.
+    """Read the events that were added since the last refresh, and return whether there are any.
 
-    The last position of the ledger, as of now, tells whether anything can have come at all.
+    last: the last position of the ledger, which shows whether anything can have been added at all.
     """
     now = erasures.read_epoch(run)
     if index.loaded and (index.epoch, index.history) != (now, run.history):
-        # All of it was erased, by whichever process, or the database has lost some of it: all is read anew.
+        # The data was erased, or the database has lost commits: read everything again.
         index.clear()
     index.history = run.history
     changed, index.epoch, after = not index.loaded, now, index.settled
@@ -166,7 +169,7 @@ def refresh(run: Transaction, timeline_id: str, index: TimelineIndex, last: int)
 
 
 def _forget_replaced(run: Transaction, index: TimelineIndex, rows: Sequence[Row]) -> None:
-    """An answer in whose place another was given later was not said in the end."""
+    """Drop the answers that a later attempt of the same turn has replaced."""
     for row in rows:
         stage, attempt, conversation_id, turn_id = row[8:12]
         if stage == "assistant" and attempt is not None and attempt > 1:

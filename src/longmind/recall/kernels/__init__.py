@@ -1,4 +1,4 @@
-"""The innermost loops of recall: compiled ones where the package was built with a compiler, or else numpy's."""
+"""The innermost loops of recall: compiled ones, or those of numpy where the package was built without a compiler."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from longmind.recall.kernels import numpy_kernels
 
 COMPILED_VERSION = 7
-"""What `VERSION` in `inner_loops.c` is. What was compiled from another version of it is left alone."""
+"""The `VERSION` of `inner_loops.c` that fits this code. A compiled module of another version is ignored."""
 
 
 def _import_compiled() -> ModuleType | None:
@@ -21,11 +21,11 @@ def _import_compiled() -> ModuleType | None:
 
 compiled = _import_compiled()
 if TYPE_CHECKING:
-    loops = numpy_kernels  # the other one has the same functions
+    loops = numpy_kernels  # both have the same functions
 else:
     loops = numpy_kernels if compiled is None else compiled
 
 
-# On a processor that the compiler was not told to make use of, a library that knows them all is faster.
+# On a processor whose instructions the compiled module does not use, simsimd is faster.
 knows_processor = compiled is not None and bool(compiled.KNOWS_PROCESSOR)
 likeness = loops.likeness if knows_processor else numpy_kernels.likeness

@@ -17,7 +17,7 @@ from longmind.models.value import HiddenAttributes, Value
 from longmind.recall.index.postings import RunArrays
 from longmind.recall.kernels.numpy_best import BestAtoms, Columns, Weights, best
 from longmind.recall.kernels.numpy_totals import is_too_rough, total, zero_missing
-from longmind.recall.kernels.numpy_vectors import bound_error, fine_likeness, likeness
+from longmind.recall.kernels.numpy_vectors import fine_likeness, likeness, measure_largest_error
 from longmind.recall.kernels.numpy_words import word_scores
 
 __all__ = [
@@ -86,7 +86,7 @@ def rank(
     by = total(lexical, roughly, None, 0.0, *among_all)
     slack, settle = 0.0, None
     if rows is not None and finer is not None and vector is not None and roughly is not None:
-        unsure = bound_error(vector, scales)
+        unsure = measure_largest_error(vector, scales)
         if is_too_rough(unsure, by):
             dense = np.empty(size)
             fine_likeness(vector, rows, finer, scales, dense)

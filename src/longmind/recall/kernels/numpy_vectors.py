@@ -30,7 +30,7 @@ def likeness(
 ) -> None:
     """Write the approximate cosine of a vector with each row to `found`, from the high bytes alone.
 
-    The error is at most `bound_error`. A row whose scale is 0 has no vector and gets NaN.
+    The error is at most `measure_largest_error`. A row whose scale is 0 has no vector and gets NaN.
     """
     steps, scale = small_integers(query)
     np.multiply(dots(rough(steps).astype(np.int8), rows), scales, out=found)
@@ -61,7 +61,7 @@ def fine_likeness(
     found[scales == 0] = np.nan
 
 
-def bound_error(query: NDArray[np.float32], scales: NDArray[np.float32]) -> float:
+def measure_largest_error(query: NDArray[np.float32], scales: NDArray[np.float32]) -> float:
     """Return the largest error that `likeness` can make.
 
     A dot product is at most the product of the lengths. Vectors have length 1, so the error is at most the length of

@@ -153,7 +153,7 @@ __attribute__((target(FOR_64S))) static void compare_in_64s(Likeness *of) {
 static Compare *fastest(void) { return HAS_64S ? compare_in_64s : HAS_16S ? compare_in_16s : compare; }
 static CompareOne *fastest_of_one(void) { return HAS_16S ? compare_finely_in_16s : compare_finely; }
 
-/* Return the largest error of approximate likeness; see `bound_error` in `numpy_vectors.py`. */
+/* Return the largest error of approximate likeness; see `measure_largest_error` in `numpy_vectors.py`. */
 static double doubt(const Likeness *of) {
     int64_t left = 0;
     for (Py_ssize_t at = 0; at < of->width; at++) {

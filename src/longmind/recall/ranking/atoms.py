@@ -1,8 +1,10 @@
-"""From a query to the atoms of a space that answer it best.
+"""Ranking of the atoms of a space against a query.
 
-What an atom means (its vector) and which words it holds (BM25) are put on one scale and added. The sum becomes a
-similarity between 0 and 1, which is then weighed by age, importance and the entities that the query names. The sum is
-made for every atom; the rest only for those that can still be among the best.
+The likeness of the vectors and the BM25 score of the words are put on one scale and added, with what speakers, dates
+and the amount of information contribute. A logistic curve turns the total into a similarity between 0 and 1, and age,
+importance and entities multiply it. The total is computed for every atom; the factors only for atoms that can still be
+among the best. `rank_atoms` does all of it in one call of the kernels; `measure_matches` and `select_best` do it in two
+steps, for callers that need what lies between.
 """
 
 from __future__ import annotations
@@ -25,33 +27,33 @@ from longmind.recall.kernels.numpy_totals import standardise
 from longmind.recall.question import Interval, Question
 from longmind.recall.ranking.decay import FLOOR, RATES
 
-# Each of these is what a feature counts, in standard deviations of the vectors' similarity to a query.
+# Weights of features, in standard deviations of the likeness of vectors to a query.
 WORDS_WEIGHT = 4.2
 SPEAKER_WEIGHT = 2.2
 DATE_WEIGHT = 2.0
 STATEMENT_WEIGHT = 0.5
 AROUND_SHARE = 0.5
-"""What a word counts that stands around a text and not in it, where words in common are counted."""
+"""The share that a word counts if only the texts around hold it, where shared words are counted."""
 RERANK_WEIGHT = 0.3
-"""What a reranker's opinion counts, which is the logarithm of odds. It is added and never replaces the rest."""
+"""The weight of a reranker's score, a logarithm of odds, which is added and never replaces the rest."""
 
 _MOST_CERTAIN = 0.99
-"""The highest share of words in common that an opinion can still change: against certainty no odds count."""
+"""The highest share of shared words that reranking can change: the odds of 1 are infinite."""
 _LEAST_SHARE = 1e-9
 _MOST_ODDS = 30.0
-"""Beyond them, in logarithms, an opinion does not count more."""
+"""The largest odds, in logarithms, that reranking can give."""
 
 NEAR = 1.3
-"""How far above the mean a similarity is, in standard deviations, that speaks for itself, with no word in common."""
+"""The likeness, in deviations above the mean, that makes an atom related without a shared word."""
 
 MIDDLE = 10.0
-"""The sum at which a similarity is a half."""
+"""The total at which the similarity is one half."""
 SPREAD = 0.7
-"""How far from there it is about a quarter or three quarters. A small spread keeps age and importance from outweighing
-what a hit says."""
+"""The distance from there at which it is about a quarter or three quarters. A small spread keeps age and importance
+from outweighing the match."""
 
 USUAL_ATOMS = 30
-"""In a small space the mean and the deviation of similarities say little: so many atoms' worth of usual ones join."""
+"""The number of atoms that the usual mean and deviation count as, since those of a small space say little."""
 _DAY = 24 * 3600 * 1_000_000
 
 ENTITY_BONUS = 0.5
@@ -64,42 +66,44 @@ _WEIGHTS_OF_OVERLAP = _WEIGHTS._replace(spread=0.0)
 
 
 ANY_REVISION = -1
-"""Of what depends on nothing that is known in a space."""
+"""The revision of a query that depends on nothing in a space."""
 
 
-class Query(NamedTuple):
+class AtomQuery(NamedTuple):
+    """A request as it is understood by the index of a space."""
+
     question: Question
     vector: NDArray[np.float32] | None
     model: str | None
-    """Whose vector it is. A space may change its model while a question is being embedded."""
+    """The model of the vector; a space can change its model while a question is embedded."""
     usual: tuple[float, float] | None
-    """The mean and the deviation that similarities usually have with this embedder, where they are known."""
+    """The usual mean and deviation of the likeness of unrelated texts with this embedder, if known."""
     by_meaning: bool
-    """Whether there is an embedder that it was, or could have been, turned into a vector by: everything then is more or
-    less alike, also while the vectors to compare with are still being made."""
+    """Whether there is an embedder, so that every atom is more or less alike and matches, even while its vector is
+    still being made."""
     overlap_only: bool
-    """Whether the host has chosen to have no embedder: similarity is then the share of words in common."""
+    """Whether the host has chosen no embedder, so that similarity is the share of shared words."""
     mentioned: Mapping[str, tuple[int, ...]]
-    """The entities that the query names, each with the positions of the atoms that speak of it."""
+    """By entity that the query names, the positions of the atoms that mention it."""
     known_at: int | None = None
-    """The instant whose knowledge is asked: what came later changes nothing about how rare or usual something was."""
+    """The instant whose knowledge counts; later atoms do not change how rare or usual anything was."""
     revision: int = ANY_REVISION
-    """Of the space, when the query was understood by what is known there."""
+    """The revision of the space by which the query was understood."""
     about: tuple[int, ...] | None = None
-    """The positions of the atoms that mention whom all hits have to be about, if anybody."""
+    """The positions of the atoms that mention the entity of all hits, if there is one."""
     valid_at: int | None = None
-    """The instant whose truth is asked, and as of which memories are as old as they were then."""
+    """The instant whose truth is asked for, from which ages are counted."""
 
 
 class MatchScores(NamedTuple):
-    """What speaks for each atom, before age, importance and entities are weighed in."""
+    """The match of each atom with a query, before age, importance and entities."""
 
     dense: Floats | None
     lexical: Floats
     standing: Floats
-    """All of it added up or, with words alone, the share of words in common: higher is better."""
+    """The total or, with words alone, the share of shared words; higher is better."""
     matches: Mask | None
-    """Which atoms match at all; None says that all do, since each has a vector to compare, or could have."""
+    """Which atoms match at all; None for all, since each has a vector to compare, or could have."""
     reranked: Mapping[int, float]
     """The scores of a reranker, by position."""
 
@@ -109,7 +113,7 @@ class MatchScores(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Every factor of the scores of some atoms, in the order of `places`."""
+    """The factors of the scores of some atoms, in the order of `places`."""
 
     places: list[int]
     similarity: list[float]
@@ -119,14 +123,15 @@ class Scores(NamedTuple):
     final: list[float]
 
     def select(self, order: Sequence[int]) -> Scores:
+        """Return the scores at some places in the given order."""
         return Scores(*[[each[at] for at in order] for each in self])  # type: ignore[arg-type]  # each as it was
 
 
 _NO_RERANKING: Mapping[int, float] = {}
 
 
-def measure_matches(index: SpaceIndex, query: Query, reranked: Mapping[int, float] = _NO_RERANKING) -> MatchScores:
-    """Look at every atom."""
+def measure_matches(index: SpaceIndex, query: AtomQuery, reranked: Mapping[int, float] = _NO_RERANKING) -> MatchScores:
+    """Return how well every atom of an index matches a query, with the scores of a reranker where there are some."""
     terms = query.question.terms
     known = index.mask_known(query.known_at)
     lexical = index.word_scores(terms, known) if terms else np.zeros(index.atoms)
@@ -147,23 +152,25 @@ def measure_matches(index: SpaceIndex, query: Query, reranked: Mapping[int, floa
 
 
 def _weigh_reranking(reranked: Mapping[int, float]) -> Floats:
-    """What reranked count, against their mean: those which were read stand on the whole where they stood before."""
+    """Return the weights of reranking scores, centred on their mean: as a group, the reranked atoms neither gain nor
+    lose.
+    """
     thoughts = np.array(list(reranked.values()))
     counted: Floats = RERANK_WEIGHT * (thoughts - thoughts.mean())
     return counted
 
 
 def _sway(shares: Floats, by: Floats) -> Floats:
-    """Shares of words in common after somebody has thought more or less of them, in logarithms of odds."""
-    # One without a word in common, which it may have lost since it was read, does not match whatever is thought of it.
+    """Return shares of words in common after the odds have changed by logarithms `by`."""
+    # An atom that has lost its last shared word since it was reranked does not match, whatever its score.
     shares = np.clip(shares, _LEAST_SHARE, _MOST_CERTAIN)
     odds = np.log(shares / (1 - shares)) + by
     swayed: Floats = 1 / (1 + np.exp(-np.clip(odds, -_MOST_ODDS, _MOST_ODDS)))
     return swayed
 
 
-def mask_related(index: SpaceIndex, query: Query, evidence: MatchScores) -> Mask:
-    """Which atoms have to do with a query: they share a word with it, or their meaning is much nearer than usual."""
+def mask_related(index: SpaceIndex, query: AtomQuery, evidence: MatchScores) -> Mask:
+    """Return which atoms have to do with a query: they share a word with it, or are unusually alike."""
     shares: Mask = evidence.lexical > 0
     if evidence.dense is None:
         return shares
@@ -172,12 +179,12 @@ def mask_related(index: SpaceIndex, query: Query, evidence: MatchScores) -> Mask
 
 
 def match_everything(index: SpaceIndex) -> MatchScores:
-    """Where nothing is asked, everything is as much about it as can be: what is left are age and importance."""
+    """Return match scores for a request without a query: all atoms match fully, and age and importance decide."""
     return MatchScores(None, np.zeros(index.atoms), np.full(index.atoms, np.inf), None, _NO_RERANKING)
 
 
-def score_atoms(index: SpaceIndex, query: Query, evidence: MatchScores, places: Places, now: int) -> Scores:
-    """The scores of some atoms, exactly."""
+def score_atoms(index: SpaceIndex, query: AtomQuery, evidence: MatchScores, places: Places, now: int) -> Scores:
+    """Return the exact scores of some atoms."""
     found = compute_factors(
         places,
         evidence.standing,
@@ -193,8 +200,10 @@ def score_atoms(index: SpaceIndex, query: Query, evidence: MatchScores, places: 
     return Scores(places.tolist(), *[each.tolist() for each in found])
 
 
-def select_best(index: SpaceIndex, query: Query, evidence: MatchScores, matching: Mask, limit: int, now: int) -> Scores:
-    """The highest scores, best first; of equals the one that is valid from later on, then the one of the lower id."""
+def select_best(
+    index: SpaceIndex, query: AtomQuery, evidence: MatchScores, matching: Mask, limit: int, now: int
+) -> Scores:
+    """Return the highest scores, best first; among equals the atom that is valid from later on, then the lower id."""
     found = kernel.loops.best(
         evidence.standing,
         matching,
@@ -209,12 +218,14 @@ def select_best(index: SpaceIndex, query: Query, evidence: MatchScores, matching
     return Scores(*found)
 
 
-def rank_atoms(index: SpaceIndex, query: Query, matching: Mask, limit: int, now: int) -> tuple[Scores, int]:
-    """What `weigh` and `best` find among those that match, in one go, and how many match.
+def rank_atoms(index: SpaceIndex, query: AtomQuery, matching: Mask, limit: int, now: int) -> tuple[Scores, int]:
+    """Return what `measure_matches` and `select_best` return, in one call of the kernels, and the number of matching
+    atoms.
 
-    It is for a question that everything is more or less alike to, as most are: see `Query.by_meaning`.
+    Only for a query to which everything is more or less alike, as most are: see `AtomQuery.by_meaning`.
     """
     question, vector, roughly = query.question, None, None
+    # A query of another model cannot be compared, so words decide until the vectors are made again.
     if query.vector is not None and query.model == index.model:
         vector = to_contiguous(query.vector)
         if not kernel.knows_processor:
@@ -264,19 +275,19 @@ def _columns(index: SpaceIndex) -> Columns:
     )
 
 
-def _weights(query: Query) -> Weights:
+def _weights(query: AtomQuery) -> Weights:
     return _WEIGHTS_OF_OVERLAP if query.overlap_only else _WEIGHTS
 
 
-def _find_confirmation_end(query: Query) -> int:
-    """Until when a confirmation counts, which makes a memory new: one that came later is not of then."""
+def _find_confirmation_end(query: AtomQuery) -> int:
+    """Return the instant up to which confirmations count; a later one was not known, or not true, as of then."""
     if query.known_at is None:
         return FOREVER if query.valid_at is None else query.valid_at
     return query.known_at if query.valid_at is None else min(query.known_at, query.valid_at)
 
 
-def _multiply_bonus(index: SpaceIndex, query: Query) -> Floats | None:
-    """What the entities that the query names make each atom worth; None where it names none."""
+def _multiply_bonus(index: SpaceIndex, query: AtomQuery) -> Floats | None:
+    """Return the bonus of each atom for the entities that the query names; None if it names none."""
     if not query.mentioned:
         return None
     bonus = np.ones(index.atoms)
@@ -287,25 +298,25 @@ def _multiply_bonus(index: SpaceIndex, query: Query) -> Floats | None:
 
 def _add_up(
     index: SpaceIndex,
-    query: Query,
+    query: AtomQuery,
     lexical: Floats,
     roughly: NDArray[np.float32] | None,
     dense: Floats | None,
     known: Mask | None,
 ) -> Floats:
-    """All that speaks for an atom, added up."""
+    """Return the total of each atom."""
     total, counted = np.empty(index.atoms), _intersect(index.compared, known)
     rest = _sum_context(index, query.question)
-    unsure = 0.0 if roughly is None or query.vector is None else index.bound_error(query.vector)
+    unsure = 0.0 if roughly is None or query.vector is None else index.measure_largest_error(query.vector)
     kernel.loops.total(lexical, roughly, dense, unsure, counted, query.usual, USUAL_ATOMS, WORDS_WEIGHT, rest, total)
     return total
 
 
 def _sum_context(index: SpaceIndex, question: Question) -> Floats:
-    """What speaks for each atom besides its words and its meaning."""
+    """Return the part of the totals that depends neither on words nor on vectors: statements, speakers and dates."""
     beside, speakers = _weigh_statements(index), question.speakers
     if speakers is not None:
-        # Who nothing is known of is neither for nor against; whoever else was not asked about is against.
+        # Unknown speakers are neutral; speakers other than those asked about count against an atom.
         worth = np.array([speakers.get(who, 0.0) for who in index.speaker_codes] + [0.5])
         beside = beside + (SPEAKER_WEIGHT * worth)[index.speaker.values]
     if question.dates:
@@ -318,14 +329,14 @@ def _weigh_statements(index: SpaceIndex) -> Floats:
 
 
 def _intersect(compared: Mask | None, known: Mask | None) -> Mask | None:
-    """Which atoms say what is usual: those that have a vector to compare, of those that were known."""
+    """Return the atoms that define what is usual: those with a vector, of those that were known."""
     if compared is None or known is None:
         return known if compared is None else compared
     return compared & known
 
 
 def _measure_nearness(valid_from: NDArray[np.int64], intervals: Sequence[Interval]) -> Floats:
-    """How near each atom's day is to what was asked for: 1 within it, less with each day beside it."""
+    """Return how near the day of each atom is to the intervals: 1 inside of one, decaying with each day outside."""
     days = valid_from // _DAY + _EPOCH
     nearest = np.zeros(len(days))
     for interval in intervals:

@@ -1,4 +1,4 @@
-"""How memory fades: by half in a time that depends on its kind, and never below a quarter."""
+"""Decay of memory: the weight of an atom halves in a time that depends on its kind, down to a floor of a quarter."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _HALF_LIVES = {
     "PATTERN": _SLOW,
 }
 RATES = math.log(2) / np.array([_HALF_LIVES[kind] for kind in KINDS], np.float64)
-"""How fast each kind fades, by its number."""
+"""The rate of decay of each kind, by its code."""
 FLOOR = 0.25
 
 
 def decay_weights(
     rates: NDArray[np.float64], fresh_at: NDArray[np.int64], now: int, floor: float
 ) -> NDArray[np.float64]:
-    """What is left of each atom's weight. What lies in the future has all of it."""
-    # By the exponential of e, for which there are instructions, and none for that of 2.
+    """Return the weight of each atom at an instant. An atom that begins in the future has its full weight."""
+    # exp rather than exp2, since processors have fast instructions for it.
     weights: NDArray[np.float64] = (fresh_at - now) * rates
     np.minimum(weights, 0.0, out=weights)
     np.exp(weights, out=weights)

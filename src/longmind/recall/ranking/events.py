@@ -1,7 +1,7 @@
-"""From a query to the events of a timeline that answer it best.
+"""Ranking of the events of a timeline against a query.
 
-Meaning and words are measured as they are for atoms; what is made of them is what whoever searches asks for: one of the
-two alone, or both with fixed weights.
+Likeness and words are measured as they are for atoms. The mode of the search decides what counts: one of the two alone,
+or both with fixed weights.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from longmind.recall.ranking.atoms import USUAL_ATOMS, WORDS_WEIGHT
 MEANING_SHARE = 0.6
 WORDS_SHARE = 0.4
 NEAR = 1.6
-"""How far above what is usual a similarity is, in standard deviations, that speaks for itself, with no word in common.
-Of texts that have nothing to do with a question hardly any of a few reaches it; of thousands always some do."""
+"""The likeness, in deviations above the mean, that makes an event a hit without a shared word. Few of some dozens of
+unrelated texts reach it, but some of thousands always do."""
 UNKNOWN_USUAL = (0.1, 0.12)
-"""The mean and deviation of the similarity of what is not related, for an embedder of which they are not known. After
-some dozens of events those of the timeline itself tell."""
+"""The mean and deviation of the likeness of unrelated texts, for an embedder of which they are unknown. From some
+dozens of events on, those of the timeline itself prevail."""
 
 
 class EventQuery(NamedTuple):
+    """A query to a timeline."""
+
     terms: tuple[int, ...]
     vector: NDArray[np.float32] | None = None
     """None where words alone are asked for, or there is no embedder."""
@@ -35,6 +37,8 @@ class EventQuery(NamedTuple):
 
 
 class RankedEvents(NamedTuple):
+    """The best events of a timeline."""
+
     places: Places
     """Best first; of equals the newest."""
     scores: Floats
@@ -42,6 +46,7 @@ class RankedEvents(NamedTuple):
 
 
 def select_newest(index: TimelineIndex, passed: Mask, limit: int) -> RankedEvents:
+    """Return the newest events that pass the filters."""
     places = passed.nonzero()[0]
     if len(places) > limit:
         places = places[find_not_below(index.ts.values[places], limit)]
@@ -50,19 +55,19 @@ def select_newest(index: TimelineIndex, passed: Mask, limit: int) -> RankedEvent
 
 
 def rank_events(index: TimelineIndex, passed: Mask, asked: EventQuery, limit: int, *, hybrid: bool) -> RankedEvents:
-    """The best of the events that pass the filters and have to do with the query; none when there is none.
+    """Return the best of the events that pass the filters and have to do with the query; none if none has.
 
-    They are ranked by words where there is no vector to compare, or else by meaning or, as a hybrid, by both.
+    Without a vector they are ranked by words; with one by likeness or, as a hybrid, by both.
     """
     words = index.word_scores(asked.terms) if asked.terms else np.zeros(index.atoms)
     likeness = None if asked.vector is None else index.similarity(asked.vector)
     if likeness is None:
         places = (passed & (words > 0)).nonzero()[0]
-        # What holding every word of the query without end would give is at most the root of their number.
+        # The root of the number of words bounds the score of a text that is full of them.
         return _select_best(index, places, words[places] / math.sqrt(max(len(asked.terms), 1)), limit)
     meaning = likeness.astype(np.float64)
     mean, deviation = measure_usual(index.compared, meaning, asked.usual or UNKNOWN_USUAL, USUAL_ATOMS)
-    # An event that has no vector yet is taken to be as alike as one is on the whole that has so many words in common.
+    # An event without a vector gets the likeness that its shared words suggest.
     meaning = np.where(np.isnan(meaning), mean + deviation * WORDS_WEIGHT * words, meaning)
     places = (passed & ((words > 0) | (meaning >= mean + NEAR * deviation))).nonzero()[0]
     if not hybrid:
@@ -72,7 +77,7 @@ def rank_events(index: TimelineIndex, passed: Mask, asked: EventQuery, limit: in
 
 
 def _from_0_to_1(values: Floats) -> Floats:
-    """The highest value is 1 and the lowest 0; where all are the same they are 1 if there is anything to them."""
+    """Return values scaled so that the highest is 1 and the lowest 0; equal values become 1, or 0 if they are 0."""
     if not len(values):
         return values
     least, most = float(values.min()), float(values.max())

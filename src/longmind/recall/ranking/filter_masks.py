@@ -1,4 +1,8 @@
-"""Which atoms of a space pass the filters: worked out before anything is ranked."""
+"""Masks of the atoms that pass each filter, computed before anything is ranked.
+
+A mask is an array of booleans by position. A filter that excludes nothing has no mask, so that the usual request, to a
+space in which nothing has ended, costs nothing here.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,9 @@ Mask = NDArray[np.bool_]
 
 
 def mask_allowed(index: SpaceIndex, filters: Filters) -> Mask:
-    """Which atoms pass all filters."""
+    """Return which atoms pass all filters."""
     if filters[1:] == _PLAIN and not index.derive("once over", lambda: _is_any_over(index)):
-        # As most questions are asked, and of most spaces.
+        # The usual request to the usual space.
         return index.present.values
     masks = make_masks(index, filters)
     everything = masks.pop("present")
@@ -25,7 +29,7 @@ def mask_allowed(index: SpaceIndex, filters: Filters) -> Mask:
 
 
 def make_masks(index: SpaceIndex, filters: Filters) -> dict[str, Mask]:
-    """For each filter that leaves anything out, by its name, which atoms pass it."""
+    """Return, by the name of each filter that can exclude an atom, which atoms pass it."""
     masks = {"present": index.present.values}
     known_at = filters.known_at
     if known_at is not None:
@@ -59,7 +63,7 @@ def make_masks(index: SpaceIndex, filters: Filters) -> dict[str, Mask]:
     if filters.without:
         masks["without"] = ~index.mask_positions(filters.without)
     if filters.begun and filters.as_of < index.derive("latest", lambda: int(index.valid_from.values.max(initial=0))):
-        # What held when it was recorded has begun, also to who has looked at the clock before, and then at the space.
+        # A fact valid when recorded counts as begun even if the caller read the clock before the index.
         by_now = np.maximum(index.created_at.values, filters.as_of)
         masks["begun"] = (index.valid_from.values <= by_now) | np.isin(index.kind.values, _AHEAD)
     return masks
@@ -67,7 +71,7 @@ def make_masks(index: SpaceIndex, filters: Filters) -> dict[str, Mask]:
 
 def _mask_status(index: SpaceIndex, status: AtomStatus, known_at: int | None) -> dict[str, Mask]:
     if status == "DELETED":
-        # Nothing is left of those that could be found.
+        # Nothing of a deleted atom is left to be found.
         return {"status": np.zeros(index.atoms, np.bool_)}
     if status == "ACTIVE" and known_at is None and not index.derive("archived", lambda: _has_end(index.archived_at)):
         return {}
@@ -79,11 +83,11 @@ def _mask_current(index: SpaceIndex, now: int, known_at: int | None, include_end
     if known_at is None and not index.derive("ended", lambda: _has_end(index.valid_to) or _has_end(index.open_until)):
         return {}
     valid_to = find_ends(index, known_at)
-    # A version that was superseded before it began has no time at all, also when that lies in the future.
+    # An atom that was superseded before it began was never true, even if its time lies in the future.
     had_time = valid_to > index.valid_from.values
     current = (valid_to > (now if known_at is None else known_at)) & had_time
     if known_at is None:
-        # What was replaced at once is over, also to who has looked at the clock before and at the space afterwards.
+        # A fact that was replaced at once is over even if the caller read the clock before the index.
         current &= ~index.derive("replaced", lambda: _mask_replaced(index))
     if include_ended:
         current |= index.superseded_at.values > (_AT_ALL if known_at is None else known_at)
@@ -101,16 +105,19 @@ def _is_any_over(index: SpaceIndex) -> bool:
 
 
 def _has_end(column: Column) -> bool:
-    """Whether there is an instant in a column at all."""
+    """Return whether any value of a column of ends is set."""
     return bool((column.values != FOREVER).any())
 
 
 def find_ends(index: SpaceIndex, known_at: int | None) -> NDArray[np.int64]:
-    """The end of each atom's validity as it was known then: before a fact was superseded, it had no such end."""
+    """Return the end of each atom's validity as it was known at an instant, or as it is known now for None.
+
+    Before a fact was superseded, it had the end that it was recorded with, or none.
+    """
     superseded = index.superseded_at.values <= (_AT_ALL if known_at is None else known_at)
     ends = np.where(superseded, index.valid_to.values, index.open_until.values)
     if known_at is not None and index.cuts is not None:
-        # Those that were cut several times: as far as it was known.
+        # Ends that were corrected several times: the correction that was known then.
         places, known_from, cut_to = index.cuts
         ends[places] = index.open_until.values[places]
         known = known_from <= known_at
@@ -121,6 +128,6 @@ def find_ends(index: SpaceIndex, known_at: int | None) -> NDArray[np.int64]:
 
 _AHEAD = [KINDS.index(kind) for kind in ("INTENTION", "EPISODE")]
 _AT_ALL = FOREVER - 1
-"""Without an instant everything that was recorded is known, also by a machine whose clock is ahead of ours."""
+"""Without an instant everything recorded is known, even by a machine whose clock is ahead."""
 _PLAIN = Filters(now=0)[1:]
-"""All of them but the first, which is the instant of the call."""
+"""The filters of a request that sets none, without `now`."""
