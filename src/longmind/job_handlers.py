@@ -71,11 +71,11 @@ class JobHandlers:
         return Effect(outcome) if callable(outcome) else outcome
 
     def _update_blocks(self, run: JobRun) -> Effect | JobPostponement | dict[str, Any]:
-        from longmind.blocks.sleep_time_job import PATIENT_ROUNDS, SleepTimeUpdater
+        from longmind.blocks.sleep_time_job import OPTIMISTIC_ROUNDS, SleepTimeUpdater
 
         updater = SleepTimeUpdater(self._parts.database, self._parts.pipeline.fact_reader, self._parts.clock)
         outcome = updater.prepare(
-            run.scope, run.job.payload["conversationId"], run.kept, patient=run.round <= PATIENT_ROUNDS
+            run.scope, run.job.payload["conversationId"], run.kept, patient=run.round <= OPTIMISTIC_ROUNDS
         )
         return Effect(outcome) if callable(outcome) else outcome
 

@@ -4,7 +4,7 @@ Stable and important facts go into the core block while it has room, specific on
 treated as an atom, and extraction's own rules decide whether a fact confirms, replaces or adds to it. Invariants:
 
 - Nothing is dropped to make room: a fact that does not fit is left out and counted.
-- Only facts of the user's own words are merged, since blocks are repeated in every prompt.
+- Only facts in the user's own words are merged: blocks reach prompts, and a document must not speak for the user.
 - A line that changes keeps its place and its bullet; lines that no fact concerns stay exactly as they are.
 """
 
@@ -119,7 +119,7 @@ def merge_facts(
 
 def _merge_fact(merged: BlockMerge, candidate: Candidate, said_at: Micros) -> str:
     """Merge one fact, and return the count that it belongs to."""
-    # A block is in every prompt, so nothing but the user's own words may enter it.
+    # Blocks reach prompts as what is known about the user, so nobody else's words may enter them.
     if candidate.trust != "user" or not candidate.text:
         return "skipped"
     # Lines of both blocks are candidates: a fact must not be added to one block while the other has it.

@@ -109,15 +109,15 @@ class Blocks:
         An empty query lists the lines in their order.
         """
         text = validate_text("query", query, limit=_QUERY_LIMIT)
-        most = HITS.check("limit", limit)
-        return Page(self._reader.find(text, validate_agent(agent_id), most))
+        limit = HITS.check("limit", limit)
+        return Page(self._reader.find(text, validate_agent(agent_id), limit))
 
     def revisions(
         self, block_type: BlockType, *, agent_id: Identity | None = None, limit: Limit = 20
     ) -> Page[BlockRevision]:
         """List earlier contents of a block, newest first."""
-        most = validate_count("limit", limit, most=store.REVISIONS_KEPT + store.MARKED_REVISIONS_KEPT)
-        return Page(self._database.read(self._scope, store.list_revisions, validate_place(block_type, agent_id), most))
+        limit = validate_count("limit", limit, most=store.REVISIONS_KEPT + store.MARKED_REVISIONS_KEPT)
+        return Page(self._database.read(self._scope, store.list_revisions, validate_place(block_type, agent_id), limit))
 
     def restore(
         self,

@@ -25,7 +25,7 @@ from longmind.store.triggers.sleep_time import IdleState, read_idle_state
 
 Result = dict[str, Any]
 Write = Callable[[Transaction], Result]
-PATIENT_ROUNDS = 2
+OPTIMISTIC_ROUNDS = 2
 """Rounds in which the merge happens outside of the transaction."""
 _MIN_WAIT: Micros = 1_000
 
@@ -34,7 +34,7 @@ _OFF = "Sleep-time memory is off."
 
 @dataclass(frozen=True)
 class _FactMergeWork:
-    """The messages of one run, and the facts in them."""
+    """The part of a conversation that one run covers, and the facts found in it."""
 
     conversation_id: str
     idle: IdleState
@@ -117,7 +117,7 @@ def _read_blocks(
     run: Transaction, agent_id: str | None, lock: bool = False
 ) -> tuple[StoredBlock | None, StoredBlock | None]:
     core, archival = BlockPlace("core", agent_id), BlockPlace("archival", agent_id)
-    # Always in this order, so that two transactions never wait for each other.
+    # Always in this order, so that two transactions cannot deadlock.
     if lock:
         blocks.hold(run, core)
         blocks.hold(run, archival)

@@ -94,8 +94,8 @@ def is_bucket_name(scope_id: str | None) -> bool:
 class TimelineLog:
     """The events of one timeline: validates windows on it, reads its rows, and records on it.
 
-    One instance serves one operation after the other; it keeps no state of its own, so threads may share it. A read or
-    a record is one transaction each. Subclasses may replace `insert` to defer the write.
+    It keeps no state besides its timeline, so threads may share it. Each read and each record is one transaction.
+    Subclasses may override `insert` to defer the write.
     """
 
     def __init__(self, database: Database, scope: Scope, clock: Clock, settings: Settings) -> None:
@@ -131,11 +131,11 @@ class TimelineLog:
         hot: bool = False,
         **bounds: Any,
     ) -> EventWindow | None:
-        """Return the rows that a read may see, or None when there can be none.
+        """Return the window of rows that a read may see, or None when there can be none.
 
         level: rows recorded in the same session or run, for `session` and `run`; None and other levels see all.
         hot: only the hot log, the newest part of the timeline.
-        bounds: further fields of Window.
+        bounds: further fields of EventWindow.
         """
         columns = self._match_level(level)
         bounds["all_tags"], bounds["any_tags"] = validate_tags(all_tags), validate_tags(any_tags)

@@ -80,11 +80,11 @@ def to_stored_entry(atom: Atom) -> StoredEntry:
     )
 
 
-def to_found_entries(hits: Sequence[Hit], *, asked: bool) -> list[FoundEntry]:
+def to_found_entries(hits: Sequence[Hit], *, has_query: bool) -> list[FoundEntry]:
     """Return hits as entries with a relevance from 0 to 1, which is a half at the median hit.
 
     Scores of hits are not comparable between queries, so the relevance is relative to the hits of this one. Without a
-    query (`asked` is false) it is 0.
+    query it is 0.
     """
     scores = sorted(hit.score for hit in hits)
     median = (scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2 if scores else 0.0
@@ -96,7 +96,7 @@ def to_found_entries(hits: Sequence[Hit], *, asked: bool) -> list[FoundEntry]:
             behavioral=hit.atom.behavioral,
             tags=hit.atom.tags,
             created_at=hit.atom.created_at,
-            relevance_score=hit.score / (hit.score + median) if asked and hit.score > 0 else 0.0,
+            relevance_score=hit.score / (hit.score + median) if has_query and hit.score > 0 else 0.0,
         )
         for hit in hits
     ]

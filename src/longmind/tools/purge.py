@@ -14,16 +14,16 @@ START_LIMIT = 100
 """How many entries are purged when an engine opens: opening must stay fast."""
 
 
-def purge(database: Database, now: Micros, days: int, most: int | None = None) -> int:
+def purge(database: Database, now: Micros, days: int, limit: int | None = None) -> int:
     """Remove the entries of all users that were superseded at least `days` ago; return how many were removed.
 
     Each entry is a transaction of its own, so that a long purge never blocks other writers. Several processes may purge
-    at once. `most` limits how many are removed.
+    at once. `limit` is the most that one call removes.
     """
     purged = 0
-    while most is None or purged < most:
-        some = _BATCH_SIZE if most is None else min(_BATCH_SIZE, most - purged)
-        due = database.read(None, atoms.list_purgeable, now - days * _DAY, some)
+    while limit is None or purged < limit:
+        batch_size = _BATCH_SIZE if limit is None else min(_BATCH_SIZE, limit - purged)
+        due = database.read(None, atoms.list_purgeable, now - days * _DAY, batch_size)
         removed = sum(database.write(scope, _purge_entry, scope, atom_id, now) for scope, atom_id in due)
         if not removed:
             break

@@ -136,7 +136,7 @@ class Tools:
         cursor: NumberCursor | None = None,
     ) -> Page[AuditEntry]:
         """List the audited calls of the tools of this group, oldest first; `since` and `until` are included."""
-        most = LIMIT.check("limit", limit)
+        limit = LIMIT.check("limit", limit)
         if cursor is not None and not (isinstance(cursor, str) and cursor.isascii() and cursor.isdigit()):
             raise InvalidInput(f"cursor is {cursor!r}.", hint="Pass next_cursor of the previous page.")
         if outcome is not None and outcome not in get_args(Outcome):
@@ -151,10 +151,10 @@ class Tools:
             since=validate_instant("since", since),
             until=validate_instant("until", until),
             after=0 if cursor is None else min(int(cursor[:19]), 2**62),
-            limit=most + 1,
+            limit=limit + 1,
         )
-        entries = [chain.to_entry(line) for line in lines[:most]]
-        return Page(entries, str(entries[-1].seq) if len(lines) > most else None)
+        entries = [chain.to_entry(line) for line in lines[:limit]]
+        return Page(entries, str(entries[-1].seq) if len(lines) > limit else None)
 
     def _call(self, tool_name: str, arguments: object, confirm: Confirm | None, seconds: float) -> dict[str, Any]:
         """Call a tool, and a second time if it needs consent and the user agrees.

@@ -86,7 +86,7 @@ def search_entries(
     query = arguments.query if arguments.query and arguments.query.strip() else None
     space_id = call.database.read(call.scope, spaces.find_id, call.group, "group")
     hits = [] if space_id is None else _find_hits(call, retriever(), space_id, query, arguments)
-    answer: dict[str, Any] = {"results": to_found_entries(hits, asked=query is not None)}
+    answer: dict[str, Any] = {"results": to_found_entries(hits, has_query=query is not None)}
     behavioral = {to_entry_id(hit.atom.id): to_provenance(hit.atom) for hit in hits if hit.atom.behavioral}
     if behavioral:
         answer |= {"notice": SUGGESTIONS_NOTICE, "provenance": behavioral}
