@@ -39,6 +39,8 @@ SHARED_MODULE_NAMES = frozenset(
 )
 
 CONVERSIONS_AND_HOOKS = frozenset("to from as on with".split())
+PUBLIC_NAMES = frozenset("at bound".split())
+"""Operations of version 0.2 that keep their names: `events.at`, `tools.bound`."""
 PREPOSITIONS = frozenset(
     "about above across after against along among around at before behind below beneath beside between beyond by"
     " despite down during except for in inside into like near of off onto out outside over past per since than through"
@@ -156,6 +158,8 @@ def read_modules(package: Path) -> list[Module]:
 def has_weak_name(name: str) -> bool:
     """Return whether a function's name begins with a participle, a preposition, a gerund or a question word."""
     first = name.strip("_").split("_")[0].lower()
+    if name in PUBLIC_NAMES:
+        return False
     if first in CONVERSIONS_AND_HOOKS or first in VERBS_LIKE_PARTICIPLES:
         return False
     if first in PREPOSITIONS or first in QUESTION_WORDS or first in IRREGULAR_PARTICIPLES:
