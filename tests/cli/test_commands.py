@@ -74,7 +74,7 @@ def test_reindexing_gives_every_atom_a_vector_of_the_embedder(run: Run, sqlite_u
     first = run("reindex", "--url", sqlite_url, "--embedder", "local:arctic-s", "--json")
     assert (first.code, json.loads(first.out)) == (0, {"vectors": 3})
     again = run("reindex", "--url", sqlite_url, "--embedder", "local:arctic-s")
-    assert again.out == "0 vectors were made.\n"
+    assert again.out == "Computed 0 vectors.\n"
 
 
 def test_reindexing_without_an_embedder_is_refused(run: Run, sqlite_url: str) -> None:
@@ -114,7 +114,7 @@ def test_a_job_that_failed_is_listed_with_its_error_shown_and_retried(
     assert "dead" in run("jobs", "list", "--kind", "fail", LONGMIND_URL=sqlite_url).out
     assert json.loads(run("jobs", "show", failed_job.id, LONGMIND_URL=sqlite_url).out) == job
     retried = run("jobs", "retry", failed_job.id, LONGMIND_URL=sqlite_url)
-    assert retried.out.split() == [failed_job.id, "is", "queued."]
+    assert retried.out.split() == ["Queued", f"{failed_job.id}."]
     assert json.loads(run("jobs", "show", failed_job.id, LONGMIND_URL=sqlite_url).out)["status"] == "queued"
     again = run("jobs", "retry", failed_job.id, LONGMIND_URL=sqlite_url)
     assert (again.code, "is queued" in again.err) == (1, True)
@@ -151,7 +151,7 @@ def test_the_jsonl_files_of_a_tenant_are_rebuilt(run: Run, tmp_path: Path) -> No
     assert one.code == 0, one.err
     assert json.loads(one.out) == {"users": 1, "files": 1, "events": 1}
     everybody = run("events", "rebuild-jsonl", LONGMIND_URL=url, LONGMIND_EVENTS_JSONL_DIR=folder)
-    assert everybody.out == "2 events of 2 users were written to 2 files.\n"
+    assert everybody.out == "Wrote 2 events of 2 users to 2 files.\n"
     assert len(list(Path(folder).rglob("*.jsonl"))) == 2
 
     without = run("events", "rebuild-jsonl", "--url", url)

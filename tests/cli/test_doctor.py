@@ -96,8 +96,8 @@ def test_a_person_reads_it_line_by_line(run: Run, sqlite_url: str) -> None:
 
     assert done.code == 0
     assert "✓ database: SQLite" in done.out
-    assert "! migrations: there is no memory here yet\n    It is made when it is first opened." in done.out
-    assert done.out.rstrip().splitlines()[-1].startswith("0 in trouble, ")
+    assert "! migrations: there is no database yet\n    It is created when it is first opened." in done.out
+    assert done.out.rstrip().splitlines()[-1].split(": ")[1].startswith("0 in trouble, ")
 
 
 def test_to_look_makes_no_database(tmp_path: Path, examined: Examined) -> None:
@@ -150,7 +150,7 @@ def test_trouble_ends_with_one(sqlite_url: str, tmp_path: Path, examined: Examin
     ("url", "words"),
     [
         ("postgresql://nobody@127.0.0.1:9/none", "cannot be reached"),
-        ("mysql://somewhere", "not an address"),
+        ("mysql://somewhere", "not a known kind of address"),
         ("sqlite:///{}/text.db", "not a SQLite database"),
     ],
 )

@@ -87,7 +87,7 @@ def test_a_proof_of_erasure_looks_only_where_it_was_told_to(run: Run, made: str)
     # The option would be that of `erase`, and another database be looked through.
     misplaced = run("erase", "--url", made, "verify", "--text", "home")
     assert (misplaced.code, misplaced.out) == (1, "")
-    assert "after it" in misplaced.err
+    assert "before the subcommand" in misplaced.err
     assert run("erase", "verify", "--url", made, "--text", "home").code == 1
 
 
@@ -115,9 +115,9 @@ def test_a_file_that_cannot_be_used_is_an_error_with_a_hint(run: Run, made: str,
 
 
 def test_lists_that_are_empty_say_so(run: Run, made: str) -> None:
-    assert run("keys", "list", "--url", made).out == "There are no keys: longmind keys create makes one.\n"
+    assert run("keys", "list", "--url", made).out == "There are no keys. Create one with: longmind keys create\n"
     assert run("jobs", "list", "--url", made).out == "There are no such jobs.\n"
-    assert run("erase", "--user", "nobody", "--yes", "--url", made).out.startswith("There was nothing of this user.\n")
+    assert run("erase", "--user", "nobody", "--yes", "--url", made).out.startswith("This user had no data.\n")
 
 
 def test_an_export_goes_out_and_comes_in_and_tells_programs_how_much(run: Run, made: str, tmp_path: Path) -> None:

@@ -197,14 +197,14 @@ def test_the_audit_is_verified_exported_and_verified_again_from_the_command_line
     exported = shell("longmind audit export --output audit.jsonl")
     assert exported.code == 0, exported.err
     assert shell("longmind audit export").out == (home / "audit.jsonl").read_text("utf-8")
-    assert shell("longmind audit verify --file audit.jsonl").out == "3 lines in 1 chains: whole.\n"
+    assert shell("longmind audit verify --file audit.jsonl").out == "3 lines in 1 chains: intact.\n"
     lines = (home / "audit.jsonl").read_text("utf-8").splitlines(keepends=True)
     (home / "cut.jsonl").write_text("".join(lines[:1] + lines[2:]), "utf-8")
     found = shell("longmind audit verify --file cut.jsonl")
     assert found.code == 1
     assert "local/ipc/default, group default, line 3: line 2 is missing before it" in found.out
     keyed = shell("longmind audit verify", LONGMIND_AUDIT_KEY="another")
-    assert (keyed.code, "NOT whole" in keyed.out) == (1, True)
+    assert (keyed.code, "NOT intact" in keyed.out) == (1, True)
 
 
 @pytest.mark.conforms("B5.4")
@@ -214,17 +214,17 @@ def test_the_audit_is_rotated_from_the_command_line(shell: Typed, home: Path) ->
     for wrong in ("", "--before 2026-01-01 --keep-days 1", "--before yesterday"):
         assert shell(f"longmind audit rotate --folder old {wrong}").code == 1
     kept = shell("longmind audit rotate --folder old --keep-days 1")
-    assert (kept.code, kept.out) == (0, "0 lines of 0 chains were moved.\n")
+    assert (kept.code, kept.out) == (0, "Moved 0 lines of 0 chains.\n")
     rotated = shell("longmind audit rotate --folder old --keep-days 0 --json")
     (moved,) = json.loads(rotated.out)["moved"]
     assert (moved["owner"], moved["first"], moved["last"]) == ("local/ipc/default", 1, 3)
     answer(shell(BRIEF))
-    assert shell("longmind audit verify").out == "1 lines in 1 chains: whole.\n"
+    assert shell("longmind audit verify").out == "1 lines in 1 chains: intact.\n"
     file = f"old/{moved['file']}"
     verified = shell(f"longmind audit verify --file {file}")
-    assert verified.out == "3 lines in 1 chains: whole.\nThe database goes on from there.\n"
+    assert verified.out == "3 lines in 1 chains: intact.\nThe database continues from there.\n"
     apart = shell(f"longmind audit verify --file {file} --url sqlite:///none.db")
-    assert (apart.code, apart.out) == (0, "3 lines in 1 chains: whole.\n")
+    assert (apart.code, apart.out) == (0, "3 lines in 1 chains: intact.\n")
     with (home / file).open("a") as changed:
         changed.write("\n")
     assert shell(f"longmind audit verify --file {file} --alone").code == 0

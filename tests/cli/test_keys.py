@@ -41,7 +41,7 @@ def test_a_key_is_made_listed_used_and_revoked(run: Run, database_url: str) -> N
 
     revoked = run("keys", "revoke", key["id"], "--url", database_url)
     assert revoked.code == 0
-    assert "was revoked" in revoked.out
+    assert "Revoked " in revoked.out
 
 
 def test_a_key_is_told_as_json_with_its_token(sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> None:

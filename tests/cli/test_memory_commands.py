@@ -25,7 +25,7 @@ def test_a_conversation_is_held_closed_learned_from_and_recalled(call: Call) -> 
     assert call("memory", "bind", "check-in", "--json").json["enabled"] is True
     turn = call("conversations", "turn", conversation, "I live in Graz.", "Noted.", "--json").json
     assert turn["assistantMessage"]["sequence"] == 2
-    assert call("conversations", "append", conversation, "I prefer tea.").out.endswith("is number 3.\n")
+    assert call("conversations", "append", conversation, "I prefer tea.").out.endswith("is message 3.\n")
     shown = call("conversations", "show", conversation)
     assert "check-in, open, 3 messages, Monday" in shown.out
     assert "I live in Graz." in shown.out
@@ -59,7 +59,7 @@ def test_a_fact_is_added_replaced_put_away_and_removed(call: Call) -> None:
     call("memory", "archive", new["id"])
     assert [atom["id"] for atom in call("memory", "list", "--json").json] == [old["id"]]
     assert [atom["id"] for atom in call("memory", "list", "--status", "archived", "--json").json] == [new["id"]]
-    assert call("memory", "list", "--category", "none").out == "Nothing is remembered here.\n"
+    assert call("memory", "list", "--category", "none").out == "There are no facts here.\n"
     assert call("memory", "delete", new["id"], "--yes", "--json").json == {"deleted": new["id"]}
     gone = call("memory", "show", new["id"])
     assert (gone.code, "Error: There is no atom" in gone.err, "Hint:" in gone.err) == (1, True, True)
@@ -136,7 +136,7 @@ def test_events_are_recorded_and_read_back(call: Call) -> None:
     assert [each["kind"] for each in call("events", "recent", "--limit", "2", "--json").json] == ["state.snapshot"] * 2
     counted = {each["kind"]: each["events"] for each in call("events", "usage", "--json").json}
     assert counted == {"deploy.done": 1, "state.snapshot": 2}
-    assert call("events", "recent", "--level", "run").out == "Nothing has happened.\n"
+    assert call("events", "recent", "--level", "run").out == "There are no events.\n"
 
 
 def test_a_summary_is_shown_and_made(call: Call) -> None:
@@ -219,8 +219,8 @@ def test_the_schema_is_looked_at_without_changing_it_and_brought_up_to_date(
 def test_a_database_that_is_not_there_yet_is_not_made_by_looking(call: Call, sqlite_url: str) -> None:
     looked = call("migrate", "status")
     assert (looked.code, "- 0001 conversations is missing" in looked.out) == (1, True)
-    assert "not there yet" in call("migrate", "status").out
-    assert "migrations were applied" in call("migrate", "apply").out
+    assert "empty or missing" in call("migrate", "status").out
+    assert " migrations; the schema is version " in call("migrate", "apply").out
     assert call("migrate", "status").code == 0
     with longmind.open(sqlite_url) as engine:
         assert engine.last_cursor() == 0

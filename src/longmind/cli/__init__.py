@@ -1,4 +1,4 @@
-"""The command line: `longmind`, with a command for each thing to do; and `ipc`, which calls tools."""
+"""The command line: `longmind`, with one command per task, and `ipc`, which calls memory tools."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command. `exits.py` says what it ends with."""
+    """Run a command and end the process with one of the codes of exit_codes.py."""
     try:
-        # `ipc` is in this package too, and does not wait for what draws tables.
+        # Imported late: `ipc` is in this package too and must not load typer and rich.
         from longmind.cli.entry_point import run
 
         run(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:
-        # Within a command it is taken care of; this is for the moment while all of it is loaded.
+        # Within a command, typer handles Ctrl-C; this covers the imports above.
         sys.exit(130)

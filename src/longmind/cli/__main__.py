@@ -1,4 +1,4 @@
-"""`python -m longmind.cli` is the same as `longmind`."""
+"""The module behind `python -m longmind.cli`, which equals `longmind`."""
 
 from longmind.cli import main
 

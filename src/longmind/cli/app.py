@@ -1,4 +1,4 @@
-"""All commands, put together."""
+"""The command tree of `longmind`. Its help texts are the docstrings of the commands, one module each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from longmind.cli.commands import (
     blocks,
     context,
     conversations,
-    copy,
+    database_copy,
     doctor,
     erase,
     events,
@@ -28,31 +28,35 @@ from longmind.cli.commands import (
     skill,
     users,
 )
-from longmind.cli.output import write
+from longmind.cli.output import write_text
 
 app = typer.Typer(
     name="longmind",
     no_args_is_help=True,
+    # Errors of ours are translated in entry_point.py; a traceback of typer would show local variables.
     pretty_exceptions_enable=False,
+    # Many programs accept -h; click by default does not.
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def _tell_version(wanted: bool) -> None:
-    if wanted:
-        write(__version__)
+def _print_version(requested: bool) -> None:
+    """Print the version and end, before any command runs."""
+    if requested:
+        write_text(__version__)
         raise typer.Exit
 
 
 @app.callback()
 def longmind(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version.", callback=_tell_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """A memory engine for AI agents."""
+    """Long-term memory for AI agents."""
 
 
+# In the order in which --help lists them: memory, services, operation, whole users, maintenance.
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(memory.app, name="memory")
 app.add_typer(recall.app, name="recall")
@@ -71,6 +75,6 @@ app.add_typer(migrate.app, name="migrate")
 app.add_typer(erase.app, name="erase")
 app.command("export")(users.export)
 app.command("import")(users.import_)
-app.command("copy")(copy.copy)
+app.command("copy")(database_copy.copy)
 app.command("reindex")(reindex.reindex)
 app.add_typer(models.app, name="models")

@@ -1,4 +1,8 @@
-"""What the doctor looks at, one thing after the other. Each tells how it is and, if need be, what to do."""
+"""Checks of `longmind doctor`: the installation, the settings, the database, the models and the server.
+
+Each check yields a finding: ok, a warning, or trouble, with what to do. Checks change nothing: a database is inspected
+without migrating it, and opened only if its schema is current. A check that depends on something in trouble is skipped.
+"""
 
 from __future__ import annotations
 
@@ -29,193 +33,234 @@ from longmind.store.tables import metrics as measuring
 
 State = Literal["ok", "warning", "trouble"]
 
+# The packages that show whether an extra is installed.
 _EXTRAS = {"server": ("starlette", "uvicorn", "limits", "jwt", "prometheus_client", "mcp"), "postgres": ("psycopg",)}
+# Bytes below which the free space is a warning, and trouble.
 _LITTLE_ROOM, _NO_ROOM = 1024**3, 100 * 1024**2
+# Differences of clocks that are a warning, and trouble.
 _OFF_SECONDS, _FAR_OFF_SECONDS = 2, 60
 _LONG_DUE_SECONDS = 300
 _SOON = 7 * 24 * 3600 * 1_000_000
+# No correct clock shows a time before this.
 _RELEASED = to_micros("2026-01-01T00:00:00Z")
 
 
 @dataclass(frozen=True)
 class Finding:
+    """The result of one check."""
+
     name: str
     state: State
     says: str
+    """The state in words, to follow the name."""
     todo: str = ""
+    """The action that removes the trouble or the warning."""
 
     def as_json(self) -> dict[str, str]:
+        """Return the finding for --json."""
         return {"name": self.name, "state": self.state, "says": self.says, "todo": self.todo}
 
 
-def examine(url: str | None, *, ask_models: bool = False) -> Iterator[Finding]:
-    """Look at everything. What depends on something that is in trouble is left out."""
-    yield from _installation()
+def run_checks(url: str | None, *, ask_models: bool = False) -> Iterator[Finding]:
+    """Run all checks and yield their findings as they come.
+
+    url: the database; None means the one of the settings.
+    ask_models: whether to call the embedder of a vendor, which may cost money.
+    """
+    yield from _check_installation()
     try:
         settings = load_settings({"url": url})
     except LongmindError as error:
-        yield _trouble("settings", error)
+        yield _make_trouble("settings", error)
         return
-    yield Finding("settings", "ok", "can be read")
-    yield from _database(settings)
-    yield from _room(settings)
-    yield _embedder(settings, ask_models)
-    yield _extractor(settings)
-    if _has("server"):
-        yield from _server(settings)
+    yield Finding("settings", "ok", "are valid")
+    yield from _check_database(settings)
+    yield from _check_disk_space(settings)
+    yield _check_embedder(settings, ask_models)
+    yield _check_extractor(settings)
+    if _is_installed("server"):
+        yield from _check_server(settings)
 
 
-def _installation() -> Iterator[Finding]:
+def _check_installation() -> Iterator[Finding]:
+    """Check versions, extras and the compiled kernels."""
     yield Finding("Longmind", "ok", f"{longmind.__version__} in {Path(longmind.__file__).parent}")
     yield Finding("Python", "ok", f"{platform.python_version()} on {platform.platform()}")
     for extra, what in (("server", "longmind serve"), ("postgres", "PostgreSQL")):
-        if _has(extra):
+        if _is_installed(extra):
             yield Finding(f"extra {extra}", "ok", "installed")
         else:
-            todo = f"If you want {what}: pip install 'longmind[{extra}]'"
-            yield Finding(f"extra {extra}", "warning", f"not installed, so there is no {what}", todo)
-    yield _recall()
+            todo = f"For {what}: pip install 'longmind[{extra}]'"
+            yield Finding(f"extra {extra}", "warning", f"not installed, so {what} is not available", todo)
+    yield _check_kernels()
 
 
-def _recall() -> Finding:
-    from longmind.recall import kernels as kernel
+def _check_kernels() -> Finding:
+    """Check whether recall uses its compiled kernels or the slower ones in numpy."""
+    from longmind.recall import kernels
 
-    if kernel.compiled is not None:
-        return Finding("recall", "ok", "its inner loops are compiled")
-    says = "its inner loops were not compiled, so that it takes up to twice as long"
-    todo = "Install a C compiler and Python's headers, then longmind once more, from its source."
+    if kernels.compiled is not None:
+        return Finding("recall", "ok", "its kernels are compiled")
+    says = "its kernels are not compiled, so it takes up to twice as long"
+    todo = "Install a C compiler and Python's headers, then reinstall longmind from source."
     return Finding("recall", "warning", says, todo)
 
 
-def _database(settings: Settings) -> Iterator[Finding]:
+def _check_database(settings: Settings) -> Iterator[Finding]:
+    """Check the connection, the clock, the file permissions, the schema, the keys and the jobs."""
     try:
         found = inspect_database(settings)
     except LongmindError as error:
-        yield _trouble("database", error)
+        yield _make_trouble("database", error)
         return
     kind = "SQLite" if found.engine == "sqlite" else "PostgreSQL"
     yield Finding("database", "ok", f"{kind} {found.version} answers")
-    yield _clock(found)
+    yield _check_clock(found)
     if found.engine == "sqlite" and found.applied is not None:
-        yield _rights(Path(sqlite_path(settings.url)))
-    migrations = _migrations(found)
+        yield _check_permissions(Path(sqlite_path(settings.url)))
+    migrations = _check_migrations(found)
     yield migrations
     if migrations.state == "ok":
-        # It is as it should be, so that opening it changes nothing.
+        # The schema is current, so opening the database changes nothing.
         with closing(open_database(settings, ChangeFeed())) as database:
-            yield _keys(database)
-            yield from _jobs(database)
+            yield _check_keys(database)
+            yield from _check_jobs(database)
 
 
-def _clock(found: DatabaseInspection) -> Finding:
+def _check_clock(found: DatabaseInspection) -> Finding:
+    """Compare the clock with the database's; expiry, leases and validity depend on both."""
     if system_clock() < _RELEASED:
-        return Finding("clock", "trouble", "is before this version was made", "Set the clock of this machine.")
+        return Finding(
+            "clock", "trouble", "shows a time before this version was released", "Set the clock of this machine."
+        )
+    # SQLite runs in this process and has no clock of its own, so there is nothing to compare.
     off = (found.clock_off or 0) / 1_000_000
-    todo = "Have both machines keep their time by NTP."
+    todo = "Synchronise both machines by NTP."
     if off > _FAR_OFF_SECONDS:
         return Finding("clock", "trouble", f"differs by {off:,.0f} seconds from the database's", todo)
     if off > _OFF_SECONDS:
         return Finding("clock", "warning", f"differs by {off:.1f} seconds from the database's", todo)
-    return Finding("clock", "ok", "is right" if found.clock_off is None else "agrees with the database's")
+    return Finding("clock", "ok", "is plausible" if found.clock_off is None else "agrees with the database's")
 
 
-def _rights(path: Path) -> Finding:
+def _check_permissions(path: Path) -> Finding:
+    """Check that the owner, and no one else, can use an SQLite file."""
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-        return Finding("rights", "trouble", f"{path} cannot be written", "Check who owns it and its folder.")
+        return Finding(
+            "rights",
+            "trouble",
+            f"{path} cannot be written",
+            "Check the owner and the permissions of the file and its folder.",
+        )
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        return Finding("rights", "warning", f"others than its owner may read {path}", f"Run: chmod 600 {path}")
-    return Finding("rights", "ok", f"only its owner may read {path}")
+        return Finding("rights", "warning", f"other users can read {path}", f"Run: chmod 600 {path}")
+    return Finding("rights", "ok", f"only the owner can read {path}")
 
 
-def _migrations(found: DatabaseInspection) -> Finding:
+def _check_migrations(found: DatabaseInspection) -> Finding:
+    """Compare the applied migrations with those of this version."""
     known = {migration.version for migration in load_migrations(found.engine)}
     if found.applied is None:
-        return Finding("migrations", "warning", "there is no memory here yet", "It is made when it is first opened.")
+        return Finding("migrations", "warning", "there is no database yet", "It is created when it is first opened.")
+    # A migration that we do not know means that a newer version has opened the database.
     newer, missing = set(found.applied) - known, known - set(found.applied)
     if newer:
-        says = f"the database has version {max(newer)}, and this Longmind knows versions up to {max(known)}"
-        return Finding("migrations", "trouble", says, "Upgrade Longmind to the version that made it, or a newer one.")
+        says = f"the database has version {max(newer)}, but this Longmind knows versions up to {max(known)}"
+        return Finding(
+            "migrations", "trouble", says, "Upgrade Longmind to the version that wrote the database, or a newer one."
+        )
     if missing:
-        todo = "Make a copy of the database; opening it applies them."
-        return Finding("migrations", "warning", f"{len(missing)} are to be applied: {sorted(missing)}", todo)
+        todo = "Back up the database; opening it applies them."
+        return Finding("migrations", "warning", f"{len(missing)} are missing: {sorted(missing)}", todo)
     return Finding("migrations", "ok", f"all {len(known)} are applied")
 
 
-def _keys(database: Database) -> Finding:
+def _check_keys(database: Database) -> Finding:
+    """Check whether keys exist, are valid, and end soon."""
     now = system_clock()
     keys = AccessKeys(database, system_clock)
     count = keys.count()
     if not count.made:
-        todo = "To serve others: longmind keys create --tenant … --app … --user …"
-        return Finding("keys", "ok", "none; the server is for the user of this machine alone", todo)
+        todo = "To serve other users: longmind keys create --tenant … --app … --user …"
+        return Finding("keys", "ok", "none, so the server works for the user of this machine only", todo)
     if not count.valid:
-        todo = "Make one: longmind keys create --tenant … --app … --user …"
-        return Finding("keys", "warning", f"none of {count.made} is valid, so that requests are refused", todo)
+        todo = "Create one: longmind keys create --tenant … --app … --user …"
+        return Finding("keys", "warning", f"none of {count.made} is valid, so all requests are refused", todo)
     ending = [key.id for key in keys.list() if key.revoked_at is None and _ends_soon(key.expires_at, now)]
     if ending:
-        says = f"{count.valid} valid, and within a week these end: {', '.join(ending)}"
-        return Finding("keys", "warning", says, "Make new ones in time: longmind keys create")
+        says = f"{count.valid} are valid; these end within a week: {', '.join(ending)}"
+        return Finding("keys", "warning", says, "Create new ones in time: longmind keys create")
     return Finding("keys", "ok", f"{count.valid} of {count.made} are valid")
 
 
 def _ends_soon(expires_at: str | None, now: Micros) -> bool:
+    """Return whether a key ends within a week."""
     return expires_at is not None and now < to_micros(expires_at) < now + _SOON
 
 
-def _jobs(database: Database) -> Iterator[Finding]:
+def _check_jobs(database: Database) -> Iterator[Finding]:
+    """Check for jobs that wait too long, which means that no worker runs, and for dead ones."""
     queue = database.read(None, measuring.measure_queue, system_clock())
     dead, due = sum(each.dead for each in queue), sum(each.due for each in queue)
     oldest = max((each.oldest_due_seconds for each in queue), default=0.0)
+    # Jobs wait a little in normal operation; only a long wait is a sign that no worker runs.
     if oldest > _LONG_DUE_SECONDS:
         says = f"{due:,} are due, one of them for {oldest / 60:,.0f} minutes"
-        yield Finding("jobs", "warning", says, "Does a worker run? Start one: longmind worker")
+        yield Finding("jobs", "warning", says, "Check that a worker runs, or start one: longmind worker")
     else:
         yield Finding("jobs", "ok", f"{due:,} are due")
     if dead:
-        todo = "See why: longmind jobs list --status dead; and try again: longmind jobs retry"
-        yield Finding("dead jobs", "warning", f"{dead:,} were given up", todo)
+        todo = "See why: longmind jobs list --status dead; then retry: longmind jobs retry"
+        yield Finding("dead jobs", "warning", f"{dead:,} failed for good", todo)
 
 
-def _room(settings: Settings) -> Iterator[Finding]:
+def _check_disk_space(settings: Settings) -> Iterator[Finding]:
+    """Check the free space for models and for an SQLite database."""
     folders = {"models": Path(settings.models_folder)}
-    # An address that cannot be read has been told of before.
+    # An invalid address was reported by the check of the database.
     with suppress(LongmindError):
         if engine_of(settings.url) == "sqlite":
             folders["database"] = Path(sqlite_path(settings.url)).parent
     for name, folder in folders.items():
-        there = next(each for each in (folder, *folder.parents) if each.exists())
-        free = shutil.disk_usage(there).free
-        says = f"{free / 1024**3:,.1f} GB free in {there}"
+        existing = next(each for each in (folder, *folder.parents) if each.exists())
+        free = shutil.disk_usage(existing).free
+        says = f"{free / 1024**3:,.1f} GB free in {existing}"
         state: State = "trouble" if free < _NO_ROOM else "warning" if free < _LITTLE_ROOM else "ok"
-        yield Finding(f"room for the {name}", state, says, "" if state == "ok" else "Free some space, or move it.")
+        yield Finding(
+            f"disk space of the {name}", state, says, "" if state == "ok" else "Free some space, or move the folder."
+        )
 
 
-def _embedder(settings: Settings, ask_models: bool) -> Finding:
+def _check_embedder(settings: Settings, ask_models: bool) -> Finding:
+    """Check that the embedder answers; a vendor's is called only on request."""
     try:
         embedding = choose_embedder(settings.embedder, Path(settings.models_folder))
         if embedding is None:
-            todo = "For meaning too: pip install 'longmind[local]' and longmind models pull"
-            return Finding("embedder", "warning", "none: recall goes by words alone", todo)
+            todo = "For recall by meaning: pip install 'longmind[local]', then longmind models pull"
+            return Finding("embedder", "warning", "none, so recall works by words only", todo)
+        # A local model costs nothing, so it is always called.
         local = embedding.model.startswith("local:")
         if not local and not ask_models:
-            return Finding("embedder", "ok", f"{embedding.model}, which was not asked", "To ask it: --ask-models")
-        begun = time.perf_counter()
+            return Finding("embedder", "ok", f"{embedding.model}, not called", "To call it: --ask-models")
+        started = time.perf_counter()
         embedding.query("Where do I live?")
     except LongmindError as error:
-        return _trouble("embedder", error)
-    return Finding("embedder", "ok", f"{embedding.model} answers in {(time.perf_counter() - begun) * 1000:,.0f} ms")
+        return _make_trouble("embedder", error)
+    return Finding("embedder", "ok", f"{embedding.model} answers in {(time.perf_counter() - started) * 1000:,.0f} ms")
 
 
-def _extractor(settings: Settings) -> Finding:
+def _check_extractor(settings: Settings) -> Finding:
+    """Check that the package of a model extractor is installed; the model itself is not called."""
     if not settings.extractor.startswith("model:"):
         return Finding("extractor", "ok", settings.extractor)
     if find_spec("pydantic_ai") is None:
         todo = "pip install 'longmind[models]'"
         return Finding("extractor", "trouble", f"{settings.extractor} needs the package pydantic_ai", todo)
-    return Finding("extractor", "ok", f"{settings.extractor}, with its vendor's key from the environment")
+    return Finding("extractor", "ok", f"{settings.extractor}, with the vendor's key from the environment")
 
 
-def _server(settings: Settings) -> Iterator[Finding]:
+def _check_server(settings: Settings) -> Iterator[Finding]:
+    """Check the settings that only the server reads, by building what they describe."""
     from longmind.server.auth.rate_limits import RateLimiter
     from longmind.server.auth.web_tokens import check_jwt_settings
     from longmind.server.observability.tracing import open_tracing
@@ -229,14 +274,16 @@ def _server(settings: Settings) -> Iterator[Finding]:
         try:
             check(settings)
         except LongmindError as error:
-            yield _trouble(name, error)
+            yield _make_trouble(name, error)
         else:
             yield Finding(name, "ok", says)
 
 
-def _has(extra: str) -> bool:
+def _is_installed(extra: str) -> bool:
+    """Return whether all packages of an extra are installed."""
     return all(find_spec(package) for package in _EXTRAS[extra])
 
 
-def _trouble(name: str, error: LongmindError) -> Finding:
+def _make_trouble(name: str, error: LongmindError) -> Finding:
+    """Return the finding for an error, with its hint as the action."""
     return Finding(name, "trouble", error.message, error.hint)

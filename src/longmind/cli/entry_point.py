@@ -1,4 +1,8 @@
-"""Runs one command, and is the one translator of what goes wrong: for people in words, with --json as JSON."""
+"""The entry point of `longmind`: runs one command, and translates errors into text or, with --json, into JSON.
+
+It is the only place where errors of commands are caught. Everything that is not an answer goes to standard error, so
+that the output of a command can be piped.
+"""
 
 from __future__ import annotations
 
@@ -13,73 +17,77 @@ from typer.main import get_command
 
 from longmind.cli.app import app
 from longmind.cli.exit_codes import Exit
-from longmind.cli.output import problems
+from longmind.cli.output import stderr
 from longmind.errors import InvalidInput, LongmindError
 
-# Typer has its own copy of what it is built on, and shows of it only what is below this.
+# Typer bundles its own click and exports only subclasses of the error that covers all misuse.
 _UsageError: Any = typer.BadParameter.__base__
-
 _MOVED = {"demo": "./dev demo", "bench": "./dev bench"}
 """Commands of version 0.2 that left the package, and their successors."""
 
 
 class Misused(InvalidInput):
-    """The command was not called as it has to be."""
+    """The command line is wrong."""
 
 
 class NotConfirmed(InvalidInput):
-    """It was not confirmed, so that nothing was done."""
+    """The action was not confirmed, so nothing was done."""
 
-    default_hint = "Give --yes if it is really meant."
+    default_hint = "Give --yes to confirm it."
 
 
 class FileTrouble(InvalidInput):
     """A file cannot be read or written."""
 
-    default_hint = "Check that it is there, who may use it, and whether there is room on the disk."
+    default_hint = "Check its path, its permissions and the free space on the disk."
 
 
 def run(arguments: list[str]) -> NoReturn:
-    """Run a command, and end the program as `exits.py` says."""
+    """Run a command and end the process with an exit code of exit_codes.py.
+
+    With --json anywhere before `--`, errors are printed as JSON too, even errors about the command line itself.
+    """
+    # Everything after -- is text of the user, even if it looks like an option.
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     as_json = "--json" in options
     if options and options[0] in _MOVED:
         hint = f"Run {_MOVED[options[0]]} in a clone of the repository."
-        _tell(Misused(f"longmind {options[0]} is no longer part of the package.", hint=hint), as_json)
+        _report(Misused(f"longmind {options[0]} is no longer part of the package.", hint=hint), as_json)
         sys.exit(Exit.MISUSED)
     try:
-        # Where people read, Typer itself shows how a command is called; programs get that as JSON, too.
-        ended = _command()(arguments, standalone_mode=not as_json)
+        # Standalone mode makes typer print usage errors itself; with --json they are printed here, as JSON.
+        ended = _make_command()(arguments, standalone_mode=not as_json)
         sys.exit(ended if isinstance(ended, int) else Exit.OK)
     except LongmindError as error:
-        _tell(error, as_json)
+        _report(error, as_json)
     except typer.Abort:
-        _tell(NotConfirmed(), as_json)
+        _report(NotConfirmed(), as_json)
     except _UsageError as error:
-        hint = f"{error.ctx.command_path} --help shows how." if error.ctx else "longmind --help shows how."
-        _tell(Misused(error.format_message(), hint=hint), as_json)
+        command = error.ctx.command_path if error.ctx else "longmind"
+        _report(Misused(error.format_message(), hint=f"Run {command} --help."), as_json)
         sys.exit(Exit.MISUSED)
     except OSError as error:
         where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-        _tell(FileTrouble(f"{where}{error.strerror or error}."), as_json)
+        _report(FileTrouble(f"{where}{error.strerror or error}."), as_json)
     sys.exit(Exit.FAILED)
 
 
 @cache
-def _command() -> Any:
-    # It is made of some sixty functions, which takes a while; a process that calls several makes it once.
+def _make_command() -> Any:
+    # Typer inspects some sixty functions for this; tests and proofs, which run many commands, do it once.
     return get_command(app)
 
 
-def _tell(error: LongmindError, as_json: bool) -> None:
+def _report(error: LongmindError, as_json: bool) -> None:
+    """Print an error to standard error, as text or as the problem document that the server would send."""
     if as_json:
-        # The same as the server would answer.
+        # Imported late: it is needed for errors only.
         from longmind.server.problems import to_problem
 
         _, _, body = to_problem(error)
         print(body.decode(), file=sys.stderr)
         return
-    # Texts of errors may hold what a user wrote: they are shown as they are, never read as markup.
-    problems.print(Text(f"Error: {error.message}"), soft_wrap=True)
+    # Messages may quote what a user wrote, so they are never parsed as rich markup.
+    stderr.print(Text(f"Error: {error.message}"), soft_wrap=True)
     if error.hint:
-        problems.print(Text(f"Hint: {error.hint}"), soft_wrap=True)
+        stderr.print(Text(f"Hint: {error.hint}"), soft_wrap=True)

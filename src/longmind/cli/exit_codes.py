@@ -1,4 +1,4 @@
-"""Exit codes of the command line. Scripts rely on them; docs/reference/cli.md lists them."""
+"""Exit codes of commands. Scripts rely on them, so they are defined here and documented in docs/reference/cli.md."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
+    """The exit code of a command."""
+
     OK = 0
-    """All went well."""
+    """The command succeeded."""
     FAILED = 1
-    """It could not be done, or a check has found something wrong; standard error says what, and what to do."""
+    """The command failed, or a check found a problem; standard error says what to do."""
     MISUSED = 2
-    """The command was not called as it has to be; standard error shows how."""
+    """The command line is wrong; standard error shows the usage."""
     INTERRUPTED = 130
-    """It was stopped by Ctrl-C. What was committed before stays."""
+    """Ctrl-C stopped the command. Everything committed before remains."""
     READER_GONE = 141
-    """The program that reads the output has ended, such as `head` in a pipe."""
+    """The program that reads the output ended first, such as `head` in a pipe."""

@@ -1,7 +1,7 @@
-"""`ipc tool.invoke.<tool> '<json>'`: calls a memory tool, as an agent does from a shell.
+"""The program `ipc tool.invoke.<tool> '<json>'`, with which an agent calls a memory tool from a shell.
 
-The answer is JSON on standard output, and the command ends with 0; or an error is JSON on standard error, and it ends
-with 1. A call is short, so nothing is loaded here that it does not need.
+The answer is JSON on standard output, with exit code 0; an error is JSON on standard error, with exit code 1. Agents
+call it often, so it imports only what a call needs: neither typer nor rich.
 """
 
 from __future__ import annotations
@@ -19,49 +19,57 @@ from longmind.settings import load_caller
 from longmind.tools.invocation import TOPIC
 
 _EXAMPLE = """ipc tool.invoke.memory_search '{"query": "TypeScript"}'"""
+_SCOPE_NAMES = ("tenant", "app", "user", "agent", "group", "session")
 
 
-class _Parser(argparse.ArgumentParser):
+class _IpcParser(argparse.ArgumentParser):
+    """A parser that raises a ToolError instead of printing its usage."""
+
     def error(self, message: str) -> NoReturn:
-        raise ToolError("VALIDATION_FAILED", f"{message[:1].upper()}{message[1:]}. Use it like: {_EXAMPLE}")
+        """Raise the message as a validation error."""
+        raise ToolError("VALIDATION_FAILED", f"{message[:1].upper()}{message[1:]}. For example: {_EXAMPLE}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Call a tool, print its answer, and end the process."""
     try:
-        answer = _invoke(_parser().parse_args(arguments))
-        if not _written(sys.stdout, answer):
-            raise ToolError("PLUGIN_ERROR", "The call was done, and its answer could not be written.")
+        answer = _invoke(_make_parser().parse_args(arguments))
+        if not _write(sys.stdout, answer):
+            raise ToolError("PLUGIN_ERROR", "The tool ran, but its answer could not be written.")
     except ToolError as error:
-        _written(sys.stderr, error.as_json())
+        _write(sys.stderr, error.as_json())
         sys.exit(1)
     except LongmindError as error:
-        # The database cannot be opened, or the environment names nobody.
+        # The database cannot be opened, or the environment does not name a user.
+        # Agents know only the error codes of the tools.
         unavailable = ToolError("PLUGIN_UNAVAILABLE", f"{error.message} {error.hint}".strip())
-        _written(sys.stderr, unavailable.as_json())
+        _write(sys.stderr, unavailable.as_json())
         sys.exit(1)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="ipc", description="Call a memory tool.", epilog=f"For example: {_EXAMPLE}")
+def _make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = _IpcParser(prog="ipc", description="Call a memory tool.", epilog=f"For example: {_EXAMPLE}")
     parser.add_argument("topic", help=f"{TOPIC} and the name of the tool")
     parser.add_argument("arguments", help="the arguments of the tool, as a JSON object")
-    parser.add_argument("--url", help="where the memory is kept; LONGMIND_URL by default")
-    for name in ("tenant", "app", "user", "agent", "group", "session"):
-        parser.add_argument(f"--{name}", help=f"whose memory it is; LONGMIND_{name.upper()} by default")
+    parser.add_argument("--url", help="the database; LONGMIND_URL by default")
+    for name in _SCOPE_NAMES:
+        parser.add_argument(f"--{name}", help=f"the {name}; LONGMIND_{name.upper()} by default")
     return parser
 
 
-def _invoke(given: argparse.Namespace) -> dict[str, Any]:
-    tool = given.topic.removeprefix(TOPIC)
-    if tool == given.topic:
-        raise ToolError("UNKNOWN_TOOL", f"A topic begins with {TOPIC!r}. Use it like: {_EXAMPLE}", stage=1)
+def _invoke(options: argparse.Namespace) -> dict[str, Any]:
+    """Call the tool that the command line names, and return its answer."""
+    tool = options.topic.removeprefix(TOPIC)
+    if tool == options.topic:
+        raise ToolError("UNKNOWN_TOOL", f"The topic does not begin with {TOPIC!r}. For example: {_EXAMPLE}", stage=1)
     try:
-        arguments = json.loads(given.arguments)
+        arguments = json.loads(options.arguments)
     except (ValueError, RecursionError):
-        raise ToolError("VALIDATION_FAILED", f"The arguments are not JSON. Use it like: {_EXAMPLE}", stage=3) from None
-    names = ("tenant", "app", "user", "agent", "group", "session")
-    caller = load_caller({name: getattr(given, name) for name in names})
-    with open(given.url, extractor="none") as engine:
+        raise ToolError("VALIDATION_FAILED", f"The arguments are not JSON. For example: {_EXAMPLE}", stage=3) from None
+    caller = load_caller({name: getattr(options, name) for name in _SCOPE_NAMES})
+    # A tool call extracts nothing, so the extractor's package is not imported.
+    with open(options.url, extractor="none") as engine:
         context = engine.context(
             tenant_id=caller.tenant,
             app_id=caller.app,
@@ -73,16 +81,16 @@ def _invoke(given: argparse.Namespace) -> dict[str, Any]:
         return context.tools.invoke(tool, arguments)
 
 
-def _written(stream: TextIO | None, value: dict[str, Any]) -> bool:
-    """Write a value; False when nobody reads there, or there is no room."""
+def _write(stream: TextIO | None, value: dict[str, Any]) -> bool:
+    """Write a value as a line of JSON; return False if no one reads the stream or the disk is full."""
     if stream is None:
         return False
     try:
-        # As bytes: a terminal that is set to another encoding must not make an answer fail.
+        # As bytes: in a terminal with another encoding, a text could raise UnicodeEncodeError.
         stream.buffer.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         stream.flush()
     except OSError:
-        # What is left would be written once more when Python ends.
+        # Python flushes the stream at exit, and that would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return False
     return True

@@ -1,4 +1,8 @@
-"""Options that many commands share, each said once: where memory is kept, and whose it is."""
+"""Options that many commands share, declared once: the database, and the user whose memory it is.
+
+`provide_memory` turns a function of a `MemoryAccess` into a command: it adds these options to its signature, opens the
+engine, and closes it afterwards. Commands for operators use `open_as_admin` or `open_without_models` instead.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,9 @@ from longmind.store.sqlite.database import MEMORY
 
 P = ParamSpec("P")
 
-Url = Annotated[str | None, typer.Option(help="Where the memory is kept; LONGMIND_URL by default.")]
-Space = Annotated[str | None, typer.Option(help="A memory space, by name or id; not needed while there is only one.")]
+Url = Annotated[str | None, typer.Option(help="The database; LONGMIND_URL by default.")]
+# Commands accept a name as well as an id, because people know names.
+Space = Annotated[str | None, typer.Option(help="A memory space, by name or id; optional if there is only one.")]
 
 _PANEL = "Whose memory"
 Tenant = Annotated[str | None, typer.Option(help="The tenant; LONGMIND_TENANT by default.", rich_help_panel=_PANEL)]
@@ -32,7 +37,7 @@ App = Annotated[str | None, typer.Option(help="The app; LONGMIND_APP by default.
 User = Annotated[str | None, typer.Option(help="The user; LONGMIND_USER by default.", rich_help_panel=_PANEL)]
 Agent = Annotated[
     str | None,
-    typer.Option(help="The agent, for what is kept apart for one; LONGMIND_AGENT by default.", rich_help_panel=_PANEL),
+    typer.Option(help="The agent, for memory of one agent; LONGMIND_AGENT by default.", rich_help_panel=_PANEL),
 ]
 Group = Annotated[
     str | None,
@@ -40,33 +45,31 @@ Group = Annotated[
 ]
 Session = Annotated[
     str | None,
-    typer.Option(
-        help="The session that is written down with what is stored; LONGMIND_SESSION by default.",
-        rich_help_panel=_PANEL,
-    ),
+    typer.Option(help="The session to record with new entries; LONGMIND_SESSION by default.", rich_help_panel=_PANEL),
 ]
-_WHOSE = {"tenant": Tenant, "app": App, "user": User, "agent": Agent, "group": Group, "session": Session}
+_SCOPE_OPTIONS = {"tenant": Tenant, "app": App, "user": User, "agent": Agent, "group": Group, "session": Session}
 
-Subject = Annotated[str, typer.Option("--user", help="Whose data; the environment does not say so here.")]
-"""For what is done to all that a user has: nobody should be meant by accident."""
+Subject = Annotated[str, typer.Option("--user", help="The user; LONGMIND_USER is ignored here.")]
+"""The user of a command about all of a user's data. It has no default, so that no one is meant by accident."""
 
 
 @dataclass(frozen=True)
-class Opened:
-    """An open engine, and the context of whom the command is for."""
+class MemoryAccess:
+    """An open engine, and the context of the user that a command is for."""
 
     engine: Engine
     context: Context
 
-    def space(self, named: str | None) -> MemorySpace:
-        """The space that is meant; without a name and without any space yet, one called `default` is made."""
-        if named is not None:
-            return find_space(self.context.memory, named)
+    def choose_space(self, name: str | None) -> MemorySpace:
+        """Return the space of that name or id, or the default one, which is created for a user without spaces."""
+        if name is not None:
+            return find_space(self.context.memory, name)
         found = find_default_space(self.context.memory, self.context.scope.group)
         return found or self.context.memory.create_memory_space(DEFAULT_SPACE)
 
 
-def context_of(engine: Engine, caller: Caller) -> Context:
+def make_context(engine: Engine, caller: Caller) -> Context:
+    """Return the context of a caller; each field comes from an option or its environment variable."""
     return engine.context(
         tenant_id=caller.tenant,
         app_id=caller.app,
@@ -77,17 +80,22 @@ def context_of(engine: Engine, caller: Caller) -> Context:
     )
 
 
-def opened(command: Callable[Concatenate[Opened, P], None]) -> Callable[..., None]:
-    """Give a command what it works on, and the options that say what that is."""
+def provide_memory(command: Callable[Concatenate[MemoryAccess, P], None]) -> Callable[..., None]:
+    """Decorate a command with the options of database and user.
+
+    The first parameter of the function receives a MemoryAccess; all others become arguments and options of the command.
+    The engine is closed when the function returns or raises.
+    """
 
     @wraps(command)
-    def run(**given: Any) -> None:
-        url = given.pop("url")
-        caller = load_caller({name: given.pop(name) for name in _WHOSE})
+    def run(**options: Any) -> None:
+        url = options.pop("url")
+        caller = load_caller({name: options.pop(name) for name in _SCOPE_OPTIONS})
         with open(url) as engine:
-            command(Opened(engine, context_of(engine, caller)), **given)  # type: ignore[call-arg]
+            command(MemoryAccess(engine, make_context(engine, caller)), **options)  # type: ignore[call-arg]
 
-    shared = {"url": Url, **_WHOSE}
+    # The shared options come last, so that --help lists the command's own options first.
+    shared = {"url": Url, **_SCOPE_OPTIONS}
     own = list(inspect.signature(command).parameters)[1:]
     hints = get_type_hints(command, include_extras=True)
     parameters = [inspect.signature(command).parameters[name].replace(annotation=hints[name]) for name in own]
@@ -95,35 +103,38 @@ def opened(command: Callable[Concatenate[Opened, P], None]) -> Callable[..., Non
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
         for name, annotation in shared.items()
     ]
+    # All parameters are keyword-only, so that optional ones may precede required ones.
     keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
     run.__signature__ = inspect.Signature([*keyword, *added])  # type: ignore[attr-defined]
-    # Typer reads both.
+    # Typer reads the signature for the order and the annotations for the types.
     run.__annotations__ = {**{each.name: each.annotation for each in (*keyword, *added)}, "return": None}
     return run
 
 
 @contextmanager
-def administrator(url: str | None, tenant: str | None, app: str | None) -> Iterator[Context]:
-    """A context that may look after all users of an app: who runs a command has the database in hand."""
+def open_as_admin(url: str | None, tenant: str | None, app: str | None) -> Iterator[Context]:
+    """Open a context that may administrate all users of an app.
+
+    No key is needed: a user who can run the command can also open the database.
+    """
     caller = load_caller({"tenant": tenant, "app": app})
-    with open_plain(url) as engine:
+    with open_without_models(url) as engine:
         yield engine.context(tenant_id=caller.tenant, app_id=caller.app, user_id="longmind-cli", capabilities={"admin"})
 
 
-def open_plain(url: str | None) -> Engine:
-    """An engine for what needs no model, so that none is loaded or asked for its key."""
+def open_without_models(url: str | None) -> Engine:
+    """Open an engine that neither loads a local model nor asks for the key of a vendor."""
     return open(url, extractor="none", summariser="extractive", embedder=None)
 
 
-def existing(url: str | None) -> str:
-    """The address that is meant, refused when there is no database yet.
+def require_database(url: str | None) -> str:
+    """Return the address of a database, or raise InvalidInput if an SQLite file does not exist.
 
-    What looks through a database, or takes something out of it, would find nothing in one that it has just made, and
-    say that all is well.
+    A command that only reads would otherwise create an empty database, find nothing in it, and report success.
     """
     address = load_settings({"url": url}).url
     if address.startswith("sqlite:"):
         path = sqlite_path(address)
         if path != MEMORY and not Path(path).is_file():
-            raise InvalidInput(f"There is no database at {path}.", hint="Check --url, or LONGMIND_URL.")
+            raise InvalidInput(f"There is no database at {path}.", hint="Check --url or LONGMIND_URL.")
     return address

@@ -1,4 +1,7 @@
-"""Where commands write: answers to standard output, everything else to standard error."""
+"""Output of commands: answers to standard output, everything else to standard error.
+
+Texts of users are printed as they are: never wrapped when a program reads them, never parsed as rich markup.
+"""
 
 from __future__ import annotations
 
@@ -20,91 +23,108 @@ from longmind.cli.exit_codes import Exit
 from longmind.errors import InvalidInput
 
 _PAGE_WIDTH = 200
-"""How wide a table is that goes to a file or a pipe, where nothing says how much room there is."""
+"""Width of a table in a file or a pipe, which have no width of their own."""
 
 
-class Answers(Console):
-    """Standard output. When nobody reads it any more there is nothing to say, and nothing more to do."""
+class OutputConsole(Console):
+    """The console of standard output. It ends the command when no one reads the output any more."""
 
     def on_broken_pipe(self) -> None:
-        raise reader_gone()
+        """End the command with the code of a closed pipe."""
+        raise close_broken_pipe()
 
 
-answers = Answers()
-if not answers.is_terminal:
-    answers.width = max(answers.width, _PAGE_WIDTH)
-problems = Console(stderr=True)
+stdout = OutputConsole()
+# rich assumes 80 columns if there is no terminal, and would wrap ids.
+if not stdout.is_terminal:
+    stdout.width = max(stdout.width, _PAGE_WIDTH)
+stderr = Console(stderr=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Answer with JSON.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether it is really meant.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
-def reader_gone() -> typer.Exit:
-    """The end of a command whose output nobody reads."""
-    # What is left would be written once more when Python ends.
+def close_broken_pipe() -> typer.Exit:
+    """Return the exit of a command whose output no one reads, after discarding what is still buffered."""
+    # Python flushes standard output at exit, and that would fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return typer.Exit(Exit.READER_GONE)
 
 
-def write(text: str, *, end: str = "\n") -> None:
-    """Write a text as it is: what is read by programs is neither wrapped nor coloured."""
+def write_text(text: str, *, end: str = "\n") -> None:
+    """Write a text unchanged: what programs read is neither wrapped nor coloured."""
     try:
         typer.echo(text + end, nl=False)
     except BrokenPipeError:
-        raise reader_gone() from None
+        raise close_broken_pipe() from None
 
 
-def answer_json(value: object) -> None:
-    write(json.dumps(_plain(value), ensure_ascii=False, indent=2))
+def print_json(value: object) -> None:
+    """Print a value, or a list of values, as indented JSON."""
+    write_text(json.dumps(_to_plain(value), ensure_ascii=False, indent=2))
 
 
-def _plain(value: object) -> object:
+def _to_plain(value: object) -> object:
+    """Return a value as dicts and lists that json can serialise."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, list):
-        return [_plain(member) for member in value]
+        return [_to_plain(member) for member in value]
     return value
 
 
-def answer(line: str) -> None:
-    # What a user wrote is shown as it is, never read as markup.
-    answers.print(Text(line), soft_wrap=True)
+def print_line(line: str) -> None:
+    """Print one line of an answer."""
+    stdout.print(Text(line), soft_wrap=True)
 
 
-def answer_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str = "Nothing is there.") -> None:
-    """Show rows under their columns, the first of which is an id and never broken; or say that there is none."""
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str = "Nothing found.") -> None:
+    """Print rows under their columns, or `empty` if there are none.
+
+    The first column holds ids, which are never broken, so that they can be copied.
+    """
+    # Cells are Text objects, because a string would be parsed as markup.
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for place, column in enumerate(columns):
         table.add_column(column, no_wrap=place == 0, style="cyan" if place == 0 else None)
     for row in rows:
         table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
-    answers.print(table) if table.row_count else answer(empty)
+    stdout.print(table) if table.row_count else print_line(empty)
 
 
-def progress(line: str) -> None:
-    problems.print(line, markup=False, highlight=False, soft_wrap=True)
+def report_progress(line: str) -> None:
+    """Print a line about the progress of a command to standard error."""
+    stderr.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def progress_bar(*columns: ProgressColumn) -> Progress:
-    """How far long work is, where somebody is looking on."""
-    return Progress(*columns, console=problems, transient=True, disable=not problems.is_terminal)
+def make_progress_bar(*columns: ProgressColumn) -> Progress:
+    """Return a progress bar, which is shown only on a terminal and disappears at the end."""
+    return Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal)
 
 
-def more(cursor: str | None, as_json: bool) -> None:
-    """Say that there is more, and how to have it."""
+def print_cursor(cursor: str | None, as_json: bool) -> None:
+    """Print the option that shows the next page, if there is one.
+
+    It goes to standard error, so that standard output stays one JSON document.
+    """
     if cursor is not None:
-        progress(json.dumps({"nextCursor": cursor}) if as_json else f"There is more: --cursor {cursor}")
+        report_progress(json.dumps({"nextCursor": cursor}) if as_json else f"For more: --cursor {cursor}")
 
 
-def make_sure(question: str, yes: bool) -> None:
-    """Ask before something is done that cannot be undone."""
+def confirm(question: str, yes: bool) -> None:
+    """Ask before an action that cannot be undone.
+
+    yes: whether --yes was given; then nothing is asked.
+
+    Raises InvalidInput if standard input is not a terminal, since no one could answer.
+    """
     if yes:
         return
     if not sys.stdin.isatty():
-        raise InvalidInput(f"{question} Nobody is here to answer that.", hint="Give --yes if it is really meant.")
+        raise InvalidInput(f"{question} Standard input is not a terminal.", hint="Give --yes to confirm it.")
     typer.confirm(question, abort=True, err=True)
 
 
-def text_given(text: str) -> str:
-    """A text of the command line; `-` stands for all of standard input."""
+def read_text(text: str) -> str:
+    """Return a text of the command line; `-` stands for the whole standard input."""
     return sys.stdin.read() if text == "-" else text

@@ -70,7 +70,7 @@ def make_app(engine: Engine, *, host: str = "127.0.0.1") -> Starlette:
     document = PathRoute("/openapi.json", DocumentEndpoint(to_json(describe_api(routes))))
     app = Starlette(routes=[*paths, document, PathRoute(MCP_PATH, agents)], lifespan=lifespan)
     app.state.authenticator = authenticator
-    # A redirect would turn a POST to a path with a final slash into a GET.
+    # A path with a final slash is unknown, as the OpenAPI document says; Starlette would redirect it.
     app.router.redirect_slashes = False
     app.router.default = _answer_unknown_path
     app.add_middleware(EncodedSlashMiddleware)

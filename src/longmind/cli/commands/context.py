@@ -1,4 +1,7 @@
-"""`longmind context`: what a model would be given so that it remembers."""
+"""`longmind context`: show the memory that a model would receive in its prompt.
+
+It builds exactly the working context that a program would get, so it answers "what will the model know?".
+"""
 
 from __future__ import annotations
 
@@ -6,30 +9,28 @@ from typing import Annotated
 
 import typer
 
-from longmind.cli.options import Opened, Space, opened
-from longmind.cli.output import AsJson, answer_json, problems, write
+from longmind.cli.options import MemoryAccess, Space, provide_memory
+from longmind.cli.output import AsJson, print_json, stderr, write_text
 
 
-@opened
+@provide_memory
 def context(
-    memory: Opened,
-    conversation_id: Annotated[str, typer.Argument(help="The conversation that is gone on with.")],
-    query: Annotated[str | None, typer.Argument(help="What the user asks; it decides what is recalled.")] = None,
+    memory: MemoryAccess,
+    conversation_id: Annotated[str, typer.Argument(help="The conversation to continue.")],
+    query: Annotated[str | None, typer.Argument(help="The question of the user, for recall.")] = None,
     space: Space = None,
-    turns: Annotated[int, typer.Option(help="How many of the last turns.")] = 10,
-    recall: Annotated[int, typer.Option(help="How many recalled facts.")] = 8,
-    budget: Annotated[int, typer.Option(help="How many tokens at most.")] = 8000,
-    always_on: Annotated[
-        list[str] | None, typer.Option(help="A category that is always there; give it once for each.")
-    ] = None,
-    summary: Annotated[bool, typer.Option("--summary/--no-summary", help="With the summary.")] = True,
-    known_at: Annotated[str | None, typer.Option(help="As it would have been at this instant, in ISO 8601.")] = None,
+    turns: Annotated[int, typer.Option(help="The number of recent turns.")] = 10,
+    recall: Annotated[int, typer.Option(help="The number of recalled facts.")] = 8,
+    budget: Annotated[int, typer.Option(help="The token budget.")] = 8000,
+    always_on: Annotated[list[str] | None, typer.Option(help="A category to include always; may be repeated.")] = None,
+    summary: Annotated[bool, typer.Option("--summary/--no-summary", help="Include the rolling summary.")] = True,
+    known_at: Annotated[str | None, typer.Option(help="Use only what was recorded by this ISO 8601 instant.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the part of a prompt that remembers: summary, facts with their sources, and the last turns."""
+    """Show the memory part of a prompt: summary, facts with their sources, and recent turns."""
     built = memory.context.working_context.build_working_context(
         conversation_id,
-        memory_space_id=memory.space(space).id,
+        memory_space_id=memory.choose_space(space).id,
         recall_query=query,
         recent_turns=turns,
         recall_limit=recall,
@@ -39,10 +40,11 @@ def context(
         known_at=known_at,
     )
     if as_json:
-        answer_json(built)
+        print_json(built)
         return
-    write(built.context_block)
-    problems.print(
+    # The block alone goes to standard output, ready to be pasted into a prompt.
+    write_text(built.context_block)
+    stderr.print(
         f"{built.tokens_estimated:,} tokens, {len(built.atoms_used)} facts, {len(built.messages)} messages",
         style="dim",
         highlight=False,

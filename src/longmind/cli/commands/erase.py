@@ -1,4 +1,7 @@
-"""`longmind erase`: a user for good, the step that leaves no trace on the disk, and the proof that there is none."""
+"""`longmind erase`: erase a user, remove the traces from the disk, and search the raw files as proof.
+
+Deleted rows remain readable in the files of a database until they are rewritten, which --vacuum does.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ import typer
 from rich.text import Text
 
 from longmind.change_feed import ChangeFeed
-from longmind.cli.options import App, Tenant, Url, administrator, existing
-from longmind.cli.output import AsJson, Yes, answer_json, answer_table, answers, make_sure, problems
+from longmind.cli.options import App, Tenant, Url, open_as_admin, require_database
+from longmind.cli.output import AsJson, Yes, confirm, print_json, print_table, stderr, stdout
 from longmind.errors import InvalidInput
 from longmind.settings import load_settings
 from longmind.store.database import ScrubReport
@@ -23,82 +26,89 @@ app = typer.Typer(help="Erase a user for good, and prove it.")
 @app.callback(invoke_without_command=True)
 def erase(
     context: typer.Context,
-    user: Annotated[str | None, typer.Option(help="Whose data; the environment does not say so here.")] = None,
-    vacuum: Annotated[bool, typer.Option(help="Write the files anew, without what was deleted.")] = False,
+    user: Annotated[str | None, typer.Option(help="The user; LONGMIND_USER is ignored here.")] = None,
+    vacuum: Annotated[bool, typer.Option(help="Rewrite the files of the database without deleted rows.")] = False,
     yes: Yes = False,
     tenant: Tenant = None,
     app: App = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Erase all that is kept of a user. With --vacuum, also alone, nothing of deleted rows is left in the files."""
+    """Erase all data of a user. --vacuum, with or without a user, removes deleted rows from the files."""
     if context.invoked_subcommand is not None:
         if user is not None or vacuum or yes or tenant is not None or app is not None or url is not None or as_json:
-            # It would look somewhere else than the user believes, and find nothing there.
-            raise InvalidInput("Options of verify come after it.", hint="Use: longmind erase verify --url … --text …")
+            # Options before the subcommand belong to this command; ignoring them would check the wrong database.
+            raise InvalidInput(
+                "Options stand before the subcommand verify.", hint="Use: longmind erase verify --url … --text …"
+            )
         return
+    # Without arguments it must not do anything: the default of an erasure is dangerous.
     if user is None and not vacuum:
-        raise InvalidInput("Neither a user nor --vacuum was given.", hint="Use: longmind erase --user NAME [--vacuum]")
-    address = existing(url)
-    told: dict[str, object] = {}
+        raise InvalidInput("Neither --user nor --vacuum is given.", hint="Use: longmind erase --user NAME [--vacuum]")
+    address = require_database(url)
+    report: dict[str, object] = {}
     if user is not None:
-        make_sure(f"Erase all data of {user!r} for good?", yes)
-        with administrator(address, tenant, app) as admin, problems.status("erasing"):
-            told |= admin.admin.delete_user_data(user, confirm=True)
+        # Asked before the database is opened, so that a refusal leaves no trace.
+        confirm(f"Erase all data of {user!r} for good?", yes)
+        with open_as_admin(address, tenant, app) as admin, stderr.status("erasing"):
+            report |= admin.admin.delete_user_data(user, confirm=True)
     if vacuum:
-        with problems.status("writing the files anew"):
+        with stderr.status("rewriting the files"):
             scrubbed = _scrub(address)
-        told["physical"] = {"done": scrubbed.done, "how": scrubbed.how, "left": scrubbed.left}
+        report["physical"] = {"done": scrubbed.done, "how": scrubbed.how, "left": scrubbed.left}
     if as_json:
-        answer_json(told)
+        print_json(report)
     else:
-        _show(told)
+        _print_report(report)
 
 
 @app.command("verify")
 def verify(
-    text: Annotated[list[str] | None, typer.Option(help="What must not be found; may be given several times.")] = None,
+    text: Annotated[list[str] | None, typer.Option(help="A text to search for; may be repeated.")] = None,
     file: Annotated[
-        Path | None, typer.Option(help="A file with one such text on each line.", exists=True, dir_okay=False)
+        Path | None, typer.Option(help="A file with one text per line.", exists=True, dir_okay=False)
     ] = None,
-    wal: Annotated[bool, typer.Option(help="Look through PostgreSQL's write-ahead log too.")] = False,
+    wal: Annotated[bool, typer.Option(help="Also search PostgreSQL's write-ahead log.")] = False,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look for texts in the raw files of the database and in the JSONL files; it ends with 1 and says where one is."""
-    texts = [*(text or []), *([] if file is None else _lines(file))]
+    """Search the raw files of the database and the JSONL files; exit with 1 and name the file if a text is found."""
+    texts = [*(text or []), *([] if file is None else _read_lines(file))]
+    # Texts are also searched in the forms in which a database may store them.
     needles = SearchedTexts(texts)
     if not any(texts):
-        raise InvalidInput("There is nothing to look for.", hint="Give --text or --file.")
-    with problems.status("looking through the files"):
+        raise InvalidInput("No text to search for is given.", hint="Give --text or --file.")
+    with stderr.status("searching the files"):
         scan = _scan(url, needles, wal)
     if as_json:
-        answer_json(scan.as_json())
+        print_json(scan.as_json())
     else:
         for where, found in scan.found:
-            answers.print(Text(f"{where}: {found}"), soft_wrap=True)
+            stdout.print(Text(f"{where}: {found}"), soft_wrap=True)
         if scan.not_rewritten:
-            answers.print(
-                "Not written anew since the last erasure, so that compressed values may be left: "
+            stdout.print(
+                "Not rewritten since the last erasure, so compressed values may remain: "
                 + ", ".join(scan.not_rewritten)
                 + ". Run `longmind erase --vacuum`.",
                 highlight=False,
             )
-        verdict = "nothing was found" if scan.clean else "NOT clean"
-        answers.print(f"{scan.files:,} files, {scan.bytes:,} bytes, {len(texts):,} texts: {verdict}.", highlight=False)
+        verdict = "nothing found" if scan.clean else "NOT clean"
+        stdout.print(f"{scan.files:,} files, {scan.bytes:,} bytes, {len(texts):,} texts: {verdict}.", highlight=False)
     if not scan.clean:
         raise typer.Exit(1)
 
 
-def _lines(file: Path) -> list[str]:
+def _read_lines(file: Path) -> list[str]:
+    """Return the texts of a file, one per line."""
     try:
         return file.read_text("utf-8").splitlines()
     except UnicodeDecodeError:
-        raise InvalidInput(f"{str(file)!r} is not UTF-8.", hint="Write it as UTF-8, one text on each line.") from None
+        raise InvalidInput(f"{str(file)!r} is not UTF-8.", hint="Save it as UTF-8, one text per line.") from None
 
 
 def _scan(url: str | None, needles: SearchedTexts, wal: bool) -> ByteScan:
-    settings = load_settings({"url": existing(url)})
+    """Search the files of the database, and the JSONL files if there are any."""
+    settings = load_settings({"url": require_database(url)})
     if settings.url.startswith("sqlite:"):
         scan = scan_sqlite(sqlite_path(settings.url), needles)
     else:
@@ -113,6 +123,7 @@ def _scan(url: str | None, needles: SearchedTexts, wal: bool) -> ByteScan:
 
 
 def _scrub(url: str) -> ScrubReport:
+    """Rewrite the files of the database without deleted rows."""
     database = open_database(load_settings({"url": url}), ChangeFeed())
     try:
         return database.scrub()
@@ -120,14 +131,15 @@ def _scrub(url: str) -> ScrubReport:
         database.close()
 
 
-def _show(told: dict[str, object]) -> None:
-    deleted, receipt, physical = (told.get(name) for name in ("deleted", "receipt", "physical"))
+def _print_report(report: dict[str, object]) -> None:
+    """Print the number of erased rows, the receipt, and what happened on the disk."""
+    deleted, receipt, physical = (report.get(name) for name in ("deleted", "receipt", "physical"))
     if isinstance(deleted, dict):
         rows = ((place, f"{count:,}") for place, count in deleted.items() if count)
-        answer_table(("place", "rows"), rows, empty="There was nothing of this user.")
+        print_table(("place", "rows"), rows, empty="This user had no data.")
     if isinstance(receipt, dict):
-        answers.print(f"Receipt {receipt['id']}, line {receipt['seq']} of the log, {receipt['hash']}", highlight=False)
+        stdout.print(f"Receipt {receipt['id']}, line {receipt['seq']} of the log, {receipt['hash']}", highlight=False)
     if isinstance(physical, dict):
-        answers.print(Text(f"On the disk: {physical['how']}. {physical['left'] or ''}".strip()), soft_wrap=True)
-    for name in told.get("files") or ():  # type: ignore[attr-defined]  # a list of names
-        answers.print(Text(f"Lines of the user's audit were moved to {name}: remove that file too."), soft_wrap=True)
+        stdout.print(Text(f"On disk: {physical['how']}. {physical['left'] or ''}".strip()), soft_wrap=True)
+    for name in report.get("files") or ():  # type: ignore[attr-defined]  # a list of names
+        stdout.print(Text(f"Older audit lines of the user are in {name}; remove that file too."), soft_wrap=True)

@@ -1,4 +1,7 @@
-"""`longmind keys`: who may use the server."""
+"""`longmind keys`: create, list and revoke the API keys of the server.
+
+The database stores only a hash of each key. The first key ends single-user mode of the server for good.
+"""
 
 from __future__ import annotations
 
@@ -9,34 +12,34 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from longmind.cli.options import Url, existing, open_plain
-from longmind.cli.output import AsJson, answer_json, answer_table, answers, problems, write
+from longmind.cli.options import Url, open_without_models, require_database
+from longmind.cli.output import AsJson, print_json, print_table, stderr, stdout, write_text
 from longmind.errors import InvalidInput
 from longmind.models.key import AccessKey
 
-app = typer.Typer(help="Keys of the server: who may use it, and as whom.", no_args_is_help=True)
+app = typer.Typer(help="API keys of the server.", no_args_is_help=True)
 
-_LASTING = re.compile(r"(\d{1,6})([mhdw])")
+_DURATION = re.compile(r"(\d{1,6})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @app.command("create")
 def create(
-    tenant: Annotated[str, typer.Option(help="The tenant it is for.")],
-    app_id: Annotated[str, typer.Option("--app", help="The app of the tenant.")],
-    user: Annotated[str | None, typer.Option(help="It is for this user alone.")] = None,
-    any_user: Annotated[bool, typer.Option("--any-user", help="Each request names its user.")] = False,
-    admin: Annotated[bool, typer.Option("--admin", help="Like --any-user, and may administrate.")] = False,
+    tenant: Annotated[str, typer.Option(help="The tenant of the key.")],
+    app_id: Annotated[str, typer.Option("--app", help="The app of the key.")],
+    user: Annotated[str | None, typer.Option(help="The only user of the key.")] = None,
+    any_user: Annotated[bool, typer.Option("--any-user", help="Let each request name its user.")] = False,
+    admin: Annotated[bool, typer.Option("--admin", help="Like --any-user, and allow administration.")] = False,
     expires: Annotated[
-        str | None, typer.Option(help="When it ends: 12h, 30d, 8w, or an instant in ISO 8601; never by default.")
+        str | None, typer.Option(help="The expiry: 12h, 30d, 8w, or an ISO 8601 instant; never by default.")
     ] = None,
-    rate: Annotated[str | None, typer.Option(help="How often it may be used, such as 600/minute.")] = None,
-    name: Annotated[str, typer.Option(help="What it is for, to tell it from others.")] = "",
+    rate: Annotated[str | None, typer.Option(help="The rate limit, such as 600/minute.")] = None,
+    name: Annotated[str, typer.Option(help="A name to recognise the key by.")] = "",
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a key. It is written to standard output, once: nobody can show it again."""
-    with open_plain(url) as engine:
+    """Create a key and print it. It cannot be shown again."""
+    with open_without_models(url) as engine:
         key = engine.keys.create(
             tenant_id=tenant,
             app_id=app_id,
@@ -44,71 +47,86 @@ def create(
             any_user=any_user,
             admin=admin,
             name=name,
-            expires_at=None if expires is None else _instant(expires),
+            expires_at=None if expires is None else _parse_expiry(expires),
             rate=rate,
         )
     if as_json:
-        answer_json(key.model_dump(mode="json"))
+        print_json(key.model_dump(mode="json"))
         return
-    problems.print(Text(f"{_whose(key)}. Keep it: it is shown this once."), soft_wrap=True)
-    write(key.token)
+    # The key alone goes to standard output, so that it can be piped into a secret store.
+    stderr.print(Text(f"{_describe_key(key)}. Store it now; it cannot be shown again."), soft_wrap=True)
+    write_text(key.token)
 
 
 @app.command("list")
 def list_keys(
-    tenant: Annotated[str | None, typer.Option(help="Only those of this tenant.")] = None,
-    app_id: Annotated[str | None, typer.Option("--app", help="Only those of this app.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only keys of this tenant.")] = None,
+    app_id: Annotated[str | None, typer.Option("--app", help="Only keys of this app.")] = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is known of the keys, the oldest first; never the keys themselves."""
-    with open_plain(existing(url)) as engine:
+    """List keys, oldest first, without the keys themselves."""
+    with open_without_models(require_database(url)) as engine:
         keys = engine.keys.list(tenant_id=tenant, app_id=app_id)
     if as_json:
-        answer_json([key.model_dump(mode="json") for key in keys])
+        print_json([key.model_dump(mode="json") for key in keys])
         return
-    answer_table(
+    print_table(
         ("id", "name", "tenant", "app", "for", "rate", "expires", "last use", "revoked"),
         (
-            (it.id, it.name, it.tenant_id, it.app_id, it.user_id or it.access, it.rate, *map(_minute, _times(it)))
+            (
+                it.id,
+                it.name,
+                it.tenant_id,
+                it.app_id,
+                it.user_id or it.access,
+                it.rate,
+                *map(_cut_to_minute, _list_times(it)),
+            )
             for it in keys
         ),
-        empty="There are no keys: longmind keys create makes one.",
+        empty="There are no keys. Create one with: longmind keys create",
     )
 
 
 @app.command("revoke")
 def revoke(
-    key_id: Annotated[str, typer.Argument(help="Which key: its id, rk_…")], url: Url = None, as_json: AsJson = False
+    key_id: Annotated[str, typer.Argument(help="The id of the key, rk_…")], url: Url = None, as_json: AsJson = False
 ) -> None:
-    """Take a key back. The next request with it is refused, on every server of this database."""
-    with open_plain(existing(url)) as engine:
+    """Revoke a key. Every server of this database refuses its next request."""
+    with open_without_models(require_database(url)) as engine:
         key = engine.keys.revoke(key_id)
     if as_json:
-        answer_json(key.model_dump(mode="json"))
+        print_json(key.model_dump(mode="json"))
     else:
-        answers.print(Text(f"{key.id} was revoked at {key.revoked_at}."), soft_wrap=True)
+        stdout.print(Text(f"Revoked {key.id} at {key.revoked_at}."), soft_wrap=True)
 
 
-def _times(key: AccessKey) -> tuple[str | None, ...]:
+def _list_times(key: AccessKey) -> tuple[str | None, ...]:
+    """Return the three instants of a key that a table shows."""
     return key.expires_at, key.last_used_at, key.revoked_at
 
 
-def _minute(at: str | None) -> str:
+def _cut_to_minute(at: str | None) -> str:
+    """Return an instant without its seconds."""
     return (at or "")[:16]
 
 
-def _whose(key: AccessKey) -> str:
-    whom = {"user": f"user {key.user_id}", "any-user": "any user", "admin": "administration"}[key.access]
+def _describe_key(key: AccessKey) -> str:
+    """Return a sentence on the owner and the expiry of a key."""
+    owner = {"user": f"user {key.user_id}", "any-user": "any user", "admin": "administration"}[key.access]
     until = "" if key.expires_at is None else f", until {key.expires_at}"
-    return f"A key for {whom} of {key.tenant_id}, app {key.app_id}{until}"
+    return f"A key for {owner} of {key.tenant_id}, app {key.app_id}{until}"
 
 
-def _instant(expires: str) -> str | datetime:
-    lasting = _LASTING.fullmatch(expires)
-    if lasting is None:
+def _parse_expiry(expires: str) -> str | datetime:
+    """Return the instant after a duration such as 30d; anything else is an instant for the engine to check."""
+    duration = _DURATION.fullmatch(expires)
+    if duration is None:
         return expires
     try:
-        return datetime.now(UTC) + timedelta(**{_UNITS[lasting[2]]: int(lasting[1])})
+        return datetime.now(UTC) + timedelta(**{_UNITS[duration[2]]: int(duration[1])})
     except OverflowError:
-        raise InvalidInput(f"expires is {expires!r}, which is beyond the calendar.") from None
+        raise InvalidInput(
+            f"expires is {expires!r}, which is beyond the calendar.", hint="Give an earlier expiry."
+        ) from None

@@ -1,23 +1,28 @@
-"""`longmind mcp`: memory for an agent that speaks the Model Context Protocol."""
+"""`longmind mcp`: serve memory to an agent through the Model Context Protocol.
+
+A host starts this command as a child process and speaks the protocol through its pipes. The scope comes from options
+and environment variables, since the protocol has no credentials over pipes.
+"""
 
 from __future__ import annotations
 
 import signal
 
-from longmind.cli.options import Opened, Space, opened
+from longmind.cli.options import MemoryAccess, Space, provide_memory
 from longmind.errors import ExtensionMissing
 
 
-@opened
-def mcp(memory: Opened, space: Space = None) -> None:
-    """Serve memory to an agent over standard input and output, in the Model Context Protocol, until its input ends."""
+@provide_memory
+def mcp(memory: MemoryAccess, space: Space = None) -> None:
+    """Serve memory to an agent over standard input and output, through the Model Context Protocol."""
     try:
+        # Imported late: the SDK belongs to the extra `server`.
         from longmind.mcp.stdio import serve_stdio
     except ModuleNotFoundError as error:
         raise ExtensionMissing(
-            f"The Model Context Protocol needs its SDK, and {error.name} is not installed.",
-            hint="Install Longmind with its extra 'server', or mcp itself.",
+            f"The package {error.name!r} is not installed.",
+            hint="Run: pip install 'longmind[server]'",
         ) from error
-    # It waits for its input in a thread that nothing wakes but input. What was written is committed by then.
+    # The SDK reads input in a thread that Python cannot interrupt. Every write is committed by the time it is answered.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     serve_stdio(memory.context, space)

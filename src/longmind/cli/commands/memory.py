@@ -1,4 +1,8 @@
-"""`longmind memory`: what is remembered, and changing it by hand."""
+"""`longmind memory`: list, add and correct facts, and manage spaces and bindings.
+
+Facts that extraction learned and facts that are added here are the same: atoms with a category, a validity and sources.
+Nothing is edited in place: `supersede` adds a new fact and ends the old one.
+"""
 
 from __future__ import annotations
 
@@ -6,73 +10,75 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from longmind.cli.options import Opened, Space, opened
-from longmind.cli.output import AsJson, Yes, answer, answer_json, answer_table, make_sure, more, text_given
-from longmind.cli.render import tell_atom, tell_explanation, when
+from longmind.cli.options import MemoryAccess, Space, provide_memory
+from longmind.cli.output import AsJson, Yes, confirm, print_cursor, print_json, print_line, print_table, read_text
+from longmind.cli.render import format_validity, print_atom, print_explanation
 from longmind.errors import NotFound
 from longmind.models.atom import AtomKind
 from longmind.models.entity import EntityType
 
-app = typer.Typer(help="What is remembered, and changing it by hand.", no_args_is_help=True)
+app = typer.Typer(help="Facts, memory spaces and bindings.", no_args_is_help=True)
 
-AtomId = Annotated[str, typer.Argument(help="Which fact, by its id.")]
+AtomId = Annotated[str, typer.Argument(help="The id of the fact.")]
 Words = Annotated[str, typer.Argument(help="The fact, as one sentence; - reads it from standard input.")]
-Category = Annotated[str, typer.Option(help="The app's own word for what it is about.")]
-Kind = Annotated[AtomKind, typer.Option(help="How it is treated.")]
-Importance = Annotated[int, typer.Option(help="From 1 to 5.", min=1, max=5)]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="A word to find it by; give it once for each.")]
-ValidFrom = Annotated[str | None, typer.Option(help="Since when it is true, in ISO 8601; now by default.")]
-ValidTo = Annotated[str | None, typer.Option(help="Until when it is true.")]
+Category = Annotated[str, typer.Option(help="A category that the app chooses.")]
+Kind = Annotated[AtomKind, typer.Option(help="The kind of fact, which decides how it fades and is used.")]
+Importance = Annotated[int, typer.Option(help="The importance, from 1 to 5.", min=1, max=5)]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.")]
+ValidFrom = Annotated[str | None, typer.Option(help="The ISO 8601 instant since when it is true; now by default.")]
+ValidTo = Annotated[str | None, typer.Option(help="The instant until when it is true.")]
 _MOST_ENTITIES = 1_000
 
 
 @app.command("spaces")
-@opened
-def spaces(memory: Opened, as_json: AsJson = False) -> None:
-    """Show the memory spaces of the user, and those that others share with them."""
-    kept = memory.context.memory
-    found = [*kept.list_memory_spaces(), *kept.list_shared_spaces()]
+@provide_memory
+def spaces(memory: MemoryAccess, as_json: AsJson = False) -> None:
+    """List the memory spaces of the user, and those that others share with them."""
+    service = memory.context.memory
+    found = [*service.list_memory_spaces(), *service.list_shared_spaces()]
     if as_json:
-        answer_json(found)
+        print_json(found)
         return
-    answer_table(
+    print_table(
         ("id", "name", "kind", "facts", "owner"),
         ((it.id, it.name, it.kind, it.atom_count, it.user_id) for it in found),
-        empty="There are no memory spaces yet: longmind memory create makes one.",
+        empty="There are no memory spaces. Create one with: longmind memory create",
     )
 
 
 @app.command("create")
-@opened
+@provide_memory
 def create(
-    memory: Opened,
-    name: Annotated[str, typer.Argument(help="What it is called.")],
-    kind: Annotated[Literal["user", "shared"], typer.Option(help="Whether others may be let read it.")] = "user",
+    memory: MemoryAccess,
+    name: Annotated[str, typer.Argument(help="The name of the space.")],
+    kind: Annotated[
+        Literal["user", "shared"], typer.Option(help="Use shared to allow granting others read access.")
+    ] = "user",
     as_json: AsJson = False,
 ) -> None:
-    """Make a memory space, or find the one of that name."""
+    """Create a memory space, or find the one with that name."""
     space = memory.context.memory.create_memory_space(name, kind=kind)
-    answer_json(space) if as_json else answer(space.id)
+    print_json(space) if as_json else print_line(space.id)
 
 
 @app.command("bind")
-@opened
+@provide_memory
 def bind(
-    memory: Opened,
+    memory: MemoryAccess,
     namespace: Annotated[str, typer.Argument(help="The namespace of the conversations; * for all.")],
     space: Space = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have the user's conversations of a namespace made into memory from now on."""
+    """Extract memory from the user's conversations of a namespace from now on."""
     conversations = {"namespace": namespace, "userId": memory.context.scope.user_id}
-    binding = memory.context.memory.create_binding(conversations, [memory.space(space).id])
-    answer_json(binding) if as_json else answer(f"{binding.id}: conversations of {namespace} become memory.")
+    binding = memory.context.memory.create_binding(conversations, [memory.choose_space(space).id])
+    print_json(binding) if as_json else print_line(f"{binding.id}: conversations of {namespace} become memory.")
 
 
 @app.command("add")
-@opened
+@provide_memory
 def add(
-    memory: Opened,
+    memory: MemoryAccess,
     text: Words,
     space: Space = None,
     category: Category = "note",
@@ -83,27 +89,27 @@ def add(
     valid_to: ValidTo = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remember a fact."""
-    fact = _fact(text, category, kind, importance, tag, valid_from, valid_to)
-    atom = memory.context.memory.add_atom(memory.space(space).id, fact)
-    answer_json(atom) if as_json else answer(atom.id)
+    """Add a fact."""
+    fact = _make_fact(text, category, kind, importance, tag, valid_from, valid_to)
+    atom = memory.context.memory.add_atom(memory.choose_space(space).id, fact)
+    print_json(atom) if as_json else print_line(atom.id)
 
 
 @app.command("list")
-@opened
+@provide_memory
 def list_atoms(
-    memory: Opened,
+    memory: MemoryAccess,
     space: Space = None,
     category: Annotated[str | None, typer.Option(help="Only facts of this category.")] = None,
-    status: Annotated[Literal["active", "archived", "all"], typer.Option(help="Which facts.")] = "active",
-    valid_at: Annotated[str | None, typer.Option(help="What was true at this instant, in ISO 8601.")] = None,
-    limit: Annotated[int, typer.Option(help="How many.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Where the list before has ended.")] = None,
+    status: Annotated[Literal["active", "archived", "all"], typer.Option(help="The status of the facts.")] = "active",
+    valid_at: Annotated[str | None, typer.Option(help="Only facts that were true at this ISO 8601 instant.")] = None,
+    limit: Annotated[int, typer.Option(help="The maximum number of results.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="The cursor of the previous page.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show facts, newest first."""
+    """List facts, newest first."""
     found = memory.context.memory.list_atoms(
-        memory.space(space).id,
+        memory.choose_space(space).id,
         category=category,
         status=_STATUS[status],
         valid_at=valid_at,
@@ -111,119 +117,123 @@ def list_atoms(
         cursor=cursor,
     )
     if as_json:
-        answer_json(found)
+        print_json(found)
     else:
-        answer_table(
+        print_table(
             ("id", "true", "fact"),
-            ((it.id, when(it), it.text) for it in found),
-            empty="Nothing is remembered here.",
+            ((it.id, format_validity(it), it.text) for it in found),
+            empty="There are no facts here.",
         )
-    more(found.next_cursor, as_json)
+    print_cursor(found.next_cursor, as_json)
 
 
 @app.command("show")
-@opened
-def show(memory: Opened, atom_id: AtomId, as_json: AsJson = False) -> None:
-    """Show all there is to know of a fact: where it was said, when it is true, and what it has replaced."""
+@provide_memory
+def show(memory: MemoryAccess, atom_id: AtomId, as_json: AsJson = False) -> None:
+    """Show a fact with its source, its validity and its history."""
     atom = memory.context.memory.get_atom(atom_id)
     if atom is None:
         raise NotFound("atom", atom_id)
-    answer_json(atom) if as_json else tell_atom(atom)
+    print_json(atom) if as_json else print_atom(atom)
 
 
 @app.command("supersede")
-@opened
+@provide_memory
 def supersede(
-    memory: Opened,
+    memory: MemoryAccess,
     atom_id: AtomId,
     text: Words,
-    category: Annotated[str | None, typer.Option(help="Its category; that of the old fact by default.")] = None,
-    kind: Annotated[AtomKind | None, typer.Option(help="Its kind; that of the old fact by default.")] = None,
+    category: Annotated[str | None, typer.Option(help="The category; that of the old fact by default.")] = None,
+    kind: Annotated[AtomKind | None, typer.Option(help="The kind; that of the old fact by default.")] = None,
     importance: Importance = 3,
     tag: Tags = None,
     valid_from: ValidFrom = None,
     valid_to: ValidTo = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replace a fact that has changed. The old one is kept, and ends where the new one begins at the latest."""
+    """Replace a fact that has changed. The old one stays as history and ends when the new one begins."""
     old = memory.context.memory.get_atom(atom_id)
     if old is None:
         raise NotFound("atom", atom_id)
-    words = (category or old.category.name, kind or old.category.kind)
-    fact = _fact(text, *words, importance, tag, valid_from, valid_to)
+    # A new version usually keeps the category and the kind of the old one.
+    category_and_kind = (category or old.category.name, kind or old.category.kind)
+    fact = _make_fact(text, *category_and_kind, importance, tag, valid_from, valid_to)
     atom = memory.context.memory.supersede_atom(atom_id, fact)
-    answer_json(atom) if as_json else answer(f"{atom.id} takes the place of {atom_id}.")
+    print_json(atom) if as_json else print_line(f"{atom.id} replaces {atom_id}.")
 
 
 @app.command("archive")
-@opened
+@provide_memory
 def archive(
-    memory: Opened,
+    memory: MemoryAccess,
     atom_id: AtomId,
-    rejected: Annotated[bool, typer.Option("--rejected", help="It is wrong: do not learn it again.")] = False,
+    rejected: Annotated[
+        bool, typer.Option("--rejected", help="The fact is wrong and must not be learned again.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take a fact out of recall. It can still be listed."""
+    """Remove a fact from recall; it can still be listed."""
     memory.context.memory.archive_atom(atom_id, rejected=rejected)
-    answer_json({"archived": atom_id}) if as_json else answer(f"{atom_id} is archived.")
+    print_json({"archived": atom_id}) if as_json else print_line(f"Archived {atom_id}.")
 
 
 @app.command("delete")
-@opened
-def delete(memory: Opened, atom_id: AtomId, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Remove a fact for good."""
-    make_sure(f"Remove {atom_id} for good?", yes)
+@provide_memory
+def delete(memory: MemoryAccess, atom_id: AtomId, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Delete a fact for good."""
+    confirm(f"Delete {atom_id} for good?", yes)
     memory.context.memory.delete_atom(atom_id)
-    answer_json({"deleted": atom_id}) if as_json else answer(f"{atom_id} is gone.")
+    print_json({"deleted": atom_id}) if as_json else print_line(f"Deleted {atom_id}.")
 
 
 @app.command("entities")
-@opened
+@provide_memory
 def entities(
-    memory: Opened,
-    query: Annotated[str, typer.Argument(help="A name, or a part of one; without it, all of them.")] = "",
+    memory: MemoryAccess,
+    query: Annotated[str, typer.Argument(help="A name or a part of one; all entities by default.")] = "",
     space: Space = None,
-    type: Annotated[EntityType | None, typer.Option(help="Only of this type.")] = None,
-    limit: Annotated[int, typer.Option(help="How many.", min=1, max=_MOST_ENTITIES)] = 50,
+    type: Annotated[EntityType | None, typer.Option(help="Only entities of this type.")] = None,
+    limit: Annotated[int, typer.Option(help="The maximum number of results.", min=1, max=_MOST_ENTITIES)] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """Show the people, places and things that facts are about."""
-    found = memory.context.memory.search_entities(memory.space(space).id, query, type=type, limit=limit)
+    """List the people, places and things that facts mention."""
+    found = memory.context.memory.search_entities(memory.choose_space(space).id, query, type=type, limit=limit)
     if as_json:
-        answer_json(found)
+        print_json(found)
         return
-    answer_table(
+    print_table(
         ("id", "type", "name", "also called", "facts"),
         ((it.id, it.type, it.canonical_name, ", ".join(it.aliases), it.atom_count) for it in found),
-        empty="There are none.",
+        empty="There are no entities.",
     )
 
 
 @app.command("why-not")
-@opened
-def why_not(
-    memory: Opened,
+@provide_memory
+def explain_absence(
+    memory: MemoryAccess,
     atom_id: AtomId,
-    query: Annotated[str, typer.Argument(help="What was asked.")],
-    limit: Annotated[int, typer.Option(help="How many hits were asked for.")] = 10,
+    query: Annotated[str, typer.Argument(help="The question.")],
+    limit: Annotated[int, typer.Option(help="The number of hits of the recall.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Tell why a question does not find a fact, or at which place it does."""
+    """Explain why a question does not find a fact, or at which rank it does."""
     why = memory.context.memory.why_not(atom_id, query, limit=limit)
     if as_json:
-        answer_json(why)
+        print_json(why)
         return
-    answer(f"It is found, at place {why.rank}." if why.found else "It is not among the hits.")
+    print_line(f"It is hit number {why.rank}." if why.found else "It is not among the hits.")
     for reason in why.reasons:
-        answer(f"- {reason}")
+        print_line(f"- {reason}")
     if why.explanation is not None:
-        tell_explanation(why.explanation)
+        print_explanation(why.explanation)
 
 
+# The statuses of the option, in the words of the operation; None means all.
 _STATUS: dict[str, Any] = {"active": "ACTIVE", "archived": "ARCHIVED", "all": None}
 
 
-def _fact(
+def _make_fact(
     text: str,
     category: str,
     kind: AtomKind,
@@ -232,8 +242,9 @@ def _fact(
     valid_from: str | None,
     valid_to: str | None,
 ) -> dict[str, Any]:
+    """Return a new atom in the form that the operations take."""
     return {
-        "text": text_given(text).strip(),
+        "text": read_text(text).strip(),
         "category": {"name": category, "kind": kind},
         "importance": importance,
         "tags": tags or [],

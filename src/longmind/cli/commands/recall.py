@@ -1,4 +1,7 @@
-"""`longmind recall`: the three ways to find memory again."""
+"""`longmind recall`: recall facts by topic, by entity, or over time.
+
+All three print the same list of hits: each with its score, its validity and the message that it was learned from.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +9,39 @@ from typing import Annotated
 
 import typer
 
-from longmind.cli.options import Opened, Space, opened
-from longmind.cli.output import AsJson, answer_json
-from longmind.cli.render import tell_recall
+from longmind.cli.options import MemoryAccess, Space, provide_memory
+from longmind.cli.output import AsJson, print_json
+from longmind.cli.render import print_recall
 from longmind.models.atom import AtomKind
 from longmind.models.recall import Recall
 
-app = typer.Typer(help="Find what is remembered: by topic, by entity, or over time.", no_args_is_help=True)
+app = typer.Typer(help="Recall facts by topic, by entity, or over time.", no_args_is_help=True)
 
-Categories = Annotated[list[str] | None, typer.Option("--category", help="Only of this category; may be repeated.")]
-ValidAt = Annotated[str | None, typer.Option(help="What was true at this instant, in ISO 8601, instead of now.")]
-KnownAt = Annotated[str | None, typer.Option(help="What had been recorded by this instant.")]
+Categories = Annotated[
+    list[str] | None, typer.Option("--category", help="Only facts of this category; may be repeated.")
+]
+ValidAt = Annotated[str | None, typer.Option(help="Facts that were true at this ISO 8601 instant instead of now.")]
+KnownAt = Annotated[str | None, typer.Option(help="Only facts that were recorded by this instant.")]
 
 
 @app.command("topic")
-@opened
+@provide_memory
 def topic(
-    memory: Opened,
-    query: Annotated[str, typer.Argument(help="What to look for: a few words, or a question.")],
+    memory: MemoryAccess,
+    query: Annotated[str, typer.Argument(help="A few words, or a question.")],
     space: Space = None,
-    limit: Annotated[int, typer.Option(help="How many.")] = 10,
+    limit: Annotated[int, typer.Option(help="The maximum number of hits.")] = 10,
     category: Categories = None,
-    kind: Annotated[AtomKind | None, typer.Option(help="Only of this kind.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only with this tag; may be repeated.")] = None,
+    kind: Annotated[AtomKind | None, typer.Option(help="Only facts of this kind.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only facts with this tag; may be repeated.")] = None,
     valid_at: ValidAt = None,
     known_at: KnownAt = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say how each hit came to its score.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each score was computed.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find what is known about a topic, best first."""
+    """Recall facts about a topic, best first."""
     found = memory.context.memory.recall_by_topic(
-        memory.space(space).id,
+        memory.choose_space(space).id,
         query,
         limit=limit,
         category_names=category or None,
@@ -46,50 +51,50 @@ def topic(
         known_at=known_at,
         explain=explain,
     )
-    _told(found, as_json)
+    _print(found, as_json)
 
 
 @app.command("entity")
-@opened
+@provide_memory
 def entity(
-    memory: Opened,
-    name: Annotated[str, typer.Argument(help="A name, or the id of an entity.")],
+    memory: MemoryAccess,
+    name: Annotated[str, typer.Argument(help="The name or id of the entity.")],
     space: Space = None,
-    limit: Annotated[int, typer.Option(help="How many.")] = 20,
+    limit: Annotated[int, typer.Option(help="The maximum number of hits.")] = 20,
     category: Categories = None,
     valid_at: ValidAt = None,
     known_at: KnownAt = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find all that mentions somebody or something, newest first."""
+    """Recall facts that mention an entity, newest first."""
     found = memory.context.memory.recall_by_entity(
-        memory.space(space).id,
+        memory.choose_space(space).id,
         name,
         limit=limit,
         category_names=category or None,
         valid_at=valid_at,
         known_at=known_at,
     )
-    _told(found, as_json)
+    _print(found, as_json)
 
 
 @app.command("timeline")
-@opened
+@provide_memory
 def timeline(
-    memory: Opened,
+    memory: MemoryAccess,
     space: Space = None,
-    entity: Annotated[str | None, typer.Option(help="Of this entity, by name or id.")] = None,
-    query: Annotated[str | None, typer.Option(help="About this.")] = None,
-    from_: Annotated[str | None, typer.Option("--from", help="From this instant on, in ISO 8601.")] = None,
-    to: Annotated[str | None, typer.Option(help="Up to this instant.")] = None,
-    limit: Annotated[int, typer.Option(help="How many.")] = 50,
-    current: Annotated[bool, typer.Option("--current", help="Without what was superseded.")] = False,
+    entity: Annotated[str | None, typer.Option(help="Only facts that mention this entity, by name or id.")] = None,
+    query: Annotated[str | None, typer.Option(help="Only facts about this topic.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="Only from this ISO 8601 instant on.")] = None,
+    to: Annotated[str | None, typer.Option(help="Only up to this instant.")] = None,
+    limit: Annotated[int, typer.Option(help="The maximum number of hits.")] = 50,
+    current: Annotated[bool, typer.Option("--current", help="Leave out superseded facts.")] = False,
     known_at: KnownAt = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how things have changed, oldest first."""
+    """Show how facts changed, oldest first."""
     found = memory.context.memory.recall_timeline(
-        memory.space(space).id,
+        memory.choose_space(space).id,
         entity_id_or_name=entity,
         query=query,
         from_=from_,
@@ -98,8 +103,9 @@ def timeline(
         include_superseded=not current,
         known_at=known_at,
     )
-    _told(found, as_json)
+    _print(found, as_json)
 
 
-def _told(found: Recall, as_json: bool) -> None:
-    answer_json(found) if as_json else tell_recall(found)
+def _print(found: Recall, as_json: bool) -> None:
+    """Print the hits of a recall."""
+    print_json(found) if as_json else print_recall(found)

@@ -1,4 +1,8 @@
-"""`longmind export` and `longmind import`: all that belongs to a user, out of a database and into another."""
+"""`longmind export` and `longmind import`: move all data of a user between databases.
+
+Both act on all rows of one user, with the rights of an administrator. A .zip archive is written and read row by row, so
+it can have any size; a JSON document is built in memory. An import is one transaction.
+"""
 
 from __future__ import annotations
 
@@ -12,68 +16,72 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 from longmind.admin.user_export import written_file
-from longmind.cli.options import App, Subject, Tenant, Url, administrator, existing
-from longmind.cli.output import AsJson, answer, answer_json, problems, progress_bar, write
+from longmind.cli.options import App, Subject, Tenant, Url, open_as_admin, require_database
+from longmind.cli.output import AsJson, make_progress_bar, print_json, print_line, stderr, write_text
 
 
 def export(
     user: Subject,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A .zip for any size, or a .json; standard output by default.")
+        Path | None,
+        typer.Option("--output", "-o", help="A .zip file for any size, or a .json file; standard output by default."),
     ] = None,
     tenant: Tenant = None,
     app: App = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write all that is kept of a user, as one JSON document or, to a file that ends with .zip, as an archive."""
-    with administrator(existing(url), tenant, app) as context:
+    """Export all data of a user as a JSON document, or as an archive if the file ends with .zip."""
+    with open_as_admin(require_database(url), tenant, app) as context:
+        # Only the archive is streamed; the JSON document is built in memory.
         if output is not None and output.suffix == ".zip":
-            with _growing(output):
+            with _make_size_bar(output):
                 context.admin.export_user_archive(output, user)
         else:
-            with problems.status("exporting"):
+            with stderr.status("exporting"):
                 text = json.dumps(context.admin.export_user_data(user), ensure_ascii=False, indent=1)
             if output is None:
-                write(text)
+                write_text(text)
                 return
             with written_file(output) as file:
                 file.write(f"{text}\n".encode())
     if as_json:
-        answer_json({"file": str(output), "bytes": output.stat().st_size})
+        print_json({"file": str(output), "bytes": output.stat().st_size})
     else:
-        problems.print(Text(f"written to {output}"), soft_wrap=True)
+        stderr.print(Text(f"Wrote {output}."), soft_wrap=True)
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="What `longmind export` has written.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(help="A file that `longmind export` wrote.", exists=True, dir_okay=False)],
     user: Subject,
     tenant: Tenant = None,
     app: App = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring an export in, all of it or nothing. The user must have nothing yet; the same again changes nothing."""
+    """Import an export, all or nothing, for a user without data. Importing it again changes nothing."""
     with (
-        administrator(url, tenant, app) as context,
-        progress_bar() as bar,
+        open_as_admin(url, tenant, app) as context,
+        make_progress_bar() as bar,
         bar.open(file, "rb", description="importing") as source,
     ):
         report = context.admin.import_user_data(source, user)
     if as_json:
-        answer_json(report)
+        print_json(report)
     else:
-        answer(f"{sum(report['imported'].values()):,} rows were imported.")
+        print_line(f"Imported {sum(report['imported'].values()):,} rows.")
 
 
-def _growing(file: Path) -> Progress:
-    """A bar for a file that is being written; how long it gets is known when it is there."""
+def _make_size_bar(file: Path) -> Progress:
+    """Return a progress bar that shows the size of a file; its final size is not known before."""
 
-    class Written(ProgressColumn):
+    class FileSizeColumn(ProgressColumn):
+        """The current size of the file."""
+
         def render(self, task: Task) -> Text:
             return Text(decimal(file.stat().st_size if file.exists() else 0))
 
-    columns = (TextColumn("exporting"), BarColumn(), Written(), TimeElapsedColumn())
-    bar = progress_bar(*columns)
+    columns = (TextColumn("exporting"), BarColumn(), FileSizeColumn(), TimeElapsedColumn())
+    bar = make_progress_bar(*columns)
     bar.add_task("exporting", total=None)
     return bar

@@ -1,7 +1,7 @@
-"""Examples of requests: one for each operation, shown in the OpenAPI document and sent by the tests.
+"""Examples of requests: one for each operation, shown in the OpenAPI document.
 
 Each entry may have `path`, `query` and `body`. A test validates every example against the schema of its operation, and
-the isolation tests send them with another user's credential, so the ids are well formed but unknown.
+`./dev trace` sends them; ids are well formed but unknown.
 """
 
 from __future__ import annotations
