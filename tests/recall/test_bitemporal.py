@@ -12,7 +12,7 @@ from longmind.memory import Memory
 from longmind.models.atom import Atom
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
-from tests.recall.making import fact, memory_of, texts_of
+from tests.recall.facts import fact, memory_of, texts_of
 
 MICROSECOND = 0.000001
 

@@ -15,7 +15,7 @@ from harness.alarms import is_interrupted
 from longmind.memory import Memory
 from longmind.recall.index.cache import IndexCache
 from tests.embedder import WordsEmbedder
-from tests.recall.making import fact, memory_of, texts_of
+from tests.recall.facts import fact, memory_of, texts_of
 
 SPACES = 12
 ATOMS = 300

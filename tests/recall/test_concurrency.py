@@ -14,7 +14,7 @@ import pytest
 import longmind
 from harness.crew import Line, Returned, started, started_together
 from tests.embedder import WordsEmbedder
-from tests.recall.making import fact, memory_of, texts_of
+from tests.recall.facts import fact, memory_of, texts_of
 
 ROUNDS = 40
 THREADS = 8

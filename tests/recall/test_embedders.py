@@ -11,7 +11,7 @@ import pytest
 import longmind
 from longmind.memory import Memory
 from tests.embedder import WordsEmbedder
-from tests.recall.making import fact, memory_of, texts_of
+from tests.recall.facts import fact, memory_of, texts_of
 
 
 class WrongEmbedder(WordsEmbedder):

@@ -12,7 +12,7 @@ import longmind
 from longmind.memory import Memory
 from longmind.recall import kernels as kernel
 from longmind.recall.kernels import numpy_kernels
-from tests.recall.making import fact, memory_of
+from tests.recall.facts import fact, memory_of
 
 ATOMS, QUERIES, TOP = 1_500, 25, 10
 ALIKE = 3e-5

@@ -14,7 +14,7 @@ from longmind.providers.local.embedder import LocalEmbedder
 from longmind.providers.registry import DEFAULT_MODEL
 from longmind.providers.weights import MODELS, ModelFile, pull
 from longmind.settings import load_settings
-from tests.recall.making import fact, memory_of, texts_of
+from tests.recall.facts import fact, memory_of, texts_of
 
 MODEL = MODELS[DEFAULT_MODEL]
 

@@ -8,7 +8,7 @@ import pytest
 
 from longmind.memory import Memory
 from longmind.recall.entity_names import EntityNames
-from tests.recall.making import fact
+from tests.recall.facts import fact
 
 
 def named(memory: Memory, space_id: str, names: Sequence[str], query: str) -> list[str]:

@@ -15,7 +15,7 @@ from longmind.memory import Memory
 from longmind.models.recall import Recall
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
-from tests.recall.making import fact, memory_of, texts_of
+from tests.recall.facts import fact, memory_of, texts_of
 
 DAY = 86_400
 

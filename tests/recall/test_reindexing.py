@@ -19,7 +19,7 @@ from longmind.store.database import Transaction
 from longmind.store.tables import spaces
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
-from tests.recall.making import fact, memory_of, texts_of
+from tests.recall.facts import fact, memory_of, texts_of
 
 OLD = WordsEmbedder("test:old", 32)
 NEW = WordsEmbedder("test:new", 24)

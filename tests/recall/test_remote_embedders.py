@@ -14,7 +14,7 @@ import pytest
 import longmind
 from longmind.memory import Memory
 from longmind.providers.pydantic_ai.embedder import RemoteEmbedder
-from tests.recall.making import fact, memory_of, texts_of
+from tests.recall.facts import fact, memory_of, texts_of
 from tests.vendor.server import Vendor
 
 NAME = "openai:text-embedding-3-small"

@@ -13,7 +13,7 @@ from longmind.providers.weights import RERANKERS, pull
 from longmind.recall.retriever import RERANKED
 from longmind.settings import load_settings
 from tests.embedder import WordsEmbedder
-from tests.recall.making import fact, memory_of, texts_of
+from tests.recall.facts import fact, memory_of, texts_of
 
 EMBEDDER = WordsEmbedder("test:words", dimension=32)
 

@@ -1,8 +1,8 @@
 """The inner loops of recall in numpy, for platforms where nothing was compiled.
 
 Each function does what the function of the same name in `inner_loops.c` does, up to the last digits of a number, since
-sums are added in another order; `tests/recall/test_loops.py` compares the two. Arguments that come last and are arrays
-are the caller's, and receive the answer.
+sums are added in another order; `tests/recall/test_kernels.py` compares the two. Arguments that come last and are
+arrays are the caller's, and receive the answer.
 """
 
 from __future__ import annotations

@@ -155,8 +155,8 @@ def _weigh_reranking(reranked: Mapping[int, float]) -> Floats:
     """Return the weights of reranking scores, centred on their mean: as a group, the reranked atoms neither gain nor
     lose.
     """
-    thoughts = np.array(list(reranked.values()))
-    counted: Floats = RERANK_WEIGHT * (thoughts - thoughts.mean())
+    weights = np.array(list(reranked.values()))
+    counted: Floats = RERANK_WEIGHT * (weights - weights.mean())
     return counted
 
 
@@ -169,13 +169,13 @@ def _sway(shares: Floats, by: Floats) -> Floats:
     return swayed
 
 
-def mask_related(index: SpaceIndex, query: AtomQuery, evidence: MatchScores) -> Mask:
+def mask_related(index: SpaceIndex, query: AtomQuery, matches: MatchScores) -> Mask:
     """Return which atoms have to do with a query: they share a word with it, or are unusually alike."""
-    shares: Mask = evidence.lexical > 0
-    if evidence.dense is None:
+    shares: Mask = matches.lexical > 0
+    if matches.dense is None:
         return shares
     counted = _intersect(index.compared, index.mask_known(query.known_at))
-    return shares | (standardise(counted, evidence.dense, query.usual, USUAL_ATOMS) >= NEAR)
+    return shares | (standardise(counted, matches.dense, query.usual, USUAL_ATOMS) >= NEAR)
 
 
 def match_everything(index: SpaceIndex) -> MatchScores:
@@ -183,29 +183,29 @@ def match_everything(index: SpaceIndex) -> MatchScores:
     return MatchScores(None, np.zeros(index.atoms), np.full(index.atoms, np.inf), None, _NO_RERANKING)
 
 
-def score_atoms(index: SpaceIndex, query: AtomQuery, evidence: MatchScores, places: Places, now: int) -> Scores:
+def score_atoms(index: SpaceIndex, query: AtomQuery, matches: MatchScores, places: Places, now: int) -> Scores:
     """Return the exact scores of some atoms."""
     found = compute_factors(
         places,
-        evidence.standing,
+        matches.standing,
         _multiply_bonus(index, query),
         _columns(index),
         _weights(query),
         _find_confirmation_end(query),
         now,
     )
-    if evidence.matches is not None:
-        matches = evidence.matches[places]
-        found = found._replace(similarity=found.similarity * matches, final=found.final * matches)
+    if matches.matches is not None:
+        is_match = matches.matches[places]
+        found = found._replace(similarity=found.similarity * is_match, final=found.final * is_match)
     return Scores(places.tolist(), *[each.tolist() for each in found])
 
 
 def select_best(
-    index: SpaceIndex, query: AtomQuery, evidence: MatchScores, matching: Mask, limit: int, now: int
+    index: SpaceIndex, query: AtomQuery, matches: MatchScores, matching: Mask, limit: int, now: int
 ) -> Scores:
     """Return the highest scores, best first; among equals the atom that is valid from later on, then the lower id."""
     found = kernel.loops.best(
-        evidence.standing,
+        matches.standing,
         matching,
         _multiply_bonus(index, query),
         _columns(index),
@@ -219,10 +219,10 @@ def select_best(
 
 
 def rank_atoms(index: SpaceIndex, query: AtomQuery, matching: Mask, limit: int, now: int) -> tuple[Scores, int]:
-    """Return what `measure_matches` and `select_best` return, in one call of the kernels, and the number of matching
-    atoms.
+    """Return the best of the matching atoms and the number of these, in one call of the kernels.
 
-    Only for a query to which everything is more or less alike, as most are: see `AtomQuery.by_meaning`.
+    It does what `measure_matches` and `select_best` do in two steps, but only for a query to which every atom is more
+    or less alike, as most are: see `AtomQuery.by_meaning`.
     """
     question, vector, roughly = query.question, None, None
     # A query of another model cannot be compared, so words decide until the vectors are made again.

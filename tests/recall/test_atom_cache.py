@@ -12,7 +12,7 @@ from longmind.store.queries import load_queries
 from longmind.store.tables import atoms
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
-from tests.recall.making import fact, memory_of, texts_of
+from tests.recall.facts import fact, memory_of, texts_of
 
 
 def recalled(memory: Memory, space_id: str, query: str = "tea", **more: Any) -> list[Atom]:
