@@ -594,7 +594,7 @@ def test_a_database_in_a_folder_that_may_not_be_written(public_folder: Path) -> 
     with closed(public_folder, 0o555):
         (answer,) = open_as_somebody_else(path)
     assert (answer["kind"], answer["status"]) == ("StoreReadOnly", 503)
-    assert "owns the file" in answer["hint"]
+    assert "owner of the file" in answer["hint"]
     assert path.read_bytes() == before
     assert [each.name for each in public_folder.iterdir()] == ["memory.db"]
 

@@ -330,7 +330,7 @@ def _imports(path: Path) -> set[str]:
 # Beside plain text, this is all that may be run: the blocks of the .sql files, and the migrations.
 RUN_BY_NAME = {
     "self._queries[query].text",
-    "for_many(self._queries[query], _ROWS_OF_A_STATEMENT, len(same))",
+    "expand_rows(self._queries[query], _ROWS_OF_A_STATEMENT, len(same))",
     "migration.text",
     "migration.when",
     # Texts without a value in them, which rename what version 0.2 has made.

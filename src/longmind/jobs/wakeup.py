@@ -22,7 +22,7 @@ class Bell:
             self.rung += 1
             self._ringing.notify_all()
 
-    def wait(self, heard: int, seconds: float) -> None:
-        """Wait for a ring after the one numbered `heard`, at most for the given seconds."""
+    def wait(self, last_ring: int, seconds: float) -> None:
+        """Wait for a ring after the one numbered `last_ring`, at most for the given seconds."""
         with self._ringing:
-            self._ringing.wait_for(lambda: self.rung != heard, seconds)
+            self._ringing.wait_for(lambda: self.rung != last_ring, seconds)

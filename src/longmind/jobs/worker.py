@@ -96,7 +96,7 @@ class Worker:
         """Work until `stop` is set. Errors are logged, and work goes on after a pause: nobody awaits this thread."""
         while True:
             # Read before the search for jobs, so that a ring during it ends the wait at once.
-            heard = bell.rung
+            last_ring = bell.rung
             if stop.is_set():
                 return
             try:
@@ -108,7 +108,7 @@ class Worker:
                 _log.exception("worker %s", self._name)
                 stop.wait(_PAUSE_AFTER_FAILURE_SECONDS)
             else:
-                bell.wait(heard, self._settings.worker_poll_seconds)
+                bell.wait(last_ring, self._settings.worker_poll_seconds)
 
     def _claim_next(self) -> JobClaim | None:
         # One read for all kinds: a claim of each would be a transaction for each, and most would find nothing.
@@ -146,11 +146,11 @@ class Worker:
 
     def _carry_out(self, claim: JobClaim) -> WorkReport:
         """Run the handler and store its outcome; run it again if its effect was outdated by other writes."""
-        kept: dict[str, Any] = {}
+        notes: dict[str, Any] = {}
         round = 1
         while True:
             try:
-                outcome = self._handle(claim, round, kept)
+                outcome = self._handle(claim, round, notes)
                 done = self._database.write(claim.scope, _complete, claim, outcome, self._clock())
                 return WorkReport(succeeded=int(done))
             except EffectConflict:
@@ -158,8 +158,8 @@ class Worker:
                     raise
                 round += 1
 
-    def _handle(self, claim: JobClaim, round: int, kept: dict[str, Any]) -> Any:
-        run = JobRun(claim.job, self._context_of(claim.scope), lambda: self.is_ours(claim), round, kept)
+    def _handle(self, claim: JobClaim, round: int, notes: dict[str, Any]) -> Any:
+        run = JobRun(claim.job, self._context_of(claim.scope), lambda: self.is_ours(claim), round, notes)
         token = handler_thread.set(threading.current_thread())
         try:
             return self._handlers.find_handler(claim.job.kind)(run)

@@ -43,7 +43,7 @@ class ScopedConnection(StatementConnection):
     """Seconds that the server may stay silent in the middle of a statement."""
     idle_limit = 0
     """Milliseconds that the server lets this process stand still while it holds a lock; 0 is no limit."""
-    in_no_hurry = False
+    has_no_time_limit = False
     """Whether statements of this transaction may take far longer, such as deleting a million rows."""
     made_at = 0.0
     """Start of its connecting: it may not know of anything that became of the server after that."""
@@ -88,7 +88,7 @@ class ScopedConnection(StatementConnection):
 
     def lift_time_limit(self, *, also_idle: bool = False) -> None:
         """Let this transaction run as long as it needs; one that only reads may also stand still: it blocks nobody."""
-        self.in_no_hurry = True
+        self.has_no_time_limit = True
         limits = ["transaction_timeout"] if self._has_transaction_timeout else []
         limits += ["idle_in_transaction_session_timeout"] if also_idle else []
         if limits:
@@ -100,7 +100,7 @@ class ScopedConnection(StatementConnection):
 
     def wait(self, gen: Generator[Any, Any, RV], *args: Any, **options: Any) -> RV:
         try:
-            patience = self.patience * (_UNLIMITED_FACTOR if self.in_no_hurry else 1)
+            patience = self.patience * (_UNLIMITED_FACTOR if self.has_no_time_limit else 1)
             return super().wait(_limit_silence(gen, patience), *args, **options)
         except Silent:
             # At once: cleaning up on the way out would wait for the same server.

@@ -136,7 +136,7 @@ class PooledConnections:
                 connection.close()
                 raise _Outdated
             connection.committing = False
-            connection.in_no_hurry = False
+            connection.has_no_time_limit = False
             connection.history = (connection.server_started, self._renewals)
             outer = sys.exception()
             try:

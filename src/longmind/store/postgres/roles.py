@@ -102,10 +102,10 @@ def inspect_server(settings: Settings) -> tuple[str, list[int] | None, Micros]:
             connection.read_only = True
             refuse_other_encodings(connection)
             version = connection.info.parameter_status("server_version") or ""
-            took, behind = compare_clocks(connection)
+            took, difference = compare_clocks(connection)
             applied = read_versions(connection)
     except psycopg.Error as error:
         raise translate(error, address) from error
     # A lower bound: the whole round trip may have passed before the server read its clock, or after it.
-    off = max(0, abs(behind) - took // 2)
+    off = max(0, abs(difference) - took // 2)
     return version, applied, off
