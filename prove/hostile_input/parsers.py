@@ -211,7 +211,7 @@ def _told(text: str) -> None:
     for window in split_into_windows(_messages(text)):
         fence = window.fence
         assert str(fence).count(fence.boundary) == 2
-        assert str(fence).splitlines()[1:-1] == [line.written() for line in window.lines]
+        assert str(fence).splitlines()[1:-1] == [line.to_json() for line in window.lines]
 
 
 def _harmless(text: str) -> None:

@@ -13,7 +13,7 @@ from longmind.clock import to_micros
 from longmind.extraction.candidate import Candidate, Extracted, Mention, Slot, SourceMessage
 from longmind.extraction.model.answer_schema import FACT_LIMIT, FACTS, build_answer_schema
 from longmind.extraction.model.extractor import ATOMS_A_JOB, FACTS_A_WINDOW, ModelExtractor
-from longmind.extraction.model.prompt_versions import known_versions, load_prompt
+from longmind.extraction.model.prompt_versions import list_versions, load_prompt
 from longmind.extraction.model.transcript import WINDOW_CHARACTERS
 from longmind.providers.language_model import ModelRequest
 from longmind.providers.prices import Prices
@@ -86,7 +86,7 @@ def test_the_second_version_gives_more() -> None:
 
 
 def test_a_version_asks_for_what_it_reads_and_no_more() -> None:
-    assert known_versions() == [V1, V2] == list(FACTS)
+    assert list_versions() == [V1, V2] == list(FACTS)
     first, second = (
         build_answer_schema(version)["properties"]["facts"]["items"]["properties"].keys() for version in (V1, V2)
     )
@@ -325,7 +325,7 @@ def test_an_answer_of_the_wrong_form_is_asked_for_once_more(broken: str) -> None
 @pytest.mark.parametrize("broken", BROKEN[:-1])
 def test_a_model_that_cannot_mend_its_answer_fails_the_job(broken: str) -> None:
     model = ScriptedModel([broken, broken, facts(fact())])
-    with pytest.raises(longmind.ModelFailed, match="asked twice"):
+    with pytest.raises(longmind.ModelFailed, match="in two attempts"):
         ModelExtractor(model).extract(TALK, V1)
     assert len(model.requests) == 2
 

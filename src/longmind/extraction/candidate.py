@@ -1,4 +1,8 @@
-"""What an extractor reads, and what it gives: candidates, of which reconciling makes atoms."""
+"""The contract of an extractor: it reads source messages and returns candidates, which may become atoms.
+
+Any object with a `name` and an `extract` method is an extractor. What it returns is validated and compared with what is
+known before anything is written.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,19 @@ from longmind.models.entity import EntityType
 
 @dataclass(frozen=True)
 class SourceMessage:
-    """One message of a conversation, with only the newest answer of each turn and nothing hidden among them."""
+    """One message of a conversation. Hidden messages and superseded answers of a turn are left out."""
 
     id: str
     role: Literal["user", "assistant", "tool"]
     text: str
     said_at: Micros
     read_only: bool = False
-    """Given for what it says about the others; it was extracted from before, or belongs to another window."""
+    """True for context only: the message was extracted before, or belongs to another window."""
 
 
 @dataclass(frozen=True)
 class Mention:
-    """Somebody or something that a candidate speaks of, under the fullest name, with others it goes by."""
+    """A person or thing that a candidate mentions, under its fullest name, with its other names."""
 
     name: str
     type: EntityType
@@ -35,9 +39,10 @@ class Mention:
 
 @dataclass(frozen=True)
 class Slot:
-    """What a fact is about when only one value of it can be true at a time: whose, what, and the value.
+    """The subject, attribute and value of a fact of which only one value can be true at a time.
 
-    All three are folded, in lower case: ("user", "home", "oslo"), ("anna", "job", "nurse at ullevål").
+    All three are folded, in lower case: ("user", "home", "oslo"), ("anna", "job", "nurse at ullevål"). A new value in
+    the same slot supersedes the old one.
     """
 
     subject: str
@@ -50,7 +55,7 @@ class Candidate:
     """A fact that may be remembered."""
 
     text: str
-    """Self-contained: who and when are said in it."""
+    """A self-contained text: it names the person and the time."""
     category_name: str
     kind: AtomKind
     trust: Trust
@@ -58,22 +63,22 @@ class Candidate:
     importance: int = 3
     confidence: float = 1.0
     valid_from: Micros | None = None
-    """When it began to be true or happened; None is the time it was said."""
+    """When it happened or began to be true; None for the time it was said."""
     valid_to: Micros | None = None
     precision: Precision = "instant"
     mentions: tuple[Mention, ...] = ()
     tags: tuple[str, ...] = ()
     speaker: str | None = None
     search_context: tuple[str, ...] = ()
-    """What was said around it, the nearest first; an empty text keeps the place of one that is missing."""
+    """Texts around it, the nearest first; an empty text stands for one that is missing."""
     slot: Slot | None = None
     corrects: bool = False
-    """Whether the speaker says that something has changed or was wrong: "no longer", "not Tuesday: Thursday"."""
+    """True if the speaker says that something has changed or was wrong: "no longer", "not Tuesday: Thursday"."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a model was asked and answered, in tokens, and in US dollars where the price is known."""
+    """The cost of model calls in tokens, and in US dollars where the price is known."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -82,17 +87,24 @@ class Cost:
 
 @dataclass(frozen=True)
 class Extracted:
+    """The result of an extraction."""
+
     candidates: Sequence[Candidate]
     cost: Cost = field(default_factory=Cost)
     note: str | None = None
-    """What is worth knowing of how it went, to be kept with the job: that another extractor took over, and why."""
+    """A remark to keep with the job, such as that another extractor took over, and why."""
 
 
 class Extractor(Protocol):
-    """Finds what is worth remembering. It writes nothing, and the same messages give the same candidates."""
+    """Finds what is worth remembering. It writes nothing, and returns the same candidates for the same messages."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the extractor, for logs and notes."""
 
     def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
-        """Read messages in their order, with the prompt of a version where there is a prompt."""
+        """Return the candidates in messages.
+
+        messages: the messages in their order; read-only ones are context and give no candidates.
+        version: the version of the prompt, for extractors that have one.
+        """

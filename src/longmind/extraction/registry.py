@@ -1,4 +1,4 @@
-"""From the name of an extractor to one that works, within the budget of whose conversation it reads."""
+"""Choice of an extractor by its name, with the spend cap of the tenant whose conversation it reads."""
 
 from __future__ import annotations
 
@@ -24,42 +24,48 @@ RULES = "rules"
 _MODEL = "model:"
 
 ExtractorOf = Callable[[Scope], Extractor]
+"""A function that returns the extractor for a user's conversations."""
 
 
 def choose_extractor(
     chosen: str | Extractor | None, settings: Settings, loop: BackgroundLoop, database: Database, clock: Clock
 ) -> ExtractorOf | None:
-    """What gives the extractor for a scope: `rules`, `model:<vendor:model>`, or an object; None for none.
+    """Return a function from a scope to its extractor, or None for no extraction.
 
-    A model is looked for at once, so that a name or a key that is wrong is known when the engine is opened. Rules are
-    loaded when they are first needed. The spend cap holds for models by name and for `ModelExtractor`.
+    chosen: `rules`, `none`, `model:<vendor:model>`, or an extractor. A model is set up at once, so that a wrong name or
+    key is reported when the engine is opened; the rules are loaded on first use.
+
+    The spend cap applies to models by name and to `ModelExtractor`. Raises `InvalidInput` for an unknown name, for an
+    object that is no extractor, and for a cap in dollars on a model whose price is not known.
     """
     if chosen is None or chosen == "none":
         return None
     if chosen == RULES:
-        return lambda scope: _rules()
-    # Not loaded by a program that asks no model.
+        return lambda scope: _load_rules()
+    # Imported on use: a program that calls no model should not load them.
     from longmind.extraction.model.extractor import ModelExtractor
     from longmind.extraction.model.spend_cap import CappedExtractor, TenantBudget
 
     if isinstance(chosen, str):
-        extractor: Extractor = _named(chosen, settings, loop)
+        extractor: Extractor = _choose_model_extractor(chosen, settings, loop)
     elif isinstance(getattr(chosen, "name", None), str) and callable(getattr(chosen, "extract", None)):
         extractor = chosen
     else:
         raise InvalidInput(
-            f"{type(chosen).__name__} is not an extractor.", hint="It needs name and extract(messages, version)."
+            f"{type(chosen).__name__} is not an extractor.",
+            hint="Give it a name and a method extract(messages, version).",
         )
     if not isinstance(extractor, ModelExtractor) or not _has_cap(extractor, settings):
         return lambda scope: extractor
     capped = extractor
-    return lambda scope: CappedExtractor(capped, _rules, TenantBudget(database, scope, settings, clock))
+    return lambda scope: CappedExtractor(capped, _load_rules, TenantBudget(database, scope, settings, clock))
 
 
-def _named(name: str, settings: Settings, loop: BackgroundLoop) -> ModelExtractor:
+def _choose_model_extractor(name: str, settings: Settings, loop: BackgroundLoop) -> ModelExtractor:
+    """Return the extractor for a name such as `model:openai:gpt-5-mini`."""
     if not name.startswith(_MODEL):
         raise InvalidInput(
-            f"extractor is {name!r}.", hint="It is 'rules', 'none', or 'model:' and the name of a language model."
+            f"Unknown extractor {name!r}.", hint="Use 'rules', 'none', or 'model:' with the name of a language model."
         )
     from longmind.extraction.model.extractor import ModelExtractor
 
@@ -67,17 +73,19 @@ def _named(name: str, settings: Settings, loop: BackgroundLoop) -> ModelExtracto
 
 
 def _has_cap(extractor: ModelExtractor, settings: Settings) -> bool:
+    """Return whether the settings limit what a model extractor may cost, and check that the limit can be kept."""
     dollars, tokens = settings.extraction_spend_cap_dollars, settings.extraction_spend_cap_tokens
     if dollars and not tokens and not extractor.has_price:
         raise InvalidInput(
-            f"extraction_spend_cap_dollars cannot be kept: what {extractor.name!r} costs is not known.",
-            hint="Give its price in model_prices, or set extraction_spend_cap_tokens as well.",
+            f"extraction_spend_cap_dollars cannot be kept: the price of {extractor.name!r} is not known.",
+            hint="Set its price in model_prices, or set extraction_spend_cap_tokens as well.",
         )
     return bool(dollars or tokens)
 
 
 @cache
-def _rules() -> Extractor:
-    # Not loaded by a program that extracts nothing with them.
+def _load_rules() -> Extractor:
+    """Return the rules extractor, which is shared by all users."""
+    # Imported on use: a program that does not extract with rules should not load them.
     rules: Extractor = import_module("longmind.extraction.rules").RulesExtractor()
     return rules

@@ -1,4 +1,4 @@
-"""What was said around a message: it widens the words by which a memory of it is found."""
+"""Texts around a message, which widen the words by which a memory of it is found."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _WORDS = 50
 
 
 def build_search_contexts(texts: Sequence[str]) -> list[tuple[str, ...]]:
-    """For each text the end of the one before and the beginning of the next, then of those beyond them.
+    """Return for each text the end of the one before and the beginning of the next, then of those beyond them.
 
-    An empty text keeps the place of one that is missing.
+    An empty text stands for one that is missing, so that each place keeps its distance.
     """
     ends = ["", "", *(" ".join(text.rsplit(None, _WORDS)[-_WORDS:]) for text in texts)]
     beginnings = [*(" ".join(text.split(None, _WORDS)[:_WORDS]) for text in texts), "", ""]

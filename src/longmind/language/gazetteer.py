@@ -1,6 +1,14 @@
 """Lists of first names, places, organisations and events, by which a name is given a type.
 
 The lists are hints only. The words around a name in its sentence count first, and a name in no list is still found.
+
+`FEMALE_NAMES`, `MALE_NAMES` and `EITHER_NAMES` also decide whom "she" and "he" can mean, and whether "I'm Anna" gives a
+name. `PLACES` are single words; a place of two words is in `TWO_WORD_PLACES`, or is recognised by its last word
+("Lake District") or its first ("Mount Rainier"). `NO_NAMES` and `START_WORDS` are the opposite: capitalised words that
+begin a sentence, or stand in one, without being a name.
+
+Names are written as in a text, with a capital letter; `START_WORDS` are in lower case. A name that is also a common
+word ("Will", "May") does more harm than good in these lists.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Patterns for numbers, amounts and periods in a sentence, and the Roman numeral that looks like the word "I"."""
+"""Patterns for numbers, amounts and periods in a sentence, and the Roman numeral that looks like the word "I".
+
+The patterns are pieces of larger ones: `NUMBER` matches "12", "1,200", "3-4", "2k", "twenty-one" and "a dozen", `MONEY`
+"$1,200" and "£2 million", `PERIOD` "a week" and "each morning". They contain no named groups, so that a pattern may use
+them more than once.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +49,11 @@ def has_number(text: str) -> bool:
 
 
 def is_roman_numeral(text: str, start: int, end: int) -> bool:
-    """Return whether the "I" at `text[start:end]` is a numeral and not the pronoun."""
+    """Return whether the "I" at `text[start:end]` is a numeral and not the pronoun.
+
+    It is one after a noun that is counted ("World War I") if no verb can follow, and after another name ("Tiger I")
+    only at the end of a sentence or before a plural noun.
+    """
     before = text[max(0, start - 60) : start]
     if _AFTER_COUNTED.search(before):
         return any(pattern.match(text, end) for pattern in (_SENTENCE_END, _NO_VERB, _PLURAL_NOUN))

@@ -1,4 +1,8 @@
-"""Sentence boundaries of plain text, as a library finds them, with corrections for the way people write in chats."""
+"""Sentence boundaries of plain text, as a library finds them, with corrections for the way people write in chats.
+
+The library knows abbreviations and decimal points. The corrections add a missing space after a stop, undo false
+abbreviations ("… with me. Then …"), and keep an abbreviation with the number after it ("vol. 3").
+"""
 
 from __future__ import annotations
 

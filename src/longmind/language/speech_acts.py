@@ -13,7 +13,14 @@ from longmind.language.gazetteer import FIRST_NAMES
 
 
 class SpeechAct(Enum):
-    """The act that a sentence performs."""
+    """The act that a sentence performs.
+
+    STATEMENT: "I moved to Graz." Only statements give facts with slots.
+    QUESTION: "Where is the museum?", also without a question mark: "I was wondering if you know it."
+    REQUEST: "Write a poem about Graz." An instruction for an agent is a request that lasts.
+    HYPOTHETICAL: "If I lived in Graz, I would cycle." It is remembered with little confidence.
+    SMALL_TALK: "Thanks, you too!" It is not remembered.
+    """
 
     STATEMENT = "statement"
     QUESTION = "question"
@@ -170,7 +177,11 @@ def classify_speech_act(sentence: str) -> SpeechAct:
 
 
 def _is_polite(sentence: str, small: str) -> bool:
-    """Return whether a sentence is courtesy and nothing else; `small` is the sentence in lower case."""
+    """Return whether a sentence is courtesy and nothing else.
+
+    small: the sentence in lower case. A short sentence counts as courtesy if all its words are polite ones or names, or
+    if it begins with a greeting and has at most two other words.
+    """
     words = _WORDS.findall(small)
     if not words:
         return not any(letter.isalnum() for letter in sentence)

@@ -3,8 +3,18 @@
 Facts are compared as statements, so that wording does not matter: "Anna doesn't eat meat any more" and "Anna eats meat"
 have one subject and one topic, and one of them is denied.
 
+A text is read in one pass:
+1. `_tokenise` splits it into words, numbers and times of day, each with the punctuation before it. Only the first
+   `_LONGEST` characters are read, so that the time is bounded.
+2. `find_measures` takes out the values. What is left over is read as words.
+3. The first word gives the subject, and the words after a possessive what of the subject is meant.
+4. The rest is cut into clauses at joining words and punctuation. Each clause has a topic of its own, which is the stems
+   of its content words, and may be denied, hedged or planned. A value is judged by its clause, up to the value.
+5. Words and patterns of the whole sentence say whether it is past, an event, current, or says that something ended.
+
 The parser knows English function words only; every other word is part of the topic. Of other languages it sees words
-and numbers: equal texts are equal, and little else follows.
+and numbers: equal texts are equal, and little else follows. It raises nothing, whatever the text. A `Statement` is
+immutable and cached by its text, so callers in all threads share it.
 """
 
 from __future__ import annotations
@@ -112,7 +122,11 @@ class Statement:
 
 @lru_cache(maxsize=8192)
 def parse_statement(text: str) -> Statement:
-    """Parse the statement that a sentence makes. Results are cached, since facts are compared again and again."""
+    """Parse the statement that a sentence makes.
+
+    Results are cached, since facts are compared again and again. A text of several sentences is parsed as one statement
+    with several clauses; its first sentence gives the subject.
+    """
     if " asks" in text:
         # A question that is quoted beside a statement states nothing itself.
         text = _QUOTED_QUESTION.sub("", text).strip() or text

@@ -2,6 +2,10 @@
 
 Nothing is parsed. Lists of irregular forms and the words near the beginning of a sentence decide; that is right for
 the short sentences of chats and takes microseconds.
+
+`MODALS` never change their form. `COMMON` and `ALWAYS` say which words after "and" continue the verb before it: any of
+the first before an object, a preposition or the end of the clause ("I cook and bake bread"), only the second before
+any other word.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """English words with a function in a statement; every other word is part of its topic.
 
 `statement.py` reads the lists to find denials, plans, hedges and times; facts are compared by the words that are left.
+
+Words are written as tokens are: in lower case and without apostrophes, so that "don't" is `dont`. They are not stems:
+"thinking" is a hedge, and "thought" says nothing. A word in none of the lists becomes part of a topic, so adding
+one to a list makes more facts comparable, and removing one makes fewer facts the same.
 """
 
 from __future__ import annotations

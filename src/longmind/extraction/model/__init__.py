@@ -1,1 +1,5 @@
-"""Extraction by a language model: prompts, answer schema, citations and the spend cap."""
+"""Extraction by a language model.
+
+`transcript` shows a conversation to the model in windows, `prompt_versions` holds the instructions, `answer_schema`
+reads the answer, `citations` turns its facts into candidates, and `spend_cap` limits what it costs.
+"""

@@ -1,4 +1,10 @@
-"""What a model is to answer, and how it is read: clamped where it can be, left out where it cannot."""
+"""The answer that a model is asked for, and how it is read.
+
+The schema that the model is shown is derived from the classes below, and their names stand in it: renaming a class
+changes the request. Reading is lenient. Numbers are clamped, long texts are cut, unknown values become the usual one,
+and a wrong member of a list is dropped. A fact that has no text or no kind is left out with a complaint, which the
+model is shown when it is asked again.
+"""
 
 from __future__ import annotations
 
@@ -18,36 +24,42 @@ from longmind.models.entity import EntityType
 from longmind.validation.text import to_storable
 
 FACT_LIMIT = 2_000
-"""Characters of one fact. What is longer is no fact any more, and is cut."""
+"""Characters of one fact; a longer text is cut."""
 NAME_LIMIT = 255
 SOURCES_LIMIT = 50
 MENTIONS_LIMIT = 20
 TAGS_LIMIT = 5
 
 Kind = Literal["FACT", "RULE", "INTENTION", "EPISODE", "PREFERENCE"]
-"""Without PATTERN, which only the platform makes."""
+"""The kinds that a model may give: all but PATTERN, which is found among many events."""
 
 
-def _one_line(most: int) -> BeforeValidator:
+def _to_one_line(most: int) -> BeforeValidator:
+    """Return a validator that puts a text on one line and cuts it."""
+
     def read(value: object) -> object:
         return " ".join(to_storable(value).split())[:most].rstrip() if isinstance(value, str) else value
 
     return BeforeValidator(read)
 
 
-def _clamped(least: float, most: float, usual: float) -> BeforeValidator:
+def _clamp_number(least: float, most: float, usual: float) -> BeforeValidator:
+    """Return a validator that brings a number within its bounds; `usual` stands for anything else."""
+
     def read(value: object) -> float:
         try:
             number = float(value)  # type: ignore[arg-type]  # what cannot be a number is caught
         except (TypeError, ValueError, OverflowError):
             return usual
-        # What is not a number is not equal to itself.
+        # NaN is not equal to itself.
         return min(most, max(least, number)) if number == number else usual
 
     return BeforeValidator(read)
 
 
-def _chosen(known: tuple[str, ...], usual: str) -> BeforeValidator:
+def _choose_known(known: tuple[str, ...], usual: str) -> BeforeValidator:
+    """Return a validator that recognises a known value in any case; `usual` stands for any other."""
+
     def read(value: object) -> str:
         folded = value.strip().casefold() if isinstance(value, str) else ""
         return next((each for each in known if each.casefold() == folded), usual)
@@ -55,110 +67,131 @@ def _chosen(known: tuple[str, ...], usual: str) -> BeforeValidator:
     return BeforeValidator(read)
 
 
-def _each(member: Any, most: int) -> BeforeValidator:
-    """Those members of a list that are right: one that is wrong does not spoil the others."""
+def _keep_valid(member: Any, most: int) -> BeforeValidator:
+    """Return a validator that keeps the valid members of a list: a wrong one does not spoil the others."""
     reader: TypeAdapter[Any] = TypeAdapter(member)
 
     def read(value: object) -> list[Any]:
-        found = (_or_none(reader.validate_python, each) for each in (value if isinstance(value, list) else []))
+        found = (_read_or_none(reader.validate_python, each) for each in (value if isinstance(value, list) else []))
         return [each for each in found if each is not None][:most]
 
     return BeforeValidator(read)
 
 
-def _or_none(read: Callable[[Any], Any], value: object) -> Any:
+def _read_or_none(read: Callable[[Any], Any], value: object) -> Any:
+    """Return a value as read, or None if it is not valid."""
     try:
         return read(value)
     except ValidationError:
         return None
 
 
-def _not_empty(text: str) -> str:
-    # Not said in the schema: some vendors know no least length.
+def _require_text(text: str) -> str:
+    """Return a text, or raise if it is empty."""
+    # Not a part of the schema: some vendors reject a minimum length.
     if not text:
         raise ValueError("it is empty")
     return text
 
 
-_Name = Annotated[str, _one_line(NAME_LIMIT), AfterValidator(_not_empty)]
+_Name = Annotated[str, _to_one_line(NAME_LIMIT), AfterValidator(_require_text)]
 _Moment = Annotated[str | None, BeforeValidator(lambda value: value if isinstance(value, str) else None)]
 
 
 class _Part(BaseModel):
-    # With every property required, and none beside them, vendors can hold a model to the schema. Here more is let pass.
+    """A part of the answer.
+
+    The schema requires every property and allows no others, so that vendors can enforce it. Reading is more lenient.
+    """
+
     model_config = ConfigDict(
         json_schema_serialization_defaults_required=True, json_schema_extra={"additionalProperties": False}
     )
 
 
 class Named(_Part):
+    """An entity as the first version asks for it."""
+
     name: _Name
-    type: Annotated[EntityType, _chosen(get_args(EntityType), "CONCEPT")] = "CONCEPT"
+    type: Annotated[EntityType, _choose_known(get_args(EntityType), "CONCEPT")] = "CONCEPT"
 
 
 class KnownAs(Named):
-    aliases: Annotated[list[_Name], _each(_Name, TAGS_LIMIT)] = Field(default_factory=list)
+    """An entity with its other names, as the second version asks for it."""
+
+    aliases: Annotated[list[_Name], _keep_valid(_Name, TAGS_LIMIT)] = Field(default_factory=list)
 
 
 class GivenSlot(_Part):
+    """A slot as the model gives it."""
+
     subject: _Name
     attribute: _Name
     value: _Name
 
 
 class Fact(_Part):
-    """What both versions ask for."""
+    """The fields of a fact that both versions ask for."""
 
-    text: Annotated[str, _one_line(FACT_LIMIT), AfterValidator(_not_empty)]
-    category: Annotated[str, _one_line(NAME_LIMIT)] = ""
+    text: Annotated[str, _to_one_line(FACT_LIMIT), AfterValidator(_require_text)]
+    category: Annotated[str, _to_one_line(NAME_LIMIT)] = ""
     kind: Annotated[Kind, BeforeValidator(lambda value: value.strip().upper() if isinstance(value, str) else value)]
-    # Read from the right: brought within its bounds, then made whole.
-    importance: Annotated[int, BeforeValidator(round), _clamped(1, 5, 3)] = 3
-    confidence: Annotated[float, _clamped(0, 1, 0.5)] = 0.5
-    sources: Annotated[list[str], _each(str, SOURCES_LIMIT)] = Field(default_factory=list)
+    # Validators run from right to left: clamped first, then rounded.
+    importance: Annotated[int, BeforeValidator(round), _clamp_number(1, 5, 3)] = 3
+    confidence: Annotated[float, _clamp_number(0, 1, 0.5)] = 0.5
+    sources: Annotated[list[str], _keep_valid(str, SOURCES_LIMIT)] = Field(default_factory=list)
     valid_from: _Moment = None
 
-    def mentions(self) -> tuple[Mention, ...]:
+    def to_mentions(self) -> tuple[Mention, ...]:
+        """Return the entities of the fact as mentions."""
         return ()
 
 
 class FactV1(Fact):
-    entities: Annotated[list[Named], _each(Named, MENTIONS_LIMIT)] = Field(default_factory=list)
+    """A fact of the first version."""
 
-    def mentions(self) -> tuple[Mention, ...]:
+    entities: Annotated[list[Named], _keep_valid(Named, MENTIONS_LIMIT)] = Field(default_factory=list)
+
+    def to_mentions(self) -> tuple[Mention, ...]:
+        """Return the entities of the fact as mentions."""
         return tuple(Mention(each.name, each.type) for each in self.entities)
 
 
 class FactV2(Fact):
+    """A fact of the second version, with its end, its precision, a slot and tags."""
+
     valid_to: _Moment = None
-    precision: Annotated[Precision, _chosen(get_args(Precision), "day")] = "day"
-    entities: Annotated[list[KnownAs], _each(KnownAs, MENTIONS_LIMIT)] = Field(default_factory=list)
+    precision: Annotated[Precision, _choose_known(get_args(Precision), "day")] = "day"
+    entities: Annotated[list[KnownAs], _keep_valid(KnownAs, MENTIONS_LIMIT)] = Field(default_factory=list)
     slot: Annotated[
-        GivenSlot | None, BeforeValidator(lambda value: _or_none(GivenSlot.model_validate, value) if value else None)
+        GivenSlot | None,
+        BeforeValidator(lambda value: _read_or_none(GivenSlot.model_validate, value) if value else None),
     ] = None
     corrects: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
-    tags: Annotated[list[_Name], _each(_Name, TAGS_LIMIT)] = Field(default_factory=list)
+    tags: Annotated[list[_Name], _keep_valid(_Name, TAGS_LIMIT)] = Field(default_factory=list)
 
-    def mentions(self) -> tuple[Mention, ...]:
+    def to_mentions(self) -> tuple[Mention, ...]:
+        """Return the entities of the fact as mentions."""
         return tuple(Mention(each.name, each.type, tuple(each.aliases)) for each in self.entities)
 
 
 FACTS: dict[str, type[Fact]] = {"extraction-v1": FactV1, "extraction-v2": FactV2}
-"""What each version of the prompt asks for."""
+"""The fact that each version of the prompt asks for."""
 
 
 @dataclass(frozen=True)
 class ParsedAnswer:
-    """What could be read of an answer, and what was wrong with the rest of it."""
+    """The facts of an answer, and complaints about the parts that could not be read."""
 
     facts: list[Fact]
     complaints: list[str]
     usable: bool = True
-    """False when there is no list of facts at all."""
+    """False if there is no list of facts at all."""
 
 
 def build_answer_schema(version: str) -> dict[str, Any]:
-    fact = _plain(FACTS[version].model_json_schema(mode="serialization"))
+    """Return the JSON schema of the answer for a version of the prompt."""
+    fact = _simplify_schema(FACTS[version].model_json_schema(mode="serialization"))
     definitions = fact.pop("$defs", {})
     facts = {"type": "array", "items": fact}
     return {
@@ -170,40 +203,45 @@ def build_answer_schema(version: str) -> dict[str, Any]:
     }
 
 
-def _plain(schema: Any) -> Any:
-    """The schema without what vendors cannot hold a model to."""
+_UNSENT = frozenset({"default", "title", "description"})
+"""Keywords that vendors cannot enforce, and our docstrings, which are written for people."""
+
+
+def _simplify_schema(schema: Any) -> Any:
+    """Return a schema without the keywords that a model should not see."""
     if isinstance(schema, list):
-        return [_plain(member) for member in schema]
+        return [_simplify_schema(member) for member in schema]
     if not isinstance(schema, dict):
         return schema
-    return {name: _plain(value) for name, value in schema.items() if name not in ("default", "title")}
+    return {name: _simplify_schema(value) for name, value in schema.items() if name not in _UNSENT}
 
 
 def read_answer(text: str, version: str) -> ParsedAnswer:
+    """Read the answer of a model, whatever it is. Raises nothing."""
     try:
-        given = json.loads(unwrap_json(text))
+        answer = json.loads(unwrap_json(text))
     except (ValueError, RecursionError) as error:
         return ParsedAnswer([], [f"The answer is not JSON: {str(error)[:200]}."], usable=False)
-    members = given.get("facts") if isinstance(given, dict) else None
+    members = answer.get("facts") if isinstance(answer, dict) else None
     if not isinstance(members, list):
         return ParsedAnswer([], ["The answer is not an object with the list `facts`."], usable=False)
     facts: list[Fact] = []
     complaints: list[str] = []
     for place, member in enumerate(members):
         if isinstance(member, dict) and str(member.get("kind")).strip().upper() == "PATTERN":
-            # Not the model's to say; nothing is gained by asking it for another.
+            # Patterns are dropped without a complaint: asking again would gain nothing.
             continue
         try:
             facts.append(FACTS[version].model_validate(member))
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            way = "".join(f".{part}" for part in first["loc"])
-            complaints.append(f"facts[{place}]{way}: {first['msg']}.")
+            path = "".join(f".{part}" for part in first["loc"])
+            complaints.append(f"facts[{place}]{path}: {first['msg']}.")
     return ParsedAnswer(facts, complaints)
 
 
 def unwrap_json(text: str) -> str:
-    """The JSON without the words or the fence that some models put around it."""
+    """Return the JSON without the words or the fence that some models put around it."""
     return text[text.find("{") : text.rfind("}") + 1] or text
 
 

@@ -1,4 +1,8 @@
-"""From a model's facts to candidates: what they may be is decided by the messages that they rest on."""
+"""Candidates from the facts of a model, limited by the messages that the facts cite.
+
+A fact that cites no new message of its window is dropped. Its trust is that of its least trusted source, and it is a
+rule or a preference only if the user said it.
+"""
 
 from __future__ import annotations
 
@@ -8,77 +12,86 @@ from dataclasses import replace
 from longmind.extraction.candidate import Candidate, Slot, SourceMessage
 from longmind.extraction.model.answer_schema import Fact, FactV2, read_moment
 from longmind.extraction.model.transcript import TranscriptWindow
+from longmind.extraction.trust import find_least_trusted
 from longmind.models.atom import BEHAVIORAL_KINDS, AtomKind
 from longmind.models.entity import fold_name
 
-_FROM_MOST_TRUSTED = ("user", "assistant", "tool")
-_WORDS_AROUND = 50
+_CONTEXT_WORDS = 50
 _GENERAL = "general"
+"""The category of a fact that has none."""
 
 
 def build_candidates(
     facts: Sequence[Fact], window: TranscriptWindow, messages: Sequence[SourceMessage]
 ) -> Iterator[Candidate]:
-    """Those facts that rest on something new in the window. Numbers of messages that are not in it are passed over."""
+    """Yield the candidates of the facts that rest on a new message of the window.
+
+    Numbers that are not in the window are ignored. `messages` are those of the whole conversation.
+    """
     for fact in facts:
-        cited = {message.id: message for number in fact.sources if (message := window.cited(number.strip()))}
-        kind, sources = _kind_and_sources(fact.kind, list(cited.values()))
+        cited = {message.id: message for number in fact.sources if (message := window.find_message(number.strip()))}
+        kind, sources = _limit_kind(fact.kind, list(cited.values()))
         if any(window.is_new(message) for message in sources):
-            yield _candidate(fact, kind, sources, messages)
+            yield _build_candidate(fact, kind, sources, messages)
 
 
-def _candidate(
+def _build_candidate(
     fact: Fact, kind: AtomKind, cited: Sequence[SourceMessage], messages: Sequence[SourceMessage]
 ) -> Candidate:
+    """Return the candidate of a fact that rests on some messages."""
     begun = read_moment(fact.valid_from)
     if begun and begun[0] > max(message.said_at for message in cited):
-        # A plan is known, and to be found, from when it was made: the day it is for stands in its text.
+        # A plan is true from when it was made; the day it is for stands in its text.
         begun = None
     candidate = Candidate(
         text=fact.text,
         category_name=fact.category or _GENERAL,
         kind=kind,
-        trust=max((message.role for message in cited), key=_FROM_MOST_TRUSTED.index),
+        trust=find_least_trusted(message.role for message in cited),
         source_message_ids=tuple(message.id for message in cited),
         importance=fact.importance,
         confidence=fact.confidence,
         valid_from=begun[0] if begun else None,
         precision=begun[1] if begun else "instant",
-        mentions=fact.mentions(),
-        search_context=_around(cited[0], messages),
+        mentions=fact.to_mentions(),
+        search_context=_build_search_context(cited[0], messages),
     )
-    return _detailed(candidate, fact) if isinstance(fact, FactV2) else candidate
+    return _add_details(candidate, fact) if isinstance(fact, FactV2) else candidate
 
 
-def _kind_and_sources(kind: AtomKind, cited: list[SourceMessage]) -> tuple[AtomKind, list[SourceMessage]]:
-    """How to behave is the user's to say. What others said of it is a fact, trusted as far as they are."""
+def _limit_kind(kind: AtomKind, cited: list[SourceMessage]) -> tuple[AtomKind, list[SourceMessage]]:
+    """Return the kind that a fact may have, and the messages that it then rests on.
+
+    Only the user may say how an agent is to behave; the words of others about it are plain facts.
+    """
     if kind not in BEHAVIORAL_KINDS:
         return kind, cited
     by_user = [message for message in cited if message.role == "user"]
     if not by_user or any(message.role == "tool" for message in cited):
         return "FACT", cited
-    # What the assistant proposed and the user agreed to rests on the agreement.
+    # A proposal of the assistant that the user agreed to rests on the agreement.
     return kind, by_user
 
 
-def _detailed(candidate: Candidate, fact: FactV2) -> Candidate:
+def _add_details(candidate: Candidate, fact: FactV2) -> Candidate:
+    """Return a candidate with the fields that only the second version of the prompt asks for."""
     ended = read_moment(fact.valid_to)
-    # A month or a year says by itself how exact it is.
-    exact = candidate.valid_from is not None and candidate.precision in ("instant", "day")
+    # A month or a year shows its precision by itself.
+    is_exact = candidate.valid_from is not None and candidate.precision in ("instant", "day")
     slot = fact.slot
     return replace(
         candidate,
         valid_to=ended[0] if ended and (candidate.valid_from is None or ended[0] > candidate.valid_from) else None,
-        precision=fact.precision if exact else candidate.precision,
+        precision=fact.precision if is_exact else candidate.precision,
         slot=Slot(*map(fold_name, (slot.subject, slot.attribute, slot.value))) if slot else None,
         corrects=fact.corrects,
         tags=tuple(dict.fromkeys(fact.tags)),
     )
 
 
-def _around(source: SourceMessage, messages: Sequence[SourceMessage]) -> tuple[str, ...]:
-    """The words a fact was said in, then those before and after."""
+def _build_search_context(source: SourceMessage, messages: Sequence[SourceMessage]) -> tuple[str, ...]:
+    """Return the words of the message that a fact was said in, then those before and after it."""
     place = next(place for place, message in enumerate(messages) if message.id == source.id)
-    before = messages[place - 1].text.split()[-_WORDS_AROUND:] if place > 0 else []
-    after = messages[place + 1].text.split()[:_WORDS_AROUND] if place + 1 < len(messages) else []
-    return tuple(" ".join(words) for words in (source.text.split()[:_WORDS_AROUND], before, after))
+    before = messages[place - 1].text.split()[-_CONTEXT_WORDS:] if place > 0 else []
+    after = messages[place + 1].text.split()[:_CONTEXT_WORDS] if place + 1 < len(messages) else []
+    return tuple(" ".join(words) for words in (source.text.split()[:_CONTEXT_WORDS], before, after))

@@ -1,4 +1,8 @@
-"""The extractor that asks a language model, and believes only what can be checked."""
+"""The extractor that asks a language model, window by window, and accepts only what can be checked.
+
+An answer that does not keep to the schema is sent back once with complaints. A budget is asked before every call; the
+messages that it does not cover are returned unread, so that another extractor can take over.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +21,17 @@ from longmind.providers.language_model import LanguageModel, ModelMessage, Model
 from longmind.providers.prices import Prices
 
 FACTS_A_WINDOW = 40
-"""What the prompt asks for at the most."""
+"""Facts that the prompt asks for at most."""
 ATOMS_A_JOB = 200
-"""However long the conversation is, and whatever a model was talked into."""
+"""Candidates of one extraction at most, however long the conversation is and whatever a model was talked into."""
 ANSWER_TOKENS = 8_192
 
 _CHARACTERS_A_TOKEN = 3
-"""On the safe side: English has four or five."""
+"""Deliberately low, so that costs are not underestimated: English has four or five."""
 
 
 class ModelExtractor:
-    """Asks a language model, window by window, for facts in a form that is checked, and asks once more if it is not."""
+    """Asks a language model for the facts in a conversation."""
 
     def __init__(self, model: LanguageModel, prices: Prices | None = None) -> None:
         self._model = model
@@ -35,35 +39,43 @@ class ModelExtractor:
 
     @property
     def name(self) -> str:
+        """The name by which the model is chosen in the settings."""
         return f"model:{self._model.name}"
 
     @property
     def has_price(self) -> bool:
-        """Whether what a call will cost is known before it is made."""
+        """True if the cost of a call is known before it is made."""
         return self._prices.dollars(self._model.name, 1, 1) is not None
 
     def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
+        """Return the candidates in messages, without a limit on the cost.
+
+        Raises `ModelFailed` if the model gives no usable answer twice, and the errors of the model's calls.
+        """
         extracted, _ = self.extract_within(messages, version, UnlimitedBudget())
         return extracted
 
     def extract_within(
         self, messages: Sequence[SourceMessage], version: str, budget: Budget
     ) -> tuple[Extracted, list[SourceMessage]]:
-        """Go as far as the budget does; gives what was found, and the messages that were not read, in their context."""
-        asking = _Asking(self._model, self._prices, budget, load_prompt(version))
+        """Extract as far as a budget allows.
+
+        Returns what was found, and the messages that were not read, with the others as read-only context.
+        """
+        calls = _ExtractionCalls(self._model, self._prices, budget, load_prompt(version))
         windows = split_into_windows(messages)
         found: list[Candidate] = []
         for place, window in enumerate(windows):
-            reading = asking.read(window)
-            if reading is None:
-                return Extracted(_best(found), asking.cost), _unread(messages, windows[place:])
-            found += build_candidates(reading.facts, window, messages)
-        return Extracted(_best(found), asking.cost), []
+            answer = calls.read(window)
+            if answer is None:
+                return Extracted(_select_best(found), calls.cost), _mark_unread(messages, windows[place:])
+            found += build_candidates(answer.facts, window, messages)
+        return Extracted(_select_best(found), calls.cost), []
 
 
 @dataclass
-class _Asking:
-    """The calls of one extraction, and what they have cost so far."""
+class _ExtractionCalls:
+    """The model calls of one extraction, and their cost so far."""
 
     model: LanguageModel
     prices: Prices
@@ -72,35 +84,36 @@ class _Asking:
     cost: Cost = field(default_factory=Cost)
 
     def read(self, window: TranscriptWindow) -> ParsedAnswer | None:
-        """What the model finds in a window; None when the budget is used up."""
+        """Return the facts that the model finds in a window, or None if the budget is used up."""
         fence = window.fence
         prompt = self.prompt.fill(boundary=fence.boundary, most_facts=FACTS_A_WINDOW)
-        asked = ModelMessage("user", str(fence))
-        reply = self._ask(prompt, [asked])
+        transcript = ModelMessage("user", str(fence))
+        reply = self._ask(prompt, [transcript])
         if reply is None:
             return None
         first = read_answer(reply.text, self.prompt.version)
         if not first.complaints:
             return first
-        mend = ModelMessage("user", _mending(first, cut_off=reply.stop_reason == "max_tokens"))
-        reply = self._ask(prompt, [asked, ModelMessage("assistant", reply.text or "(nothing)"), mend])
+        complaint = ModelMessage("user", _write_complaint(first, cut_off=reply.stop_reason == "max_tokens"))
+        reply = self._ask(prompt, [transcript, ModelMessage("assistant", reply.text or "(nothing)"), complaint])
         if reply is None:
             return first if first.usable else None
         second = read_answer(reply.text, self.prompt.version)
         if second.usable:
             return second
         if first.usable:
-            # Some of it was right.
+            # The first answer was right in part.
             return first
         raise ModelFailed(
-            f"The model {self.model.name!r} gave no list of facts, asked twice. {second.complaints[0]}",
-            hint="Choose a model that can keep to a JSON schema, or the rules extractor.",
+            f"The model {self.model.name!r} returned no list of facts in two attempts. {second.complaints[0]}",
+            hint="Choose a model that can follow a JSON schema, or the rules extractor.",
         )
 
     def _ask(self, prompt: str, messages: list[ModelMessage]) -> ModelReply | None:
+        """Make one call within the budget, or return None if the budget is used up."""
         characters = len(prompt) + sum(len(block.model_dump_json()) for each in messages for block in each.blocks)
-        asked = characters // _CHARACTERS_A_TOKEN
-        most = CallCost(asked + ANSWER_TOKENS, self.prices.dollars(self.model.name, asked, ANSWER_TOKENS))
+        input_tokens = characters // _CHARACTERS_A_TOKEN
+        most = CallCost(input_tokens + ANSWER_TOKENS, self.prices.dollars(self.model.name, input_tokens, ANSWER_TOKENS))
         if not self.budget.reserve(most):
             return None
         request = ModelRequest(
@@ -113,45 +126,47 @@ class _Asking:
         try:
             reply = self.model.ask(request)
         except (ModelTimedOut, ModelCancelled):
-            # The vendor may have worked on it all the same, so what was set aside stays spent.
+            # The vendor may charge for it all the same, so the reserved amount stays spent.
             raise
         except Exception:
             self.budget.settle(most, CallCost(0, 0.0))
             raise
-        self.budget.settle(most, self._spent(reply))
+        self.budget.settle(most, self._add_cost(reply))
         return reply
 
-    def _spent(self, reply: ModelReply) -> CallCost:
-        asked, said = reply.usage.input_tokens or 0, reply.usage.output_tokens or 0
+    def _add_cost(self, reply: ModelReply) -> CallCost:
+        """Add the cost of a reply to that of the extraction, and return it."""
+        input_tokens, output_tokens = reply.usage.input_tokens or 0, reply.usage.output_tokens or 0
         dollars = self.prices.price_reply(self.model.name, reply)
         known = self.cost.dollars if self.cost != Cost() else 0.0
         self.cost = Cost(
-            self.cost.input_tokens + asked,
-            self.cost.output_tokens + said,
+            self.cost.input_tokens + input_tokens,
+            self.cost.output_tokens + output_tokens,
             None if known is None or dollars is None else known + dollars,
         )
-        return CallCost(asked + said, dollars)
+        return CallCost(input_tokens + output_tokens, dollars)
 
 
-def _mending(reading: ParsedAnswer, *, cut_off: bool) -> str:
-    """What a model is told that has not kept to the form. The complaints quote nothing of the transcript."""
+def _write_complaint(answer: ParsedAnswer, *, cut_off: bool) -> str:
+    """Return the message to a model whose answer was wrong. It quotes nothing of the transcript."""
     if cut_off:
         return (
             "Your answer was cut off because it was too long. Answer again with the whole JSON object, and with no more"
             f" than the {FACTS_A_WINDOW // 2} most important facts."
         )
-    wrong = "\n".join(f"- {complaint}" for complaint in reading.complaints[:20])
+    wrong = "\n".join(f"- {complaint}" for complaint in answer.complaints[:20])
     return f"Your answer does not have the form that was asked for:\n{wrong}\nAnswer again with the whole JSON object."
 
 
-def _unread(messages: Sequence[SourceMessage], windows: Sequence[TranscriptWindow]) -> list[SourceMessage]:
+def _mark_unread(messages: Sequence[SourceMessage], windows: Sequence[TranscriptWindow]) -> list[SourceMessage]:
+    """Return the messages with only those in the given windows as new."""
     unread = {line.message.id for window in windows for line in window.lines if not line.context}
     return [each if each.id in unread else replace(each, read_only=True) for each in messages]
 
 
-def _best(found: Sequence[Candidate]) -> list[Candidate]:
-    """Each fact once, and of too many the most important, in the order they were said."""
-    # A later window may see a fact again that an earlier one has found.
+def _select_best(found: Sequence[Candidate]) -> list[Candidate]:
+    """Return each fact once, and of too many the most important, in the order in which they were said."""
+    # A window may repeat a fact of its context, which an earlier window has found.
     firsts: dict[tuple[str, str], Candidate] = {}
     for candidate in found:
         firsts.setdefault((candidate.kind, fold_name(candidate.text)), candidate)

@@ -1,4 +1,7 @@
-"""Prompts are files, one for each version, with places that are filled in when they are used."""
+"""Prompts by version: one file each, with placeholders that are filled in on use.
+
+A published prompt never changes, since atoms are stored with the version that found them. A change is a new version.
+"""
 
 from __future__ import annotations
 
@@ -10,36 +13,38 @@ from importlib.resources import files
 from longmind.errors import InvalidInput
 
 _PROMPTS = files("longmind.extraction.model") / "prompts"
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _FAMILY = "extraction-"
 
 
 @dataclass(frozen=True)
 class Prompt:
+    """The text of one version."""
+
     version: str
     text: str
 
     @property
     def placeholders(self) -> frozenset[str]:
-        return frozenset(_PLACE.findall(self.text))
+        """The names of the values that the text needs."""
+        return frozenset(_PLACEHOLDER.findall(self.text))
 
     def fill(self, **values: object) -> str:
-        """The text with all places filled; a value too many or too few is a mistake of ours."""
+        """Return the text with all placeholders filled. Raises `ValueError` for a value too many or too few."""
         if values.keys() != self.placeholders:
-            raise ValueError(f"{self.version} has the places {sorted(self.placeholders)}, not {sorted(values)}")
-        return _PLACE.sub(lambda place: str(values[place[1]]), self.text)
+            raise ValueError(f"{self.version} has the placeholders {sorted(self.placeholders)}, not {sorted(values)}")
+        return _PLACEHOLDER.sub(lambda found: str(values[found[1]]), self.text)
 
 
-def known_versions() -> list[str]:
+def list_versions() -> list[str]:
+    """Return the full names of all versions, sorted."""
     return sorted(file.name.removesuffix(".md") for file in _PROMPTS.iterdir() if file.name.endswith(".md"))
 
 
 @lru_cache
 def load_prompt(version: str) -> Prompt:
-    """The prompt of a version; `v1` is short for `extraction-v1`."""
+    """Return the prompt of a version; `v1` is short for `extraction-v1`. Raises `InvalidInput` for an unknown one."""
     full = version if version.startswith(_FAMILY) else f"{_FAMILY}{version}"
-    if full not in known_versions():
-        raise InvalidInput(
-            f"There is no extraction version {version!r}.", hint=f"Known are {', '.join(known_versions())}."
-        )
+    if full not in list_versions():
+        raise InvalidInput(f"Unknown extraction version {version!r}.", hint=f"Use one of {', '.join(list_versions())}.")
     return Prompt(full, (_PROMPTS / f"{full}.md").read_text("utf-8"))

@@ -152,7 +152,7 @@ class _PatternEvent:
 
 
 def _read_event(atom: Atom) -> _PatternEvent | None:
-    """Return the event in the first sentence of an atom, or None where there is none that may recur."""
+    """Return the event in the first sentence of an atom, or None where it has no event that may recur."""
     if atom.category.kind != "EPISODE" or atom.status != "ACTIVE" or atom.superseded_by is not None:
         return None
     found = _FIRST_SENTENCE.match(atom.text)

@@ -1,4 +1,4 @@
-"""All names of one person: "Anna" is "User's sister" where the space, or the conversation being extracted, says so."""
+"""Aliases of one person: "Anna" is "User's sister" where the space, or the conversation being extracted, says so."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class KnownAtom:
 
     @property
     def last_said(self) -> Micros:
-        """When the fact was last said or confirmed."""
+        """The time when the fact was last said or confirmed."""
         if self.said_at is not None:
             return self.said_at
         return to_micros(self.atom.last_confirmed_at or self.atom.valid_from)

@@ -43,7 +43,7 @@ class ComparableCandidate:
 
     @property
     def begins(self) -> Micros:
-        """When the fact began to be true: at the time that it names, or else when it was said."""
+        """The time when the fact began to be true: the one that it names, or else when it was said."""
         return self.said_at if self.candidate.valid_from is None else self.candidate.valid_from
 
 

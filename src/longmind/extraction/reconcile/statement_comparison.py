@@ -42,7 +42,7 @@ _FEWEST_SHARED = 2
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a new fact stands to a known one."""
+    """The relation of a new fact to a known one."""
 
     kind: Literal["same", "changed", "different"]
     because: str = ""
