@@ -173,7 +173,7 @@ def test_arguments_that_are_not_json_are_told_to_the_model_which_mends_them(
     )
     assert (result.status, result.text) == ("completed", "Warm.")
     assert [each.is_error for each in result.tool_invocations] == [True, False]
-    assert "not a JSON object" in json.dumps(vendor.asked[1].body)
+    assert "not a readable JSON object" in json.dumps(vendor.asked[1].body)
 
 
 def test_a_stream_that_breaks_leaves_nothing_half(

@@ -74,12 +74,12 @@ def test_the_space_is_read_from_the_arguments_when_the_tool_runs(memory: Memory)
     arguments: dict[str, Any] = {}
     (tool,) = memory.agent_tools(TOPIC, arguments)
     with pytest.raises(
-        longmind.InvalidInput, match=r"'recallMemory' takes .* argument 'userMemorySpaceId', .* not given"
+        longmind.InvalidInput, match=r"'recallMemory' takes .* argument 'userMemorySpaceId', .* not passed"
     ):
         tool.run({"query": "tea"})
     for wrong in (None, 7, " ", ["ms_1"]):
         arguments["userMemorySpaceId"] = wrong
-        with pytest.raises(longmind.InvalidInput, match="'userMemorySpaceId', which is no id"):
+        with pytest.raises(longmind.InvalidInput, match="'userMemorySpaceId', which is not an id"):
             tool.run({"query": "tea"})
     for name in ("tea", "rain"):
         space = memory.create_memory_space(name)

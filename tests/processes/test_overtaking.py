@@ -14,7 +14,7 @@ import pytest
 import longmind
 from harness.crew import PATIENCE, ada, wait_until
 from longmind.clock import system_clock
-from longmind.memory.atoms import remove
+from longmind.memory.atoms import remove_atom
 from longmind.store.database import Transaction
 from longmind.store.tables import blocks
 from longmind.store.tables.blocks import BlockPlace
@@ -88,7 +88,7 @@ def test_an_atom_that_was_deleted_meanwhile_is_missing_and_was_not_superseded(po
         atom = ctx.memory.add_atom(space.id, {**new, "text": "Ada lives in Oslo."})
 
         def delete(run: Transaction, attempt: longmind.JobRun) -> None:
-            remove(run, attempt.scope, atom.id, system_clock())
+            remove_atom(run, attempt.scope, atom.id, system_clock())
 
         superseding = overtaken(postgres_url, lambda ctx: ctx.memory.supersede_atom(atom.id, new), delete)
         with superseding as superseded, pytest.raises(longmind.NotFound):

@@ -117,105 +117,138 @@ class AsyncMemory:
     async def recall_by_topic(self, memory_space_id: SpaceId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, explain: bool=False) -> Recall:
         """Find what is known about a topic, best first.
 
-        `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then; `status` may ask
-        for what was archived instead, and `status=None` for both."""
+        query: a question or a few words, at most 10,000 characters. limit: from 1 to 200.
+        category_names, kinds, tags, min_importance, trust: only atoms with one of these, or at least that importance.
+        entity: only atoms about this entity, by its id or name.
+        status: `ACTIVE`, `ARCHIVED` or None for both.
+        valid_at: what was true at an instant. known_at: what had been recorded by then. By default now.
+        explain: return the factors of each score too."""
     async def why_not(self, atom_id: AtomId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
-        """Why `recall_by_topic` does not find an atom: which filter leaves it out, that it is over, or its place."""
+        """Explain why `recall_by_topic` with the same arguments does not find an atom.
+
+        The answer names the filter that excludes the atom, or says that it has ended, or gives its rank. Raises
+        NotFound for an atom that the user may not read."""
     async def recall_by_entity(self, memory_space_id: SpaceId, entity_id_or_name: str, *, limit: Hits=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> Recall:
-        """Everything that mentions an entity, newest first; an unknown name finds nothing."""
+        """Find all that mentions an entity, newest first; an unknown name finds nothing.
+
+        limit: from 1 to 200. valid_at, known_at: as in `recall_by_topic`."""
     async def recall_timeline(self, memory_space_id: SpaceId, *, entity_id_or_name: str | None=None, query: Query | None=None, from_: Instant | None=None, to: Instant | None=None, limit: Hits=50, include_superseded: bool=True, known_at: Instant | None=None) -> Recall:
-        """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants.
+        """Find how things have changed, oldest first: of an entity, of a topic, or all within a window.
 
-        `include_superseded=False` leaves out what something newer has replaced; what has ended by itself is there."""
-    async def agent_tools(self, definitions: dict[str, Any] | Sequence[dict[str, Any]], arguments: Mapping[str, Any] | None=None) -> list[BoundTool]:
-        """The recall tools of an agent's JSON, or of a list of definitions, ready to be given to a model and run.
-
-        A memory space that is written `$name` is read from `arguments` when a tool runs, and only then is it looked at
-        whether this user may read it. Tools of other types in an agent's JSON are left to the caller."""
+        entity_id_or_name, query: pass at most one of the two.
+        from_, to: only what was true within this window. limit: from 1 to 200.
+        include_superseded: False leaves out what a newer version has replaced; what has ended by itself stays."""
     async def create_binding(self, conversation_scope: ScopeInput, memory_space_ids: list[SpaceId], extraction_policy: PolicyInput | None=None) -> Binding:
-        """Have conversations made into memory: those of a namespace and a user, `*` for all, or a list of such.
+        """Bind conversations to memory spaces: conversations of the scope are extracted into them.
 
-        What other users say goes into their own space of the same name. To bind conversations of others takes the
-        capability `admin`."""
+        conversation_scope: a namespace and a user, each `*` for all, or a list of up to 1,000 such pairs.
+        memory_space_ids: at most 1,000 spaces of the user. What other users say goes to their own space of the same
+        name.
+        extraction_policy: when to extract; by default when a conversation closes.
+
+        Binding conversations of other users needs the capability `admin`."""
     async def get_binding(self, binding_id: BindingId) -> Binding | None:
-        """Look a binding up; None when there is none with this id, or it is not this user's."""
+        """Return a binding, or None if this user has none with this id."""
     async def list_bindings(self, *, limit: Limit=100, cursor: str | None=None) -> Page[Binding]:
-        """The bindings that the user has made, newest first; with the capability `admin`, all of the app."""
+        """List the bindings of the user, newest first; with the capability `admin`, all of the app."""
     async def update_binding(self, binding_id: BindingId, *, extraction_policy: PolicyInput | None=None, enabled: bool | None=None) -> Binding:
-        """Change the policy, of which what is left out stays as it is, or pause and resume. The scope is for ever.
+        """Change the policy of a binding, or pause and resume it. The scope never changes.
 
-        What was queued before a pause waits for its end; what closes in it is not extracted by itself."""
+        extraction_policy: the fields to change; the others keep their values.
+        enabled: False pauses. Queued extractions wait for the end of the pause; conversations that close in it are not
+        extracted."""
     async def delete_binding(self, binding_id: BindingId) -> None:
-        """Have nothing more extracted by a binding, also not what is queued already. Memory stays."""
+        """Delete a binding: nothing more is extracted by it, queued jobs included. Memory stays."""
     async def run_extraction_for_conversation(self, conversation_id: ConversationId, *, extraction_version: Label | None=None, dry_run: bool=False) -> list[Job] | list[ExtractionPreview]:
-        """Extract a whole conversation again: a job for each binding and space that it falls under.
+        """Extract a whole conversation again: queue a job for each binding and space that covers it; return the jobs.
 
-        With another version, what the earlier one has made of this conversation is superseded. A dry run writes
-        nothing, and gives what would be added, reinforced, superseded and skipped."""
+        extraction_version: with another version than before, the facts of the earlier one are superseded.
+        dry_run: write nothing, and return what would be added, reinforced, superseded and skipped."""
     async def create_entity(self, memory_space_id: SpaceId, type: EntityType, canonical_name: Name, *, description: Description | None=None, attributes: dict[str, Any] | None=None, aliases: Sequence[Name]=()) -> Entity:
-        """Make an entity. If the space knows one of that type by that name, that one is given back as it is.
+        """Create an entity, or return the one of that type that the space knows by that name, unchanged.
 
-        A name belongs to one entity of a type: an alias that is another one's is a conflict that names the owner."""
+        description: at most 10,000 characters. attributes: up to 64 KiB of JSON. aliases: other names, at most 1,000.
+
+        A name belongs to one entity of a type: raises Conflict, which names the owner, for an alias that is taken."""
     async def get_entity(self, entity_id: EntityId) -> Entity | None:
-        """Look an entity up. One that was merged is given as it is, with the id it was merged into."""
+        """Return an entity, or None. A merged one is returned as it is, with the id that it was merged into."""
     async def find_entity_by_name(self, memory_space_id: SpaceId, type: EntityType, name: Name) -> Entity | None:
-        """The entity of a type that is known by exactly this name, or has it as an alias; case does not matter."""
+        """Return the entity of a type with exactly this name or alias, ignoring case, or None."""
     async def merge_entities(self, canonical_id: EntityId, alias_id: EntityId) -> Entity:
-        """Fold one entity into another: its atoms and names go over, and its id leads there from now on."""
+        """Merge one entity into another: its atoms and names move, and its id leads to the other from now on.
+
+        Raises InvalidInput for entities of different spaces, or if both are the same already."""
     async def search_entities(self, memory_space_id: SpaceId, query: Query, *, type: EntityType | None=None, limit: Limit=20) -> list[Entity]:
-        """Entities whose names are like the query, the most alike first."""
+        """Search entities with a name like the query, the most similar first.
+
+        Equal names come before beginnings, parts, shared words and similar letters. limit: from 1 to 10,000."""
     async def add_atom(self, memory_space_id: SpaceId, atom: AtomInput) -> Atom:
-        """Remember one fact."""
+        """Add one fact and return it as stored. Raises InvalidInput and LimitExceeded like `add_atoms`."""
     async def add_atoms(self, memory_space_id: SpaceId, atoms: Sequence[AtomInput]) -> list[Atom]:
-        """Remember many facts in one transaction: all of them, or none."""
+        """Add up to 100,000 facts in one transaction: all of them, or none.
+
+        A text has at most 1,048,576 characters, a name 255 and a list 1,000 members. Sources and entities must exist. A
+        fact that was deleted before may be recalled again once the app adds it."""
     async def mine_patterns(self, memory_space_id: SpaceId) -> list[Atom]:
-        """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
+        """Look now for what recurs among the episodes of a space; return the patterns that are new or changed."""
     async def get_atom(self, atom_id: AtomId) -> Atom | None:
-        """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""
+        """Return an atom, or None if there is none with this id that the user may read."""
     async def supersede_atom(self, atom_id: AtomId, atom: AtomInput) -> Atom:
-        """Replace a fact that has changed: all older versions end where the new one begins at the latest, and are kept.
+        """Replace a fact that has changed by a newer version; return the new atom.
 
-        A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version."""
+        The older versions are kept, and end where the new one begins at the latest. A version that was superseded or
+        has ended raises Conflict, which names the newest version."""
     async def archive_atom(self, atom_id: AtomId, *, rejected: bool=False) -> None:
-        """Take an atom out of recall; it can still be listed. Doing it again changes nothing.
+        """Remove an atom from recall; it can still be listed. Archiving it again changes nothing.
 
-        One that is rejected, because it is wrong or unwanted, is not learned again from what is said."""
+        rejected: the fact is wrong or unwanted, so extraction does not learn it again."""
     async def delete_atom(self, atom_id: AtomId) -> None:
-        """Remove an atom for good, from the store and the search index. Older versions of the fact stay superseded.
+        """Delete an atom for good, from the store and the search index. Older versions stay superseded.
 
-        A keyed hash of it stays behind, so that it is not learned again from what was said."""
+        A keyed hash of the fact remains, so that extraction does not learn it again."""
     async def restore_atom(self, atom_id: AtomId) -> Atom:
-        """Make an older version of a fact hold again after the newer one was deleted; takes the capability `admin`.
+        """Make an older version of a fact hold again after the newer one was deleted; needs the capability `admin`.
 
-        It ends where it was to end at first. A version whose newer one is there is a conflict, which names the newest;
-        so is one that was archived. One that was not superseded, or was restored already, is given back as it is."""
+        It ends again where it ended at first. Raises Conflict if the newer version exists, which it names, or if this
+        one was archived. A version that was never superseded, or is restored already, is returned unchanged."""
     async def list_atoms(self, memory_space_id: SpaceId, *, category: CategoryName | None=None, status: AtomStatus | None='ACTIVE', valid_at: Instant | None=None, limit: Limit=100, cursor: NumberCursor | None=None) -> Page[Atom]:
-        """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
+        """List the atoms of a space, newest first.
+
+        category: the name of a category. status: `ACTIVE`, `ARCHIVED` or None for both. valid_at: only facts that were
+        true then. Pass `next_cursor` of the page as `cursor` for more."""
     async def grant_space(self, memory_space_id: SpaceId, reader: Identity) -> SpaceGrant:
-        """Let a user of the same tenant and app read a space of the kind `shared`; `*` lets all of them.
+        """Allow a user of the same tenant and app, or all of them with `*`, to read a space of the kind `shared`.
 
-        Only its owner may do so, and only its owner writes to it. Who has the grant already keeps it as it is."""
+        Only the owner may grant, and only the owner writes to the space. Granting again returns the existing grant."""
     async def revoke_space(self, memory_space_id: SpaceId, reader: Identity) -> None:
-        """Take a grant back: the very next call of the user, in any process, finds the space no more.
+        """Revoke a grant: the reader's next call, in any process, no longer finds the space.
 
-        Grants are taken back as they were given: that of one user leaves `*` as it is. To take back what was not given
-        is no error."""
+        A grant is revoked as it was given: revoking one user leaves a grant to `*` in place. Revoking a grant that does
+        not exist is no error."""
     async def list_grants(self, memory_space_id: SpaceId) -> list[SpaceGrant]:
-        """Who may read a space of the user's, in the order in which they were let."""
+        """List the grants of a space of the user's, oldest first."""
     async def list_shared_spaces(self, *, limit: Limit=100, cursor: str | None=None) -> Page[MemorySpace]:
-        """The spaces of others that the user may read, oldest first."""
+        """List the spaces of other users that the user may read, oldest first; pass `next_cursor` for more."""
     async def create_memory_space(self, name: Name | None=None, *, kind: SpaceKind='user', metadata: dict[str, Any] | None=None) -> MemorySpace:
-        """Make a space. If the user has a live one of that name and kind, that one is given back as it is.
+        """Create a space, or return the user's live space of that name and kind unchanged.
 
-        A space of the kind `shared` is the user's own too, and can be granted to others to read."""
+        name: at most 255 characters; a space may have none.
+        kind: `user`, or `shared` for a space of the user's own that others may be granted to read.
+        metadata: up to 64 KiB of JSON of the app's own."""
     async def get_memory_space(self, memory_space_id: SpaceId) -> MemorySpace | None:
-        """Look a space up; None when it is not there, was deleted, or is neither the user's nor shared with them."""
+        """Return a space, or None if it does not exist, was deleted, or is not the user's nor shared with them."""
     async def list_memory_spaces(self) -> list[MemorySpace]:
-        """The user's spaces, oldest first."""
+        """List the user's own spaces, oldest first."""
     async def delete_memory_space(self, memory_space_id: SpaceId) -> None:
-        """Put a space away: it and its memory are found no more, by nobody, and nothing is extracted into it.
+        """Delete a space: nobody finds it or its memory any more, and nothing is extracted into it.
 
-        Erasing the user removes them for good."""
+        Its rows stay until the user is erased."""
+    async def agent_tools(self, definitions: dict[str, Any] | Sequence[dict[str, Any]], arguments: Mapping[str, Any] | None=None) -> list[BoundTool]:
+        """Make the recall tools that an agent's definition lists, ready to be passed to a model and run.
+
+        definitions: an agent's JSON, one definition or a list of them; tools of other types are skipped.
+        arguments: values for memory spaces written as `$name`. A space is looked up only when its tool runs, and so
+        is the right to read it."""
 
 class AsyncWorkingContexts:
     def __init__(self, original: WorkingContexts, hop: Hop) -> None: ...

@@ -1,4 +1,8 @@
-"""Operations on atoms."""
+"""Operations on atoms.
+
+Texts are indexed and embedded before the transaction begins, or, in a bulk, while the server works on the rows. The
+rows of atoms and of their search index are written in the same transaction.
+"""
 
 from __future__ import annotations
 
@@ -31,23 +35,29 @@ if TYPE_CHECKING:
 
 
 class Atoms(MemoryBase):
-    """What is remembered, fact by fact."""
+    """The facts of memory spaces."""
 
     def add_atom(self, memory_space_id: SpaceId, atom: AtomInput) -> Atom:
-        """Remember one fact."""
+        """Add one fact and return it as stored. Raises InvalidInput and LimitExceeded like `add_atoms`."""
         return self.add_atoms(memory_space_id, [atom])[0]
 
     def add_atoms(self, memory_space_id: SpaceId, atoms: Sequence[AtomInput]) -> list[Atom]:
-        """Remember many facts in one transaction: all of them, or none."""
+        """Add up to 100,000 facts in one transaction: all of them, or none.
+
+        A text has at most 1,048,576 characters, a name 255 and a list 1,000 members. Sources and entities must exist. A
+        fact that was deleted before may be recalled again once the app adds it.
+        """
         if isinstance(atoms, str | dict) or not isinstance(atoms, Sequence):
             raise InvalidInput(f"atoms must be a list, not {type(atoms).__name__}.")
         if len(atoms) > BULK_LIMIT:
             raise LimitExceeded("atoms", limit=BULK_LIMIT, given=len(atoms), unit="at a time")
         space_id = validate_id("memory_space_id", memory_space_id)
         now = self._clock()
+        # An empty list is no error, but the space must exist as for any other.
         if not atoms:
             self._database.read(self._scope, spaces.require, space_id)
             return []
+        # All random halves at once: drawing them one by one takes longer than all of the checks.
         single, random = len(atoms) == 1, random_halves(len(atoms))
         with pause_collection():
             checked = [
@@ -55,49 +65,50 @@ class Atoms(MemoryBase):
                 for place, atom in enumerate(atoms)
             ]
         indexing = self._retriever.begin_indexing(checked)
-        return self._database.write(self._scope, keep, self._scope, space_id, checked, indexing, now)
+        return self._database.write(self._scope, insert_atoms, self._scope, space_id, checked, indexing, now)
 
     def mine_patterns(self, memory_space_id: SpaceId) -> list[Atom]:
-        """Look now for what recurs among the events of a space; gives the patterns that are new or have changed."""
+        """Look now for what recurs among the episodes of a space; return the patterns that are new or changed."""
         return self._pipeline.pattern_finder.find_now(self._scope, validate_id("memory_space_id", memory_space_id))
 
     def get_atom(self, atom_id: AtomId) -> Atom | None:
-        """Look an atom up; None when there is none with this id, or it is neither the user's nor shared with them."""
+        """Return an atom, or None if there is none with this id that the user may read."""
         checked = validate_id("atom_id", atom_id)
         found = self._find_by_id(lambda scope: self._database.read(scope, store.get, checked))
         return found[0] if found else None
 
     def supersede_atom(self, atom_id: AtomId, atom: AtomInput) -> Atom:
-        """Replace a fact that has changed: all older versions end where the new one begins at the latest, and are kept.
+        """Replace a fact that has changed by a newer version; return the new atom.
 
-        A version that was superseded, or has ended, is closed: that is a conflict, which names the newest version.
+        The older versions are kept, and end where the new one begins at the latest. A version that was superseded or
+        has ended raises Conflict, which names the newest version.
         """
         now = self._clock()
         checked = validate_atom(atom, now)
         indexed = self._retriever.index([checked])
         old_id = validate_id("atom_id", atom_id)
-        return self._database.write(self._scope, replace, self._scope, old_id, checked, indexed, now)
+        return self._database.write(self._scope, replace_atom, self._scope, old_id, checked, indexed, now)
 
     def archive_atom(self, atom_id: AtomId, *, rejected: bool = False) -> None:
-        """Take an atom out of recall; it can still be listed. Doing it again changes nothing.
+        """Remove an atom from recall; it can still be listed. Archiving it again changes nothing.
 
-        One that is rejected, because it is wrong or unwanted, is not learned again from what is said.
+        rejected: the fact is wrong or unwanted, so extraction does not learn it again.
         """
         checked = validate_id("atom_id", atom_id)
         self._database.write(self._scope, _archive, self._scope, checked, bool(rejected), self._clock())
 
     def delete_atom(self, atom_id: AtomId) -> None:
-        """Remove an atom for good, from the store and the search index. Older versions of the fact stay superseded.
+        """Delete an atom for good, from the store and the search index. Older versions stay superseded.
 
-        A keyed hash of it stays behind, so that it is not learned again from what was said.
+        A keyed hash of the fact remains, so that extraction does not learn it again.
         """
-        self._database.write(self._scope, remove, self._scope, validate_id("atom_id", atom_id), self._clock())
+        self._database.write(self._scope, remove_atom, self._scope, validate_id("atom_id", atom_id), self._clock())
 
     def restore_atom(self, atom_id: AtomId) -> Atom:
-        """Make an older version of a fact hold again after the newer one was deleted; takes the capability `admin`.
+        """Make an older version of a fact hold again after the newer one was deleted; needs the capability `admin`.
 
-        It ends where it was to end at first. A version whose newer one is there is a conflict, which names the newest;
-        so is one that was archived. One that was not superseded, or was restored already, is given back as it is.
+        It ends again where it ended at first. Raises Conflict if the newer version exists, which it names, or if this
+        one was archived. A version that was never superseded, or is restored already, is returned unchanged.
         """
         self._scope.require("admin")
         checked = validate_id("atom_id", atom_id)
@@ -113,7 +124,11 @@ class Atoms(MemoryBase):
         limit: Limit = 100,
         cursor: NumberCursor | None = None,
     ) -> Page[Atom]:
-        """The atoms of a space, newest first; `category` is a category's name, `status=None` is any status."""
+        """List the atoms of a space, newest first.
+
+        category: the name of a category. status: `ACTIVE`, `ARCHIVED` or None for both. valid_at: only facts that were
+        true then. Pass `next_cursor` of the page as `cursor` for more.
+        """
         most = LIMIT.check("limit", limit)
         listed = partial(
             store.list_newest_first,
@@ -124,11 +139,12 @@ class Atoms(MemoryBase):
             before=None if cursor is None else _read_cursor(cursor),
             limit=most + 1,
         )
+        # One more than asked for shows whether there is a next page.
         found = self._read_space(space_id, lambda scope: self._database.read(scope, listed))
         return Page([atom for _, atom in found[:most]], str(found[most - 1][0]) if len(found) > most else None)
 
 
-def keep(
+def insert_atoms(
     run: Transaction,
     scope: Scope,
     space_id: str,
@@ -136,33 +152,37 @@ def keep(
     indexing: IndexBatch,
     now: Micros,
 ) -> list[Atom]:
-    """Write atoms and their index, which is made, as far as it is not yet, while a server is busy."""
+    """Write atoms and their index rows.
+
+    `indexing` makes vectors; it advances while the server is busy with the rows. Few atoms are written row by row, many
+    as a bulk.
+    """
     from longmind.recall.index import storage as writing
 
     begun = spaces.ask_change(run, space_id, now, len(atoms))
     if len(atoms) < writing.SMALL:
         if len(atoms) == 1:
-            # Of one it takes as long as a server takes to let the change begin.
+            # For a single atom this takes no longer than the server takes to begin the change.
             indexing.finish()
         added, change = store.add(run, scope, space_id, atoms, now, begun, indexing.advance)
         writing.write(run, space_id, change, indexing.finish())
     else:
         index = writing.BulkIndexWriter(run, space_id, begun(), len(atoms), indexing.model)
 
-        def meanwhile(until: int) -> None:
+        def advance(until: int) -> None:
             index.put_vectors(indexing.vectors, until)
             indexing.advance(until)
 
-        added, change = store.add(run, scope, space_id, atoms, now, begun, meanwhile)
+        added, change = store.add(run, scope, space_id, atoms, now, begun, advance)
         index.finish(indexing.finish())
     _lift_tombstones(run, space_id, change, atoms)
     return added
 
 
-def replace(
+def replace_atom(
     run: Transaction, scope: Scope, old_id: str, atom: PreparedAtom, indexed: IndexEntries, now: Micros
 ) -> Atom:
-    """Write an atom and its index in the place of another."""
+    """Write an atom and its index rows as the newer version of another."""
     from longmind.recall.index import storage as writing
 
     added, change = store.supersede(run, scope, old_id, atom, now)
@@ -179,14 +199,15 @@ def _archive(run: Transaction, scope: Scope, atom_id: str, rejected: bool, now: 
         _bury(run, atom.memory_space_id, atom, slot)
 
 
-def remove(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> None:
-    """Take an atom out of the store and the index, and leave behind what keeps it from being learned again."""
+def remove_atom(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> None:
+    """Delete an atom and its index rows, and leave a tombstone that keeps extraction from learning it again."""
     from longmind.recall.index import storage as writing
 
     atom, slot = store.get_with_slot(run, atom_id)
     space_id, position = store.delete(run, scope, atom_id, now)
     writing.scrub(run, space_id, position)
     _bury(run, space_id, atom, slot)
+    # A pattern that loses an episode may no longer have enough evidence.
     if atom.category.kind == "EPISODE":
         from longmind.extraction.patterns import evidence
 
@@ -200,7 +221,7 @@ def _bury(run: Transaction, space_id: str, atom: Atom, slot: Slot | None) -> Non
 
 
 def _lift_tombstones(run: Transaction, space_id: str, change: SpaceChange, atoms: Sequence[PreparedAtom]) -> None:
-    """What the app itself tells is meant, even if it was deleted before."""
+    """Remove tombstones of facts that the app itself adds: it means them, even if they were deleted before."""
     if change.tombstone_key is not None:
         from longmind.extraction import forgotten
 
@@ -208,7 +229,7 @@ def _lift_tombstones(run: Transaction, space_id: str, change: SpaceChange, atoms
 
 
 def _read_cursor(cursor: object) -> int:
-    # A position has 19 digits at the most, and a longer number would not fit into a column.
+    # A position has at most 19 digits; a longer number would not fit into a column.
     if isinstance(cursor, str) and cursor.isascii() and cursor.isdigit() and len(cursor) < 19:
         return int(cursor)
-    raise InvalidInput(f"cursor {cursor!r} is not one.", hint="Pass next_cursor of the page before.")
+    raise InvalidInput(f"cursor {cursor!r} is not valid.", hint="Pass next_cursor of the page before.")

@@ -1,4 +1,9 @@
-"""What every part of the memory service is bound to."""
+"""The base of all groups of memory operations.
+
+A read looks in the user's own scope first, which costs no look at the grants. Only if it finds nothing there is the
+space of another user tried, in the scope of its owner and read-only. Grants are looked up on every call, so a revoked
+one ends at once in every process.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,7 @@ T = TypeVar("T")
 
 
 class SpaceMember(Protocol):
-    """What is kept in a space, and says in which."""
+    """A thing in a memory space that knows its space."""
 
     @property
     def memory_space_id(self) -> str: ...
@@ -29,6 +34,11 @@ Member = TypeVar("Member", bound=SpaceMember)
 
 
 class MemoryBase:
+    """The dependencies of memory operations, and reads that include shared spaces.
+
+    `retriever` and `pipeline` are functions because both are made on first use: they load numpy.
+    """
+
     def __init__(
         self,
         database: Database,
@@ -48,9 +58,6 @@ class MemoryBase:
         self._job_attempts = job_attempts
         self._wake_workers = wake_workers
 
-    # Both are asked for when they are used: they are made at the first use, since what they compute with takes long to
-    # load.
-
     @property
     def _retriever(self) -> AtomRetriever:
         if self._found_retriever is None:
@@ -61,11 +68,8 @@ class MemoryBase:
     def _pipeline(self) -> Pipeline:
         return self._find_pipeline()
 
-    # Reads, and nothing but reads, go through the next two. One's own memory is looked at first, so that it costs no
-    # look at the grants; those are looked up at each call: one that was withdrawn ends at once in every process.
-
     def _read_space(self, space_id: str, read: Callable[[Scope], T]) -> T:
-        """Read a space in the user's own scope, or else, where it is shared with the user, in that of its owner."""
+        """Read a space in the user's own scope, or, if it is shared with the user, in that of its owner."""
         try:
             return read(self._scope)
         except NotFound as error:
@@ -76,10 +80,11 @@ class MemoryBase:
         return read(owner)
 
     def _find_by_id(self, look: Callable[[Scope], Member | None]) -> tuple[Member, Scope] | None:
-        """Look something up by its id alone, in the same manner; gives also the scope that it was found in."""
+        """Find a thing by its id alone, own or shared; return it with the scope that it was found in."""
         found = look(self._scope)
         if found is not None:
             return found, self._scope
+        # An id does not say whose space it is in, so each owner who shares something is asked.
         granted = self._database.read(self._scope, grants.list_held, self._scope)
         for owner in dict.fromkeys(owner for _, owner in granted):
             found = look(owner)

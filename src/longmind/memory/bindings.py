@@ -1,4 +1,4 @@
-"""Operations on bindings, and extraction by hand."""
+"""Operations on bindings, and extraction on request."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from longmind.validation.identifiers import validate_id
 from longmind.validation.text import validate_text
 
 MOST_MEMBERS = 1_000
-"""Alternatives of a binding's scope, and spaces of a binding."""
+"""Alternatives in the scope of a binding, and spaces of a binding."""
 MOST_WINDOW_TURNS = 10_000
 _VERSION_LIMIT = 64
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]*")
 
 
 class Bindings(MemoryBase):
-    """Which conversations become memory."""
+    """The rules for which conversations become memory."""
 
     def create_binding(
         self,
@@ -48,10 +48,14 @@ class Bindings(MemoryBase):
         memory_space_ids: list[SpaceId],
         extraction_policy: PolicyInput | None = None,
     ) -> Binding:
-        """Have conversations made into memory: those of a namespace and a user, `*` for all, or a list of such.
+        """Bind conversations to memory spaces: conversations of the scope are extracted into them.
 
-        What other users say goes into their own space of the same name. To bind conversations of others takes the
-        capability `admin`.
+        conversation_scope: a namespace and a user, each `*` for all, or a list of up to 1,000 such pairs.
+        memory_space_ids: at most 1,000 spaces of the user. What other users say goes to their own space of the same
+        name.
+        extraction_policy: when to extract; by default when a conversation closes.
+
+        Binding conversations of other users needs the capability `admin`.
         """
         scope = _validate_scope(conversation_scope)
         new = NewBinding(
@@ -59,16 +63,17 @@ class Bindings(MemoryBase):
             _validate_spaces(memory_space_ids),
             _validate_policy(validate_value(ExtractionPolicy, extraction_policy or {}, "extraction_policy")),
         )
+        # A binding reads conversations, so users may bind only their own.
         if store.reaches_others(new.members, self._scope.user_id):
             self._scope.require("admin")
         return self._database.write(self._scope, store.create, self._scope, new, self._clock())
 
     def get_binding(self, binding_id: BindingId) -> Binding | None:
-        """Look a binding up; None when there is none with this id, or it is not this user's."""
+        """Return a binding, or None if this user has none with this id."""
         return self._database.read(self._scope, store.find, self._scope, validate_id("binding_id", binding_id))
 
     def list_bindings(self, *, limit: Limit = 100, cursor: str | None = None) -> Page[Binding]:
-        """The bindings that the user has made, newest first; with the capability `admin`, all of the app."""
+        """List the bindings of the user, newest first; with the capability `admin`, all of the app."""
         most = LIMIT.check("limit", limit)
         before = None if cursor is None else validate_id("cursor", cursor)
         found = self._database.read(self._scope, store.list_newest_first, self._scope, before, most + 1)
@@ -77,35 +82,40 @@ class Bindings(MemoryBase):
     def update_binding(
         self, binding_id: BindingId, *, extraction_policy: PolicyInput | None = None, enabled: bool | None = None
     ) -> Binding:
-        """Change the policy, of which what is left out stays as it is, or pause and resume. The scope is for ever.
+        """Change the policy of a binding, or pause and resume it. The scope never changes.
 
-        What was queued before a pause waits for its end; what closes in it is not extracted by itself.
+        extraction_policy: the fields to change; the others keep their values.
+        enabled: False pauses. Queued extractions wait for the end of the pause; conversations that close in it are not
+        extracted.
         """
         if enabled is not None and not isinstance(enabled, bool):
             raise InvalidInput(f"enabled must be True or False, not {enabled!r}.")
         changes = _validate_changes(extraction_policy)
         checked = validate_id("binding_id", binding_id)
         updated = self._database.write(self._scope, _update, self._scope, checked, changes, enabled, self._clock())
+        # Resuming makes the waiting jobs due at once; otherwise they look again after minutes.
         if enabled:
             self._wake_waiting(updated.id)
         return updated
 
     def delete_binding(self, binding_id: BindingId) -> None:
-        """Have nothing more extracted by a binding, also not what is queued already. Memory stays."""
+        """Delete a binding: nothing more is extracted by it, queued jobs included. Memory stays."""
         checked = validate_id("binding_id", binding_id)
         self._database.write(self._scope, store.delete, self._scope, checked, self._clock())
+        # Waiting jobs find the binding gone, and end.
         self._wake_waiting(checked)
 
     def run_extraction_for_conversation(
         self, conversation_id: ConversationId, *, extraction_version: Label | None = None, dry_run: bool = False
     ) -> list[Job] | list[ExtractionPreview]:
-        """Extract a whole conversation again: a job for each binding and space that it falls under.
+        """Extract a whole conversation again: queue a job for each binding and space that covers it; return the jobs.
 
-        With another version, what the earlier one has made of this conversation is superseded. A dry run writes
-        nothing, and gives what would be added, reinforced, superseded and skipped.
+        extraction_version: with another version than before, the facts of the earlier one are superseded.
+        dry_run: write nothing, and return what would be added, reinforced, superseded and skipped.
         """
         checked = validate_id("conversation_id", conversation_id)
         version = None if extraction_version is None else _validate_version(extraction_version)
+        # A dry run does in this call what the jobs would do, up to the transaction that writes.
         if dry_run:
             orders = self._database.read(self._scope, _list_replays, self._scope, checked, version)
             return [self._pipeline.preview(self._scope, order) for order in orders]
@@ -116,7 +126,7 @@ class Bindings(MemoryBase):
         return jobs
 
     def _wake_waiting(self, binding_id: str) -> None:
-        """Have the jobs looked at again that wait for the end of a pause, of all users who fall under the binding."""
+        """Make all users' jobs due that wait for the end of a pause of the binding."""
         self._database.write(None, jobs.hasten, extraction_orders.EXTRACT, binding_id, self._clock())
         self._wake_workers()
 
@@ -177,7 +187,7 @@ def _validate_spaces(given: object) -> tuple[str, ...]:
 
 
 def _validate_changes(given: PolicyInput | None) -> dict[str, Any]:
-    """The parts of a policy that are given, each as far as it can be checked alone."""
+    """Return the fields of a policy that were passed, each checked alone."""
     if given is None:
         return {}
     policy = validate_value(ExtractionPolicy, given, "extraction_policy")
@@ -188,9 +198,11 @@ def _validate_policy(policy: ExtractionPolicy) -> ExtractionPolicy:
     _validate_version(policy.extraction_version)
     turns = policy.window_turns
     if not 0 <= turns <= MOST_WINDOW_TURNS:
-        raise InvalidInput(f"window_turns is {turns}.", hint=f"It is from 0 to {MOST_WINDOW_TURNS:,}.")
+        raise InvalidInput(f"window_turns is {turns}.", hint=f"Pass a number from 0 to {MOST_WINDOW_TURNS:,}.")
     if policy.windowed and turns == 0:
-        raise InvalidInput("windowed is True, and window_turns is 0.", hint="Say after how many turns to extract.")
+        raise InvalidInput(
+            "windowed is True, but window_turns is 0.", hint="Pass the number of turns after which to extract."
+        )
     return policy
 
 

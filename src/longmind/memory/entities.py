@@ -30,9 +30,11 @@ class Entities(MemoryBase):
         attributes: dict[str, Any] | None = None,
         aliases: Sequence[Name] = (),
     ) -> Entity:
-        """Make an entity. If the space knows one of that type by that name, that one is given back as it is.
+        """Create an entity, or return the one of that type that the space knows by that name, unchanged.
 
-        A name belongs to one entity of a type: an alias that is another one's is a conflict that names the owner.
+        description: at most 10,000 characters. attributes: up to 64 KiB of JSON. aliases: other names, at most 1,000.
+
+        A name belongs to one entity of a type: raises Conflict, which names the owner, for an alias that is taken.
         """
         return self._database.write(
             self._scope,
@@ -48,19 +50,22 @@ class Entities(MemoryBase):
         )
 
     def get_entity(self, entity_id: EntityId) -> Entity | None:
-        """Look an entity up. One that was merged is given as it is, with the id it was merged into."""
+        """Return an entity, or None. A merged one is returned as it is, with the id that it was merged into."""
         checked = validate_id("entity_id", entity_id)
         found = self._find_by_id(lambda scope: self._database.read(scope, store.get, checked))
         return found[0] if found else None
 
     def find_entity_by_name(self, memory_space_id: SpaceId, type: EntityType, name: Name) -> Entity | None:
-        """The entity of a type that is known by exactly this name, or has it as an alias; case does not matter."""
+        """Return the entity of a type with exactly this name or alias, ignoring case, or None."""
         space_id = validate_id("memory_space_id", memory_space_id)
         asked = (validate_entity_type(type), validate_name("name", name))
         return self._read_space(space_id, lambda scope: self._database.read(scope, _find, space_id, *asked))
 
     def merge_entities(self, canonical_id: EntityId, alias_id: EntityId) -> Entity:
-        """Fold one entity into another: its atoms and names go over, and its id leads there from now on."""
+        """Merge one entity into another: its atoms and names move, and its id leads to the other from now on.
+
+        Raises InvalidInput for entities of different spaces, or if both are the same already.
+        """
         return self._database.write(
             self._scope,
             store.merge,
@@ -73,7 +78,10 @@ class Entities(MemoryBase):
     def search_entities(
         self, memory_space_id: SpaceId, query: Query, *, type: EntityType | None = None, limit: Limit = 20
     ) -> list[Entity]:
-        """Entities whose names are like the query, the most alike first."""
+        """Search entities with a name like the query, the most similar first.
+
+        Equal names come before beginnings, parts, shared words and similar letters. limit: from 1 to 10,000.
+        """
         space_id = validate_id("memory_space_id", memory_space_id)
         asked = (
             validate_text("query", query),
@@ -91,19 +99,21 @@ def _find(run: Transaction, space_id: str, type: EntityType, name: str) -> Entit
 def _search(run: Transaction, space_id: str, query: str, type: EntityType | None, limit: int) -> list[Entity]:
     spaces.require(run, space_id)
     wanted = fold_name(query)
+    # Compared in Python: SQL has no such measure on both engines, and a space holds few names.
     best: dict[str, float] = {}
     for name, entity_id, _ in store.list_folded_names(run, space_id):
         likeness = _measure_likeness(wanted, name)
         if likeness > best.get(entity_id, 0.0):
             best[entity_id] = likeness
+    # Ties go by id, so that the order never depends on the database.
     ranked = sorted(best, key=lambda entity_id: (-best[entity_id], entity_id))
     found = (store.get(run, entity_id) for entity_id in ranked)
-    # By the type that it has: a name that came over by a merge may be of another one.
+    # Compared by the entity's own type: a name that a merge moved may be of another type.
     return list(islice((each for each in found if each is not None and type in (None, each.type)), limit))
 
 
 def _measure_likeness(wanted: str, name: str) -> float:
-    """How much a name is like what is wanted: the same, a beginning, a part, or made of the same words or letters."""
+    """Return how similar a name is to the wanted one, from 1.0 for equal to 0.0."""
     if not wanted or wanted == name:
         return 1.0
     if name.startswith(wanted):
@@ -115,9 +125,10 @@ def _measure_likeness(wanted: str, name: str) -> float:
     words, others = set(wanted.split()), set(name.split())
     if words & others:
         return 0.6 * len(words & others) / len(words | others)
+    # The Dice coefficient of letter pairs.
     pairs, other_pairs = _list_letter_pairs(wanted), _list_letter_pairs(name)
     alike = 2 * len(pairs & other_pairs) / (len(pairs) + len(other_pairs) or 1)
-    # A slip of the pen leaves most pairs of letters as they are; fewer is another name.
+    # A typing error leaves most pairs of letters intact; with fewer in common it is another name.
     return 0.5 * alike if alike >= 0.5 else 0.0
 
 

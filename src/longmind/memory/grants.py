@@ -1,4 +1,4 @@
-"""Operations on grants: who may read a shared space beside its owner."""
+"""Operations on grants: the permissions of other users to read a shared space."""
 
 from __future__ import annotations
 
@@ -16,38 +16,40 @@ from longmind.validation.identifiers import validate_id
 
 
 class Grants(MemoryBase):
-    """What others may read of the current user's memory, and the user of theirs."""
+    """The current user's shared spaces, and the spaces of others that the user may read."""
 
     def grant_space(self, memory_space_id: SpaceId, reader: Identity) -> SpaceGrant:
-        """Let a user of the same tenant and app read a space of the kind `shared`; `*` lets all of them.
+        """Allow a user of the same tenant and app, or all of them with `*`, to read a space of the kind `shared`.
 
-        Only its owner may do so, and only its owner writes to it. Who has the grant already keeps it as it is.
+        Only the owner may grant, and only the owner writes to the space. Granting again returns the existing grant.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
         reader = _validate_reader(reader)
+        # `*` includes the owner, and is granted all the same.
         if reader == self._scope.user_id:
-            raise InvalidInput(f"{reader!r} is the one who would grant it.", hint="An owner needs no grant.")
+            raise InvalidInput(f"{reader!r} is the owner of the space.", hint="Name another user.")
         return self._database.write(self._scope, store.grant, self._scope, space_id, reader, self._clock())
 
     def revoke_space(self, memory_space_id: SpaceId, reader: Identity) -> None:
-        """Take a grant back: the very next call of the user, in any process, finds the space no more.
+        """Revoke a grant: the reader's next call, in any process, no longer finds the space.
 
-        Grants are taken back as they were given: that of one user leaves `*` as it is. To take back what was not given
-        is no error.
+        A grant is revoked as it was given: revoking one user leaves a grant to `*` in place. Revoking a grant that does
+        not exist is no error.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
         self._database.write(self._scope, store.revoke, self._scope, space_id, _validate_reader(reader), self._clock())
 
     def list_grants(self, memory_space_id: SpaceId) -> list[SpaceGrant]:
-        """Who may read a space of the user's, in the order in which they were let."""
+        """List the grants of a space of the user's, oldest first."""
         return self._database.read(
             self._scope, store.list_of_space, self._scope, validate_id("memory_space_id", memory_space_id)
         )
 
     def list_shared_spaces(self, *, limit: Limit = 100, cursor: str | None = None) -> Page[MemorySpace]:
-        """The spaces of others that the user may read, oldest first."""
+        """List the spaces of other users that the user may read, oldest first; pass `next_cursor` for more."""
         most = LIMIT.check("limit", limit)
         after = "" if cursor is None else validate_id("cursor", cursor)
+        # A space that was deleted, or is no longer shared, leaves a gap in its page.
         held = self._database.read(self._scope, store.list_held, self._scope, after, most + 1)
         found = [self._read_shared_space(space_id, owner) for space_id, owner in held[:most]]
         next_cursor = held[most - 1][0] if len(held) > most else None

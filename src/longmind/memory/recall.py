@@ -1,4 +1,4 @@
-"""The three ways to find memory again."""
+"""The three ways of recall: by topic, by entity and as a timeline."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from longmind.validation.text import validate_text
 
 
 class Recalls(MemoryBase):
+    """Recall from a memory space of the user, or one that is shared with the user."""
+
     def recall_by_topic(
         self,
         memory_space_id: SpaceId,
@@ -44,8 +46,12 @@ class Recalls(MemoryBase):
     ) -> Recall:
         """Find what is known about a topic, best first.
 
-        `valid_at` asks for what was true at an instant, `known_at` for what had been recorded by then; `status` may ask
-        for what was archived instead, and `status=None` for both.
+        query: a question or a few words, at most 10,000 characters. limit: from 1 to 200.
+        category_names, kinds, tags, min_importance, trust: only atoms with one of these, or at least that importance.
+        entity: only atoms about this entity, by its id or name.
+        status: `ACTIVE`, `ARCHIVED` or None for both.
+        valid_at: what was true at an instant. known_at: what had been recorded by then. By default now.
+        explain: return the factors of each score too.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
         filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
@@ -74,7 +80,11 @@ class Recalls(MemoryBase):
         valid_at: Instant | None = None,
         known_at: Instant | None = None,
     ) -> WhyNot:
-        """Why `recall_by_topic` does not find an atom: which filter leaves it out, that it is over, or its place."""
+        """Explain why `recall_by_topic` with the same arguments does not find an atom.
+
+        The answer names the filter that excludes the atom, or says that it has ended, or gives its rank. Raises
+        NotFound for an atom that the user may not read.
+        """
         checked = validate_id("atom_id", atom_id)
         filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
         asked = QUERY.check("query", query)
@@ -97,10 +107,11 @@ class Recalls(MemoryBase):
         valid_at: Instant | None,
         known_at: Instant | None,
     ) -> Filters:
+        """Check the filters that recalls by topic share, and take the time."""
         now = self._clock()
         by_what = category_names is None and kinds is None and tags is None and min_importance is None
         if by_what and trust is None and valid_at is None and known_at is None:
-            # As most questions are asked.
+            # Most questions have no filter; this path skips the checks.
             return Filters(now, status=validate_status(status))
         return Filters(
             now=now,
@@ -124,7 +135,10 @@ class Recalls(MemoryBase):
         valid_at: Instant | None = None,
         known_at: Instant | None = None,
     ) -> Recall:
-        """Everything that mentions an entity, newest first; an unknown name finds nothing."""
+        """Find all that mentions an entity, newest first; an unknown name finds nothing.
+
+        limit: from 1 to 200. valid_at, known_at: as in `recall_by_topic`.
+        """
         space_id = validate_id("memory_space_id", memory_space_id)
         filters = Filters(
             now=self._clock(),
@@ -152,16 +166,18 @@ class Recalls(MemoryBase):
         include_superseded: bool = True,
         known_at: Instant | None = None,
     ) -> Recall:
-        """How things have changed, oldest first: of an entity, of a topic, or of everything between two instants.
+        """Find how things have changed, oldest first: of an entity, of a topic, or all within a window.
 
-        `include_superseded=False` leaves out what something newer has replaced; what has ended by itself is there.
+        entity_id_or_name, query: pass at most one of the two.
+        from_, to: only what was true within this window. limit: from 1 to 200.
+        include_superseded: False leaves out what a newer version has replaced; what has ended by itself stays.
         """
         if entity_id_or_name is not None and query is not None:
-            raise InvalidInput("A timeline is of an entity or of a query, not of both.", hint="Give one of the two.")
+            raise InvalidInput("A timeline is of an entity or of a query, not of both.", hint="Pass one of the two.")
         space_id = validate_id("memory_space_id", memory_space_id)
         start, end = validate_instant("from_", from_), validate_instant("to", to)
         if start is not None and end is not None and start > end:
-            raise InvalidInput("from_ is after to.", hint="A window begins before it ends.")
+            raise InvalidInput("from_ is after to.", hint="Pass a window that begins before it ends.")
         filters = Filters(
             now=self._clock(),
             include_superseded=bool(include_superseded),

@@ -1,4 +1,7 @@
-"""What a model may ask of the recall tools: one class a tool, which is schema, check and asking in one."""
+"""The arguments of the recall tools: one class per tool, which is its schema, its check and its call.
+
+Descriptions here are read by models, so they say when to use a tool and what to leave out.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +25,26 @@ Count = Annotated[int, Field(ge=1, le=HITS.most)]
 Names = Annotated[list[Annotated[str, Field(max_length=NAME.most)]], Field(max_length=LIST_LIMIT)]
 Date = Annotated[str, Field(max_length=64)]
 
-# A model that fills in everything writes an empty list for no wish, so it is taken for that.
+# A model that fills in every field writes an empty list for no filter, so it counts as none.
 _CATEGORIES = "Only facts of these categories, by their names. Leave it out unless you know the names."
 _DATE = "as an ISO 8601 date or instant, like 2026-03-01 or 2026-03-01T09:30:00Z."
 
 
 class ToolArguments(BaseModel):
+    """Base of the tools' arguments."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     purpose: ClassVar[str]
-    """What the tool is for, in words for the model that has to choose between tools."""
+    """What the tool is for, for the model that chooses between tools."""
 
     @abstractmethod
     def recall(self, recalls: Recalls, space_id: str) -> Recall:
-        """Do what is asked for."""
+        """Make the recall that the arguments ask for."""
 
 
 class TopicArguments(ToolArguments):
+    """Arguments of RECALL_BY_TOPIC."""
+
     purpose = (
         "Look up what is remembered about a topic from earlier conversations, best match first. Use it when the answer "
         "may depend on what was said or done before and is not in this conversation."
@@ -62,6 +69,8 @@ class TopicArguments(ToolArguments):
 
 
 class EntityArguments(ToolArguments):
+    """Arguments of RECALL_BY_ENTITY."""
+
     purpose = (
         "Look up everything that is remembered about one person, organisation, place or thing, newest first. Use it "
         "when you know its name."
@@ -77,6 +86,8 @@ class EntityArguments(ToolArguments):
 
 
 class TimelineArguments(ToolArguments):
+    """Arguments of RECALL_TIMELINE."""
+
     purpose = (
         "Look up how something has changed over time, oldest first, with dates and with what has been replaced since. "
         "Use it for questions about before, after, when, or how things have changed."
@@ -115,13 +126,13 @@ ARGUMENTS_OF: dict[ToolType, type[ToolArguments]] = {
 
 def _validate_instant_text(name: str, written: str | None) -> str | None:
     if written is not None:
-        # Looked at here, so that an error has the name that the model knows.
+        # Checked here, so that an error has the name that the model knows.
         to_micros(written, name)
     return written
 
 
 def _parse_window_end(name: str, written: str | None) -> str | datetime | None:
-    """Where a window ends: a date alone stands for all of its day."""
+    """Return the end of a window; a date alone includes all of its day."""
     try:
         return None if written is None else datetime.combine(date.fromisoformat(written), time.max, UTC)
     except ValueError:
@@ -129,21 +140,21 @@ def _parse_window_end(name: str, written: str | None) -> str | datetime | None:
 
 
 def validate_arguments(kind: type[ToolArguments], given: object) -> ToolArguments:
-    """The arguments that a model chose, or an error that it can mend them by."""
+    """Return the arguments that a model chose; the error lists all that is wrong, for the model to correct."""
     fields = ", ".join(build_schema(kind)["properties"])
     if not isinstance(given, dict):
-        raise InvalidInput(f"The arguments must be an object, not {type(given).__name__}.", hint=f"It takes {fields}.")
+        raise InvalidInput(f"The arguments must be an object, not {type(given).__name__}.", hint=f"Pass {fields}.")
     try:
         return kind.model_validate(given)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=False, include_input=False)
         problems = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
-        raise InvalidInput(f"The arguments are wrong: {problems}.", hint=f"The tool takes {fields}.") from None
+        raise InvalidInput(f"The arguments are wrong: {problems}.", hint=f"Pass {fields}.") from None
 
 
 @cache
 def build_schema(kind: type[ToolArguments]) -> dict[str, Any]:
-    """The JSON schema as models read it best: no titles, and what may be left out is simply not required."""
+    """Return the JSON schema in the form that models read best: without titles and alternatives."""
     schema = kind.model_json_schema()
     return {
         "type": "object",

@@ -1,4 +1,4 @@
-"""The recall tools that an agent's model may call in the middle of a turn."""
+"""Recall tools that an agent's model may call in the middle of a turn."""
 
 from __future__ import annotations
 
@@ -16,31 +16,25 @@ from longmind.models.recall import Recall
 from longmind.providers.language_model import BoundTool, Tool
 
 
-class AgentTools(Recalls):
-    """What an agent may look up on its own."""
+def make_recall_tools(
+    recalls: Recalls, definitions: dict[str, Any] | Sequence[dict[str, Any]], arguments: Mapping[str, Any] | None
+) -> list[BoundTool]:
+    """Make the recall tools of definitions, bound to the memory of one user."""
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise InvalidInput(f"arguments must be a dict, not {type(arguments).__name__}.")
+    given = {} if arguments is None else arguments
+    return [_make_tool(recalls, definition, given) for definition in validate_tool_definitions(definitions)]
 
-    def agent_tools(
-        self, definitions: dict[str, Any] | Sequence[dict[str, Any]], arguments: Mapping[str, Any] | None = None
-    ) -> list[BoundTool]:
-        """The recall tools of an agent's JSON, or of a list of definitions, ready to be given to a model and run.
 
-        A memory space that is written `$name` is read from `arguments` when a tool runs, and only then is it looked at
-        whether this user may read it. Tools of other types in an agent's JSON are left to the caller.
-        """
-        if arguments is not None and not isinstance(arguments, Mapping):
-            raise InvalidInput(f"arguments must be a dict, not {type(arguments).__name__}.")
-        given = {} if arguments is None else arguments
-        return [self._bound(definition, given) for definition in validate_tool_definitions(definitions)]
-
-    def _bound(self, definition: RecallToolDefinition, arguments: Mapping[str, Any]) -> BoundTool:
-        kind = ARGUMENTS_OF[definition.type]
-        tool = Tool(definition.name, definition.description or kind.purpose, deepcopy(build_schema(kind)))
-        return BoundTool(tool, RecallTool(definition, arguments, self))
+def _make_tool(recalls: Recalls, definition: RecallToolDefinition, arguments: Mapping[str, Any]) -> BoundTool:
+    kind = ARGUMENTS_OF[definition.type]
+    tool = Tool(definition.name, definition.description or kind.purpose, deepcopy(build_schema(kind)))
+    return BoundTool(tool, RecallTool(definition, arguments, recalls))
 
 
 @dataclass(frozen=True)
 class RecallTool:
-    """One recall tool at work: called with what a model chose, it gives text, or raises what was wrong."""
+    """One recall tool, bound to a user's memory: called with the model's arguments, it returns text."""
 
     definition: RecallToolDefinition
     arguments: Mapping[str, Any] = field(repr=False)
@@ -50,7 +44,7 @@ class RecallTool:
         return format_recall(self.find(chosen))
 
     def find(self, chosen: dict[str, Any]) -> Recall:
-        """The same as a value, for callers that show more than text."""
+        """Return the recall as a value, for callers that show more than text."""
         asked = validate_arguments(ARGUMENTS_OF[self.definition.type], chosen)
         return asked.recall(self.recalls, self._space_id())
 
@@ -58,11 +52,11 @@ class RecallTool:
         variable = self.definition.variable
         if variable is None:
             return self.definition.memory_space_id
-        hint = "The program that runs the agent has to pass it; other arguments to the tool do not help."
-        whose = f"The tool {self.definition.name!r} takes its memory space from the argument {variable!r}"
+        hint = "Pass it from the program that runs the agent; the model cannot."
+        source = f"The tool {self.definition.name!r} takes its memory space from the argument {variable!r}"
         if variable not in self.arguments:
-            raise InvalidInput(f"{whose}, which was not given.", hint=hint)
+            raise InvalidInput(f"{source}, which was not passed.", hint=hint)
         space_id = self.arguments[variable]
         if not isinstance(space_id, str) or not space_id.strip():
-            raise InvalidInput(f"{whose}, which is no id.", hint=hint)
+            raise InvalidInput(f"{source}, which is not an id.", hint=hint)
         return space_id

@@ -1,4 +1,4 @@
-"""What was recalled as text for a model: facts joined by semicolons, each made harmless, suggestions apart."""
+"""A recall as text for a model: facts joined by semicolons, each sanitised, suggestions apart."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from longmind.models.recall import Recall
 
 NOTHING_FOUND = "Nothing is remembered about that."
 FACT_LIMIT = 2_000
-"""Characters of one fact; what is longer is cut."""
+"""Characters of one fact; a longer one is cut."""
 TEXT_LIMIT = 20_000
-"""Characters of all facts together; what does not fit is left out, and the text says how many were."""
+"""Characters of all facts together; the text says how many facts did not fit."""
 
 _DATES = {"year": 4, "season": 7, "month": 7}
 _FULL_DATE = 10
@@ -20,13 +20,16 @@ _TOLD_BY = {"assistant": "told by the assistant", "tool": "told by a tool"}
 
 
 def format_recall(recall: Recall) -> str:
-    """The facts that were found, in their order, with dates on a timeline; rules and preferences under their notice."""
+    """Return the facts in their order, dated on a timeline; rules and preferences follow under a notice.
+
+    A fact that does not fit the limit is left out, so that one long fact cannot starve the others.
+    """
     if not recall.hits:
         return NOTHING_FOUND
     shown, room = [], TEXT_LIMIT
     for hit in recall.hits:
         fact = _format_fact(hit.atom, dated=recall.mode == "TIMELINE")
-        # One long fact must not starve those after it.
+        # Goes on after a fact that does not fit: a shorter one may.
         if len(fact) <= room:
             shown.append((hit.atom, fact))
             room -= len(fact)
@@ -42,6 +45,7 @@ def _join_facts(facts: Sequence[str], *above: str) -> list[str]:
 
 
 def _note_missing(recall: Recall, shown: int) -> list[str]:
+    """Return the line that says how many facts did not fit, if any."""
     missing = len(recall.hits) - shown
     return [f"({missing} more did not fit: ask for something narrower.)"] if missing else []
 
@@ -51,7 +55,7 @@ def _format_fact(atom: Atom, *, dated: bool) -> str:
     if len(text) > FACT_LIMIT:
         text = text[: FACT_LIMIT - 1].rstrip() + "…"
     elif text.endswith(".") and text.count(".") == 1:
-        # A list of sentences reads better without their full stops; an abbreviation keeps its own.
+        # Joined sentences read better without full stops; a text with abbreviations keeps them.
         text = text[:-1]
     marks = [mark for mark in (_end(atom), _TOLD_BY.get(atom.trust)) if mark]
     date = f"{atom.valid_from[: _DATES.get(atom.precision or '', _FULL_DATE)]}: " if dated else ""

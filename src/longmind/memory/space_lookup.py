@@ -1,4 +1,4 @@
-"""Which memory space is meant by who knows it by name, or names none: people at a terminal, and agents."""
+"""Resolves a memory space from an optional name, for the CLI and for agents."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from longmind.memory.service import Memory
 from longmind.models.space import MemorySpace, SpaceKind
 
 DEFAULT_SPACE = "default"
-"""The name of the space that is meant when a user has several and names none."""
+"""The name of the space to use when a user has several and names none."""
 
 _MEANT_FIRST: tuple[SpaceKind, ...] = ("user", "shared", "agent", "group")
 _OF_CONVERSATIONS: tuple[SpaceKind, ...] = ("user", "shared")
 
 
 def find_space(memory: Memory, id_or_name: str) -> MemorySpace:
-    """The space of this id or name: one of the user's, or else one that somebody shares with them."""
+    """Return the space of an id or a name: one of the user's, or else one shared with the user. Raises NotFound."""
     own = sorted(memory.list_memory_spaces(), key=lambda space: _MEANT_FIRST.index(space.kind))
     others = memory.list_shared_spaces()
     for space in (*own, *others):
@@ -29,10 +29,10 @@ def find_space(memory: Memory, id_or_name: str) -> MemorySpace:
 
 
 def find_default_space(memory: Memory, group: str | None = None) -> MemorySpace | None:
-    """The space that is meant when none is named; None when there is no memory yet.
+    """Return the space to use if none is named, or None if there is no memory yet.
 
-    It is the only one the user has, and of several the one called `default`. Who has none, but a group that the memory
-    tools write to, means that.
+    That is the user's only space, or of several the one called `default`. A user without spaces falls back to the space
+    of the group that the memory tools write to. Raises InvalidInput if the choice is open.
     """
     own = memory.list_memory_spaces()
     candidates = [space for space in own if space.kind in _OF_CONVERSATIONS]

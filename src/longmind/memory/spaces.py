@@ -25,32 +25,34 @@ class Spaces(MemoryBase):
     def create_memory_space(
         self, name: Name | None = None, *, kind: SpaceKind = "user", metadata: dict[str, Any] | None = None
     ) -> MemorySpace:
-        """Make a space. If the user has a live one of that name and kind, that one is given back as it is.
+        """Create a space, or return the user's live space of that name and kind unchanged.
 
-        A space of the kind `shared` is the user's own too, and can be granted to others to read.
+        name: at most 255 characters; a space may have none.
+        kind: `user`, or `shared` for a space of the user's own that others may be granted to read.
+        metadata: up to 64 KiB of JSON of the app's own.
         """
         checked = None if name is None else validate_name("name", name)
         if kind not in _MADE_BY_APPS:
-            raise InvalidInput(f"kind is {kind!r}.", hint=f"An app makes spaces of {' or '.join(_MADE_BY_APPS)}.")
+            raise InvalidInput(f"kind is {kind!r}.", hint=f"Pass {' or '.join(_MADE_BY_APPS)}.")
         return self._database.write(
             self._scope, store.create, self._scope, checked, kind, validate_metadata(metadata), self._clock()
         )
 
     def get_memory_space(self, memory_space_id: SpaceId) -> MemorySpace | None:
-        """Look a space up; None when it is not there, was deleted, or is neither the user's nor shared with them."""
+        """Return a space, or None if it does not exist, was deleted, or is not the user's nor shared with them."""
         space_id = validate_id("memory_space_id", memory_space_id)
         own = self._database.read(self._scope, store.get, space_id)
         owner = self._find_owner(space_id) if own is None else None
         return own if owner is None else self._database.read(owner, store.get, space_id)
 
     def list_memory_spaces(self) -> list[MemorySpace]:
-        """The user's spaces, oldest first."""
+        """List the user's own spaces, oldest first."""
         return self._database.read(self._scope, store.list_all)
 
     def delete_memory_space(self, memory_space_id: SpaceId) -> None:
-        """Put a space away: it and its memory are found no more, by nobody, and nothing is extracted into it.
+        """Delete a space: nobody finds it or its memory any more, and nothing is extracted into it.
 
-        Erasing the user removes them for good.
+        Its rows stay until the user is erased.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
         self._database.write(self._scope, _delete, self._scope, space_id, self._clock())

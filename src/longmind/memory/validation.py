@@ -1,4 +1,8 @@
-"""What may become memory, checked at the edge."""
+"""Checks of what may become memory.
+
+Atoms arrive by the thousand, so the usual case is fast: a plain dict whose values have exactly the types that a
+`NewAtom` would have is checked field by field without making one, and ASCII text within its limit needs no scan.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from longmind.validation.identifiers import validate_label
 from longmind.validation.text import validate_text
 
 LIST_LIMIT = 1_000
-"""Members of an atom's lists: sources, entities and tags."""
+"""Members of each list of an atom: sources, entities, tags and context."""
 BULK_LIMIT = 100_000
 
 V = TypeVar("V", bound=Value)
@@ -30,13 +34,16 @@ _NOTHING: Mapping[str, Callable[[str, Any], object]] = {}
 
 
 def validate_atom(given: AtomInput, now: Micros, where: str = "atom", random: str | None = None) -> PreparedAtom:
-    """The random half of its id may be given, by who has drawn many at once."""
+    """Return a checked atom, ready to be stored.
+
+    where: the name of the argument in messages. random: the random half of the id, for callers that draw many at once.
+    """
     try:
         return _validate_atom(given, now, where, random)
     except (TypeError, AttributeError, KeyError):
         if not isinstance(given, NewAtom):
             raise
-        # By `model_construct` or `model_copy`, which check nothing. To look at all of every value would take too long.
+        # Made by `model_construct` or `model_copy`, which check nothing; checking every value would take too long.
         return _validate_atom(_revalidate(given, where), now, where, random)
 
 
@@ -49,6 +56,7 @@ def _validate_atom(given: AtomInput, now: Micros, where: str, random: str | None
         if type(new.category) is not Category or (new.category.kind, new.trust, new.origin) not in _CHOICES:
             new = _revalidate(new, where)
         fields, name, kind = new.__dict__, new.category.name, new.category.kind
+    # Patterns carry evidence that is counted in many episodes, so nobody may make one up.
     if kind == "PATTERN":
         raise InvalidInput(
             f"{where}.category.kind is PATTERN, which only the platform makes, from many episodes.",
@@ -65,8 +73,9 @@ def _validate_atom(given: AtomInput, now: Micros, where: str, random: str | None
     text, context, confidence = fields["text"], fields["search_context"], fields["confidence"]
     if not 0.0 <= confidence <= 1.0:
         CONFIDENCE.check(f"{where}.confidence", confidence)
+    # What the user or the assistant said has a speaker even if it has no name.
     trust, speaker, conversation_id = fields["trust"], fields["speaker"], fields["source_conversation_id"]
-    # By their places, in the order of the fields: to name them takes as long as all of the checks.
+    # Positional, in the order of the fields: keywords would take as long as all of the checks.
     return PreparedAtom(
         new_id("atom", created_at) if random is None else id_of("atom", created_at, random),
         text if _is_usual_text(text) else ATOM_TEXT.check(f"{where}.text", text),
@@ -94,9 +103,9 @@ def _revalidate(new: NewAtom, where: str) -> NewAtom:
 
 
 def _is_plain(given: object) -> TypeGuard[dict[str, Any]]:
-    """Whether it is a dict of the very values that a `NewAtom` made of it would have.
+    """Return True for a dict with the very values that a `NewAtom` made from it would have.
 
-    Most are, and of thousands it takes longer to make them than to look whether they have to be made.
+    Most are, and making thousands of values takes longer than looking whether they have to be made.
     """
     if type(given) is not dict or not given.keys() >= _NEEDED:
         return False
@@ -134,7 +143,7 @@ _TAKEN_AS_IT_IS: dict[str, frozenset[type]] = {
     "trust": _TEXT,
     "created_at": _TEXT_OR_NONE,
 }
-"""The types of values, of each field, that a `NewAtom` takes without making another of them."""
+"""For each field, the types that a `NewAtom` takes without conversion."""
 _NEEDED = frozenset(name for name, field in NewAtom.model_fields.items() if field.is_required())
 _USUAL = {
     name: field.get_default(call_default_factory=True)
@@ -147,7 +156,7 @@ _CHOICES = frozenset(product(_KINDS, _TRUSTS, _ORIGINS))
 
 
 def _is_usual_text(text: object, limit: int = _TEXT_LENGTH) -> bool:
-    """Whether a text is of the usual kind, in which nothing can be wrong."""
+    """Return True for a text in which nothing can be wrong: ASCII, not blank, within its limit."""
     return isinstance(text, str) and text.isascii() and "\x00" not in text and len(text) <= limit and bool(text.strip())
 
 
@@ -160,40 +169,46 @@ def _validate_context(where: str, context: object) -> tuple[str, ...]:
         raise InvalidInput(f"{where} must be a text or a list of texts, not {type(context).__name__}.")
     if len(texts) > LIST_LIMIT:
         raise LimitExceeded(where, limit=LIST_LIMIT, given=len(texts), unit="texts")
-    # An empty text stays: how far away the others are is told by their places.
+    # Empty texts stay: the position of a text is its distance from the fact.
     return tuple(validate_text(f"{where}[{place}]", text, limit=_TEXT_LENGTH) for place, text in enumerate(texts))
 
 
 def validate_importance(where: str, importance: object) -> int:
+    """Return an importance from 1 to 5."""
     return int(IMPORTANCE.check(where, importance))
 
 
 def validate_name(where: str, name: object) -> str:
+    """Return a name: at most 255 characters, not blank."""
     return NAME.check(where, name)
 
 
 def validate_entity_type(type: object) -> EntityType:
+    """Return one of the known types of entities."""
     if type in get_args(EntityType):
         return type  # type: ignore[return-value]  # it is one of the known
-    raise InvalidInput(f"type is {type!r}.", hint=f"It is one of {', '.join(get_args(EntityType))}.")
+    raise InvalidInput(f"type is {type!r}.", hint=f"Pass one of {', '.join(get_args(EntityType))}.")
 
 
 def validate_status(status: object) -> AtomStatus | None:
+    """Return a status of atoms, or None for any."""
     if status is None or status in _STATUSES:
         return status  # type: ignore[return-value]  # it is one of the known
-    raise InvalidInput(f"status is {status!r}.", hint=f"It is one of {', '.join(_STATUSES)}.")
+    raise InvalidInput(f"status is {status!r}.", hint=f"Pass one of {', '.join(_STATUSES)}.")
 
 
 _STATUSES = get_args(AtomStatus)
 
 
 def validate_kinds(kinds: object) -> tuple[AtomKind, ...] | None:
+    """Return kinds of atoms to select, or None for all."""
     if kinds is None:
         return None
     return _validate_choices("kinds", kinds, get_args(AtomKind))  # type: ignore[return-value]  # they are of the known
 
 
 def validate_trusts(trusts: object) -> tuple[Trust, ...] | None:
+    """Return levels of trust to select, or None for all."""
     if trusts is None:
         return None
     return _validate_choices("trust", trusts, get_args(Trust))  # type: ignore[return-value]  # they are of the known
@@ -203,15 +218,17 @@ def _validate_choices(where: str, given: object, known: tuple[str, ...]) -> tupl
     names = _validate_list(where, given)
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise InvalidInput(f"Unknown {where} {unknown}.", hint=f"Known are {', '.join(known)}.")
+        raise InvalidInput(f"Unknown {where} {unknown}.", hint=f"Use {', '.join(known)}.")
     return names
 
 
 def validate_names(where: str, names: object) -> tuple[str, ...] | None:
+    """Return a list of names without duplicates, or None."""
     return None if names is None else _validate_list(where, names)
 
 
 def validate_instant(where: str, instant: Instant | None) -> Micros | None:
+    """Return an instant in microseconds, or None."""
     return None if instant is None else to_micros(instant, where)
 
 
@@ -226,17 +243,17 @@ def _validate_list(where: str, members: object) -> tuple[str, ...]:
         member if _is_usual_text(member, _NAME_LENGTH) else validate_name(f"{where}[{place}]", member)
         for place, member in enumerate(members)
     ]
-    # Order is kept, and what is said twice counts once.
+    # In their order, without duplicates.
     return tuple(dict.fromkeys(checked))
 
 
 def validate_value(
     kind: type[V], given: object, where: str, said_exactly: Mapping[str, Callable[[str, Any], object]] = _NOTHING
 ) -> V:
-    """A value as a caller gives it: the value itself, or a dict of its fields.
+    """Return a value that the caller passed as itself or as a dict of its fields.
 
-    Of a field that may be of several types, which would be told apart as if they were fields, a check of its own says
-    what is wrong.
+    said_exactly: checks for fields of several types, where pydantic's error would name the alternatives as if they were
+    fields.
     """
     if isinstance(given, kind):
         return given
@@ -245,15 +262,18 @@ def validate_value(
     try:
         return kind.model_validate(given)
     except ValidationError as error:
+        # Only the first error is shown: it often causes the others.
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        # Of a name that cannot be written as text it is not told where it stands.
+        # pydantic names no location for a key that is not valid text.
         field, *within = first["loc"] or ("",)
         place = f"{where}.{field}" if field else where
         check = said_exactly.get(to_snake(str(field)))
         if check is not None:
             check(place, given[field])
         place += "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in within)
-        raise InvalidInput(f"{place}: {first['msg']}.", hint=f"It takes {', '.join(kind.model_fields)}.") from None
+        raise InvalidInput(
+            f"{place}: {first['msg']}.", hint=f"Use the fields {', '.join(kind.model_fields)}."
+        ) from None
 
 
 def _check_instant(where: str, instant: Any) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from longmind.clock import Micros
 from longmind.errors import NotFound, ToolError
-from longmind.memory.atoms import keep, remove, replace
+from longmind.memory.atoms import insert_atoms, remove_atom, replace_atom
 from longmind.models.atom import Atom, Trust
 from longmind.scope import Scope
 from longmind.store.database import Transaction
@@ -39,12 +39,12 @@ def store_entry(
     _take_quota(run, scope, ("stores",) if supersedes is None else ("stores", "supersedes"), now)
     space = spaces.create(run, scope, scope.group, "group", "{}", now)
     if supersedes is None:
-        return keep(run, scope, space.id, [atom], indexing, now)[0]
+        return insert_atoms(run, scope, space.id, [atom], indexing, now)[0]
     replaced = _get_entry(run, space.id, supersedes)
     # An entry that was replaced already is a conflict, and the user need not be asked.
     if _is_from_user(replaced) and replaced.superseded_by is None and not confirmed:
         raise NeedsConfirmation(f"Replace {replaced.text!r} with {atom.text!r}?")
-    return replace(run, scope, supersedes, atom, indexing.finish(), now)
+    return replace_atom(run, scope, supersedes, atom, indexing.finish(), now)
 
 
 def delete_entry(run: Transaction, scope: Scope, atom_id: str, now: Micros, *, confirmed: bool) -> None:
@@ -53,7 +53,7 @@ def delete_entry(run: Transaction, scope: Scope, atom_id: str, now: Micros, *, c
     entry = _get_entry(run, spaces.find_id(run, scope.group or "", "group"), atom_id)
     if _is_from_user(entry) and not confirmed:
         raise NeedsConfirmation(f"Forget {entry.text!r}?")
-    remove(run, scope, atom_id, now)
+    remove_atom(run, scope, atom_id, now)
 
 
 def _take_quota(run: Transaction, scope: Scope, counters: tuple[Counter, ...], now: Micros) -> None:
