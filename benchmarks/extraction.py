@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evaluation.corpus_loader import turns_of
+from benchmarks.evaluation.corpus_loader import prepare_turns
 from benchmarks.evaluation.dataset import Session, read_datasets
 from benchmarks.evaluation.extraction_evaluation import measure_extraction
-from benchmarks.evaluation.recall_evaluation import Means
+from benchmarks.evaluation.recall_evaluation import EvaluationSetup
 from benchmarks.evaluation.scoring import ALL
 from benchmarks.measure import RESULTS, environment, load, table, write_json
 from longmind.clock import to_micros
@@ -29,10 +29,10 @@ _ROUNDS = 3
 def main() -> None:
     options = _options()
     settings = load_settings({"embedder": options.embedder})
-    means = Means.of_settings(settings, _say)
+    setup = EvaluationSetup.from_settings(settings, _say)
     results: dict[str, Any] = {"environment": environment("longmind", "numpy"), "load before": load()}
     results["rules"] = _speed(options.data)
-    results |= measure_extraction(options.data, means, options.corpora)
+    results |= measure_extraction(options.data, setup, options.corpora)
     for name, speed in results["rules"].items():
         each = {"goal": f"{name}: messages per second", "bound": f">= {SPEED_GOAL}", "reached": speed}
         results["goals"].append({**each, "passed": speed >= SPEED_GOAL})
@@ -71,12 +71,12 @@ def messages_of(session: Session) -> list[SourceMessage]:
     first = session.turns[0].speaker
     return [
         SourceMessage(
-            id=fed.turn.id,
-            role="user" if fed.turn.speaker in ("user", first) else "assistant",
-            text=fed.text,
-            said_at=to_micros(fed.turn.at),
+            id=loaded.turn.id,
+            role="user" if loaded.turn.speaker in ("user", first) else "assistant",
+            text=loaded.text,
+            said_at=to_micros(loaded.turn.at),
         )
-        for fed in turns_of(session)
+        for loaded in prepare_turns(session)
     ]
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.evaluation.recall_evaluation import Means, measure_recall
+from benchmarks.evaluation.recall_evaluation import EvaluationSetup, measure_recall
 from benchmarks.evaluation.recall_report import show
 from benchmarks.measure import write_json
 from longmind.errors import InvalidInput, LongmindError
@@ -46,7 +46,7 @@ def _measure(options: argparse.Namespace) -> None:
     if options.output is not None:
         _check_writable(options.output)
     settings = load_settings({"embedder": None if options.embedder == AUTO else options.embedder})
-    results = measure_recall(options.data, Means.of_settings(settings, _report_progress), options.corpora)
+    results = measure_recall(options.data, EvaluationSetup.from_settings(settings, _report_progress), options.corpora)
     if options.output is not None:
         write_json(options.output, results)
         _report_progress(f"written to {options.output}")

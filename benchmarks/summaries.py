@@ -43,7 +43,7 @@ def main() -> None:
         questions = [each for each in dataset.questions if each.category != "adversarial" and _words(each.answer)]
         measured = {
             "per session": _per_session(dataset, questions),
-            "rolling": _rolling(dataset.first(ROLLING_CORPORA), questions),
+            "rolling": _rolling(dataset.limit(ROLLING_CORPORA), questions),
         }
         results["datasets"][dataset.name] = {**measured, "messages per second": _speed(dataset)}
     results["load after"] = load()

@@ -1,4 +1,4 @@
-"""What simpler retrievers find among the same turns: words alone, vectors alone, and the two fused by rank."""
+"""Baseline retrievers on the same turns: words alone, vectors alone, and both fused by rank."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.evaluation.caching_embedder import RememberingEmbedder
-from benchmarks.evaluation.corpus_loader import FedTurn
+from benchmarks.evaluation.caching_embedder import CachingEmbedder
+from benchmarks.evaluation.corpus_loader import LoadedTurn
 from longmind.language.words import terms_of
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
@@ -18,41 +18,43 @@ Order = NDArray[np.intp]
 
 
 class Baselines:
-    """Ranks the turns of one corpus in each of the simpler ways, by name."""
+    """The baseline retrievers of one corpus."""
 
-    def __init__(self, turns: Sequence[FedTurn], embedder: RememberingEmbedder | None) -> None:
+    def __init__(self, turns: Sequence[LoadedTurn], embedder: CachingEmbedder | None) -> None:
         self._embedder = embedder
-        texts = [fed.text for fed in turns]
-        self._alone = SpaceIndex.from_words(WordsSegment.from_texts(texts, [()] * len(texts)))
-        self._among = SpaceIndex.from_words(WordsSegment.from_texts(texts, [fed.around for fed in turns]))
+        texts = [loaded.text for loaded in turns]
+        self._turns = SpaceIndex.from_words(WordsSegment.from_texts(texts, [()] * len(texts)))
+        self._turns_in_context = SpaceIndex.from_words(
+            WordsSegment.from_texts(texts, [loaded.around for loaded in turns])
+        )
         if embedder is not None:
-            self._among.add_vectors(0, VectorsSegment.from_vectors(embedder.embed_texts(texts)))
+            self._turns_in_context.add_vectors(0, VectorsSegment.from_vectors(embedder.embed_texts(texts)))
 
     def rank(self, query: str, limit: int) -> dict[str, list[int]]:
-        """The places of the best turns, best first, for each baseline."""
+        """Return the indexes of the best turns, best first, for each baseline."""
         terms = tuple(dict.fromkeys(terms_of(query)))
-        among = _by_words(self._among, terms)
-        orders = {"BM25": _by_words(self._alone, terms), "BM25 with neighbours": among}
+        in_context = _rank_by_words(self._turns_in_context, terms)
+        orders = {"BM25": _rank_by_words(self._turns, terms), "BM25 with neighbours": in_context}
         if self._embedder is not None:
-            similarity = self._among.similarity(self._embedder.embed_query(query))
+            similarity = self._turns_in_context.similarity(self._embedder.embed_query(query))
             if similarity is not None:
-                orders["dense"] = _best_first(similarity)
-                orders["rank fusion"] = _fused(len(similarity), orders["dense"], among)
+                orders["dense"] = _sort_by_score(similarity)
+                orders["rank fusion"] = _fuse(len(similarity), orders["dense"], in_context)
         return {name: order[:limit].tolist() for name, order in orders.items()}
 
 
-def _best_first(scores: NDArray[np.floating]) -> Order:
+def _sort_by_score(scores: NDArray[np.floating]) -> Order:
     return np.argsort(-scores, kind="stable")
 
 
-def _by_words(index: SpaceIndex, terms: Sequence[int]) -> Order:
-    # Turns with none of the words were not found: in the order in which they are kept, some would be right by luck.
+def _rank_by_words(index: SpaceIndex, terms: Sequence[int]) -> Order:
+    # Turns without any of the words are left out: in storage order, some would be right by luck.
     scores = index.word_scores(terms)
-    order = _best_first(scores)
+    order = _sort_by_score(scores)
     return order[scores[order] > 0]
 
 
-def _fused(turns: int, *orders: Order) -> Order:
+def _fuse(turns: int, *orders: Order) -> Order:
     total = np.zeros(turns)
     for order in orders:
         total[order] += 1 / (_RANK_CONSTANT + 1 + np.arange(len(order)))

@@ -1,4 +1,4 @@
-"""Brings a history into memory as an app would: messages into conversations, and one atom for each turn."""
+"""The loader of histories: messages become conversations, and each turn one atom, as an app would do it."""
 
 from __future__ import annotations
 
@@ -16,68 +16,75 @@ _CATEGORY = Category(name="turn", kind="FACT")
 
 
 @dataclass(frozen=True)
-class FedTurn:
+class LoadedTurn:
+    """A turn with the text under which it is remembered."""
+
     turn: Turn
     text: str
-    """What was appended and remembered: between people it begins with the speaker's name."""
+    """The appended text; between people it begins with the name of the speaker."""
     around: tuple[str, ...]
-    """Ends and beginnings of the turns around, the nearest first; empty where there is none."""
+    """Parts of the neighbouring turns, nearest first; empty where there is no neighbour."""
 
 
 @dataclass(frozen=True)
-class FedCorpus:
+class LoadedCorpus:
+    """A history in memory."""
+
     space_id: str
-    turns: tuple[FedTurn, ...]
+    turns: tuple[LoadedTurn, ...]
     turn_of: dict[str, str]
-    """From the id of a message to the turn it was."""
+    """The turn of each message, by id."""
 
 
-def feed(context: Context, sessions: Sequence[Session]) -> FedCorpus:
+def load_corpus(context: Context, sessions: Sequence[Session]) -> LoadedCorpus:
+    """Append all sessions of a history, and add one atom per turn to a new space."""
     space = context.memory.create_memory_space("history")
-    # Sets of questions mix histories whose dates overlap: everything is known from the beginning on.
+    # Data sets mix histories whose dates overlap, so everything counts as recorded at the beginning.
     known_since = min(turn.at for session in sessions for turn in session.turns)
-    fed: list[FedTurn] = []
+    loaded: list[LoadedTurn] = []
     atoms: list[NewAtom] = []
     turn_of: dict[str, str] = {}
     for session in sessions:
         conversation = context.conversations.create_conversation("history", title=session.id)
-        for each in turns_of(session):
-            message = append(context, conversation.id, each, session)
+        for each in prepare_turns(session):
+            message = append_turn(context, conversation.id, each, session)
             turn_of[message.id] = each.turn.id
-            fed.append(each)
-            atoms.append(_atom(each, message, known_since))
+            loaded.append(each)
+            atoms.append(_make_atom(each, message, known_since))
     context.memory.add_atoms(space.id, atoms)
-    return FedCorpus(space.id, tuple(fed), turn_of)
+    return LoadedCorpus(space.id, tuple(loaded), turn_of)
 
 
-def turns_of(session: Session) -> list[FedTurn]:
+def prepare_turns(session: Session) -> list[LoadedTurn]:
+    """Return the turns of a session with their texts and neighbours."""
     people = not {turn.speaker for turn in session.turns} <= _ROLES
     texts = [turn.text for turn in session.turns]
     return [
-        FedTurn(turn, f"{turn.speaker}: {turn.text}" if people else turn.text, around)
+        LoadedTurn(turn, f"{turn.speaker}: {turn.text}" if people else turn.text, around)
         for turn, around in zip(session.turns, build_search_contexts(texts), strict=True)
     ]
 
 
-def append(context: Context, conversation_id: str, fed: FedTurn, session: Session) -> Message:
-    first = "user" if fed.turn.speaker in _ROLES else session.turns[0].speaker
+def append_turn(context: Context, conversation_id: str, loaded: LoadedTurn, session: Session) -> Message:
+    """Append a turn to a conversation; the first speaker of a session is its user."""
+    first = "user" if loaded.turn.speaker in _ROLES else session.turns[0].speaker
     append = (
         context.conversations.append_user_message
-        if fed.turn.speaker == first
+        if loaded.turn.speaker == first
         else context.conversations.append_assistant_turn
     )
-    return append(conversation_id, fed.text, created_at=fed.turn.at)
+    return append(conversation_id, loaded.text, created_at=loaded.turn.at)
 
 
-def _atom(fed: FedTurn, message: Message, known_since: str) -> NewAtom:
+def _make_atom(loaded: LoadedTurn, message: Message, known_since: str) -> NewAtom:
     trust: Trust = "user" if message.role == "user" else "assistant"
     return NewAtom(
-        text=fed.text,
+        text=loaded.text,
         category=_CATEGORY,
-        valid_from=fed.turn.at,
+        valid_from=loaded.turn.at,
         created_at=known_since,
         source_message_ids=[message.id],
-        search_context=list(fed.around),
-        speaker=fed.turn.speaker,
+        search_context=list(loaded.around),
+        speaker=loaded.turn.speaker,
         trust=trust,
     )

@@ -1,4 +1,8 @@
-"""Conversations with questions whose evidence is known, as they are read from a file."""
+"""Data sets: conversations with questions whose evidence is known, and how they are read from files.
+
+Every reader validates the whole file first and names the file, the session and the turn of the first fault, because an
+evaluation takes minutes and must not fail in the middle.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evaluation.record_fields import field, filled, instant, of_kind
+from benchmarks.evaluation.record_fields import read_field, read_filled_list, read_instant, require_kind
 from longmind.clock import system_clock
 from longmind.conversations.validation import validate_time
 from longmind.errors import InvalidInput
@@ -19,6 +23,8 @@ from longmind.language.calendar import month_of, year_of
 
 @dataclass(frozen=True)
 class Turn:
+    """One message of a session."""
+
     id: str
     speaker: str
     text: str
@@ -27,12 +33,16 @@ class Turn:
 
 @dataclass(frozen=True)
 class Session:
+    """One conversation."""
+
     id: str
     turns: tuple[Turn, ...]
 
 
 @dataclass(frozen=True)
 class Question:
+    """A question about one history, with the evidence for its answer."""
+
     id: str
     corpus: str
     at: str
@@ -46,7 +56,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A corpus is one user's history: sessions in the order of time."""
+    """Histories with questions. A corpus is the history of one user: sessions in order of time."""
 
     name: str
     corpora: dict[str, tuple[Session, ...]]
@@ -54,17 +64,20 @@ class Dataset:
 
     @property
     def session_of(self) -> dict[str, str]:
+        """The session of each turn, by id."""
         sessions = (session for corpus in self.corpora.values() for session in corpus)
         return {turn.id: session.id for session in sessions for turn in session.turns}
 
-    def first(self, corpora: int | None) -> Dataset:
-        """The same with only the first so many corpora."""
-        kept = dict(list(self.corpora.items())[:corpora])
-        return Dataset(self.name, kept, tuple(each for each in self.questions if each.corpus in kept))
+    def limit(self, corpora: int | None) -> Dataset:
+        """Return a data set with only the first corpora and their questions."""
+        corpora_kept = dict(list(self.corpora.items())[:corpora])
+        return Dataset(self.name, corpora_kept, tuple(each for each in self.questions if each.corpus in corpora_kept))
 
 
 @dataclass(frozen=True)
 class Statement:
+    """Something that was said at an instant."""
+
     at: str
     text: str
     role: str
@@ -72,7 +85,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Update:
-    """A fact that changed: what was said of it at first, and what was said later."""
+    """A fact that changed, with the statements before and after."""
 
     question: str
     answer: str
@@ -82,19 +95,19 @@ class Update:
 
 @dataclass(frozen=True)
 class DatedFact:
-    """Something that happened, what was said of it, and the days on which it was."""
+    """An event with the turns that mention it and the days on which it happened."""
 
     id: str
     evidence: tuple[Turn, ...]
     first: date
     last: date
     to_the_day: bool
-    """Whether the very day is asked for, and not only a time within which it was."""
+    """True if the exact day is known, instead of a period."""
 
 
 @dataclass(frozen=True)
-class ToldFact:
-    """Something that a turn tells, in a reader's words."""
+class StatedFact:
+    """A fact that a turn states, in the words of a reader."""
 
     turn: str
     speaker: str
@@ -102,119 +115,121 @@ class ToldFact:
 
 
 def read_datasets(folder: Path) -> list[Dataset]:
-    """The conversations with questions in a folder; files of another shape may lie beside them."""
+    """Read all data sets of a folder; JSON files of another shape are skipped."""
     found: dict[str, tuple[Path, Dataset]] = {}
     for path in sorted(folder.glob("*.json")):
-        dataset = _dataset(path)
+        dataset = _read_dataset(path)
         if dataset is None:
             continue
         if dataset.name in found:
             raise InvalidInput(
                 f"{found[dataset.name][0]} and {path} are both named {dataset.name!r}.",
-                hint="Results are told by the name of a set: give each one of its own.",
+                hint="Give each data set its own name, by which results are reported.",
             )
         found[dataset.name] = path, dataset
     return [dataset for _, dataset in found.values()]
 
 
 def read_updates(folder: Path) -> list[Update]:
-    """The facts that changed, from the files whose name begins with `updates`."""
+    """Read changed facts from the files whose name begins with `updates`."""
     updates: list[Update] = []
     for path in sorted(folder.glob("updates*.json")):
-        with _naming(path):
-            updates += [_update(each) for each in _entries(path)]
+        with _name_file_in_errors(path):
+            updates += [_parse_update(each) for each in _read_entries(path)]
     return updates
 
 
 def read_dated_facts(folder: Path) -> list[DatedFact]:
-    """What happened when, from the files whose name begins with `dates`."""
+    """Read dated facts from the files whose name begins with `dates`."""
     facts: list[DatedFact] = []
     for path in sorted(folder.glob("dates*.json")):
-        with _naming(path):
-            facts += [_dated_fact(each) for each in _entries(path)]
+        with _name_file_in_errors(path):
+            facts += [_parse_dated_fact(each) for each in _read_entries(path)]
     return facts
 
 
-def read_told_facts(folder: Path) -> list[ToldFact]:
-    """What turns tell, from the files whose name begins with `facts`."""
-    facts: list[ToldFact] = []
+def read_stated_facts(folder: Path) -> list[StatedFact]:
+    """Read stated facts from the files whose name begins with `facts`."""
+    facts: list[StatedFact] = []
     for path in sorted(folder.glob("facts*.json")):
-        with _naming(path):
-            facts += [ToldFact(each["turn"], each["speaker"], each["fact"]) for each in _entries(path)]
+        with _name_file_in_errors(path):
+            facts += [StatedFact(each["turn"], each["speaker"], each["fact"]) for each in _read_entries(path)]
     return facts
 
 
-def _dataset(path: Path) -> Dataset | None:
-    with _naming(path):
-        data = _read(path)
+def _read_dataset(path: Path) -> Dataset | None:
+    with _name_file_in_errors(path):
+        data = _load_json(path)
         if not isinstance(data, dict) or not data.keys() >= {"name", "sessions", "corpora", "queries"}:
             return None
-        whole = "the set"
-        sessions = {id: _session(id, each) for id, each in field(data, "sessions", dict, whole).items()}
-        corpora = {id: _corpus(id, each, sessions) for id, each in field(data, "corpora", dict, whole).items()}
-        questions = tuple(_question(each, corpora) for each in field(data, "queries", list, whole))
-        return Dataset(field(data, "name", str, whole), corpora, questions)
+        owner = "the set"
+        sessions = {id: _parse_session(id, each) for id, each in read_field(data, "sessions", dict, owner).items()}
+        corpora = {
+            id: _parse_corpus(id, each, sessions) for id, each in read_field(data, "corpora", dict, owner).items()
+        }
+        questions = tuple(_parse_question(each, corpora) for each in read_field(data, "queries", list, owner))
+        return Dataset(read_field(data, "name", str, owner), corpora, questions)
 
 
-def _read(path: Path) -> Any:
+def _load_json(path: Path) -> Any:
     return json.loads(path.read_text("utf-8"))
 
 
-def _entries(path: Path) -> list[Any]:
-    return of_kind(_read(path), list, "the whole of it")
+def _read_entries(path: Path) -> list[Any]:
+    return require_kind(_load_json(path), list, "the file")
 
 
-def _session(id: str, session: dict[str, Any]) -> Session:
-    whose = f"session {id!r}"
-    turns = tuple(_turn(each, session, "date", whose) for each in field(session, "turns", list, whose))
+def _parse_session(id: str, session: dict[str, Any]) -> Session:
+    owner = f"session {id!r}"
+    turns = tuple(_parse_turn(each, session, "date", owner) for each in read_field(session, "turns", list, owner))
     for turn in turns:
         try:
             validate_time(turn.at, system_clock())
         except InvalidInput as error:
-            raise InvalidInput(f"turn {turn.id!r} of {whose}: {error.message}") from None
+            raise InvalidInput(f"turn {turn.id!r} of {owner}: {error.message}") from None
     return Session(id, turns)
 
 
-def _turn(turn: dict[str, Any], around: dict[str, Any], dated_by: str, where: str) -> Turn:
-    """A turn has a date of its own, or that of what it is in."""
-    id = field(turn, "id", str, f"a turn of {where}")
-    whose = f"turn {id!r} of {where}"
-    at = instant(turn, "date", whose) if "date" in turn else instant(around, dated_by, whose)
-    return Turn(id, field(turn, "speaker", str, whose), field(turn, "text", str, whose), at)
+def _parse_turn(turn: dict[str, Any], around: dict[str, Any], dated_by: str, where: str) -> Turn:
+    """Return a turn; without a date of its own it has that of the object around it."""
+    id = read_field(turn, "id", str, f"a turn of {where}")
+    owner = f"turn {id!r} of {where}"
+    at = read_instant(turn, "date", owner) if "date" in turn else read_instant(around, dated_by, owner)
+    return Turn(id, read_field(turn, "speaker", str, owner), read_field(turn, "text", str, owner), at)
 
 
-def _corpus(id: str, session_ids: object, sessions: dict[str, Session]) -> tuple[Session, ...]:
-    whose = f"corpus {id!r}"
-    listed = of_kind(session_ids, list, whose)
+def _parse_corpus(id: str, session_ids: object, sessions: dict[str, Session]) -> tuple[Session, ...]:
+    owner = f"corpus {id!r}"
+    listed = require_kind(session_ids, list, owner)
     unknown = [each for each in listed if each not in sessions]
     if unknown:
-        raise InvalidInput(f"{whose} names session {unknown[0]!r}, which is not in the file.")
+        raise InvalidInput(f"{owner} names session {unknown[0]!r}, which is not in the file.")
     corpus = tuple(sessions[each] for each in listed)
     if not any(session.turns for session in corpus):
-        raise InvalidInput(f"{whose} holds no turns.", hint="Leave a history without turns out.")
+        raise InvalidInput(f"{owner} holds no turns.", hint="Remove histories without turns.")
     return corpus
 
 
-def _question(query: dict[str, Any], corpora: Container[str]) -> Question:
-    id = str(field(query, "id", object, "a query"))
-    whose = f"query {id!r}"
-    corpus = field(query, "corpus", str, whose)
+def _parse_question(query: dict[str, Any], corpora: Container[str]) -> Question:
+    id = str(read_field(query, "id", object, "a query"))
+    owner = f"query {id!r}"
+    corpus = read_field(query, "corpus", str, owner)
     if corpus not in corpora:
-        raise InvalidInput(f"{whose} asks corpus {corpus!r}, which is not in the file.")
+        raise InvalidInput(f"{owner} asks corpus {corpus!r}, which is not in the file.")
     return Question(
         id,
         corpus,
-        instant(query, "date", whose),
-        field(query, "category", str, whose),
-        field(query, "text", str, whose),
+        read_instant(query, "date", owner),
+        read_field(query, "category", str, owner),
+        read_field(query, "text", str, owner),
         str(query.get("answer", "")),
-        frozenset(filled(query, "gold", whose)),
-        frozenset(filled(query, "gold_sessions", whose)),
+        frozenset(read_filled_list(query, "gold", owner)),
+        frozenset(read_filled_list(query, "gold_sessions", owner)),
     )
 
 
-def _dated_fact(fact: dict[str, Any]) -> DatedFact:
-    evidence = tuple(_turn(each, each, "at", f"fact {fact['id']!r}") for each in fact["evidence"])
+def _parse_dated_fact(fact: dict[str, Any]) -> DatedFact:
+    evidence = tuple(_parse_turn(each, each, "at", f"fact {fact['id']!r}") for each in fact["evidence"])
     if fact["interval"]:
         first, last = map(date.fromisoformat, fact["interval"])
         return DatedFact(fact["id"], evidence, first, last, to_the_day=False)
@@ -226,22 +241,25 @@ def _dated_fact(fact: dict[str, Any]) -> DatedFact:
     return DatedFact(fact["id"], evidence, *days, to_the_day=False)
 
 
-def _update(update: dict[str, Any]) -> Update:
-    question = field(update, "question", str, "an update")
-    whose = f"update {question!r}"
-    old, new = (tuple(_said(each, whose) for each in filled(update, version, whose)) for version in ("old", "new"))
+def _parse_update(update: dict[str, Any]) -> Update:
+    question = read_field(update, "question", str, "an update")
+    owner = f"update {question!r}"
+    old, new = (
+        tuple(_parse_statement(each, owner) for each in read_filled_list(update, version, owner))
+        for version in ("old", "new")
+    )
     return Update(question, str(update.get("answer", "")), old, new)
 
 
-def _said(statement: dict[str, Any], where: str) -> Statement:
-    whose = f"what was said of {where}"
-    at = instant(statement, "at", whose)
-    return Statement(at, field(statement, "text", str, whose), field(statement, "role", str, whose))
+def _parse_statement(statement: dict[str, Any], where: str) -> Statement:
+    owner = f"a statement of {where}"
+    at = read_instant(statement, "at", owner)
+    return Statement(at, read_field(statement, "text", str, owner), read_field(statement, "role", str, owner))
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Says which file it was that could not be read."""
+def _name_file_in_errors(path: Path) -> Iterator[None]:
+    """Add the file to the errors that occur in this context."""
     try:
         yield
     except InvalidInput as error:

@@ -1,4 +1,4 @@
-"""Dates that messages name: whether they are found and read as they were meant, and none where there is none."""
+"""The evaluation of date reading: dates in messages must be found and understood, and none must be invented."""
 
 from __future__ import annotations
 
@@ -29,32 +29,33 @@ _SURE = (
     r"(?:1[5-9]|20)\d\ds?", r"\d+(?:st|nd|rd|th)", r"\d+[/.-]\d+[/.-]\d+", r"\d\d?/\d\d?",
 )  # fmt: skip
 _DATE_WORDS = re.compile(rf"\b(?:{'|'.join(_SURE)})\b", re.IGNORECASE)
-"""Words with which a text may well name a date. Others that look like one ("may", "one day", "second") are left out."""
+"""Words that suggest a date. Ambiguous ones ("may", "one day", "second") are left out."""
 
 
 def measure_dates(facts: Sequence[DatedFact], datasets: Iterable[Dataset] = ()) -> dict[str, object]:
-    """A fact is right when one of the dates in what was said of it is; without any, it is of the day it was said.
+    """Return the shares of dates that are read correctly, and of turns with an invented date.
 
-    A day must be the very one. An interval is right when at least half of the days that were read lie within it.
+    A fact is right if one of the dates in its evidence is; without any date, the day of the message counts. A day must
+    match exactly; an interval is right if at least half of the days that were read lie within it.
     """
-    read = [(fact, _days(fact.evidence)) for fact in facts]
+    read = [(fact, _find_days(fact.evidence)) for fact in facts]
     days = [any(first == last == fact.first for first, last in found) for fact, found in read if fact.to_the_day]
-    intervals = [any(_mostly_within(each, fact) for each in found) for fact, found in read if not fact.to_the_day]
-    without = [turn for turn in _turns(datasets) if not _DATE_WORDS.search(turn.text)]
-    invented = [turn for turn in without if _dates(turn)]
+    intervals = [any(_is_mostly_within(each, fact) for each in found) for fact, found in read if not fact.to_the_day]
+    without = [turn for turn in _list_turns(datasets) if not _DATE_WORDS.search(turn.text)]
+    invented = [turn for turn in without if _find_dates(turn)]
     return {
-        RIGHT_DAY: _share(sum(days), len(days)),
+        RIGHT_DAY: _compute_share(sum(days), len(days)),
         "days": len(days),
-        RIGHT_INTERVAL: _share(sum(intervals), len(intervals)),
+        RIGHT_INTERVAL: _compute_share(sum(intervals), len(intervals)),
         "intervals": len(intervals),
-        "dates to a fact": _share(sum(len(found) for _, found in read), len(read)),
-        INVENTED: _share(len(invented), len(without)),
+        "dates to a fact": _compute_share(sum(len(found) for _, found in read), len(read)),
+        INVENTED: _compute_share(len(invented), len(without)),
         "turns without a date": len(without),
     }
 
 
-def _turns(datasets: Iterable[Dataset]) -> Iterable[Turn]:
-    """Each turn once, though a session may be in the history of several users."""
+def _list_turns(datasets: Iterable[Dataset]) -> Iterable[Turn]:
+    """Return each turn once; a session may be in the history of several users."""
     turns = {
         turn.id: turn
         for dataset in datasets
@@ -65,21 +66,21 @@ def _turns(datasets: Iterable[Dataset]) -> Iterable[Turn]:
     return turns.values()
 
 
-def _dates(turn: Turn) -> list[DateSpan]:
+def _find_dates(turn: Turn) -> list[DateSpan]:
     return [found for found in find_dates(turn.text, to_micros(turn.at)) if found.relation != "recurring"]
 
 
-def _days(evidence: Sequence[Turn]) -> list[tuple[date, date]]:
-    found = [(span.first, span.last) for turn in evidence for span in _dates(turn)]
-    said = [day_of(to_micros(turn.at)) for turn in evidence]
-    return found or [(day, day) for day in said]
+def _find_days(evidence: Sequence[Turn]) -> list[tuple[date, date]]:
+    found = [(span.first, span.last) for turn in evidence for span in _find_dates(turn)]
+    message_days = [day_of(to_micros(turn.at)) for turn in evidence]
+    return found or [(day, day) for day in message_days]
 
 
-def _mostly_within(days: tuple[date, date], fact: DatedFact) -> bool:
+def _is_mostly_within(days: tuple[date, date], fact: DatedFact) -> bool:
     first, last = days
     shared = (min(last, fact.last) - max(first, fact.first)).days + 1
     return 2 * shared >= (last - first).days + 1
 
 
-def _share(part: int, whole: int) -> float:
+def _compute_share(part: int, whole: int) -> float:
     return round(part / whole, 4) if whole else 0.0

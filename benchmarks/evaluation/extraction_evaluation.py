@@ -1,7 +1,4 @@
-"""Measures extraction: what becomes of conversations, through the public operations only.
-
-Messages go in, conversations are closed, workers do what is due, and then memory is looked at and asked.
-"""
+"""The evaluation of extraction: append and close conversations, run the jobs, then examine and ask the memory."""
 
 from __future__ import annotations
 
@@ -13,23 +10,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evaluation.corpus_loader import append, turns_of
+from benchmarks.evaluation.corpus_loader import append_turn, prepare_turns
 from benchmarks.evaluation.dataset import (
     Dataset,
     Question,
     Session,
-    ToldFact,
+    StatedFact,
     read_datasets,
     read_dated_facts,
-    read_told_facts,
+    read_stated_facts,
     read_updates,
 )
 from benchmarks.evaluation.date_reading import measure_dates
 from benchmarks.evaluation.extraction_goals import judge
-from benchmarks.evaluation.recall_evaluation import Means
+from benchmarks.evaluation.recall_evaluation import EvaluationSetup
 from benchmarks.evaluation.scoring import APART, Memory, Row, score_question, summarise
-from benchmarks.evaluation.scripted_clock import Moments
-from benchmarks.evaluation.superseded_facts import measure_changes
+from benchmarks.evaluation.scripted_clock import ScriptedClock
+from benchmarks.evaluation.superseded_facts import measure_superseding
 from longmind.clock import to_micros
 from longmind.context import Context
 from longmind.engine import Engine, open
@@ -46,7 +43,7 @@ SHARING = "facts with an atom that shares their words"
 
 @dataclass
 class _Extracted:
-    """What was made of one history."""
+    """The atoms of one history."""
 
     space_id: str
     turn_of: dict[str, str]
@@ -60,54 +57,60 @@ class _Extracted:
                 self.citing.setdefault(self.turn_of[message_id], []).append(atom)
 
 
-def measure_extraction(folder: Path, means: Means, corpora: int | None = None) -> dict[str, Any]:
-    """Run everything that is in a folder; `corpora` limits each data set to the first so many histories."""
-    datasets = [dataset.first(corpora) for dataset in read_datasets(folder)]
+def measure_extraction(folder: Path, setup: EvaluationSetup, corpora: int | None = None) -> dict[str, Any]:
+    """Evaluate all data sets of a folder.
+
+    corpora: the number of histories of each set to use; None means all.
+    """
+    datasets = [dataset.limit(corpora) for dataset in read_datasets(folder)]
     if not datasets:
-        raise InvalidInput(f"There are no conversations with questions in {folder}.")
-    told = read_told_facts(folder)
+        raise InvalidInput(
+            f"There are no conversations with questions in {folder}.",
+            hint="Give a folder with JSON data sets.",
+        )
+    facts = read_stated_facts(folder)
     results: dict[str, Any] = {
-        **means.told,
-        "datasets": {dataset.name: _measure(dataset, told, means) for dataset in datasets},
+        **setup.description,
+        "datasets": {dataset.name: _measure(dataset, facts, setup) for dataset in datasets},
         "dates": measure_dates(read_dated_facts(folder), datasets),
     }
     updates = read_updates(folder)
     if updates:
-        means.say(f"{len(updates)} facts that changed")
-        clock = Moments()
-        with tempfile.TemporaryDirectory() as scratch, _engine(scratch, means, clock) as engine:
-            results["updates"] = measure_changes(engine, clock, updates)
+        setup.report(f"{len(updates)} facts that changed")
+        clock = ScriptedClock()
+        with tempfile.TemporaryDirectory() as scratch, _engine(scratch, setup, clock) as engine:
+            results["updates"] = measure_superseding(engine, clock, updates)
     results["goals"] = judge(results)
     return results
 
 
-def _engine(folder: str, means: Means, clock: Moments) -> Engine:
-    return open(f"sqlite:///{folder}/memory.db", embedder=means.opened_with, clock=clock, durability="normal")
+def _engine(folder: str, setup: EvaluationSetup, clock: ScriptedClock) -> Engine:
+    return open(f"sqlite:///{folder}/memory.db", embedder=setup.engine_embedder, clock=clock, durability="normal")
 
 
-def _measure(dataset: Dataset, told: Sequence[ToldFact], means: Means) -> dict[str, Any]:
+def _measure(dataset: Dataset, facts: Sequence[StatedFact], setup: EvaluationSetup) -> dict[str, Any]:
     session_of = dataset.session_of
     rows: list[Row] = []
-    asked: list[Question] = []
+    all_questions: list[Question] = []
     counts: Counter[str] = Counter()
-    clock = Moments()
-    with tempfile.TemporaryDirectory() as scratch, _engine(scratch, means, clock) as engine:
+    clock = ScriptedClock()
+    with tempfile.TemporaryDirectory() as scratch, _engine(scratch, setup, clock) as engine:
         for number, (corpus, sessions) in enumerate(dataset.corpora.items(), 1):
-            means.say(f"{dataset.name}: {corpus} ({number} of {len(dataset.corpora)})")
+            setup.report(f"{dataset.name}: {corpus} ({number} of {len(dataset.corpora)})")
             context = engine.context(tenant_id="bench", app_id="extraction", user_id=corpus)
             clock.now = None
             began = time.process_time()
             extracted = _extract(engine, context, sessions)
             counts["CPU milliseconds"] += round(1000 * (time.process_time() - began))
             questions = [question for question in dataset.questions if question.corpus == corpus]
-            counts += _counted(extracted, questions, told)
+            counts += _count(extracted, questions, facts)
             for question in questions:
-                asked.append(question)
+                all_questions.append(question)
                 clock.now = to_micros(question.at)
                 hits = context.memory.recall_by_topic(extracted.space_id, question.text, limit=LIMIT).hits
-                ranked = [_memory(hit.atom, extracted.turn_of, means) for hit in hits]
+                ranked = [_make_memory(hit.atom, extracted.turn_of, setup) for hit in hits]
                 rows.append(score_question(question, ranked, session_of))
-    return {**_shares(counts), "recall": summarise(asked, rows)}
+    return {**_compute_shares(counts), "recall": summarise(all_questions, rows)}
 
 
 def _extract(engine: Engine, context: Context, sessions: Sequence[Session]) -> _Extracted:
@@ -117,18 +120,18 @@ def _extract(engine: Engine, context: Context, sessions: Sequence[Session]) -> _
     text_of: dict[str, str] = {}
     for session in sessions:
         conversation = context.conversations.create_conversation("history", title=session.id)
-        for fed in turns_of(session):
-            message = append(context, conversation.id, fed, session)
-            turn_of[message.id] = fed.turn.id
-            text_of[fed.turn.id] = fed.text
+        for loaded in prepare_turns(session):
+            message = append_turn(context, conversation.id, loaded, session)
+            turn_of[message.id] = loaded.turn.id
+            text_of[loaded.turn.id] = loaded.text
         context.conversations.close_conversation(conversation.id)
         done = engine.work()
         if done.failed or done.dead:
             raise RuntimeError(f"Extraction of {session.id} failed: {context.jobs.list_jobs()[0].error}")
-    return _Extracted(space.id, turn_of, text_of, _all_atoms(context, space.id))
+    return _Extracted(space.id, turn_of, text_of, _list_atoms(context, space.id))
 
 
-def _all_atoms(context: Context, space_id: str) -> list[Atom]:
+def _list_atoms(context: Context, space_id: str) -> list[Atom]:
     atoms: list[Atom] = []
     cursor = None
     while True:
@@ -139,11 +142,11 @@ def _all_atoms(context: Context, space_id: str) -> list[Atom]:
             return atoms
 
 
-def _memory(atom: Atom, turn_of: Mapping[str, str], means: Means) -> Memory:
-    return Memory(tuple(turn_of[id] for id in atom.source_message_ids), means.tokenizer.count(atom.text))
+def _make_memory(atom: Atom, turn_of: Mapping[str, str], setup: EvaluationSetup) -> Memory:
+    return Memory(tuple(turn_of[id] for id in atom.source_message_ids), setup.tokenizer.count(atom.text))
 
 
-def _counted(extracted: _Extracted, questions: Sequence[Question], told: Sequence[ToldFact]) -> Counter[str]:
+def _count(extracted: _Extracted, questions: Sequence[Question], facts: Sequence[StatedFact]) -> Counter[str]:
     counts: Counter[str] = Counter()
     counts["messages"] = len(extracted.turn_of)
     counts["atoms"] = len(extracted.atoms)
@@ -154,34 +157,34 @@ def _counted(extracted: _Extracted, questions: Sequence[Question], told: Sequenc
     counts["evidence"] = len(evidence)
     counts["cited"] = sum(turn in extracted.citing for turn in evidence)
     for question in answered:
-        said = _words(extracted.text_of[turn] for turn in question.gold)
-        kept = _words(atom.text for turn in question.gold for atom in extracted.citing.get(turn, ()))
-        wanted = _telling(question.answer)
+        said = _collect_terms(extracted.text_of[turn] for turn in question.gold)
+        kept = _collect_terms(atom.text for turn in question.gold for atom in extracted.citing.get(turn, ()))
+        wanted = _list_terms(question.answer)
         counts["answer words said"] += len(wanted & said)
         counts["answer words kept"] += len(wanted & said & kept)
         counts["answer words"] += len(wanted)
         counts["answer words found"] += len(wanted & kept)
-    for fact in told:
+    for fact in facts:
         if fact.turn in extracted.text_of:
-            wanted = _telling(fact.text) - _telling(fact.speaker)
-            said = wanted & _telling(extracted.text_of[fact.turn])
-            most = max((len(said & _telling(atom.text)) for atom in extracted.citing.get(fact.turn, ())), default=-1)
+            wanted = _list_terms(fact.text) - _list_terms(fact.speaker)
+            said = wanted & _list_terms(extracted.text_of[fact.turn])
+            most = max((len(said & _list_terms(atom.text)) for atom in extracted.citing.get(fact.turn, ())), default=-1)
             counts["facts"] += 1
-            # An atom can share no more of the reader's words than the turn itself does.
+            # Only words of the turn itself count: an atom cannot contain the others.
             counts["facts shared"] += most >= 0 and 2 * most >= len(said)
     return counts
 
 
-def _words(texts: Iterable[str]) -> set[int]:
-    return {word for text in texts for word in _telling(text)}
+def _collect_terms(texts: Iterable[str]) -> set[int]:
+    return {word for text in texts for word in _list_terms(text)}
 
 
-def _telling(text: str) -> set[int]:
-    """The words of a text that tell something, by their stems."""
+def _list_terms(text: str) -> set[int]:
+    """Return the content words of a text, by their stems."""
     return set(terms_of(text))
 
 
-def _shares(counts: Counter[str]) -> dict[str, Any]:
+def _compute_shares(counts: Counter[str]) -> dict[str, Any]:
     def share(part: str, whole: str) -> float:
         return round(counts[part] / counts[whole], 4) if counts[whole] else 0.0
 

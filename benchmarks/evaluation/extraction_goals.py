@@ -1,4 +1,4 @@
-"""What extraction is expected to reach on the development data."""
+"""Goals of extraction on the development data."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ LEAST_OF_DATES = {RIGHT_DAY: 0.97, RIGHT_INTERVAL: 0.92}
 MOST_INVENTED = 0.005
 LEAST_CHANGED = 0.80
 RECALL = {"LoCoMo": 0.842, "LongMemEval": 0.964}
-"""Recall@10 with one memory for each turn, as `bench recall` measures it."""
+"""Recall@10 with one memory for each turn, as `./dev bench recall-quality` measures it."""
 MOST_LOST = 0.02
 
 
 def judge(results: dict[str, Any]) -> list[dict[str, object]]:
-    """Each goal whose data was measured, with what was reached."""
+    """Return each goal whose data was measured, with the value that was reached."""
     goals: list[dict[str, object]] = []
     for name, measured in results["datasets"].items():
         for measure, least in LEAST_OF_SET.items():
             if measure.startswith("facts") and not measured["facts"]:
                 continue
-            goals.append(_at_least(f"{name}: {measure}", measured[measure], least))
-        goals.append(_at_most(f"{name}: duplicates", measured["duplicates"], MOST_DUPLICATES))
+            goals.append(_require_at_least(f"{name}: {measure}", measured[measure], least))
+        goals.append(_require_at_most(f"{name}: duplicates", measured["duplicates"], MOST_DUPLICATES))
         for known, recall in RECALL.items():
             if name.startswith(known) and ALL in measured["recall"]:
                 reached = measured["recall"][ALL]["R@10"]["mean"]
-                goals.append(_at_least(f"{name}: R@10 through atoms", reached, round(recall - MOST_LOST, 4)))
+                goals.append(_require_at_least(f"{name}: R@10 through atoms", reached, round(recall - MOST_LOST, 4)))
     for measure, least in LEAST_OF_DATES.items():
-        goals.append(_at_least(f"dates: {measure}", results["dates"][measure], least))
-    goals.append(_at_most(f"dates: {INVENTED}", results["dates"][INVENTED], MOST_INVENTED))
+        goals.append(_require_at_least(f"dates: {measure}", results["dates"][measure], least))
+    goals.append(_require_at_most(f"dates: {INVENTED}", results["dates"][INVENTED], MOST_INVENTED))
     if "updates" in results:
-        goals.append(_at_least(f"updates: {BOTH}", results["updates"][BOTH], LEAST_CHANGED))
+        goals.append(_require_at_least(f"updates: {BOTH}", results["updates"][BOTH], LEAST_CHANGED))
     return goals
 
 
-def _at_least(goal: str, reached: float, least: float) -> dict[str, object]:
+def _require_at_least(goal: str, reached: float, least: float) -> dict[str, object]:
     return {"goal": goal, "bound": f">= {least}", "reached": reached, "passed": reached >= least}
 
 
-def _at_most(goal: str, reached: float, most: float) -> dict[str, object]:
+def _require_at_most(goal: str, reached: float, most: float) -> dict[str, object]:
     return {"goal": goal, "bound": f"<= {most}", "reached": reached, "passed": reached <= most}

@@ -1,4 +1,4 @@
-"""Measures recall on a folder of conversations with questions, through the public operations only."""
+"""The evaluation of recall on a folder of conversations with questions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evaluation.baseline_retrievers import Baselines
-from benchmarks.evaluation.caching_embedder import RememberingEmbedder
-from benchmarks.evaluation.corpus_loader import FedCorpus, feed
+from benchmarks.evaluation.caching_embedder import CachingEmbedder
+from benchmarks.evaluation.corpus_loader import LoadedCorpus, load_corpus
 from benchmarks.evaluation.dataset import Dataset, Question, read_datasets, read_updates
 from benchmarks.evaluation.fact_updates import measure_updates
 from benchmarks.evaluation.recall_goals import OURS, judge
 from benchmarks.evaluation.scoring import Memory, Row, score_question, summarise
-from benchmarks.evaluation.scripted_clock import Moments
+from benchmarks.evaluation.scripted_clock import ScriptedClock
 from benchmarks.evaluation.token_counter import Tokenizer, choose_tokenizer
 from benchmarks.measure import environment
 from longmind.clock import to_micros
@@ -30,110 +30,118 @@ from longmind.settings import Settings
 LIMIT = 100
 NONE = "none"
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Means:
-    """What a measurement is made with."""
+class EvaluationSetup:
+    """The embedder and tokenizer of an evaluation, and where it reports its progress."""
 
-    embedder: RememberingEmbedder | None
+    embedder: CachingEmbedder | None
     tokenizer: Tokenizer
-    say: Say
+    report: Report
     chosen: str = NONE
-    """What was chosen, by its name: without a local model there is no embedder for `auto` either."""
+    """The name of the choice; without a local model `auto` has no embedder."""
 
     @classmethod
-    def of(cls, embedding: CheckedEmbedder | None, tokenizer: Tokenizer, say: Say, chosen: str | None = None) -> Means:
+    def from_embedder(
+        cls, embedding: CheckedEmbedder | None, tokenizer: Tokenizer, report: Report, chosen: str | None = None
+    ) -> EvaluationSetup:
         if embedding is None:
-            return cls(None, tokenizer, say, chosen or NONE)
-        return cls(RememberingEmbedder(embedding), tokenizer, say, chosen or embedding.model)
+            return cls(None, tokenizer, report, chosen or NONE)
+        return cls(CachingEmbedder(embedding), tokenizer, report, chosen or embedding.model)
 
     @classmethod
-    def of_settings(cls, settings: Settings, say: Say) -> Means:
+    def from_settings(cls, settings: Settings, report: Report) -> EvaluationSetup:
         models = Path(settings.models_folder)
         embedding = choose_embedder(settings.embedder, models)
-        return cls.of(embedding, choose_tokenizer(models), say, settings.embedder)
+        return cls.from_embedder(embedding, choose_tokenizer(models), report, settings.embedder)
 
     @property
-    def opened_with(self) -> RememberingEmbedder | str | None:
-        """What an engine is opened with: where `auto` finds no model it weighs words, and with none it counts them."""
+    def engine_embedder(self) -> CachingEmbedder | str | None:
+        """The embedder for the engine: `auto` without a model weighs words, and None only counts common words."""
         return AUTO if self.embedder is None and self.chosen == AUTO else self.embedder
 
     @property
-    def told(self) -> dict[str, str | None]:
-        """Which embedder was chosen, and the model whose vectors that gave, if any."""
+    def description(self) -> dict[str, str | None]:
+        """The chosen embedder and the model whose vectors it gives, for the results."""
         return {"embedder chosen": self.chosen, "embedder": None if self.embedder is None else self.embedder.model}
 
 
-def measure_recall(folder: Path, means: Means, corpora: int | None = None) -> dict[str, Any]:
-    """Run everything that is in a folder; `corpora` limits each data set to the first so many histories."""
-    datasets = [dataset.first(corpora) for dataset in read_datasets(folder)]
+def measure_recall(folder: Path, setup: EvaluationSetup, corpora: int | None = None) -> dict[str, Any]:
+    """Evaluate all data sets of a folder.
+
+    corpora: the number of histories of each set to use; None means all.
+    """
+    datasets = [dataset.limit(corpora) for dataset in read_datasets(folder)]
     updates = read_updates(folder)
     if not datasets and not updates:
-        raise InvalidInput(f"There are no conversations with questions in {folder}.")
+        raise InvalidInput(
+            f"There are no conversations with questions in {folder}.",
+            hint="Give a folder with JSON data sets.",
+        )
     results: dict[str, Any] = {
         "environment": environment("longmind", "numpy", "apsw", "onnxruntime", "tokenizers"),
-        **means.told,
-        "tokenizer": means.tokenizer.name,
-        "datasets": {dataset.name: _measure(dataset, means) for dataset in datasets},
+        **setup.description,
+        "tokenizer": setup.tokenizer.name,
+        "datasets": {dataset.name: _measure(dataset, setup) for dataset in datasets},
     }
     if updates:
-        means.say(f"{len(updates)} facts that changed")
-        clock = Moments()
-        with tempfile.TemporaryDirectory() as scratch, _engine(scratch, means, clock) as engine:
+        setup.report(f"{len(updates)} facts that changed")
+        clock = ScriptedClock()
+        with tempfile.TemporaryDirectory() as scratch, _engine(scratch, setup, clock) as engine:
             context = engine.context(tenant_id="bench", app_id="recall", user_id="updates")
             results["updates"] = measure_updates(context, clock, updates)
     results["goals"] = judge(results)
     return results
 
 
-def _engine(folder: str, means: Means, clock: Moments) -> Engine:
-    return open(f"sqlite:///{folder}/recall.db", embedder=means.opened_with, clock=clock, durability="normal")
+def _engine(folder: str, setup: EvaluationSetup, clock: ScriptedClock) -> Engine:
+    return open(f"sqlite:///{folder}/recall.db", embedder=setup.engine_embedder, clock=clock, durability="normal")
 
 
-def _measure(dataset: Dataset, means: Means) -> dict[str, Any]:
+def _measure(dataset: Dataset, setup: EvaluationSetup) -> dict[str, Any]:
     began = time.perf_counter()
     session_of = dataset.session_of
-    # Where nothing is asked there are no rows, and ours is still among the retrievers.
+    # Without questions there are no rows, but our retriever must still be listed.
     rows: dict[str, list[Row]] = {OURS: []}
-    asked: list[Question] = []
-    clock = Moments()
-    with tempfile.TemporaryDirectory() as scratch, _engine(scratch, means, clock) as engine:
+    questions: list[Question] = []
+    clock = ScriptedClock()
+    with tempfile.TemporaryDirectory() as scratch, _engine(scratch, setup, clock) as engine:
         for number, (corpus, sessions) in enumerate(dataset.corpora.items(), 1):
-            means.say(f"{dataset.name}: {corpus} ({number} of {len(dataset.corpora)})")
+            setup.report(f"{dataset.name}: {corpus} ({number} of {len(dataset.corpora)})")
             context = engine.context(tenant_id="bench", app_id="recall", user_id=corpus)
             clock.now = None
-            fed = feed(context, sessions)
-            count = _counted(fed, means.tokenizer)
-            baselines = Baselines(fed.turns, means.embedder)
+            loaded = load_corpus(context, sessions)
+            count = _count_tokens(loaded, setup.tokenizer)
+            baselines = Baselines(loaded.turns, setup.embedder)
             for question in dataset.questions:
                 if question.corpus != corpus:
                     continue
-                asked.append(question)
+                questions.append(question)
                 clock.now = to_micros(question.at)
-                answer = context.memory.recall_by_topic(fed.space_id, question.text, limit=LIMIT)
-                ranked = {OURS: _cited(answer.hits, fed, count)}
+                answer = context.memory.recall_by_topic(loaded.space_id, question.text, limit=LIMIT)
+                ranked = {OURS: _list_cited(answer.hits, loaded, count)}
                 for name, places in baselines.rank(question.text, LIMIT).items():
-                    ranked[name] = [_memory((fed.turns[place].turn.id,), count) for place in places]
+                    ranked[name] = [_make_memory((loaded.turns[place].turn.id,), count) for place in places]
                 for name, memories in ranked.items():
                     rows.setdefault(name, []).append(score_question(question, memories, session_of))
-    measured: dict[str, Any] = {name: summarise(asked, each) for name, each in rows.items()}
+    measured: dict[str, Any] = {name: summarise(questions, each) for name, each in rows.items()}
     return {
         "corpora": len(dataset.corpora),
-        "questions": len(asked),
+        "questions": len(questions),
         "seconds": round(time.perf_counter() - began, 1),
         **measured,
     }
 
 
-def _counted(fed: FedCorpus, tokenizer: Tokenizer) -> dict[str, int]:
-    return {each.turn.id: tokenizer.count(each.text) for each in fed.turns}
+def _count_tokens(loaded: LoadedCorpus, tokenizer: Tokenizer) -> dict[str, int]:
+    return {each.turn.id: tokenizer.count(each.text) for each in loaded.turns}
 
 
-def _cited(hits: Iterable[Hit], fed: FedCorpus, count: dict[str, int]) -> list[Memory]:
-    return [_memory([fed.turn_of[id] for id in hit.atom.source_message_ids], count) for hit in hits]
+def _list_cited(hits: Iterable[Hit], loaded: LoadedCorpus, count: dict[str, int]) -> list[Memory]:
+    return [_make_memory([loaded.turn_of[id] for id in hit.atom.source_message_ids], count) for hit in hits]
 
 
-def _memory(turns: Sequence[str], count: dict[str, int]) -> Memory:
+def _make_memory(turns: Sequence[str], count: dict[str, int]) -> Memory:
     return Memory(tuple(turns), sum(count[turn] for turn in turns))

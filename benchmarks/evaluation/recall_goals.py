@@ -1,4 +1,4 @@
-"""What recall is expected to reach on the development data."""
+"""Goals of recall on the development data."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 from benchmarks.evaluation.scoring import ALL, TOKEN_BUDGET
 
 OURS = "longmind"
-"""The name of our own retriever among the others."""
+"""The name of our retriever among the baselines."""
 
 
 @dataclass(frozen=True)
 class Goal:
+    """The least value of a measure on one data set."""
+
     dataset: str
     category: str
     measure: str
@@ -34,10 +36,10 @@ GOALS = (
 
 
 def judge(results: dict[str, Any]) -> list[dict[str, object]]:
-    """Each goal whose data was measured, with what was reached."""
+    """Return each goal whose data was measured, with the value that was reached."""
     judged: list[dict[str, object]] = []
     for goal in GOALS:
-        reached = _reached(results, goal)
+        reached = _find_value(results, goal)
         if reached is not None:
             judged.append(
                 {
@@ -50,11 +52,11 @@ def judge(results: dict[str, Any]) -> list[dict[str, object]]:
     return judged
 
 
-def _reached(results: dict[str, Any], goal: Goal) -> float | None:
+def _find_value(results: dict[str, Any], goal: Goal) -> float | None:
     if goal.dataset == "updates":
         updates = results.get("updates")
         return None if updates is None else updates[goal.measure]["mean"]
-    # A set's name may go on to say which part or which variant of it this is.
+    # The name of a set may continue with its part or variant.
     found = (measured for name, measured in results["datasets"].items() if name.startswith(goal.dataset))
     measured = next(found, None)
     groups = {} if measured is None else measured[OURS]

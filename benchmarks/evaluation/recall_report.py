@@ -40,62 +40,64 @@ def show(results: dict[str, Any]) -> None:
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, _PAGE_WIDTH)
-    console.print(f"Vectors: {_vectors(results)}. Tokens: {results['tokenizer']}.", markup=False, highlight=False)
+    console.print(
+        f"Vectors: {_describe_vectors(results)}. Tokens: {results['tokenizer']}.", markup=False, highlight=False
+    )
     console.print(_LEGEND, highlight=False)
     for name, measured in results["datasets"].items():
-        # Of questions without an answer alone there is nothing to compare, and of none at all nothing to tell.
+        # Questions without an answer have categories but nothing to compare.
         if ALL in measured[OURS]:
-            console.print(_comparison(name, measured))
+            console.print(_make_comparison(name, measured))
         else:
             console.print(f"{name}: no question that has an answer was asked.\n", markup=False, highlight=False)
         if measured[OURS]:
-            console.print(_categories(name, measured[OURS]))
+            console.print(_make_categories(name, measured[OURS]))
     if "updates" in results:
-        console.print(_updates(results["updates"]), highlight=False)
+        console.print(_describe_updates(results["updates"]), highlight=False)
     if results["goals"]:
-        console.print(_goals(results["goals"]))
+        console.print(_make_goals(results["goals"]))
 
 
-def _vectors(results: dict[str, Any]) -> str:
+def _describe_vectors(results: dict[str, Any]) -> str:
     if results["embedder"] is not None:
         return str(results["embedder"])
     return "none, since auto found no model" if results["embedder chosen"] == AUTO else "none, overlap of words alone"
 
 
-def _updates(measured: dict[str, Any]) -> str:
-    shares = [f"{name} {' '.join(_with_interval(each))}" for name, each in measured.items() if isinstance(each, dict)]
+def _describe_updates(measured: dict[str, Any]) -> str:
+    shares = [f"{name} {' '.join(_format_interval(each))}" for name, each in measured.items() if isinstance(each, dict)]
     return f"Of {measured['facts']} facts that changed (95 %): {', '.join(shares)}"
 
 
-def _comparison(name: str, measured: dict[str, Any]) -> Table:
-    """Every retriever over all questions that have an answer."""
+def _make_comparison(name: str, measured: dict[str, Any]) -> Table:
+    """Return the scores of every retriever over all questions that have an answer."""
     answered = measured[OURS][ALL]["questions"]
     title = f"{name}, {measured['questions']} questions, {answered} of them with an answer"
-    table = _table(title, "retriever", *_SHOWN.values(), "tokens")
+    table = _make_table(title, "retriever", *_SHOWN.values(), "tokens")
     for retriever, groups in measured.items():
         if isinstance(groups, dict):
-            table.add_row(retriever, *_cells(groups[ALL]))
+            table.add_row(retriever, *_format_cells(groups[ALL]))
     return table
 
 
-def _categories(name: str, groups: dict[str, Any]) -> Table:
-    table = _table(f"{name} by category", "category", "R@5", "95 %", "R@10", "95 %", "tokens")
+def _make_categories(name: str, groups: dict[str, Any]) -> Table:
+    table = _make_table(f"{name} by category", "category", "R@5", "95 %", "R@10", "95 %", "tokens")
     for category, group in groups.items():
-        cells = [cell for measure in ("R@5", "R@10") for cell in _with_interval(group[measure])]
-        table.add_row(escape(f"{category} ({group['questions']})"), *cells, _tokens(group))
+        cells = [cell for measure in ("R@5", "R@10") for cell in _format_interval(group[measure])]
+        table.add_row(escape(f"{category} ({group['questions']})"), *cells, _format_tokens(group))
     return table
 
 
-def _goals(judged: list[dict[str, Any]]) -> Table:
-    table = _table("Goals", "goal", "at least", "reached", "")
+def _make_goals(judged: list[dict[str, Any]]) -> Table:
+    table = _make_table("Goals", "goal", "at least", "reached", "")
     for each in judged:
         verdict = "pass" if each["passed"] else "FAIL"
         table.add_row(each["goal"], f"{each['least']:.2f}", f"{each['reached']:.3f}", verdict)
     return table
 
 
-def _table(title: str, first: str, *columns: str) -> Table:
-    # With no more than a space between columns all of them have room in a terminal of 80.
+def _make_table(title: str, first: str, *columns: str) -> Table:
+    # One space between columns makes all of them fit into a terminal of 80.
     table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 0))
     table.add_column(first)
     for column in columns:
@@ -103,15 +105,15 @@ def _table(title: str, first: str, *columns: str) -> Table:
     return table
 
 
-def _cells(group: dict[str, Any]) -> list[str]:
-    return [*(f"{group[measure]['mean']:.3f}" for measure in _SHOWN), _tokens(group)]
+def _format_cells(group: dict[str, Any]) -> list[str]:
+    return [*(f"{group[measure]['mean']:.3f}" for measure in _SHOWN), _format_tokens(group)]
 
 
-def _with_interval(measure: dict[str, Any]) -> tuple[str, str]:
+def _format_interval(measure: dict[str, Any]) -> tuple[str, str]:
     low, high = measure["interval"]
     return f"{measure['mean']:.3f}", f"{low:.2f}-{high:.2f}"
 
 
-def _tokens(group: dict[str, Any]) -> str:
+def _format_tokens(group: dict[str, Any]) -> str:
     median = group[TOKENS_TO_COVER]["median"]
     return "never" if median is None else f"{median:,}"

@@ -1,11 +1,11 @@
-"""Facts that have changed: whether extraction closes the old version, and recall then answers with the new one."""
+"""Changed facts: does extraction close the old version, and does recall then answer with the new one?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from benchmarks.evaluation.dataset import Statement, Update
-from benchmarks.evaluation.scripted_clock import Moments
+from benchmarks.evaluation.scripted_clock import ScriptedClock
 from longmind.clock import to_micros
 from longmind.context import Context
 from longmind.engine import Engine
@@ -16,18 +16,19 @@ ANSWERED = "recall answers the new"
 BOTH = "old superseded, and recall answers the new"
 
 
-def measure_changes(engine: Engine, clock: Moments, updates: Sequence[Update]) -> dict[str, object]:
-    """Each pair is a user of its own: what was said at first, in a conversation that was closed, then what came later.
+def measure_superseding(engine: Engine, clock: ScriptedClock, updates: Sequence[Update]) -> dict[str, object]:
+    """Return the share of facts whose old version is superseded, and of those that recall answers with the new one.
 
-    The old version is superseded when an atom of what was said at first was superseded by one of what came later.
-    Recall answers with the new one when of the hits that cite either, the first cites what came later.
+    Each fact is a user of its own, with one conversation for the old statements and one for the new. The old version is
+    superseded if an atom from the first conversation was superseded by one from the second. Recall answers with the new
+    version if the first hit that cites either conversation cites the second.
     """
     superseded, answered = [], []
     for number, update in enumerate(updates):
         context = engine.context(tenant_id="bench", app_id="changes", user_id=f"user {number}")
         space_id = context.memory.create_memory_space("memory").id
         context.memory.create_binding({"namespace": "talks", "userId": context.scope.user_id}, [space_id])
-        old, new = (_said(engine, context, clock, each) for each in (update.old, update.new))
+        old, new = (_say_statements(engine, context, clock, each) for each in (update.old, update.new))
         atoms = context.memory.list_atoms(space_id, status=None, limit=1000)
         by_id = {atom.id: atom for atom in atoms}
         superseded.append(
@@ -44,13 +45,15 @@ def measure_changes(engine: Engine, clock: Moments, updates: Sequence[Update]) -
     both = [one and other for one, other in zip(superseded, answered, strict=True)]
     return {
         "facts": len(updates),
-        SUPERSEDED: _share(superseded),
-        ANSWERED: _share(answered),
-        BOTH: _share(both),
+        SUPERSEDED: _compute_share(superseded),
+        ANSWERED: _compute_share(answered),
+        BOTH: _compute_share(both),
     }
 
 
-def _said(engine: Engine, context: Context, clock: Moments, statements: Sequence[Statement]) -> set[str]:
+def _say_statements(
+    engine: Engine, context: Context, clock: ScriptedClock, statements: Sequence[Statement]
+) -> set[str]:
     conversations = context.conversations
     conversation = conversations.create_conversation("talks")
     ids = set()
@@ -63,5 +66,5 @@ def _said(engine: Engine, context: Context, clock: Moments, statements: Sequence
     return ids
 
 
-def _share(right: Sequence[bool]) -> float:
+def _compute_share(right: Sequence[bool]) -> float:
     return round(sum(right) / len(right), 4)

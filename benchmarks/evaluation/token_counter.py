@@ -1,4 +1,4 @@
-"""How many tokens a text has, roughly as a language model would count."""
+"""Token counts of texts, roughly as a language model would count them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ _TOKENS_PER_WORD = 1.3
 
 @dataclass(frozen=True)
 class Tokenizer:
+    """A way to count tokens, with the name that results report."""
+
     name: str
     count: Callable[[str], int]
 
 
 def choose_tokenizer(models_folder: Path) -> Tokenizer:
-    """The tokenizer of the built-in embedder where it is installed, else a count of words."""
+    """Return the tokenizer of the built-in embedder if it is installed, else an estimate from words."""
     model = MODELS[DEFAULT_MODEL]
     try:
         from tokenizers import BertWordPieceTokenizer

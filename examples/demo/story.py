@@ -1,4 +1,7 @@
-"""The whole story of a memory, told while it happens: learned, changed, recalled, asked about the past, and erased."""
+"""The story of the demonstration: facts are learned, change, are recalled, asked about the past, and erased.
+
+Each scene is a function that uses the public operations and checks their results on the stage.
+"""
 
 from __future__ import annotations
 
@@ -20,39 +23,40 @@ NAMESPACE = "check-in"
 WHERE = "Where do I live?"
 _DAY: Micros = int(timedelta(days=1).total_seconds()) * 1_000_000
 _WORDS = ("Graz", "Vienna", "cello", "Tuesday")
-"""Words that only Ada has said: whoever finds one after the erasure has found Ada."""
+"""Words that only Ada said; after the erasure none of them may be found in the database file."""
 
 
 class TravellingClock:
-    """A clock that can be set back, so that a story of weeks takes seconds."""
+    """A clock that can be set back, so that a story of six weeks takes seconds."""
 
     def __init__(self) -> None:
-        self._behind = 0
+        self._offset = 0
 
     def set_back(self, days: int) -> None:
-        self._behind = days * _DAY
+        """Set the clock to some days before now."""
+        self._offset = days * _DAY
 
     def __call__(self) -> Micros:
-        return system_clock() - self._behind
+        return system_clock() - self._offset
 
 
 @dataclass(frozen=True)
 class Story:
-    """What every scene needs."""
+    """The story, and everything that its scenes need."""
 
     stage: Stage
     engine: Engine
     clock: TravellingClock
     tenant: str
     file: Path | None = None
-    """The database, where it is a file."""
+    """The database, if it is an SQLite file."""
 
     def tell(self) -> None:
-        """All scenes in their order; the last one leaves nothing behind but a receipt."""
-        ada = self.user("ada")
+        """Play all scenes in order; the last one erases all data and leaves only a receipt."""
+        ada = self.open_user("ada")
         space_id = ada.memory.create_memory_space("personal").id
         ada.memory.create_binding({"namespace": NAMESPACE, "userId": "ada"}, [space_id])
-        began = time.monotonic()
+        started = time.monotonic()
         learn(self, ada, space_id)
         change(self, ada, space_id)
         recall(self, ada, space_id)
@@ -60,28 +64,31 @@ class Story:
         prompt(self, ada, space_id)
         guard(self, space_id)
         erase(self, ada)
-        self.stage.open(f"\nThat took {time.monotonic() - began:.1f} seconds, with no key and no network.")
+        self.stage.open(f"\nThat took {time.monotonic() - started:.1f} seconds, with no key and no network.")
 
-    def user(self, user_id: str) -> Context:
+    def open_user(self, user_id: str) -> Context:
+        """Return the context of a user."""
         return self.engine.context(tenant_id=self.tenant, app_id=APP, user_id=user_id)
 
     def talk(self, context: Context, *turns: tuple[str, str]) -> Conversation:
-        """A conversation from its first word to its end, and what can be learned from it."""
+        """Have a conversation, close it, and run the extraction that follows."""
         chat = context.conversations
         conversation = chat.create_conversation(NAMESPACE)
-        for said, answered in turns:
-            self.stage.say("Ada", said)
-            self.stage.say("Assistant", answered)
-            chat.append_turn(conversation.id, user_content=said, assistant={"content": answered})
+        for message, answer in turns:
+            self.stage.say("Ada", message)
+            self.stage.say("Assistant", answer)
+            chat.append_turn(conversation.id, user_content=message, assistant={"content": answer})
         closed = chat.close_conversation(conversation.id)
         self.engine.work()
         return closed
 
-    def ago(self, days: int) -> str:
+    def format_past(self, days: int) -> str:
+        """Return the instant some days before now."""
         return to_iso(system_clock() - days * _DAY)
 
 
 def learn(story: Story, ada: Context, space_id: str) -> None:
+    """Learn facts from a conversation of six weeks ago."""
     story.stage.scene("Six weeks ago. Ada talks to an assistant, and Longmind learns from what she says.")
     story.clock.set_back(45)
     story.talk(
@@ -90,14 +97,15 @@ def learn(story: Story, ada: Context, space_id: str) -> None:
         ("I prefer meetings on Tuesday mornings. My sister Anna plays the cello.", "Noted."),
     )
     atoms = ada.memory.list_atoms(space_id)
-    story.stage.note("\nLearned, without a language model, and each with the message that it was said in:")
+    story.stage.note("\nLearned without a language model, each with the message it comes from:")
     for atom in reversed(atoms):
-        story.stage.note(f"- {atom.text}", f"{atom.category.kind}, message {_number(ada, atom)}")
+        story.stage.note(f"- {atom.text}", f"{atom.category.kind}, message {_format_sources(ada, atom)}")
     story.stage.check("four facts were learned", len(atoms) == 4)
-    story.stage.check("each one can be traced to a message", all(atom.source_message_ids for atom in atoms))
+    story.stage.check("each fact can be traced to a message", all(atom.source_message_ids for atom in atoms))
 
 
 def change(story: Story, ada: Context, space_id: str) -> None:
+    """Supersede a fact."""
     story.stage.scene("Yesterday. Something has changed.")
     story.clock.set_back(1)
     story.talk(ada, ("I have been living in Vienna for two weeks now.", "Congratulations!"))
@@ -114,6 +122,7 @@ def change(story: Story, ada: Context, space_id: str) -> None:
 
 
 def recall(story: Story, ada: Context, space_id: str) -> None:
+    """Recall the current fact with its explanation."""
     story.stage.scene(f"Today. Longmind is asked: {WHERE}")
     story.clock.set_back(0)
     hits = ada.memory.recall_by_topic(space_id, WHERE, explain=True).hits
@@ -121,11 +130,12 @@ def recall(story: Story, ada: Context, space_id: str) -> None:
     story.stage.check("Graz is not among the hits", not any("Graz" in hit.atom.text for hit in hits))
     if hits:
         story.stage.note(f"\n{hits[0].atom.text}")
-        story.stage.note("", f"said: {_quoted(ada, hits[0].atom)!r}")
-        story.stage.note("", f"why: {_explained(hits[0])}")
+        story.stage.note("", f"said: {_quote_sources(ada, hits[0].atom)!r}")
+        story.stage.note("", f"why: {_format_explanation(hits[0])}")
 
 
 def ask_about_the_past(story: Story, ada: Context, space_id: str) -> None:
+    """Recall what was true, and what was known, at earlier times."""
     story.stage.scene("What was true last month, and what was known last week?")
 
     def first(**when: str) -> str:
@@ -133,22 +143,23 @@ def ask_about_the_past(story: Story, ada: Context, space_id: str) -> None:
         return hits[0].atom.text if hits else ""
 
     last_month, last_week, known = (
-        first(valid_at=story.ago(30)),
-        first(valid_at=story.ago(5)),
-        first(known_at=story.ago(5)),
+        first(valid_at=story.format_past(30)),
+        first(valid_at=story.format_past(5)),
+        first(known_at=story.format_past(5)),
     )
     story.stage.check(f"30 days ago it was true that: {last_month}", "Graz" in last_month)
     story.stage.check(f"5 days ago it was true that: {last_week}", "Vienna" in last_week)
-    story.stage.check(f"5 days ago all that was known was: {known}", "Graz" in known)
+    story.stage.check(f"5 days ago it was known that: {known}", "Graz" in known)
 
 
 def prompt(story: Story, ada: Context, space_id: str) -> None:
+    """Build a prompt with memory."""
     story.stage.scene("A new conversation. The prompt remembers, within a budget of tokens.")
     conversation = ada.conversations.create_conversation(NAMESPACE)
-    asked = "When can we meet, and what does my sister play?"
-    story.stage.say("Ada", asked)
+    question = "When can we meet, and what does my sister play?"
+    story.stage.say("Ada", question)
     built = ada.working_context.build_working_context(
-        conversation.id, memory_space_id=space_id, recall_query=asked, always_on_category_names=["identity"]
+        conversation.id, memory_space_id=space_id, recall_query=question, always_on_category_names=["identity"]
     )
     story.stage.quote(built.context_block)
     story.stage.check("it knows when Ada likes to meet", "Tuesday mornings" in built.context_block)
@@ -158,50 +169,52 @@ def prompt(story: Story, ada: Context, space_id: str) -> None:
 
 
 def guard(story: Story, space_id: str) -> None:
+    """Show that another user of the app finds nothing."""
     story.stage.scene("Grace, of the same app, tries with the right id of Ada's memory.")
-    grace = story.user("grace").memory
-    story.stage.check("she finds nothing there, as if it had never been", grace.get_memory_space(space_id) is None)
-    story.stage.check("and no space of her own", grace.list_memory_spaces() == [])
+    grace = story.open_user("grace").memory
+    story.stage.check("for her the space does not exist", grace.get_memory_space(space_id) is None)
+    story.stage.check("and she has no space of her own", grace.list_memory_spaces() == [])
 
 
 def erase(story: Story, ada: Context) -> None:
+    """Erase Ada, and verify the receipt and the raw bytes of the file."""
     story.stage.scene("Ada asks to be forgotten.")
-    before = [] if story.file is None else words_in(story.file)
+    before = [] if story.file is None else find_words(story.file)
     erased = ada.admin.delete_user_data(confirm=True)
-    told = ", ".join(f"{count} {place}" for place, count in erased["deleted"].items() if count)
-    story.stage.note(f"Erased: {told}.")
+    rows = ", ".join(f"{count} {place}" for place, count in erased["deleted"].items() if count)
+    story.stage.note(f"Erased: {rows}.")
     again = ada.admin.delete_user_data(confirm=True)
-    story.stage.check("a second erasure finds nothing more", not any(again["deleted"].values()))
+    story.stage.check("a second erasure finds nothing", not any(again["deleted"].values()))
     story.stage.check("the receipt stands in the chained log", ada.admin.verify_receipt(erased["receipt"]))
-    nothing = not ada.conversations.list_conversations() and not ada.memory.list_memory_spaces()
-    story.stage.check("no conversation and no memory is left", nothing)
+    is_empty = not ada.conversations.list_conversations() and not ada.memory.list_memory_spaces()
+    story.stage.check("no conversation and no memory is left", is_empty)
     if story.file is not None:
-        told = f"{', '.join(before)} stood in the raw bytes of the database, and none of them does now"
-        story.stage.check(told, before == list(_WORDS) and words_in(story.file) == [])
+        claim = f"{', '.join(before)} were in the raw bytes of the database, and none of them is now"
+        story.stage.check(claim, before == list(_WORDS) and find_words(story.file) == [])
 
 
-def words_in(file: Path) -> list[str]:
-    """Which of Ada's words are in the files of an SQLite database, its log of writes included."""
+def find_words(file: Path) -> list[str]:
+    """Return those of Ada's words that are in the files of an SQLite database, including its write-ahead log."""
     raw = b"".join(each.read_bytes().lower() for each in file.parent.glob(f"{file.name}*"))
     return [word for word in _WORDS if word.lower().encode() in raw]
 
 
-def _number(context: Context, atom: Atom) -> str:
-    return " and ".join(str(sequence) for sequence, _ in _sources(context, atom))
+def _format_sources(context: Context, atom: Atom) -> str:
+    return " and ".join(str(sequence) for sequence, _ in _list_sources(context, atom))
 
 
-def _quoted(context: Context, atom: Atom) -> str:
-    return " … ".join(text for _, text in _sources(context, atom))
+def _quote_sources(context: Context, atom: Atom) -> str:
+    return " … ".join(text for _, text in _list_sources(context, atom))
 
 
-def _sources(context: Context, atom: Atom) -> list[tuple[int, str]]:
+def _list_sources(context: Context, atom: Atom) -> list[tuple[int, str]]:
     if atom.source_conversation_id is None:
         return []
     messages = context.conversations.get_messages(atom.source_conversation_id)
     return [(each.sequence, each.text) for each in messages if each.id in atom.source_message_ids]
 
 
-def _explained(hit: Hit) -> str:
+def _format_explanation(hit: Hit) -> str:
     why = hit.explanation
     if why is None:
         return ""

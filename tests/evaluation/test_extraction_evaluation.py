@@ -12,9 +12,9 @@ import longmind
 from benchmarks.evaluation import extraction_evaluation
 from benchmarks.evaluation.dataset import read_updates
 from benchmarks.evaluation.extraction_evaluation import measure_extraction
-from benchmarks.evaluation.recall_evaluation import Means
-from benchmarks.evaluation.scripted_clock import Moments
-from benchmarks.evaluation.superseded_facts import measure_changes
+from benchmarks.evaluation.recall_evaluation import EvaluationSetup
+from benchmarks.evaluation.scripted_clock import ScriptedClock
+from benchmarks.evaluation.superseded_facts import measure_superseding
 from benchmarks.evaluation.token_counter import WORDS
 from longmind.extraction.candidate import Candidate, Extracted, SourceMessage
 from tests.evaluation.datasets import a_set, write
@@ -25,7 +25,7 @@ TINY = Path(__file__).parent / "tiny"
 def quiet(_: str) -> None: ...
 
 
-MEANS = Means(None, WORDS, quiet)
+MEANS = EvaluationSetup(None, WORDS, quiet)
 
 
 @pytest.fixture
@@ -91,8 +91,8 @@ def test_a_folder_without_conversations_is_an_error(tmp_path: Path) -> None:
 
 
 def test_facts_that_changed_are_followed_from_the_old_value_to_the_new() -> None:
-    clock = Moments()
+    clock = ScriptedClock()
     with longmind.open("sqlite:///:memory:", embedder=None, clock=clock) as engine:
-        measured = measure_changes(engine, clock, read_updates(TINY))
+        measured = measure_superseding(engine, clock, read_updates(TINY))
     assert measured["facts"] == 2
     assert measured["old superseded, and recall answers the new"] == 1.0

@@ -14,10 +14,10 @@ import pytest
 
 import longmind
 from benchmarks.evaluation.baseline_retrievers import Baselines
-from benchmarks.evaluation.caching_embedder import RememberingEmbedder
-from benchmarks.evaluation.corpus_loader import feed, turns_of
+from benchmarks.evaluation.caching_embedder import CachingEmbedder
+from benchmarks.evaluation.corpus_loader import load_corpus, prepare_turns
 from benchmarks.evaluation.dataset import Session, Turn, read_datasets
-from benchmarks.evaluation.recall_evaluation import Means, measure_recall
+from benchmarks.evaluation.recall_evaluation import EvaluationSetup, measure_recall
 from benchmarks.evaluation.token_counter import WORDS
 from longmind.language.words import words_of
 from longmind.providers.embedder import CheckedEmbedder
@@ -49,7 +49,7 @@ def quiet(_: str) -> None: ...
 
 
 def test_recall_and_its_baselines_are_measured_on_all_questions() -> None:
-    results = measure_recall(TINY, Means.of(CheckedEmbedder(WordVectors()), WORDS, quiet))
+    results = measure_recall(TINY, EvaluationSetup.from_embedder(CheckedEmbedder(WordVectors()), WORDS, quiet))
     garden = results["datasets"]["Garden talk"]
     assert (garden["corpora"], garden["questions"]) == (2, 4)
     names = [name for name, groups in garden.items() if isinstance(groups, dict)]
@@ -65,8 +65,8 @@ def test_recall_and_its_baselines_are_measured_on_all_questions() -> None:
 def test_every_baseline_has_the_turn_first_that_holds_the_words_of_the_question() -> None:
     said = ("We had soup.", "The roses need water every day.", "I saw a film.", "It rained.", "She called me.")
     turns = tuple(Turn(str(place), "user", text, "2026-05-01T10:00:00Z") for place, text in enumerate(said))
-    fed = turns_of(Session("one", turns))
-    baselines = Baselines(fed, RememberingEmbedder(CheckedEmbedder(WordVectors())))
+    fed = prepare_turns(Session("one", turns))
+    baselines = Baselines(fed, CachingEmbedder(CheckedEmbedder(WordVectors())))
     ranked = baselines.rank("How often do roses need water?", 5)
     assert {name: places[0] for name, places in ranked.items()} == {
         "BM25": 1,
@@ -82,8 +82,8 @@ def test_what_has_none_of_the_words_of_a_question_is_not_found_by_words() -> Non
     sessions = [
         Session(text, (Turn(str(place), "user", text, "2026-05-01T10:00:00Z"),)) for place, text in enumerate(said)
     ]
-    fed = [turn for session in sessions for turn in turns_of(session)]
-    baselines = Baselines(fed, RememberingEmbedder(CheckedEmbedder(WordVectors())))
+    fed = [turn for session in sessions for turn in prepare_turns(session)]
+    baselines = Baselines(fed, CachingEmbedder(CheckedEmbedder(WordVectors())))
     ranked = baselines.rank("How often do roses need water?", 5)
     assert ranked["BM25"] == ranked["BM25 with neighbours"] == [3]
     assert len(ranked["dense"]) == len(ranked["rank fusion"]) == 5
@@ -94,7 +94,7 @@ def test_what_has_none_of_the_words_of_a_question_is_not_found_by_words() -> Non
 
 
 def test_the_current_version_of_a_fact_is_found_and_a_timeline_has_all_of_them() -> None:
-    results = measure_recall(TINY, Means.of(CheckedEmbedder(WordVectors()), WORDS, quiet))
+    results = measure_recall(TINY, EvaluationSetup.from_embedder(CheckedEmbedder(WordVectors()), WORDS, quiet))
     # Two that are right out of two say little.
     both = {"mean": 1.0, "interval": [0.3424, 1.0]}
     assert results["updates"] == {"facts": 2, "current above old": both, "timeline has both": both}
@@ -103,7 +103,7 @@ def test_the_current_version_of_a_fact_is_found_and_a_timeline_has_all_of_them()
 
 
 def test_without_an_embedder_only_words_are_measured() -> None:
-    results = measure_recall(TINY, Means.of(None, WORDS, quiet), corpora=1)
+    results = measure_recall(TINY, EvaluationSetup.from_embedder(None, WORDS, quiet), corpora=1)
     garden = results["datasets"]["Garden talk"]
     assert results["embedder"] is None
     assert garden["questions"] == 3
@@ -127,7 +127,7 @@ def test_without_a_local_model_auto_is_measured_as_an_engine_is_opened_with_it(
     write(tmp_path, "small.json", data)
 
     def measured(chosen: str) -> tuple[dict[str, Any], float]:
-        results = measure_recall(tmp_path, Means.of_settings(load_settings({"embedder": chosen}), quiet))
+        results = measure_recall(tmp_path, EvaluationSetup.from_settings(load_settings({"embedder": chosen}), quiet))
         return results, results["datasets"]["Small talk"]["longmind"]["ALL"]["NDCG@10"]["mean"]
 
     weighed, by_weight = measured("auto")
@@ -138,7 +138,7 @@ def test_without_a_local_model_auto_is_measured_as_an_engine_is_opened_with_it(
 
 
 def test_results_say_where_they_were_made_and_never_the_name_of_the_machine() -> None:
-    made = measure_recall(TINY, Means.of(None, WORDS, quiet))["environment"]
+    made = measure_recall(TINY, EvaluationSetup.from_embedder(None, WORDS, quiet))["environment"]
     assert set(made["machine"]) == {"system", "architecture", "processor", "cores"}
     assert made["versions"]["longmind"] == version("longmind")
     assert made["versions"]["numpy"] == np.__version__
@@ -150,7 +150,7 @@ def test_sets_of_which_no_question_is_asked_have_no_figures_and_no_goals(tmp_pat
     other = a_set("LoCoMo of the second history")
     other["corpora"] = {"first": ["s1"], **other["corpora"]}
     write(tmp_path, "second.json", other)
-    results = measure_recall(tmp_path, Means.of(None, WORDS, quiet), corpora=1)
+    results = measure_recall(tmp_path, EvaluationSetup.from_embedder(None, WORDS, quiet), corpora=1)
     assert {name: (each["questions"], each["longmind"]) for name, each in results["datasets"].items()} == {
         "LongMemEval of nothing": (0, {}),
         "LoCoMo of the second history": (0, {}),
@@ -160,7 +160,7 @@ def test_sets_of_which_no_question_is_asked_have_no_figures_and_no_goals(tmp_pat
 
 def test_a_text_is_embedded_once_however_many_histories_hold_it() -> None:
     embedder = WordVectors()
-    measure_recall(TINY, Means.of(CheckedEmbedder(embedder), WORDS, quiet))
+    measure_recall(TINY, EvaluationSetup.from_embedder(CheckedEmbedder(embedder), WORDS, quiet))
     assert len(embedder.embedded) == len(set(embedder.embedded))
 
 
@@ -168,7 +168,7 @@ def test_turns_become_messages_and_atoms_that_cite_them(sqlite_url: str) -> None
     (garden,) = read_datasets(TINY)
     with longmind.open(sqlite_url, embedder=None) as engine:
         ctx = engine.context(tenant_id="t", app_id="a", user_id="u")
-        fed = feed(ctx, garden.corpora["g"])
+        fed = load_corpus(ctx, garden.corpora["g"])
         atoms = ctx.memory.list_atoms(fed.space_id)
         newest = atoms[0]
         assert newest.text == "Mira: We painted the kitchen yellow."
@@ -183,7 +183,7 @@ def test_turns_become_messages_and_atoms_that_cite_them(sqlite_url: str) -> None
 
 def test_what_is_around_a_turn_keeps_its_place_when_there_is_nothing() -> None:
     (garden,) = read_datasets(TINY)
-    first, second, third = turns_of(garden.corpora["g"][0])
+    first, second, third = prepare_turns(garden.corpora["g"][0])
     assert first.around == ("", second.turn.text, "", third.turn.text)
     assert second.around == (first.turn.text, third.turn.text, "", "")
     assert third.around == (second.turn.text, "", first.turn.text, "")
@@ -191,10 +191,10 @@ def test_what_is_around_a_turn_keeps_its_place_when_there_is_nothing() -> None:
 
 def test_a_folder_without_questions_is_refused(tmp_path: Path) -> None:
     with pytest.raises(longmind.InvalidInput, match="no conversations with questions"):
-        measure_recall(tmp_path, Means.of(None, WORDS, quiet))
+        measure_recall(tmp_path, EvaluationSetup.from_embedder(None, WORDS, quiet))
 
 
 def test_a_file_that_is_not_json_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{")
     with pytest.raises(longmind.InvalidInput, match=r"broken\.json"):
-        measure_recall(tmp_path, Means.of(None, WORDS, quiet))
+        measure_recall(tmp_path, EvaluationSetup.from_embedder(None, WORDS, quiet))

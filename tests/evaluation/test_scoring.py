@@ -7,7 +7,7 @@ import math
 import pytest
 
 from benchmarks.evaluation.dataset import Question
-from benchmarks.evaluation.scoring import ALL, Memory, score_question, share, summarise
+from benchmarks.evaluation.scoring import ALL, Memory, compute_share, score_question, summarise
 
 SESSION_OF = {"a": "s1", "b": "s1", "c": "s2", "d": "s3", "e": "s4", "f": "s5", "g": "s6"}
 
@@ -96,6 +96,6 @@ def test_tokens_that_are_enough_for_nine_in_ten_questions_are_those_of_the_ninth
 
 def test_a_share_of_few_that_are_all_right_is_not_certain() -> None:
     # After Wilson: 34 / (34 + 1.96 ** 2), and for one half the same to both sides.
-    assert share([True] * 34) == {"mean": 1.0, "interval": [0.8985, 1.0]}
-    assert share([True, False] * 5) == {"mean": 0.5, "interval": [0.2366, 0.7634]}
-    assert share([False] * 34) == {"mean": 0.0, "interval": [0.0, 0.1015]}
+    assert compute_share([True] * 34) == {"mean": 1.0, "interval": [0.8985, 1.0]}
+    assert compute_share([True, False] * 5) == {"mean": 0.5, "interval": [0.2366, 0.7634]}
+    assert compute_share([False] * 34) == {"mean": 0.0, "interval": [0.0, 0.1015]}
